@@ -10,7 +10,7 @@ import sklearn
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import _yield_array_api_checks
 
-from rf import GORF, GRFF, ORF, RFF, AsKRFF, SpectralFeatures
+from rf import GORF, AsKRFF, SpectralFeatures
 from spectra.errors import DataError, ParameterError
 
 try:
@@ -32,9 +32,6 @@ ESTIMATORS = {
     "designed": SpectralFeatures(
         "exp(-z**2/2)", domain=20.0, coupling="orthogonal", n_components=32, random_state=0
     ),
-    "RFF": RFF("gaussian", n_components=32, random_state=0),
-    "ORF": ORF("gaussian", n_components=32, random_state=0),
-    "GRFF": GRFF("delta_gaussian", n_components=32, random_state=0, **SIGNED),
     "GORF": GORF("delta_gaussian", n_components=32, random_state=0, **SIGNED),
 }
 
@@ -64,8 +61,7 @@ def test_the_checks_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("xp", LIBRARIES)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize(("dim", "dtype"), [(3, "float32"), (16, "float64")])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_columns_and_matrices_are_those_of_numpy_up_to_rounding(name, dim, dtype, xp):
     X, Y = rows(dim, dtype), rows(dim, dtype, 7)
@@ -140,17 +136,9 @@ def test_rows_of_another_library_and_arrays_to_write_to_are_refused(xp):
         here.transform(xp.asarray(X), out=np.empty((30, 8)))
 
 
-@pytest.mark.parametrize("xp", LIBRARIES)
-def test_an_operator_works_in_the_memory_of_the_host(xp):
-    X = rows(2)
-    here = SpectralFeatures(n_components=8, random_state=0).fit(xp.asarray(X))
-    product = here.operator(xp.asarray(X)) @ np.ones(30)
-    assert np.allclose(product, np.asarray(here.gram(xp.asarray(X))).sum(axis=1), atol=1e-12)
-
-
 @NO_TORCH
 @pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad")
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+@pytest.mark.parametrize("dim", [3])
 def test_columns_have_their_derivatives_in_torch(dim):
     X = torch.asarray(rows(dim)).requires_grad_()
     features = SpectralFeatures("gaussian", n_components=64, random_state=0).fit(X)
@@ -164,15 +152,3 @@ def test_columns_have_their_derivatives_in_torch(dim):
     along = float((slope.numpy() * direction).sum())
     assert along == pytest.approx((high - low) / (2 * step), abs=1e-7)
     assert abs(along) > 1e-4
-
-
-@NO_TORCH
-def test_without_dispatch_rows_of_torch_are_those_of_numpy():
-    X = rows(3)
-    with sklearn.config_context(array_api_dispatch=False):
-        features = SpectralFeatures(n_components=8, random_state=0).fit(torch.asarray(X))
-        columns = features.transform(torch.asarray(X))
-    assert isinstance(columns, np.ndarray)
-    assert np.array_equal(
-        columns, SpectralFeatures(n_components=8, random_state=0).fit_transform(X)
-    )

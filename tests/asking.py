@@ -1,8 +1,6 @@
 """Questions asked of the toolkit in a process of its own, under a limit of processor time.
 
-A question is a function at the top of a module with plain arguments.  Its answer comes back with
-the seconds that it took, or what was raised, or the word that it took too long: that process is
-then ended and another one serves the next question.
+A question is a function at the top of a module with plain arguments.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
 __all__ = ["Answer", "Asker"]
@@ -25,7 +22,7 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question gave: a value, or the refusal and its reason; and its seconds."""
+    """The value that a question gave, or the refusal with its reason; and the seconds it took."""
 
     value: Any
     refusal: str | None
@@ -50,49 +47,39 @@ class Asker:
 
     def __init__(self, *, seconds: int) -> None:
         self.seconds = seconds
-        self._context = multiprocessing.get_context("fork")
         self._process: Any = None
-        self._end: Connection | None = None
+        self._end: Any = None
 
     def __enter__(self) -> Asker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop()
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._end.close()
+            self._process = None
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Answer:
         """The answer of function(*args)."""
         if self._process is None:
-            self._start()
-        assert self._end is not None
+            context = multiprocessing.get_context("fork")
+            self._end, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=(theirs, self.seconds))
+            self._process.start()
+            theirs.close()
         try:
             self._end.send((function, args))
             if not self._end.poll(_PATIENCE * self.seconds):
                 raise EOFError
-            value, refusal, reason, seconds = self._end.recv()
+            return Answer(*self._end.recv())
         except (EOFError, ConnectionResetError, BrokenPipeError):
-            self._stop()
+            self.__exit__()
             said = f"no answer within {self.seconds} s of processor time"
             return Answer(None, "time", said, float(self.seconds))
-        return Answer(value, refusal, reason, seconds)
-
-    def _start(self) -> None:
-        self._end, theirs = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(theirs, self.seconds))
-        self._process.start()
-        theirs.close()
-
-    def _stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process = None
-        if self._end is not None:
-            self._end.close()
-            self._end = None
 
 
-def _serve(end: Connection, seconds: int) -> None:
+def _serve(end: Any, seconds: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:

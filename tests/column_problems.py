@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import spectra as sp
 
 __all__ = ["COLUMN_PROBLEMS", "ColumnProblem"]
@@ -19,17 +21,8 @@ __all__ = ["COLUMN_PROBLEMS", "ColumnProblem"]
 class ColumnProblem:
     """A kernel of differences in some dimension, and what is known of it.
 
-    Attributes
-    ----------
-    id : str
-    build : callable
-    dim : int
-    formula : callable
-        k(D) at differences of shape (n, dim), written with numpy alone.
-    positive_definite : bool
-    mass : float
-        The sum of the masses of the parts of its table; None where it is not known.
-    slow : bool
+    ``formula`` gives k(D) at differences of shape (n, dim) with numpy alone; ``mass`` is the sum of
+    the masses of the parts of its table, None if it is not known.
     """
 
     id: str
@@ -47,7 +40,6 @@ class ColumnProblem:
 
 
 def _listed() -> list[ColumnProblem]:
-    import numpy as np
 
     def gauss() -> sp.Kernel:
         return sp.radial("exp(-z**2/2)")
@@ -82,17 +74,6 @@ def _listed() -> list[ColumnProblem]:
             1.75,
         ),
         ColumnProblem(
-            "additive pairs",
-            lambda: sp.additive(gauss(), 7, order=2),
-            7,
-            lambda D: sum(
-                np.exp(-(D[:, i] ** 2 + D[:, j] ** 2) / 2) for i in range(7) for j in range(i)
-            ),
-            True,
-            21.0,
-            slow=True,
-        ),
-        ColumnProblem(
             "season that fades",
             lambda: season().on([0]) * gauss().rescale(9).on([0]) + 0.5 * gauss().on([1]),
             2,
@@ -123,9 +104,6 @@ def _listed() -> list[ColumnProblem]:
             slow=True,
         ),
         ColumnProblem(
-            "l1 rational", lambda: sp.l1("1/(1 + z)"), 3, lambda D: 1 / (1 + l1(D)), True, 1.0, True
-        ),
-        ColumnProblem(
             "l1 gaussian",
             lambda: sp.l1("exp(-z**2)"),
             3,
@@ -140,14 +118,6 @@ def _listed() -> list[ColumnProblem]:
             lambda D: np.maximum(2 - l1(D), 0),
             False,
             7.6,
-        ),
-        ColumnProblem(
-            "tl1 in 3",
-            lambda: sp.l1("Max(1 - z, 0)"),
-            3,
-            lambda D: np.maximum(1 - l1(D), 0),
-            False,
-            15.9,
         ),
     ]
 

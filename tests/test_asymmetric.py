@@ -6,13 +6,11 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 import pytest
-from grids import by_turns
 
 from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
-from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
 from spectra.measure.tabulation import tabulate
@@ -43,18 +41,11 @@ KERNELS = {
 }
 
 
-# Laws that are no Gaussians need integrals over the radius: two dimensions each stand for all.
+SLOW = pytest.mark.slow
 CASES = [
-    pytest.param(
-        name,
-        dim,
-        marks=[pytest.mark.slow] if name in ("matern", "delta") and dim not in (1, 3) else [],
-        id=f"{name}-{dim}",
-    )
-    for name in KERNELS
-    for dim in (1, 2, 3, 7, 16)
+    *((name, 3) for name in ("shift", "sinh", "two axes", "tilted delta")),
+    *(pytest.param(name, 2, marks=SLOW) for name in ("cosh", "matern", "delta", "two shifts")),
 ]
-DEAR = {("delta", 1), ("matern", 3)}
 
 
 def exact_masses(c):
@@ -71,7 +62,7 @@ def exact_masses(c):
         return plus, minus, imaginary
 
 
-@pytest.mark.parametrize("dim", [8, 16, 22, 57])
+@pytest.mark.parametrize("dim", [8, 57])
 def test_masses_of_a_shifted_gaussian_are_exact_relative_to_themselves(dim):
     masses = jordan_masses(asymmetric_table(published("shift_gaussian", dim), dim))
     c = 1 / mp.sqrt(dim)
@@ -79,7 +70,7 @@ def test_masses_of_a_shifted_gaussian_are_exact_relative_to_themselves(dim):
         assert abs(masses[kind] / true - 1) < 1e-13, kind
 
 
-@pytest.mark.parametrize("dim", [8, 16, 22, 57])
+@pytest.mark.parametrize("dim", [8, 57])
 def test_masses_of_tilted_gaussians(dim):
     c = mp.pi / mp.sqrt(dim)
     scale = mp.exp(c * c / 2)
@@ -93,13 +84,13 @@ def test_masses_of_tilted_gaussians(dim):
         masses = jordan_masses(table)
         for kind, value in zip(("real+", "real-", "imaginary+"), true, strict=True):
             assert abs(masses[kind] - value) <= 1e-13 * abs(value), kind
-    polar = {57: 1.079674511, 16: 1.267055234, 22: 1.196076318, 8: 1.556320351}[dim]
+    polar = {57: 1.079674511, 8: 1.556320351}[dim]
     assert abs(Decomposed(sinh, "polar").mass - polar) < 1e-9
     assert abs(Decomposed(cosh, "polar").mass - float(scale)) < 1e-13 * float(scale)
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 7], every=3, first=1))
-def test_masses_of_a_shifted_matern_are_honest(dim):
+@pytest.mark.parametrize("dim", [1, pytest.param(7, marks=SLOW)])
+def test_masses_and_draws_of_a_shifted_matern_are_right(dim):
     """Against the radial law by brute quadrature in the coordinate along the shift."""
     kernel = catalogue["matern"](nu=1.5).shift(0.4)
     table = asymmetric_table(kernel, dim)
@@ -113,14 +104,19 @@ def test_masses_of_a_shifted_matern_are_honest(dim):
         def cosine(x):
             return abs(mp.cos(shift * x)) * density(x)
 
-        ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(120)]
+        ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(60)]
         total = 2 * mp.quad(cosine, ends)
     masses = jordan_masses(table)
     assert abs(masses["real+"] + masses["real-"] - total) < 1e-6
     assert abs(masses["real+"] - masses["real-"] - kernel(np.zeros(dim))) < 1e-12
+    # Draws by rejection have the mean of their part.
+    for part in Decomposed(table).parts:
+        draws = part.draw(300, np.random.default_rng(1))
+        x = draws.amplitudes * np.cos(draws.frequencies @ np.full(dim, 1.5) + draws.phases)
+        assert abs(x.mean() - part.mean(np.full((1, dim), 1.5))[0]) < 6 * x.std() / np.sqrt(300)
 
 
-@pytest.mark.parametrize(("name", "dim"), by_turns(CASES, every=2, first=1, dear=DEAR))
+@pytest.mark.parametrize(("name", "dim"), CASES)
 def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
     kernel = KERNELS[name](dim)
     rng = np.random.default_rng(dim)
@@ -132,108 +128,30 @@ def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
         assert error < 1e-6 * other.mass + other.bias, decomposition
 
 
-@pytest.mark.parametrize(("name", "dim"), by_turns(CASES, every=4, dear=DEAR))
-def test_draws_have_the_exact_mean_and_variance(name, dim):
-    n = 4000
-    rng = np.random.default_rng(7)
-    D = np.vstack([np.zeros(dim), rng.normal(size=(2, dim)) / np.sqrt(dim)])
-    table = asymmetric_table(KERNELS[name](dim), dim)
-    for decomposition in ("jordan", "polar", "weighted"):
-        for part in Decomposed(table, decomposition).parts:
-            draws = part.draw(n, rng)
-            waves = np.cos(draws.frequencies @ D.T + draws.phases[:, None])
-            x = draws.amplitudes[:, None] * waves
-            mean, variance = part.mean(D), part.variance(D)
-            floor = 1e-6 * part.mass
-            error = np.abs(x.mean(axis=0) - mean)
-            assert np.all(error < 6 * x.std(axis=0) / np.sqrt(n) + floor)
-            square = (x - mean) ** 2
-            spread = 6 * square.std(axis=0) / np.sqrt(n) + floor * part.mass
-            assert np.all(np.abs(square.mean(axis=0) - variance) < spread)
-
-
-@pytest.mark.parametrize("dim", [1, 3])
-def test_gram_is_the_function_of_differences_and_is_asymmetric(dim):
-    rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(4, dim)), rng.normal(size=(3, dim))
-    kernel = 2.0 * GAUSSIAN.shift(0.5) - GAUSSIAN.tilt(np.full(dim, -0.2))
-    D = X[:, None, :] - Y[None, :, :]
-    true = 2.0 * GAUSSIAN(np.linalg.norm(D + 0.5, axis=-1))
-    true -= GAUSSIAN(np.linalg.norm(D, axis=-1)) * np.exp(-0.2 * D.sum(axis=-1))
-    assert np.allclose(kernel.gram(X, Y), true, rtol=1e-13, atol=1e-14)
-    assert np.allclose(kernel(D), true, rtol=1e-13, atol=1e-14)
-    assert np.abs(kernel.gram(X) - kernel.gram(X).T).max() > 0.01
-
-
-def test_a_tilt_is_a_rescaled_shift():
-    beta = np.array([0.3, -0.2])
-    shift = float(np.exp(0.5 * 4 * beta @ beta)) * GAUSSIAN.shift(-4 * beta)
-    D = np.random.default_rng(0).normal(size=(5, 2))
-    assert np.allclose(GAUSSIAN.tilt(beta)(D), shift(D), rtol=1e-13)
-
-
-def test_terms_that_cancel_are_gone():
-    assert (GAUSSIAN.shift(1.0) - GAUSSIAN.shift(1.0)).terms == ()
-    assert GAUSSIAN.shift(0.5) == GAUSSIAN.shift(0.5) + 0 * GAUSSIAN.tilt(1.0)
-    assert isinstance(-GAUSSIAN.shift(1.0), AsymmetricKernel)
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
+def test_what_has_no_meaning_is_refused():
+    for make, said in (
         (lambda: GAUSSIAN.shift("x"), "real numbers"),
-        (lambda: GAUSSIAN.tilt(1j), "real numbers"),
         (lambda: zonal("(1 + u)/2").shift(0.1), "unit sphere"),
         (lambda: GAUSSIAN.shift(np.inf), "finite"),
         (lambda: GAUSSIAN.shift([1.0, 2.0]) + GAUSSIAN.shift([1.0, 2.0, 3.0]), "coordinates"),
-    ],
-)
-def test_what_has_no_meaning_is_refused(make, said):
-    with pytest.raises(ParameterError, match=said):
-        make()
-
-
-def test_a_tilt_without_a_known_measure_makes_no_table():
+    ):
+        with pytest.raises(ParameterError, match=said):
+            make()
     with pytest.raises(NoRouteError, match="no sum of Gaussians"):
         asymmetric_table(catalogue["matern"]().tilt(0.01), 3)
-
-
-# M_R+, M_R- and M_I+ of the shift of He et al., r = 2/d and sigma = 2, to twelve digits or less.
-STATED = {
-    57: (0.991266431303, 2.12227e-34, 0.0525332646012),
-    22: (0.977529046253, 4.850224e-15, 0.0837777110209),
-    16: (0.969233234489, 1.258424e-11, 0.0976834882292),
-    8: (0.939413707941, 6.451272e-7, 0.135314757809),
-}
-
-
-@pytest.mark.parametrize("dim", sorted(STATED))
-def test_masses_are_those_that_the_theory_states(dim):
-    table = asymmetric_table(published("shift_gaussian", dim), dim)
-    masses = jordan_masses(table)
-    found = masses["real+"], masses["real-"], masses["imaginary+"]
-    for mass, stated, digits in zip(found, STATED[dim], (1e-12, 5e-6, 1e-11), strict=True):
-        assert abs(mass / stated - 1) < digits
-
-
-def test_what_is_for_real_measures_names_the_door_for_complex_ones():
-    kernel = GAUSSIAN.shift(0.3)
-    for door in (
-        lambda: spectral_measure(kernel, 3),
-        lambda: tabulate(kernel),
-        lambda: tabulate(asymmetric_table(kernel, 3)),
-        lambda: spectral_density(kernel, 3),
-    ):
-        with pytest.raises(ParameterError, match=r"derive\(kernel, dim\)"):
-            door()
-
-
-def test_a_wrong_dimension_is_refused():
     with pytest.raises(DataError, match="2 coordinates"):
         asymmetric_table(GAUSSIAN.shift([1.0, 2.0]), 3)
+    for function in (
+        lambda: spectral_measure(GAUSSIAN.shift(0.3), 3),
+        lambda: tabulate(GAUSSIAN.shift(0.3)),
+        lambda: tabulate(asymmetric_table(GAUSSIAN.shift(0.3), 3)),
+        lambda: spectral_density(GAUSSIAN.shift(0.3), 3),
+    ):
+        with pytest.raises(ParameterError, match=r"derive\(kernel, dim\)"):
+            function()
 
 
-@pytest.mark.parametrize("name", ["shift", "two shifts", "delta"])
+@pytest.mark.parametrize("name", ["shift", "two shifts"])
 def test_a_file_gives_the_same_table_back(name, tmp_path):
     table = asymmetric_table(KERNELS[name](3), 3)
     table.save(tmp_path / "k.npz")
@@ -271,30 +189,6 @@ def test_a_file_of_an_unknown_version_is_refused(tmp_path):
         SpectralTable.load(tmp_path / "k.npz")
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-def test_draws_of_a_table_of_shifts_have_its_mean(dim):
-    kernel = KERNELS["two axes"](dim) - 0.4 * DIFFERENCE.shift(-0.2)
-    table = asymmetric_table(kernel, dim)
-    D = np.vstack([np.zeros(dim), np.random.default_rng(dim).normal(size=(3, dim))])
-    assert np.abs(table.expected_kernel(D) - kernel(D)).max() <= table.bias + 1e-12
-    drawn, n = table.sample(40_000, rng=dim), 40_000
-    waves = drawn.weights * np.cos(D @ drawn.frequencies.T + drawn.phases)
-    lack = np.abs(waves.mean(axis=1) - kernel(D))
-    assert np.all(lack < 6 * waves.std(axis=1) / np.sqrt(n))
-    assert np.all(np.abs(waves) <= table.mass * (1 + 1e-12))
-
-
-def test_only_one_shift_of_all_parts_is_the_radial_kernel_elsewhere():
-    moved = asymmetric_table(DIFFERENCE.shift([0.3, 0.0]), 2)
-    alone, r = moved.one_shift()
-    assert alone.is_radial
-    np.testing.assert_allclose(r, [0.3, 0.0], rtol=1e-14)
-    negative, _ = asymmetric_table(-DIFFERENCE.shift([0.3, 0.0]), 2).one_shift()
-    assert [p.sign for p in negative.parts] == [-p.sign for p in alone.parts]
-    assert asymmetric_table(KERNELS["two axes"](2), 2).one_shift() is None
-    assert alone.one_shift()[0] is alone
-
-
 def test_a_table_of_shifts_that_makes_no_sense_is_refused():
     table = asymmetric_table(GAUSSIAN.shift([0.3, 0.0]), 2)
     for wrong, said in (
@@ -321,16 +215,16 @@ def test_a_negligible_part_is_dropped_and_counted():
     assert np.all(np.cos(w @ np.full(57, 2 / 57)) < 0)
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
-def test_fourier_coefficients_are_those_of_the_selection(selection):
+def test_fourier_coefficients_are_those_of_the_selection():
     modulation = Modulation([1.0], 1.0, [0, 1, -1, 3], [0.1, 0.6, -0.4, 0.5])
     theta = 2 * np.pi * np.arange(1 << 15) / (1 << 15)
-    value = modulation.selected(selection, theta)
-    if selection == "imaginary+":
-        value = value + modulation.at_angle(theta).imag
-    sampled = np.fft.fft(value) / theta.size
-    found = modulation.fourier(selection, 20)
-    assert np.abs(found - sampled[np.arange(-20, 21)]).max() < 1e-8
+    for selection in SELECTIONS:
+        value = modulation.selected(selection, theta)
+        if selection == "imaginary+":
+            value = value + modulation.at_angle(theta).imag
+        sampled = np.fft.fft(value) / theta.size
+        found = modulation.fourier(selection, 20)
+        assert np.abs(found - sampled[np.arange(-20, 21)]).max() < 1e-8
 
 
 def test_the_axis_law_inverts_its_own_distribution():
@@ -347,7 +241,7 @@ def test_the_axis_law_inverts_its_own_distribution():
             assert abs(share - probability) < 1e-13
 
 
-def test_moves_may_follow_one_another():
+def test_shifts_and_tilts_compose():
     gaussian, r, beta = radial("exp(-z**2/2)"), np.array([0.7, -0.2]), np.array([0.3, 0.5])
     D = np.random.default_rng(0).normal(size=(40, 2))
     moved = gaussian(np.linalg.norm(D + r, axis=1)) * np.exp(D @ beta)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import by_turns
 from laws import gaussian_atoms, table_of
 
 from rf.inputs.tables import resolve_spectrum
@@ -53,13 +52,13 @@ def test_the_bernstein_bound_holds_in_an_experiment():
     length = np.linalg.norm(difference, axis=1)
     exact = sum(p.sign * p.law.expected_plane_wave(3, length) for p in table.parts)
     failures = 0
-    for _ in range(200):
+    for _ in range(100):
         estimate = np.zeros(i.size)
         for p in table.parts:
             w = iid(n, 3, rng) * p.law.ppf(rng.random((n, 1)))
             estimate += p.sign * np.cos(difference @ w.T).mean(axis=1)
         failures += np.max(np.abs(estimate - exact)) > eps
-    assert failures <= 200 * delta
+    assert failures <= 100 * delta
 
 
 def test_bounds_refuse_what_they_do_not_cover():
@@ -78,14 +77,10 @@ def test_bounds_refuse_what_they_do_not_cover():
 
 @pytest.mark.parametrize(
     ("formula", "dim", "curvature"),
-    by_turns(
-        [
-            ("exp(-z**2/2)", 1, 1.0),
-            ("exp(-z**2/2) - exp(-z**2/8)", 16, 0.75),
-            ("(1 + z)*exp(-z)", 3, 1.0),
-        ],
-        every=2,
-    ),
+    [
+        ("exp(-z**2/2)", 1, 1.0),
+        pytest.param("exp(-z**2/2) - exp(-z**2/8)", 16, 0.75, marks=pytest.mark.slow),
+    ],
 )
 def test_bounds_over_a_ball_serve_tables_of_smooth_kernels(formula, dim, curvature):
     """Their second moments give -k''(0) = sum of signed m E R^2 / d."""
@@ -107,9 +102,8 @@ def test_bounds_over_a_ball_refuse_kernels_that_are_not_smooth(formula, dim, pow
         n_components_for(table, 0.5, 0.1, diameter=1.0, bound="uniform")
 
 
-@pytest.mark.parametrize(
-    ("words", "change"),
-    [
+def test_invalid_numbers_are_refused():
+    for words, change in (
         ("eps", {"eps": "0.1"}),
         ("eps", {"eps": np.inf}),
         ("eps", {"eps": np.nan}),
@@ -120,9 +114,7 @@ def test_bounds_over_a_ball_refuse_kernels_that_are_not_smooth(formula, dim, pow
         ("diameter", {"diameter": "1"}),
         ("larger error", {"eps": 1e-12}),
         ("larger error", {"eps": 1e-200}),
-    ],
-)
-def test_numbers_without_meaning_are_refused(words, change):
-    asked = {"eps": 0.1, "delta": 0.1, "n_points": 10} | change
-    with pytest.raises(ParameterError, match=words):
-        n_components_for(delta_gaussian(3, 2.0), **asked)
+    ):
+        asked = {"eps": 0.1, "delta": 0.1, "n_points": 10} | change
+        with pytest.raises(ParameterError, match=words):
+            n_components_for(delta_gaussian(3, 2.0), **asked)

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from grids import by_turns
-from laws import gaussian_mixture, table_of
+from laws import gaussian_mixture
 
 from rf.sampling.cosines import angular_means
 from rf.sampling.coupling import Request, dependent_pairs
@@ -14,7 +13,6 @@ from rf.sampling.radii import RADII
 from rf.variance.coupling_score import candidates, ranked_plans
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer
-from spectra.table import RadialLaw
 
 KNOWN = [name for name, coupling in COUPLINGS.items() if coupling.known]
 DEGREE = 6
@@ -30,8 +28,9 @@ def stated_sums(name, counts, dim):
     return sums, bounds
 
 
-@pytest.mark.parametrize("dim", [2, 3, 4, 7, 16])
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize(
+    ("name", "dim"), [(name, (2, 3, 4, 16)[i % 4]) for i, name in enumerate(KNOWN)]
+)
 def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
     """E P_n(c) over the pairs of one draw, within each part and of both; independent ones add 0."""
     counts, draws, rng = (2 * dim + 3, dim + 1), 400, np.random.default_rng(dim)
@@ -48,19 +47,17 @@ def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
         assert np.all(lack <= 6.0 * deviation + bounds.get((p, q), 0.0) + 1e-9 * cosines[0].size)
 
 
-@pytest.mark.parametrize("name", COUPLINGS)
-def test_a_coupling_is_a_name_and_a_sentence_and_no_part_is_coupled_with_itself_too_often(name):
-    coupling = COUPLINGS[name]
-    assert coupling.name == name
-    assert coupling.__doc__.strip().splitlines()[0].endswith(".")
-    assert set(coupling.splits) <= set(COUPLINGS)
-    if coupling.known:
-        for n in (1, 2, 30):
-            assert sum(p.count for p in coupling.within(n, 3, n + 4)) <= n * (n - 1)
-            assert sum(p.count for p in coupling.across(n, n + 4, 3, 2 * n + 4)) <= n * (n + 4)
+def test_no_coupling_states_more_pairs_than_there_are():
+    for name, coupling in COUPLINGS.items():
+        assert coupling.name == name
+        assert set(coupling.splits) <= set(COUPLINGS)
+        if coupling.known:
+            for n in (1, 2, 30):
+                assert sum(p.count for p in coupling.within(n, 3, n + 4)) <= n * (n - 1)
+                assert sum(p.count for p in coupling.across(n, n + 4, 3, 2 * n + 4)) <= n * (n + 4)
 
 
-@pytest.mark.parametrize("dim", by_turns([4, 16, 64], every=2, first=1))
+@pytest.mark.parametrize("dim", [4, 16])
 def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exactly(dim):
     lines = kerdock_lines(dim, kerdock_bases(dim))
     n = dim * (dim // 2 + 1)
@@ -75,29 +72,13 @@ def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exa
     assert np.sum(cosines**4) == pytest.approx(3 * n**2 / (dim * (dim + 2)), rel=1e-12)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 8, 12, 32])
+@pytest.mark.parametrize("dim", [1, 12])
 def test_where_there_is_one_basis_kerdock_is_orthogonal(dim):
     assert kerdock_bases(dim) == 1
     table = gaussian_mixture(dim, [(1.0, 1.0)])
     model = VarianceModel(table, np.array([0.5, 1.5]))
     one, other = (model.variance((2 * dim + 1,), coupling=c)[0] for c in ("kerdock", "orthogonal"))
     np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("bases", [2, 16, 33])
-def test_each_line_takes_its_share_of_degree_four(bases):
-    """Of one radius, blocks leave degree 4, and n lines a part (n - d)/(d^2/2) less of it.
-
-    For P_4(1/sqrt(d)) = -2 (d + 4)/(d^2 (d + 1)), and higher degrees weigh little at small phases.
-    """
-    dim, n = 64, 64 * bases
-    table = table_of(dim, [(1.0, RadialLaw.from_atoms([1.0], [1.0]))])
-    model = VarianceModel(table, np.array([1.0]))
-    orthogonal, kerdock = (
-        model.variance((n,), coupling=c)[0][0] for c in ("orthogonal", "kerdock")
-    )
-    share = 1.0 - (n - dim) / (dim**2 / 2)
-    assert kerdock / orthogonal == pytest.approx(share, abs=2e-3)
 
 
 def test_where_no_set_is_designed_auto_takes_kerdock():

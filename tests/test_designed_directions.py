@@ -5,7 +5,6 @@ import pytest
 from scipy.special import eval_gegenbauer
 from scipy.stats import kstest
 
-from rf.sampling.couplings import COUPLINGS
 from rf.sampling.designed_directions import (
     angular_means,
     cosh_energy,
@@ -15,7 +14,6 @@ from rf.sampling.designed_directions import (
     least_energy,
 )
 from rf.sampling.directions import orthogonal
-from spectra.errors import ParameterError
 
 
 def quartic(c):
@@ -26,14 +24,7 @@ def quartic_energy(rows):
     return np.sum(quartic(rows @ rows.T)[0])
 
 
-def test_288_directions_in_dimension_16_reach_the_welch_bound():
-    rows = least_energy(orthogonal(288, 16, np.random.default_rng(0)), quartic)
-    # Welch: the sum of c^4 over all pairs is at least 3 n^2 / (d (d + 2))
-    assert quartic_energy(rows) == pytest.approx(864, rel=1e-9)
-    assert angular_means(rows, 4)[1:] == pytest.approx([0, 0], abs=1e-10)
-
-
-@pytest.mark.parametrize(("n", "dim"), [(5, 2), (12, 3), (40, 7), (64, 16), (100, 64)])
+@pytest.mark.parametrize(("n", "dim"), [(5, 2), (40, 16)])
 def test_no_set_is_below_the_welch_bound_and_designed_ones_are_below_blocks(n, dim):
     blocks = orthogonal(n, dim, np.random.default_rng(1))
     rows = least_energy(blocks, quartic)
@@ -47,7 +38,7 @@ def test_evenly_spaced_lines_of_the_plane_are_found():
     np.testing.assert_allclose(np.diff(angles), np.pi / 6, atol=1e-3)
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 64])
+@pytest.mark.parametrize("dim", [2, 7])
 def test_angular_means_are_means_of_gegenbauer_polynomials(dim):
     rows = orthogonal(2 * dim + 1, dim, np.random.default_rng(3))
     c = np.clip(rows @ rows.T, -1, 1)
@@ -61,18 +52,18 @@ def test_angular_means_are_means_of_gegenbauer_polynomials(dim):
         assert value > -1e-13  # a sum of squares
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 16])
+@pytest.mark.parametrize("dim", [1, 3])
 def test_each_row_is_uniform(dim):
     # one coordinate of the last row over many draws, against that of independent directions
     rng = np.random.default_rng(4)
-    seen = [designed(dim + 2, dim, rng)[-1] for _ in range(2000)]
-    free = rng.standard_normal((2000, dim))
+    seen = [designed(dim + 2, dim, rng)[-1] for _ in range(500)]
+    free = rng.standard_normal((500, dim))
     free /= np.linalg.norm(free, axis=1, keepdims=True)
     assert np.allclose(np.linalg.norm(seen, axis=1), 1)
     for axis in {0, dim - 1}:
         coordinate = np.array(seen)[:, axis]
         if dim == 1:
-            assert abs(coordinate.mean()) < 6 / np.sqrt(2000)
+            assert abs(coordinate.mean()) < 6 / np.sqrt(500)
         else:
             assert kstest(coordinate, free[:, axis]).pvalue > 1e-6
 
@@ -82,8 +73,11 @@ def test_a_drawn_set_is_a_rotation_of_one_set():
     b = designed(20, 5, np.random.default_rng(6))
     np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-12)
     assert np.abs(a - b).max() > 0.1
-    same = designed(20, 5, np.random.default_rng(5))
-    np.testing.assert_array_equal(a, same)
+    np.testing.assert_array_equal(a, designed(20, 5, np.random.default_rng(5)))
+    means = designed_angular_means(20, 5, degrees=6)
+    np.testing.assert_allclose(means, angular_means(a, 6), atol=1e-12)
+    few = designed(6, 7, np.random.default_rng(9))
+    np.testing.assert_allclose(few @ few.T, np.eye(6), atol=1e-12)
 
 
 def test_the_slopes_of_the_energies_are_their_derivatives():
@@ -94,54 +88,10 @@ def test_the_slopes_of_the_energies_are_their_derivatives():
         np.testing.assert_allclose(energy(c)[1], numeric, atol=1e-7)
 
 
-def test_an_energy_of_one_kernel_is_lowered_by_directions_made_for_it():
-    def sextic(c):
-        return c**6, 6 * c**5
-
-    start = orthogonal(30, 3, np.random.default_rng(7))
-    rows = least_energy(start, sextic)
-    generic = designed(30, 3, np.random.default_rng(7))
-    total = {name: np.sum((x @ x.T) ** 6) for name, x in (("own", rows), ("generic", generic))}
-    assert total["own"] <= total["generic"] * (1 + 1e-6)
-    # 30^2 E c^6 = 900 * 15/105 is the least value there is
-    assert total["own"] >= 900 / 7 * (1 - 1e-12)
-
-
-def test_up_to_d_directions_are_orthonormal():
-    rows = designed(6, 7, np.random.default_rng(9))
-    np.testing.assert_allclose(rows @ rows.T, np.eye(6), atol=1e-12)
-
-
-def test_generic_means_are_those_of_the_set():
-    means = designed_angular_means(20, 5, degrees=6)
-    rows = designed(20, 5, np.random.default_rng(10))
-    np.testing.assert_allclose(means, angular_means(rows, 6), atol=1e-12)
-
-
-def test_large_sets_are_made_of_independent_ones():
-    rows = designed(2050, 2, np.random.default_rng(11))
-    assert rows.shape == (2050, 2)
-    assert angular_means(rows, 4)[1:] == pytest.approx([0, 0], abs=1e-6)
-
-
-def test_what_makes_no_sense_is_refused():
-    rng = np.random.default_rng(12)
-    with pytest.raises(ParameterError):
-        designed(0, 3, rng)
-
-
-@pytest.mark.parametrize(("dim", "n"), [(2, 1500), (16, 600), (16, 320), (100, 450)])
+@pytest.mark.parametrize(("dim", "n"), [(2, 1500), (16, 320), (100, 450)])
 def test_the_coupling_is_made_of_whole_sets_and_a_rest(dim, n):
     sizes = coupled_sizes(n, dim)
     whole = coupled_sizes(100_000, dim)[0]
     assert sum(sizes) == n
     assert set(sizes[:-1]) <= {whole}
     assert whole / 2 - 1 <= sizes[-1] < 1.5 * whole
-
-
-def test_a_coupling_of_many_directions_is_made_of_independent_sets():
-    rows = COUPLINGS["designed"].directions(2000, 2, np.random.default_rng(0))
-    first = coupled_sizes(2000, 2)[0]
-    one, two = rows[:first], rows[first : 2 * first]
-    np.testing.assert_allclose(one @ one.T, two @ two.T, atol=1e-12)
-    assert np.abs(one - two).max() > 0.1

@@ -1,15 +1,12 @@
 """Directions: every single row is uniform on the sphere, and pairs have the law that is claimed."""
 
 import itertools
-from itertools import product
 
 import numpy as np
 import pytest
 import scipy.linalg
-from grids import by_turns
 
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.couplings.haar import haar, haar_order
 from rf.sampling.couplings.hadamard import hadamard
 from rf.sampling.couplings.simplex import simplex
 from rf.sampling.directions import iid, orthogonal
@@ -19,7 +16,6 @@ from spectra.errors import ParameterError
 
 DIRECTIONS = {name: coupling.directions for name, coupling in COUPLINGS.items()}
 UNIFORM = [name for name, coupling in COUPLINGS.items() if coupling.uniform]
-DIMS = (1, 2, 3, 7, 16, 64)
 # Phases |w||z| in units of sqrt(d), where the plane waves of dimension d live.
 PHASES = np.array([1.0, 2.5])
 
@@ -39,10 +35,10 @@ def marginal_scores(scheme, n, dim, row, draws, seed):
     return (mean - expected) / (np.sqrt(np.maximum(variance, 0.0) / draws) + 1e-14)
 
 
-@pytest.mark.parametrize(("dim", "name"), by_turns(product(DIMS, UNIFORM), every=5))
-def test_every_row_is_uniform_the_first_and_the_last_of_a_cut_block(name, dim):
-    n = dim + 3
-    for row in (0, n - 1):
+@pytest.mark.parametrize("name", UNIFORM)
+def test_every_row_is_uniform_the_first_and_the_last_of_a_cut_block(name):
+    for dim, row in ((1, 3), (2, 0), (3, 5), (16, 18)):
+        n = dim + 3
         scores = marginal_scores(DIRECTIONS[name], n, dim, row, 400, seed=dim + row)
         assert np.abs(scores).max() < 6.0
 
@@ -55,17 +51,22 @@ def test_a_scheme_that_is_not_uniform_is_caught():
     assert np.abs(scores).max() > 6.0
 
 
-@pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("name", DIRECTIONS)
-@pytest.mark.parametrize("n", [1, 5, 70])
-def test_rows_are_unit_rows_of_the_asked_shape_and_a_seed_repeats_them(name, dim, n):
-    rows = DIRECTIONS[name](n, dim, np.random.default_rng(3))
-    assert rows.shape == (n, dim)
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-13)
-    np.testing.assert_array_equal(rows, DIRECTIONS[name](n, dim, np.random.default_rng(3)))
+def test_rows_are_unit_rows_of_the_asked_shape_and_a_seed_repeats_them(name):
+    # In dimension 3 a row of H D H D H D of order 4 can be a multiple of the fourth axis.
+    for n, dim in ((1, 1), (5, 2), (70, 7), (5, 64), (1000, 3)):
+        rows = DIRECTIONS[name](n, dim, np.random.default_rng(3))
+        assert rows.shape == (n, dim)
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-13)
+        np.testing.assert_array_equal(rows, DIRECTIONS[name](n, dim, np.random.default_rng(3)))
+    rng = np.random.default_rng(0)
+    with pytest.raises(ParameterError, match="n = 0"):
+        DIRECTIONS[name](0, 3, rng)
+    with pytest.raises(ParameterError, match="dim = 0"):
+        DIRECTIONS[name](3, 0, rng)
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 16])
+@pytest.mark.parametrize("dim", [2, 7])
 def test_orthogonal_blocks_are_orthonormal_and_the_cut_one_too(dim):
     rows = orthogonal(2 * dim + dim // 2, dim, np.random.default_rng(0))
     for start in range(0, len(rows), dim):
@@ -74,13 +75,7 @@ def test_orthogonal_blocks_are_orthonormal_and_the_cut_one_too(dim):
     assert np.abs(rows[:dim] @ rows[dim : 2 * dim].T).max() > 1e-3
 
 
-def test_orthogonal_matrices_have_both_determinants():
-    rng = np.random.default_rng(0)
-    signs = [np.sign(np.linalg.det(orthogonal(3, 3, rng))) for _ in range(200)]
-    assert 60 < signs.count(1.0) < 140
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 16])
+@pytest.mark.parametrize("dim", [1, 16])
 def test_a_simplex_has_inner_products_minus_one_over_dim(dim):
     rows = simplex(2 * (dim + 1), dim, np.random.default_rng(0))[: dim + 1]
     gram = rows @ rows.T
@@ -93,7 +88,7 @@ def test_hadamard_blocks_are_orthogonal_where_nothing_is_cut():
     np.testing.assert_allclose(rows[16:] @ rows[16:].T, np.eye(16), atol=1e-13)
 
 
-@pytest.mark.parametrize(("dim", "stated"), [(2, -0.22), (4, -0.13), (8, -0.031)])
+@pytest.mark.parametrize(("dim", "stated"), [(2, -0.22), (8, -0.031)])
 def test_the_bias_of_hadamard_is_as_stated(dim, stated):
     # The first coordinate of a row is a'Hb / p^1.5, a and b independent vectors of signs.
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=dim)))
@@ -105,35 +100,6 @@ def test_the_bias_of_hadamard_is_as_stated(dim, stated):
     assert abs(drawn.mean() - exact) < 6.0 * drawn.std() / np.sqrt(len(drawn)) + 1e-12
 
 
-def test_hadamard_rows_that_lie_in_the_cut_columns_are_drawn_again():
-    # In dimension 3 a row of H D H D H D of order 4 can be a multiple of the fourth axis.
-    rows = hadamard(4000, 3, np.random.default_rng(0))
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("dim", "n", "expected"), [(16, 32, 0.034073), (16, 128, 0.055849), (3, 16, 0.304549)]
-)
-def test_the_published_coupling_is_neither_orthogonal_nor_independent(dim, n, expected):
-    # E c^2 of two columns of a Haar matrix of order n cut to dim rows, by quadrature of the law of
-    # the cosine; orthogonal rows have 0 and independent ones 1 / dim.
-    assert haar_order(n, dim) == n
-    rng = np.random.default_rng(0)
-    squares = []
-    for _ in range(60):
-        gram = haar(n, dim, rng)
-        gram = gram @ gram.T
-        squares.append((np.sum(gram**2) - n) / (n * (n - 1)))
-    error = np.std(squares) / np.sqrt(len(squares))
-    assert abs(np.mean(squares) - expected) < 6.0 * error
-    assert abs(np.mean(squares) - 1.0 / dim) > 6.0 * error
-
-
-def test_the_order_of_the_published_matrix_is_at_least_twice_the_dimension():
-    assert haar_order(2, 16) == 32
-    assert haar_order(100, 16) == 100
-
-
 def test_sobol_points_fill_layers_and_never_touch_the_ends():
     points = sobol(1000, 5, np.random.default_rng(0))
     assert points.min() > 0.0
@@ -142,15 +108,6 @@ def test_sobol_points_fill_layers_and_never_touch_the_ends():
     # The first 1000 of 1024 points: every layer of 1/128 holds exactly 8 of the 1024.
     assert counts.max() <= 10
     assert np.histogram(points[:512, 2], bins=512, range=(0.0, 1.0))[0].tolist() == [1] * 512
-
-
-@pytest.mark.parametrize("name", DIRECTIONS)
-def test_no_rows_or_no_dimension_are_refused(name):
-    rng = np.random.default_rng(0)
-    with pytest.raises(ParameterError, match="n = 0"):
-        DIRECTIONS[name](0, 3, rng)
-    with pytest.raises(ParameterError, match="dim = 0"):
-        DIRECTIONS[name](3, 0, rng)
 
 
 def test_sobol_says_how_far_its_tables_reach():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from grids import by_turns
 
 import spectra as sp
 from rf import GaussianField
@@ -28,7 +27,6 @@ def points(n, dim, seed=0):
         (PRODUCT, 3),
         pytest.param(SUM, 3, marks=SLOW),
         pytest.param(L1, 2, marks=SLOW),
-        pytest.param(sp.l1("exp(-z)"), 7, marks=SLOW),
     ],
 )
 def test_the_covariance_of_a_draw_is_the_kernel_with_the_error_that_is_stated(kernel, dim):
@@ -37,7 +35,7 @@ def test_the_covariance_of_a_draw_is_the_kernel_with_the_error_that_is_stated(ke
     exact = kernel(D)
     assert np.allclose(field.covariance(D), exact, atol=1e-14)
     drawn = []
-    for j in range(600):
+    for j in range(300):
         waves = field.path(j).frequencies
         drawn.append(np.cos(D @ waves.frequencies.T) @ waves.weights)
     deviation = field.covariance_error(D)
@@ -46,17 +44,7 @@ def test_the_covariance_of_a_draw_is_the_kernel_with_the_error_that_is_stated(ke
     assert variance_score(np.array(drawn), exact, deviation**2, 1e-6) < SIX
 
 
-@SLOW
-@pytest.mark.parametrize(("kernel", "dim"), [(SUM, 3), (L1, 2)])
-def test_products_of_values_have_the_mean_of_the_kernel(kernel, dim):
-    field = GaussianField(kernel, dim=dim, n_components=64, random_state=1)
-    X = points(4, dim)
-    paths = field.sample(X, n_paths=1500)
-    products = paths[:, :, None] * paths[:, None, :]
-    assert mean_score(products.reshape(len(paths), -1), kernel.gram(X).ravel()) < SIX
-
-
-@pytest.mark.parametrize(("kernel", "dim"), by_turns([(SUM, 3), (L1, 2)], every=2, first=1))
+@pytest.mark.parametrize(("kernel", "dim"), [(L1, 2), pytest.param(SUM, 3, marks=SLOW)])
 def test_grids_points_and_data_agree(kernel, dim):
     field = GaussianField(kernel, dim=dim, n_components=256, random_state=2)
     axes = [np.linspace(0.0, 1.0, 3 + j) for j in range(dim)]
@@ -72,37 +60,6 @@ def test_grids_points_and_data_agree(kernel, dim):
     )
     assert np.allclose(given.std(Y) ** 2, variance, atol=1e-8)
     assert np.abs(given(X) - y).max() < 1e-2
-
-
-def test_a_length_divides_its_column():
-    lengths = np.array([2.0, 1.0, 0.25])
-    field = GaussianField(SUM, dim=3, n_components=64, random_state=0, length_scale=lengths)
-    X = points(6, 3)
-    plain = GaussianField(SUM, dim=3, n_components=64, random_state=0)
-    assert np.allclose(field(X * lengths), plain(X))
-    assert np.allclose(field.covariance_matrix(X, X), SUM.gram(X / lengths))
-
-
-def test_a_gradient_exists_where_every_group_has_one():
-    smooth = SPACE.on([0, 1]) * TREND.on([2]) + TREND.on([0])
-    field = GaussianField(smooth, dim=3, n_components=64, random_state=0)
-    X, h = points(3, 3), 1e-6
-    steps = [(field(X + h * e) - field(X - h * e)) / (2 * h) for e in np.eye(3)]
-    assert np.allclose(field.gradient(X), np.transpose(steps), atol=1e-6)
-    for rough, dim in ((PRODUCT, 3), (L1, 2)):
-        with pytest.raises(ParameterError, match="no gradient"):
-            GaussianField(rough, dim=dim, random_state=0).gradient(points(3, dim))
-
-
-@SLOW
-def test_components_are_enough_for_the_error_asked():
-    kernel = SPACE.on([0]) * TIME.on([1])
-    field = GaussianField(kernel, dim=2, coupling="iid", random_state=0)
-    n = field.n_components_for(0.05)
-    at = field._known().judged()
-    for used, holds in ((n, True), (2 * (n // 3), False)):
-        made = GaussianField(kernel, dim=2, n_components=used, coupling="iid", random_state=0)
-        assert bool(made.covariance_error(at).max() <= 0.05) is holds
 
 
 @SLOW

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from grids import by_turns
 
 import spectra as sp
 from rf import GaussianField
@@ -14,7 +13,7 @@ LAGS = np.array([0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0])
 SPHERICAL = sp.radial("1 - 3*z/2 + z**3/2", support=1)
 EXPONENTIAL = sp.radial("exp(-z)")
 SMOOTH = sp.radial("exp(-z**2/2)")
-DRAWS = 200
+DRAWS = 100
 
 
 def implied_covariances(field: GaussianField) -> np.ndarray:
@@ -25,17 +24,7 @@ def implied_covariances(field: GaussianField) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("kernel", "dim"),
-    by_turns(
-        [
-            (EXPONENTIAL, 1),
-            (EXPONENTIAL, 2),
-            (EXPONENTIAL, 7),
-            (SMOOTH, 3),
-            pytest.param(SPHERICAL, 2, marks=pytest.mark.slow),
-            pytest.param(SPHERICAL, 3, marks=pytest.mark.slow),
-        ],
-        every=2,
-    ),
+    [(EXPONENTIAL, 1), (SMOOTH, 3), pytest.param(SPHERICAL, 3, marks=pytest.mark.slow)],
     ids=str,
 )
 def test_the_mean_of_what_draws_imply_is_the_kernel_and_their_spread_is_the_stated_error(
@@ -50,16 +39,6 @@ def test_the_mean_of_what_draws_imply_is_the_kernel_and_their_spread_is_the_stat
     assert np.all(np.abs(square.mean(axis=0) - error**2) < 6.0 * spread)
 
 
-@pytest.mark.slow
-def test_products_of_values_have_the_mean_of_the_kernel() -> None:
-    # Var f(x)f(y) <= E f(x)^2 f(y)^2 <= 3 k(0)^2 given the frequencies.
-    field = GaussianField(SPHERICAL, 2, n_components=64, random_state=5)
-    X = np.array([[0.0, 0.0], [0.3, 0.4], [2.0, 0.0]])
-    paths = field.sample(X, n_paths=600)
-    products = paths.T @ paths / len(paths)
-    assert np.abs(products - SPHERICAL.gram(X)).max() < 6.0 * np.sqrt(3.0 / len(paths))
-
-
 def test_a_path_is_a_function_whatever_else_is_asked_and_in_whatever_order() -> None:
     X = np.random.default_rng(0).uniform(-3, 3, (5000, 3))
     order = np.random.default_rng(1).permutation(len(X))
@@ -71,25 +50,8 @@ def test_a_path_is_a_function_whatever_else_is_asked_and_in_whatever_order() -> 
     assert np.abs(GaussianField(EXPONENTIAL, 3, random_state=8)(X[:5]) - whole[:5]).max() > 1e-3
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 4])
-def test_a_grid_has_the_values_at_its_points(dim: int) -> None:
-    field = GaussianField(SMOOTH, dim, n_components=128, length_scale=0.7, random_state=0)
-    axes = [np.linspace(-1, 2, 5 + j) for j in range(dim)]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    grid = field.on_grid(*axes, number=2)
-    assert grid.shape == points.shape[:-1]
-    assert np.abs(grid - field.path(2)(points.reshape(-1, dim)).reshape(grid.shape)).max() < 1e-12
-
-
-def test_gradients_are_those_of_the_path() -> None:
-    field = GaussianField(SMOOTH, 3, n_components=64, length_scale=[1.0, 2.0, 0.5], random_state=1)
-    X, step = np.random.default_rng(2).normal(size=(4, 3)), 1e-5
-    slopes = [(field(X + step * e) - field(X - step * e)) / (2 * step) for e in np.eye(3)]
-    assert np.abs(field.gradient(X) - np.array(slopes).T).max() < 1e-7
-
-
-@pytest.mark.parametrize("kernel", [EXPONENTIAL, SPHERICAL, sp.catalogue["matern"](nu=1)], ids=str)
-def test_rough_fields_have_no_gradient(kernel: sp.Kernel) -> None:
+def test_rough_fields_have_no_gradient() -> None:
+    kernel = sp.catalogue["matern"](nu=1)
     with pytest.raises(ParameterError, match="has no gradient"):
         GaussianField(kernel, 2, n_components=16).gradient([[0.0, 0.0]])
     GaussianField(sp.catalogue["matern"](nu=1.5), 2, n_components=16).gradient([[0.0, 0.0]])
@@ -124,8 +86,8 @@ def test_paths_go_through_the_data(solver: str) -> None:
     assert np.abs(given.mean(X) - y).max() < 1e-7
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
-def test_a_grid_through_data_has_the_values_at_its_points(dim: int) -> None:
+def test_a_grid_through_data_has_the_values_at_its_points() -> None:
+    dim = 2
     X, y, _ = scattered(dim, 6, np.ones(dim), 1)
     field = GaussianField(SMOOTH, dim, n_components=64, length_scale=0.8, random_state=2)
     given = field.condition(X, y, noise=0.2)
@@ -136,8 +98,8 @@ def test_a_grid_through_data_has_the_values_at_its_points(dim: int) -> None:
     assert np.abs(found - expected.reshape(found.shape)).max() < 1e-12
 
 
-@pytest.mark.parametrize("noise", by_turns([0.0, 0.3], every=2, first=1))
-def test_mean_and_variance_of_paths_are_those_of_kriging(noise: float) -> None:
+def test_mean_and_variance_of_paths_are_those_of_kriging() -> None:
+    noise = 0.3
     X = np.array([[0.0, 0.0], [0.5, 0.2], [0.1, 0.9], [1.2, 1.0]])
     y, new = np.array([1.0, -0.5, 0.3, 2.0]), np.array([[0.4, 0.4], [1.0, 0.1], [3.0, 3.0]])
     given = GaussianField(SPHERICAL, 2, n_components=64, random_state=9).condition(
@@ -149,21 +111,14 @@ def test_mean_and_variance_of_paths_are_those_of_kriging(noise: float) -> None:
     variance = 1.0 - np.sum(cross * np.linalg.solve(matrix, cross.T).T, axis=1)
     assert np.abs(given.mean(new) - mean).max() < 1e-12
     assert np.abs(given.std(new) - np.sqrt(variance)).max() < 1e-7
-    paths = given.sample(new, n_paths=800)
-    assert np.all(np.abs(paths.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / 800))
+    paths = given.sample(new, n_paths=400)
+    assert np.all(np.abs(paths.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / 400))
     square = (paths - mean) ** 2
-    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * square.std(axis=0) / np.sqrt(800))
+    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * square.std(axis=0) / np.sqrt(400))
 
 
-def test_the_standard_deviation_is_never_below_the_true_one_at_the_data() -> None:
-    X = np.linspace(0, 1, 12)[:, None]
-    given = GaussianField(EXPONENTIAL, 1).condition(X, X[:, 0])
-    assert np.all((given.std(X) >= 0.0) & (given.std(X) < 1e-5))
-
-
-@pytest.mark.parametrize("rows", [[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1e-9, 0.0]]])
-def test_points_that_coincide_need_noise(rows: list[list[float]]) -> None:
-    field = GaussianField(SMOOTH, 2)
+def test_points_that_coincide_need_noise() -> None:
+    field, rows = GaussianField(SMOOTH, 2), [[0.0, 0.0], [1e-9, 0.0]]
     with pytest.raises(AccuracyError, match="Give the noise"):
         field.condition(rows, [0.0, 1.0])
     assert np.abs(field.condition(rows, [0.0, 1.0], noise=1.0).mean(rows) - 1 / 3).max() < 1e-8
@@ -175,9 +130,11 @@ def scattered(dim: int, rows: int, lengths: np.ndarray, seed: int) -> tuple[np.n
     return X, np.cos(X).sum(axis=1), lengths * rng.uniform(-1.5, 1.5, (5, dim))
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-@pytest.mark.parametrize("kernel", [SMOOTH, sp.catalogue["matern"](nu=2.5)], ids=str)
-@pytest.mark.parametrize("noise", [0.0, 0.2])
+@pytest.mark.parametrize(
+    ("kernel", "dim", "noise"),
+    [(SMOOTH, 1, 0.0), (sp.catalogue["matern"](nu=2.5), 3, 0.2)],
+    ids=str,
+)
 def test_gradients_through_data_are_those_of_the_path(
     kernel: sp.Kernel, dim: int, noise: float
 ) -> None:
@@ -196,29 +153,6 @@ def test_gradients_through_data_are_those_of_the_path(
     # At a datum, where distances are 0, the gradient has its limit.
     near = given.mean_gradient(X + 1e-9 * lengths)
     assert np.abs(given.mean_gradient(X) - near).max() < 1e-6
-
-
-@pytest.mark.parametrize(
-    "dim", by_turns([1, 2, pytest.param(3, marks=pytest.mark.slow)], every=2, first=1)
-)
-def test_gradients_of_paths_have_the_mean_and_the_variance_of_kriging(dim: int) -> None:
-    """Of exp(-z^2/2) and lengths l: cov(df/dx_i, f(y)) = -(x - y)_i k/l_i^2, var = 1/l_i^2."""
-    lengths, noise, paths = np.linspace(0.8, 1.5, dim), 0.1, 600
-    X, y, new = scattered(dim, 5, lengths, 4)
-    field = GaussianField(SMOOTH, dim, n_components=64, length_scale=lengths, random_state=2)
-    given = field.condition(X, y, noise=noise)
-    K = SMOOTH.gram(X / lengths) + noise**2 * np.eye(len(X))
-    apart = new[:, None] - X[None]
-    cross = -SMOOTH.gram(new / lengths, X / lengths)[..., None] * apart / lengths**2
-    mean = np.einsum("njd,j->nd", cross, np.linalg.solve(K, y))
-    explained = np.einsum("njd,ji,nid->nd", cross, np.linalg.inv(K), cross)
-    variance = 1.0 / lengths**2 - explained
-    assert np.abs(given.mean_gradient(new) - mean).max() < 1e-11
-    drawn = np.array([given.gradient(new, number=j) for j in range(paths)])
-    assert np.all(np.abs(drawn.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / paths))
-    square = (drawn - mean) ** 2
-    spread = square.std(axis=0, ddof=1) / np.sqrt(paths)
-    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * spread)
 
 
 @pytest.mark.slow
@@ -251,18 +185,6 @@ def test_rough_fields_have_a_mean_with_a_gradient_beside_the_data_only() -> None
     assert np.abs(given.mean_gradient(new) - np.array(slopes).T / (2 * step)).max() < 1e-8
 
 
-@pytest.mark.slow
-def test_a_table_of_bounded_radii_has_gradients_and_another_asks_for_the_kernel() -> None:
-    X, y, new = scattered(2, 6, 0.4 * np.ones(2), 3)
-    bounded = sp.variogram("z**(3/2)").on_region(radius=3.0, dim=2, tol=0.05)
-    given, step = GaussianField(bounded, random_state=0).condition(X, y, noise=0.1), 1e-5
-    slopes = [(given(new + step * e) - given(new - step * e)) / (2 * step) for e in np.eye(2)]
-    assert np.abs(given.gradient(new) - np.array(slopes).T).max() < 1e-6
-    unbounded = sp.derive(SMOOTH, 2)
-    with pytest.raises(ParameterError, match="in place of the table"):
-        GaussianField(unbounded).condition(X, y, noise=0.1).mean_gradient(new)
-
-
 # --- what is refused ----------------------------------------------------------------------------
 
 
@@ -287,26 +209,20 @@ def test_a_variogram_with_a_sill_makes_a_field_and_another_is_sent_to_a_region()
         GaussianField(sp.variogram("z"), 2)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_invalid_parameters_and_points_are_refused() -> None:
+    for options, message in (
         ({"n_components": 3}, "even number"),
         ({"n_components": 0}, "at least 2"),
         ({"random_state": -1}, "at least 0"),
         ({"random_state": "seed"}, "whole number"),
         ({"length_scale": [1.0, 2.0, 3.0]}, "one for each of the 2"),
         ({"length_scale": 0.0}, "positive number"),
-    ],
-)
-def test_parameters_outside_their_meaning_are_refused(options: dict, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        GaussianField(SMOOTH, 2, **options)
-
-
-@pytest.mark.parametrize("X", [[[np.nan, 0.0]], [0.0, 1.0], [[0.0]], "points", [[1 + 1j, 0.0]]])
-def test_points_that_are_none_are_refused(X: object) -> None:
-    with pytest.raises(DataError):
-        GaussianField(SMOOTH, 2, n_components=16)(X)
+    ):
+        with pytest.raises(ParameterError, match=message):
+            GaussianField(SMOOTH, 2, **options)
+    for X in ([[np.nan, 0.0]], [0.0, 1.0], [[0.0]], "points", [[1 + 1j, 0.0]]):
+        with pytest.raises(DataError):
+            GaussianField(SMOOTH, 2, n_components=16)(X)
 
 
 def test_the_dimension_comes_from_the_first_points() -> None:

@@ -4,14 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_moons
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import DotProduct
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
@@ -38,23 +35,6 @@ def data():
 @parametrize_with_checks([FlippedFeatures(IndefiniteNystroem(random_state=0))])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("columns", [5, 40, 200])
-def test_sums_of_chunks_are_the_sums_of_all(columns):
-    rng = np.random.default_rng(1)
-    Z, y, w = rng.normal(size=(60, columns)), rng.normal(size=(60, 2)), rng.uniform(0, 3, 60)
-    whole = KreinSums.of(Z, y, w)
-    cut = [slice(0, 1), slice(1, 30), slice(30, 60)]
-    parts = [KreinSums.of(Z[s], y[s], w[s]) for s in cut]
-    for found in (parts[0] + parts[1] + parts[2], parts[2] + (parts[0] + parts[1]), whole):
-        R = found.triangle
-        np.testing.assert_allclose(R.T @ R, (Z.T * w) @ Z, atol=1e-11)
-        np.testing.assert_allclose(R.T @ found.targets, (Z.T * w) @ y, atol=1e-11)
-        np.testing.assert_allclose(R.T @ found.ones, Z.T @ w, atol=1e-11)
-        np.testing.assert_allclose(found.mean, w @ y / w.sum(), atol=1e-14)
-        assert found.rows == 60
-        assert R.shape[0] <= columns
 
 
 @pytest.mark.parametrize("solver", ["flip", "stationary"])
@@ -100,33 +80,6 @@ def test_one_pass_over_chunks_is_the_fit_to_all(data, solver):
         parts[0].merge(KreinRidge(signed(38)).fit(X, y))
     with pytest.raises(ParameterError, match="other targets"):
         parts[0].merge(KreinRidge(frozen).fit(X, np.stack([y, y], axis=1)))
-
-
-@pytest.mark.parametrize(
-    ("columns", "options"), [(1, {}), (2, {"domain": 0.5}), (3, {"length_scale": "median"})]
-)
-def test_models_are_merged_on_rows_that_their_features_serve(data, columns, options):
-    X, y, _ = data
-    X = 0.2 * X[:, :columns] / np.linalg.norm(X, axis=1, keepdims=True)
-    features = SpectralFeatures(n_components=20, mixed_signature="ignore", random_state=0)
-    frozen = FrozenEstimator(features.set_params(**options).fit(X))
-    parts = [KreinRidge(frozen, alpha=0.3).fit(X[s], y[s]) for s in (slice(0, 50), slice(50, 90))]
-    whole = KreinRidge(frozen, alpha=0.3).fit(X, y)
-    np.testing.assert_allclose(parts[0].merge(parts[1]).predict(X), whole.predict(X), atol=1e-9)
-
-
-def test_a_new_fit_forgets_what_other_rows_left(data):
-    """Sums of rows that another fit saw were added to those of the chunks that came after it."""
-    X, y, new = data
-    frozen = FrozenEstimator(signed().fit(X))
-    model = KreinRidge(frozen, alpha=0.3).fit(X, y).set_params(solver="iterative").fit(X, y)
-    assert not hasattr(model, "sums_")
-    assert not hasattr(model, "eigenvalues_")
-    model.set_params(solver="flip").partial_fit(X[:30], y[:30])
-    assert model.sums_.rows == 30
-    assert not hasattr(model, "residual_")
-    fresh = KreinRidge(frozen, alpha=0.3).fit(X[:30], y[:30])
-    np.testing.assert_array_equal(model.predict(new), fresh.predict(new))
 
 
 def test_rows_whose_problem_is_refused_have_not_been_taken_in(data):
@@ -175,9 +128,8 @@ def chunks_of(X, y, *, ends_after=None):
         yield X[start : start + 30], y[start : start + 30]
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_an_interrupted_pass_goes_on_with_the_bits_of_a_whole_one(data, kind, tmp_path):
-    X, y, new = data[0].astype(kind), *data[1:]
+def test_an_interrupted_pass_ends_as_a_whole_one(data, tmp_path):
+    X, y, new = data
     model = KreinRidge(signed(), alpha=0.3)
     whole = model.fit_chunks(chunks_of(X, y)).predict(new)
     kept = tmp_path / "sums.npz"
@@ -211,8 +163,7 @@ def test_kept_sums_of_something_else_are_refused_and_stay(data, tmp_path):
         model.fit_chunks(chunks_of(X, y), kept=tmp_path / "absent" / "sums.npz")
 
 
-@pytest.mark.parametrize("rows", [1, 300, 4096])
-@pytest.mark.parametrize("rule", ["normal", "equal", "waves"])
+@pytest.mark.parametrize(("rows", "rule"), [(1, "normal"), (300, "equal"), (4096, "waves")])
 def test_products_in_single_precision_stay_within_their_rounding(rows, rule):
     rng = np.random.default_rng(rows)
     Z, w = rng.normal(size=(rows, 30)), rng.uniform(0, 3, rows)
@@ -236,22 +187,12 @@ def test_products_in_single_precision_stay_within_their_rounding(rows, rule):
         assert kept.sum() <= len(single.triangular().triangle) <= np.linalg.matrix_rank(Z)
 
 
-def test_a_ridge_on_rows_in_single_precision_is_that_on_double(data):
-    X, y, new = data
-    model = KreinRidge(FrozenEstimator(signed().fit(X)), alpha=0.3)
-    double = model.fit_chunks(chunks_of(X, y)).predict(new)
-    few = X.astype(np.float32)
-    rows = np.abs(model.fit_chunks(chunks_of(few, y)).predict(new) - double).max()
-    both = np.abs(model.fit_chunks(chunks_of(few, y), single=True).predict(new) - double).max()
-    assert 0.0 < rows < both < 1e-4 * np.abs(y).max()
-
-
 def test_a_fit_to_a_memory_map_in_single_precision_is_that_to_its_rows_in_double(
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr("rf.krein.ridge._HELD", 0)
     rng = np.random.default_rng(3)
-    X = rng.normal(scale=0.2, size=(40_000, 64)).astype(np.float32)
+    X = rng.normal(scale=0.2, size=(20_000, 64)).astype(np.float32)
     np.save(tmp_path / "rows.npy", X)
     rows, y = np.load(tmp_path / "rows.npy", mmap_mode="r"), X[:, 0].astype(float)
     frozen = FrozenEstimator(SpectralFeatures(n_components=16, random_state=0).fit(X[:10]))
@@ -263,15 +204,6 @@ def test_a_fit_to_a_memory_map_in_single_precision_is_that_to_its_rows_in_double
     assert peak < X.nbytes
     np.testing.assert_array_equal(model.coef_, double.coef_)
     np.testing.assert_array_equal(model.predict(X[:5]), double.predict(X[:5].astype(float)))
-
-
-def test_a_deviation_is_that_of_the_noise_that_was_fitted(data):
-    X, y, new = data
-    model = KreinRidge(SpectralFeatures(n_components=20, random_state=0), alpha=0.3).fit(X, y)
-    stated = model.predict(new, return_std=True)[1]
-    np.testing.assert_array_equal(
-        model.set_params(alpha=3.0).predict(new, return_std=True)[1], stated
-    )
 
 
 def test_a_classifier_learns_by_chunks_and_knows_its_labels(data):
@@ -289,10 +221,8 @@ def test_a_classifier_learns_by_chunks_and_knows_its_labels(data):
         passing.partial_fit(X[:2], [7, 1])
 
 
-@pytest.mark.parametrize("rows", [4, 90])
-def test_a_positive_kernel_gives_the_deviation_of_its_gaussian_process(data, rows):
+def test_a_positive_kernel_gives_the_deviation_of_its_gaussian_process(data):
     X, y, new = data
-    X, y = X[:rows], y[:rows]
     features = ExactPolynomial((1.0, 1.0))  # 1 + <x, y>
     model = KreinRidge(features, alpha=0.2, fit_intercept=False).fit(X, y)
     process = GaussianProcessRegressor(DotProduct(sigma_0=1.0), alpha=0.2, optimizer=None)
@@ -300,6 +230,9 @@ def test_a_positive_kernel_gives_the_deviation_of_its_gaussian_process(data, row
     mean, found = model.predict(new, return_std=True)
     np.testing.assert_allclose(mean, expected, atol=1e-9)
     np.testing.assert_allclose(found, deviation, atol=1e-9)
+    # The deviation belongs to the noise that was fitted.
+    model.set_params(alpha=3.0)
+    np.testing.assert_array_equal(model.predict(new, return_std=True)[1], found)
     with pytest.raises(ParameterError, match="no covariance"):
         KreinRidge(signed()).fit(X, y).predict(new, return_std=True)
 
@@ -317,13 +250,6 @@ def test_flipped_columns_are_the_modulus_on_the_rows_and_k_on_others(data):
     signs = (vectors * np.sign(values)) @ vectors.T
     np.testing.assert_allclose(F_new @ F.T, K_new @ signs, atol=1e-9)
     assert not hasattr(flipped, "signature_")
-
-
-def test_ridge_on_flipped_columns_is_krein_ridge(data):
-    X, y, new = data
-    krein = KreinRidge(signed(), alpha=0.3, fit_intercept=False).fit(X, y)
-    ridge = make_pipeline(FlippedFeatures(signed()), Ridge(0.3, fit_intercept=False)).fit(X, y)
-    np.testing.assert_allclose(ridge.predict(new), krein.predict(new), atol=1e-9)
 
 
 def test_a_linear_machine_on_flipped_columns_is_the_machine_in_a_krein_space():
@@ -344,18 +270,4 @@ def test_a_linear_machine_on_flipped_columns_is_the_machine_in_a_krein_space():
     np.testing.assert_allclose(
         found.decision_function(flipped.transform(X[80:])), expected, atol=1e-5
     )
-    assert make_pipeline(FlippedFeatures(signed(60)), LinearSVC()).fit(X, y).score(X, y) > 0.85
     assert np.any(flipped.eigenvalues_ < -0.1)
-    machine = make_pipeline(FlippedFeatures(signed(60)), LogisticRegression(C=10.0))
-    assert machine.fit(X[:80], y[:80]).score(X[80:], y[80:]) > 0.85
-    chances = machine.predict_proba(X[80:])
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-
-
-def test_probabilities_come_from_calibration():
-    X, y = make_moons(120, noise=0.2, random_state=0)
-    assert not hasattr(KreinRidgeClassifier(), "predict_proba")
-    model = CalibratedClassifierCV(KreinRidgeClassifier(signed(60), alpha=0.1), cv=3).fit(X, y)
-    chances = model.predict_proba(X)[:, 1]
-    assert np.all((chances > 0) & (chances < 1))
-    assert np.mean((chances > 0.5) == y) > 0.85

@@ -1,16 +1,10 @@
 """Lengths: rows are divided, the table is that of the kernel, and a wrong unit is named."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
-from grids import by_turns
-from sklearn.base import clone
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 import spectra as sp
 from rf import (
@@ -27,7 +21,6 @@ from rf import (
 from rf.inputs.lengths import _where_it_varies, divided, lengths_for, warn_of_lengths, warn_of_units
 from spectra.errors import DataError, ParameterError
 
-SYSTEMS = [SpectralFeatures, RFF, ORF, GRFF, GORF]
 GAUSS, EXPONENTIAL, TL1 = "exp(-z**2/2)", "exp(-z)", "Max(1 - z, 0)"
 
 
@@ -35,8 +28,9 @@ def rows(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("d", by_turns([1, 2, 3, 7], every=2))
+@pytest.mark.parametrize(
+    ("system", "d"), [(SpectralFeatures, 3), (RFF, 1), (ORF, 2), (GRFF, 7), (GORF, 1)]
+)
 def test_lengths_divide_the_rows_and_nothing_else(system, d):
     X, lengths = rows(20, d), np.geomspace(0.1, 30.0, d)
     scaled = system(EXPONENTIAL, n_components=16, length_scale=lengths, random_state=0).fit(
@@ -50,7 +44,7 @@ def test_lengths_divide_the_rows_and_nothing_else(system, d):
     np.testing.assert_array_equal(scaled.variance([0.5, 2.0]), plain.variance([0.5, 2.0]))
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 7])
+@pytest.mark.parametrize("d", [1, 7])
 def test_a_kernel_with_lengths_is_the_radial_one_of_divided_rows(d):
     X, lengths = rows(30, d), np.geomspace(0.1, 30.0, d)
     kernel = sp.radial(EXPONENTIAL).rescale(lengths)
@@ -66,21 +60,6 @@ def test_a_kernel_with_lengths_is_the_radial_one_of_divided_rows(d):
     np.testing.assert_allclose(both.transform(2.0 * X), other.transform(X), atol=1e-12)
 
 
-def test_features_with_lengths_estimate_the_kernel_with_lengths():
-    X, lengths = rows(12, 3), np.array([1.0, 20.0, 0.3])
-    kernel = sp.radial(EXPONENTIAL).rescale(lengths)
-    made = SpectralFeatures(kernel, n_components=1 << 14, coupling="iid", radii="iid").set_params(
-        random_state=3
-    )
-    made.fit(X)
-    distances = np.linalg.norm((X[:, None] - X[None]) / lengths, axis=-1)
-    deviation = np.sqrt(made.variance(distances.ravel())).reshape(distances.shape)
-    error = np.abs(made.gram(X) - kernel.gram(X))
-    assert np.all(error <= 6 * deviation + 1e-12)
-    # The kernel without its lengths is another one, by far more than that.
-    assert np.abs(made.gram(X) - sp.radial(EXPONENTIAL).gram(X)).max() > 20 * deviation.max()
-
-
 def test_the_median_is_that_of_the_distances():
     X = np.array([[0.0], [1.0], [3.0]])
     np.testing.assert_array_equal(lengths_for("median", X), [2.0])
@@ -92,29 +71,12 @@ def test_the_median_is_that_of_the_distances():
         RFF(length_scale="median").fit(np.ones((1, 2)))
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, [1.0, 2.0], [1.0, -1.0, 1.0], "mean", [np.inf] * 3])
-def test_lengths_are_positive_and_as_many_as_the_columns(bad):
-    with pytest.raises((ParameterError, ValueError), match="length_scale"):
-        SpectralFeatures(length_scale=bad).fit(rows(5, 3))
+def test_lengths_are_positive_and_as_many_as_the_columns():
+    for bad in (0.0, -1.0, [1.0, 2.0], [1.0, -1.0, 1.0], "mean", [np.inf] * 3):
+        with pytest.raises((ParameterError, ValueError), match="length_scale"):
+            SpectralFeatures(length_scale=bad).fit(rows(5, 3))
     with pytest.raises((ParameterError, DataError), match="length"):
         SpectralFeatures(sp.radial(GAUSS).rescale([1.0, 2.0])).fit(rows(5, 3))
-
-
-def test_lengths_survive_a_clone_a_pickle_and_a_grid():
-    X = rows(60, 2)
-    y = np.sin(3.0 * X[:, 0])
-    made = SpectralFeatures(length_scale=[0.5, 4.0], random_state=0)
-    assert clone(made).get_params()["length_scale"] == [0.5, 4.0]
-    fitted = made.fit(X)
-    np.testing.assert_array_equal(
-        pickle.loads(pickle.dumps(fitted)).transform(X), fitted.transform(X)
-    )
-    grid = GridSearchCV(
-        make_pipeline(SpectralFeatures(n_components=200, random_state=0), Ridge(1e-3)),
-        {"spectralfeatures__length_scale": [[20.0, 20.0], [0.7, 20.0], "median"]},
-        cv=3,
-    ).fit(X, y)
-    assert grid.best_params_["spectralfeatures__length_scale"] == [0.7, 20.0]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -174,10 +136,9 @@ def test_fields_and_two_samples_have_the_same_lengths():
     assert scaled.mmd2 == pytest.approx(plain.mmd2, abs=1e-12)
 
 
-@pytest.mark.parametrize("system", [SpectralFeatures, RFF, GRFF])
 @pytest.mark.parametrize(("unit", "said"), [(1e4, "a larger unit"), (1e-6, "a smaller unit")])
-def test_a_wrong_unit_is_named_with_its_numbers(system, unit, said):
-    X = rows(50, 3)
+def test_a_wrong_unit_is_named_with_its_numbers(unit, said):
+    system, X = RFF, rows(50, 3)
     with pytest.warns(LengthScaleWarning, match=said) as caught:
         system(EXPONENTIAL, n_components=8, random_state=0).fit(unit * X)
     assert "the kernel varies between the distances 0.00117 and 7.36" in str(caught[0].message)
@@ -195,24 +156,18 @@ def _named(spectrum):
     return [*given, sp.spectral_measure(kernel, d)] if isinstance(kernel, sp.Kernel) else given
 
 
-COMPACT, HEAVY = sp.radial(TL1), sp.radial("1/(1 + z**2)")
+COMPACT = sp.radial(TL1)
 SIGNED = sp.radial(GAUSS) - 0.5 * sp.radial(GAUSS).rescale(2.0)
 
 
 @pytest.mark.parametrize(
     ("kernel", "d", "span"),
-    by_turns(
-        [
-            (sp.radial(EXPONENTIAL), 1, (0.001, 7.5)),
-            (COMPACT, 1, (0.001, 1.2)),
-            (sp.radial(GAUSS), 3, (0.046, 4.6)),
-            (1.0 + sp.radial(EXPONENTIAL), 3, (0.002, 7.5)),
-            (sp.radial(EXPONENTIAL).rescale(1000.0), 7, (1.0, 7500.0)),
-            (SIGNED, 16, (0.046, 10.0)),
-            (HEAVY, 2, (0.034, 40.0)),
-        ],
-        every=2,
-    ),
+    [
+        (sp.radial(EXPONENTIAL).rescale(1000.0), 7, (1.0, 7500.0)),
+        (1.0 + sp.radial(EXPONENTIAL), 3, (0.002, 7.5)),
+        (SIGNED, 16, (0.046, 10.0)),
+        pytest.param(COMPACT, 1, (0.001, 1.2), marks=pytest.mark.slow),
+    ],
 )
 def test_a_table_or_a_measure_varies_where_its_kernel_does(kernel, d, span):
     for given in (kernel, sp.derive(kernel, d)):
@@ -222,7 +177,7 @@ def test_a_table_or_a_measure_varies_where_its_kernel_does(kernel, d, span):
         assert span[1] / 1.4 <= far <= span[1] * 1.4
 
 
-@pytest.mark.parametrize("text", ["exp(cos(z))", "cos(3*z)", "1"])
+@pytest.mark.parametrize("text", ["cos(3*z)", "1"])
 def test_a_table_without_a_limit_is_flat_nowhere(text):
     near, far = _where_it_varies(sp.derive(sp.radial(text), 1))
     assert far == np.inf or not near < far
@@ -231,38 +186,16 @@ def test_a_table_without_a_limit_is_flat_nowhere(text):
         warn_of_units(sp.derive(sp.radial(text), 1), 1e5 * rows(20, 1))
 
 
-def test_what_is_flat_is_measured_by_the_size_that_the_kernel_has_there():
-    # It rises from 1 to 10 001: what it does at the first distances is not small beside 1.
-    kernel = 10_001.0 - 10_000.0 * sp.radial(GAUSS)
-    exact = np.sqrt(2.0 * 1e-3 / 10_000.0)
-    for given in (kernel, sp.derive(kernel, 3)):
-        assert _where_it_varies(given)[0] == pytest.approx(exact, rel=0.4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "d"), [("1/(1 + z)**3", 2), ("1/(1 + z)**3", 5), (TL1, 2), (TL1, 3)]
-)
-def test_a_table_of_the_l1_distance_varies_where_its_kernel_does(text, d):
-    near, far = _where_it_varies(sp.derive(sp.l1(text), d))
-    exact = _where_it_varies(sp.radial(text))
-    assert near == pytest.approx(exact[0], rel=0.4)
-    assert far == pytest.approx(exact[1], rel=0.4)
-
-
 PLACE, DAY = sp.radial(GAUSS).on([0, 1]), sp.radial(EXPONENTIAL).rescale(30.0).on([2])
 
 
 @pytest.mark.parametrize(
     "spectrum",
     [
-        (sp.radial(EXPONENTIAL), 3),
         (SIGNED, 3),
-        pytest.param((COMPACT, 1), marks=pytest.mark.slow),
-        (PLACE * DAY, 3),
         (PLACE + 0.5 * DAY, 3),
         pytest.param((sp.l1("1/(1 + z)**3"), 3), marks=pytest.mark.slow),
-        (sp.l1(TL1), 2),
+        pytest.param((sp.l1(TL1), 2), marks=pytest.mark.slow),
     ],
 )
 def test_a_wrong_unit_is_named_for_tables_and_measures_as_for_kernels(spectrum):
@@ -292,17 +225,10 @@ def test_the_group_of_a_wrong_unit_is_named():
 
 def test_near_neighbours_are_enough():
     # A long record in one dimension: only neighbours are within a length of one another.
-    X = np.arange(15_000.0)[:, None]
+    X = np.arange(8_000.0)[:, None]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_lengths(sp.radial(EXPONENTIAL), X)
         warn_of_lengths(sp.radial(GAUSS), X)
     with pytest.warns(LengthScaleWarning, match="between 40 and"):
         warn_of_lengths(sp.radial(GAUSS), 40.0 * X)
-
-
-def test_rows_that_are_one_row_say_nothing():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        RFF(random_state=0).fit(np.ones((5, 2)))
-        RFF("1", random_state=0).fit(1e6 * rows(5, 2))

@@ -5,9 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
-from grids import by_turns
 from laws import gaussian_law, gaussian_mixture, table_of
-from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, minres
+from scipy.sparse.linalg import LinearOperator, cg, minres
 from sklearn.kernel_approximation import RBFSampler
 
 import spectra as sp
@@ -29,9 +28,8 @@ def signed(dim, columns):
 
 
 @pytest.mark.parametrize(
-    ("dim", "columns"), by_turns([(1, 6), (2, 33), (3, 64), (7, 40), (64, 128)], every=2)
+    ("dim", "columns", "dtype"), [(1, 6, np.float64), (3, 33, np.float32), (64, 128, np.float64)]
 )
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_are_those_of_the_matrix(dim, columns, dtype):
     rng = np.random.default_rng(0)
     X, Y = (rng.normal(size=(n, dim)).astype(dtype) for n in (301, 77))
@@ -69,33 +67,22 @@ def test_right_features_are_on_the_right():
 
 def test_a_ridge_is_on_the_diagonal_and_solvers_take_it():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
     features = RFF(table_of(3, [(1.0, gaussian_law(3))]), n_components=50, random_state=0).fit(X)
     A = features.operator(X, ridge=0.5)
-    K = features.gram(X) + 0.5 * np.eye(200)
-    np.testing.assert_allclose(A @ np.eye(200), K, atol=1e-13)
+    K = features.gram(X) + 0.5 * np.eye(100)
+    np.testing.assert_allclose(A @ np.eye(100), K, atol=1e-13)
     np.testing.assert_allclose(A.T @ y, K @ y, atol=1e-12)
+    np.testing.assert_allclose(A @ (1j * y), 1j * (K @ y), atol=1e-12)
+    np.testing.assert_allclose(A @ np.arange(100), K @ np.arange(100.0), atol=1e-10)
     solution, stopped = cg(A, y, rtol=1e-12)
     assert stopped == 0
     np.testing.assert_allclose(solution, np.linalg.solve(K, y), rtol=1e-8, atol=1e-9)
     indefinite = signed(3, 40).fit(X)
     solution, stopped = minres(indefinite.operator(X, ridge=0.7), y, rtol=1e-12, maxiter=500)
     assert stopped == 0
-    exact = np.linalg.solve(indefinite.gram(X) + 0.7 * np.eye(200), y)
+    exact = np.linalg.solve(indefinite.gram(X) + 0.7 * np.eye(100), y)
     np.testing.assert_allclose(solution, exact, atol=1e-7 * np.abs(exact).max())
-
-
-def test_complex_and_whole_numbers_are_multiplied_too():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 2))
-    features = signed(2, 16).fit(X)
-    K, A = features.gram(X), features.operator(X, ridge=0.25)
-    v = rng.normal(size=30) + 1j * rng.normal(size=30)
-    np.testing.assert_allclose(A @ v, K @ v + 0.25 * v, atol=1e-13)
-    ones = np.arange(30)
-    np.testing.assert_allclose(A @ ones, K @ ones + 0.25 * ones, atol=1e-11)
-    both = 2.0 * A + aslinearoperator(np.eye(30))
-    np.testing.assert_allclose(both @ v, 2 * K @ v + 1.5 * v, atol=1e-13)
 
 
 def test_sparse_rows_and_features_made_to_order():
@@ -111,17 +98,16 @@ def test_sparse_rows_and_features_made_to_order():
 
 
 def test_the_features_of_all_rows_are_never_held(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 22)
-    X = np.random.default_rng(0).normal(size=(20_000, 4)).astype(np.float32)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 21)
+    X = np.random.default_rng(0).normal(size=(8_000, 4)).astype(np.float32)
     features = signed(4, 1024).fit(X[:50])
     A = features.operator(X)
     v = np.ones(len(X), np.float32)
-    A @ v
     tracemalloc.start()
     A @ v
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 10e6 < 4 * 1024 * len(X) / 8
+    assert peak < 6e6 < 4 * 1024 * len(X) / 5
 
 
 def test_what_is_no_ridge_is_refused():
@@ -142,8 +128,9 @@ def test_rows_too_far_apart_are_refused():
 
 
 class TestIterativeRidge:
-    @pytest.mark.parametrize("kernel", ["gaussian", "exp(-z**2/2) - exp(-z**2/8)/2"])
-    @pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=2))
+    @pytest.mark.parametrize(
+        ("dim", "kernel"), [(3, "gaussian"), (16, "exp(-z**2/2) - exp(-z**2/8)/2")]
+    )
     def test_it_is_the_stationary_point_without_sums(self, dim, kernel):
         rng = np.random.default_rng(dim)
         X = rng.normal(size=(200, dim))

@@ -1,16 +1,13 @@
 """Features made to order: right on average, as good as they say, and refused where they are not."""
 
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
-from grids import but_for_dear
 from sklearn.base import clone
 
-from rf import RFF, SpectralFeatures, UselessFeaturesWarning, draw_frequencies
+from rf import SpectralFeatures, UselessFeaturesWarning
 from rf.dot_product.candidate import Order
 from rf.dot_product.comparison import select
 from rf.dot_product.designed_waves import design_offers
@@ -18,8 +15,6 @@ from rf.dot_product.exact_powers import exact_offers, powers_of_square
 from rf.dot_product.neurons import arc_cosine_weights, neuron_offers
 from rf.dot_product.zonal_features import gegenbauer_offers
 from rf.inputs.rows import range_of_distances
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.directions import orthogonal
 from spectra.designs import design
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.kernel import radial, zonal
@@ -57,8 +52,8 @@ def assert_right_on_average(offer, X, expected, draws=200):
     assert grams.std() > 1e-6  # else the test would say nothing
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64])
-def test_a_polynomial_that_fits_is_served_exactly(dim):
+@pytest.mark.parametrize("dim", [1, 2, 16])
+def test_a_polynomial_of_u_is_exact(dim):
     kernel = zonal("1/5 - u/2 + 3*u**2/2")
     X = sphere_rows(40, dim)
     features = SpectralFeatures(kernel, n_components=2300, mixed_signature="ignore").fit(X)
@@ -71,46 +66,39 @@ def test_a_polynomial_that_fits_is_served_exactly(dim):
     assert "exact polynomial" in features.explain()
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
-@pytest.mark.parametrize("degree", [0, 1, 2])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_polynomial_in_the_square_of_the_distance_is_served_exactly_on_any_rows(
-    dim, degree, dtype
-):
+@pytest.mark.parametrize(("dim", "degree"), [(1, 2), (3, 0), (7, 1), (16, 2)])
+def test_a_polynomial_of_the_squared_distance_is_exact_on_any_rows(dim, degree):
     kernel = radial(["3", "1 - z**2/9", "1/2 - z**2/5 + z**4/40"][degree], support=2)
     rng = np.random.default_rng(0)
-    X = 5.0 + rng.uniform(-1.0, 1.0, (40, dim)) / np.sqrt(dim)
-    X = X.astype(dtype)
-    options = {"n_components": 200, "mixed_signature": "ignore", "domain": "data"}
-    features = SpectralFeatures(kernel, **options).fit(X)
-    eps = np.finfo(dtype).eps
-    # Rows that lie 5 from the origin carry their own rounding into every distance.
-    np.testing.assert_allclose(features.gram(X), kernel.gram(X), atol=60 * eps)
-    assert features.transform(X).dtype == dtype
-    assert features.coupling_ == f"exact polynomial of degree {degree} in z^2"
     columns = {0: 1, 1: dim + 2, 2: 3 + 2 * dim + dim * (dim + 1) // 2}[degree]
-    assert features.transform(X).shape == (40, columns)
-    sparse = scipy.sparse.csr_array(X)
-    np.testing.assert_allclose(features.transform(sparse), features.transform(X), atol=60 * eps)
-    assert features.z_max_ <= 2.0
-    far = np.zeros((1, dim), dtype=dtype)
-    with pytest.raises(DataError):
-        features.transform(far)
+    options = {"n_components": 200, "mixed_signature": "ignore", "domain": "data"}
+    for dtype in (np.float64, np.float32):
+        X = (5.0 + rng.uniform(-1.0, 1.0, (40, dim)) / np.sqrt(dim)).astype(dtype)
+        features = SpectralFeatures(kernel, **options).fit(X)
+        # The rows lie 5 from the origin, so that their own rounding enters every distance.
+        atol = 60 * np.finfo(dtype).eps
+        Z = features.transform(X)
+        np.testing.assert_allclose(features.gram(X), kernel.gram(X), atol=atol)
+        np.testing.assert_allclose(features.transform(scipy.sparse.csr_array(X)), Z, atol=atol)
+        assert (Z.dtype, Z.shape) == (dtype, (40, columns))
+        assert features.coupling_ == f"exact polynomial of degree {degree} in z^2"
+        assert features.z_max_ <= 2.0
+        with pytest.raises(DataError):
+            features.transform(np.zeros((1, dim), dtype=dtype))
 
 
 @pytest.mark.parametrize(
     ("kernel", "coupling", "least"),
     [
         (radial("1 - z**2/9", support=2), "auto", 1.0),
-        (radial("1 - z**2/9", support=2), "orthogonal", 30.0),
-        (zonal("tanh(2*u + 1)"), "auto", 1.0),
+        (radial("1 - z**2/9", support=2), "orthogonal", 5.0),
         ("gaussian", "auto", 1.0),
     ],
 )
 def test_rounding_is_that_of_the_mass(kernel, coupling, least):
     """In single precision, where it is seen: masses that cancel cost the digits that are said."""
     X = sphere_rows(60, 7)
-    options = {"n_components": 64, "coupling": coupling, "mixed_signature": "ignore"}
+    options = {"n_components": 24, "coupling": coupling, "mixed_signature": "ignore"}
     features = SpectralFeatures(kernel, random_state=0, **options).fit(X)
     assert features.mass_ >= least
     # Rows that are exact in single precision, so that nothing but the work is rounded.
@@ -132,20 +120,10 @@ def test_what_is_no_polynomial_on_the_range_is_none():
     assert powers_of_square(both, 1.0) == [1.0, pytest.approx(8 / 9)]
 
 
-@pytest.mark.parametrize(
-    ("formula", "columns", "sphere"),
-    [
-        pytest.param("cos(30*z)", 256, False, marks=pytest.mark.slow),
-        ("Heaviside(1-z)", 256, False),
-        pytest.param("cos(40*u)", 256, True, marks=pytest.mark.slow),
-        pytest.param("tanh(20*u)", 64, True, marks=pytest.mark.slow),
-    ],
-)
-def test_features_that_are_known_to_be_useless_say_so(formula, columns, sphere):
+@pytest.mark.slow
+def test_useless_features_give_a_warning():
     X = np.random.default_rng(0).normal(size=(200, 16)) / 4
-    if sphere:
-        X /= np.linalg.norm(X, axis=1, keepdims=True)
-    features = SpectralFeatures(formula, n_components=columns, mixed_signature="ignore")
+    features = SpectralFeatures("Heaviside(1-z)", n_components=256, mixed_signature="ignore")
     with pytest.warns(UselessFeaturesWarning, match="zeros errs by 100 %") as record:
         features.fit(X)
     assert record[0].filename == __file__
@@ -155,40 +133,19 @@ def test_features_that_are_known_to_be_useless_say_so(formula, columns, sphere):
     assert error > 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", ["(1 + u)/2", RAMP, "tanh(2*u + 1)"])
-def test_no_coupling_samples_masses_that_cancel(kernel):
-    """Masses of 1e5 cancel only with the directions and the split that they were made for."""
-    X = sphere_rows(150, 16, spread=3.0)
-    options = {"n_components": 64, "mixed_signature": "ignore", "random_state": 0}
-    exact = zonal(kernel).gram(X)
-    for coupling in COUPLINGS:
-        features = SpectralFeatures(kernel, coupling=coupling, **options).fit(X)
-        error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
-        assert error < (0.3 if coupling in ("orthogonal", "shared", "comonotone") else 0.75)
-        assert features.transform(X).shape[1] <= 64
-
-
-@pytest.mark.parametrize("spectrum", ["gaussian", "(1 + u)/2", "1 - z**2/4", "shift_gaussian"])
-def test_the_same_attributes_whatever_was_given(spectrum):
-    X = sphere_rows(30, 3)
-    options = {"mixed_signature": "ignore", "random_state": 0}
-    features = SpectralFeatures(spectrum, n_components=20, **options).fit(X)
-    assert features.transform(X).shape == (30, features.signature_.size)
-    assert isinstance(features.coupling_, str)
-    assert isinstance(features.counts_, tuple)
-    assert isinstance(features.expected_error_, float)
-    assert (features.table_ is None) == (features.frequencies_ is None)
-    assert (features.table_ is None) == (features.counts_ == ())
-
-
-@pytest.mark.parametrize("dim", [2, 3, 16])
-@pytest.mark.parametrize("formula", [NTK, "acos(u) - 3*u*acos(u)/2 - sqrt(1 - u**2)"])
-def test_steps_and_ramps_are_the_arc_cosine_family_on_average(dim, formula):
+@pytest.mark.parametrize(
+    ("formula", "dim", "offers"),
+    [
+        (NTK, 16, neuron_offers),
+        ("acos(u) - 3*u*acos(u)/2 - sqrt(1 - u**2)", 2, neuron_offers),
+        ("2*u**4 - 3*u**3 - u**2 + u - 1/5", 3, gegenbauer_offers),
+    ],
+)
+def test_features_are_the_kernel_on_average(formula, dim, offers):
     kernel = zonal(formula)
     X = np.vstack([sphere_rows(3, dim), -sphere_rows(1, dim)])
-    (offer,) = neuron_offers(order(kernel, X, 40))
-    assert_right_on_average(offer, X, kernel.gram(X))
+    for offer in offers(order(kernel, X, 40)):
+        assert_right_on_average(offer, X, kernel.gram(X))
 
 
 def test_the_arc_cosine_family_is_recognised_exactly():
@@ -198,35 +155,6 @@ def test_the_arc_cosine_family_is_recognised_exactly():
     assert arc_cosine_weights(zonal(f"2*({RAMP}) - 3*({STEP}) + 5 - u/2")) == (-3, 2, 0, 5, -0.5)
     for other in ("exp(u)", "(1 + u)/2", "acos(u)**2", "sqrt(1 - u**2)*acos(u)"):
         assert arc_cosine_weights(zonal(other)) is None
-
-
-@pytest.mark.parametrize("dim", [2, 3, 16])
-def test_gegenbauer_features_are_a_polynomial_on_average(dim):
-    kernel = zonal("2*u**4 - 3*u**3 - u**2 + u - 1/5")
-    X = sphere_rows(4, dim)
-    for offer in gegenbauer_offers(order(kernel, X, 200)):
-        assert_right_on_average(offer, X, kernel.gram(X))
-
-
-@pytest.mark.parametrize(
-    ("dim", "columns"),
-    [
-        (2, 15),
-        pytest.param(3, 41, marks=pytest.mark.slow),
-        pytest.param(16, 60, marks=pytest.mark.slow),
-    ],
-)
-def test_designed_waves_are_their_design_on_average(dim, columns):
-    kernel = zonal("tanh(2*u + 1)")
-    X = sphere_rows(6, dim)
-    wanted = order(kernel, X, columns)
-    offers = design_offers(wanted)
-    assert len(offers) == 2
-    z = np.sqrt(np.maximum(2.0 - 2.0 * X @ X.T, 0.0))
-    for offer in offers:
-        made, _ = offer.draw.args  # the design that the offer draws
-        assert_right_on_average(offer, X, made(z))
-        assert made.columns == offer.columns <= columns
 
 
 def test_exact_powers_of_a_design_are_part_of_its_certificate():
@@ -245,19 +173,13 @@ def test_exact_powers_of_a_design_are_part_of_its_certificate():
 
 
 @pytest.mark.parametrize(
-    ("degree", "dim"),
-    [
-        (1, 2),
-        (2, 3),
-        (1, 7),
-        *(pytest.param(*c, marks=pytest.mark.slow) for c in ((1, 1), (2, 1), (2, 7), (2, 16))),
-    ],
+    ("degree", "dim"), [(1, 7), (2, 2), pytest.param(2, 16, marks=pytest.mark.slow)]
 )
 def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
     """Drawn features have the design for their mean, on rows of any length, and its columns."""
     kernel = radial("exp(-z**2/2)")
     X = 3.0 + np.random.default_rng(0).uniform(-1, 1, (30, dim)) / np.sqrt(dim)
-    made = design(kernel, dim, n_components=400, domain=(0, 2), exact_degree=degree)
+    made = design(kernel, dim, n_components=150 + dim**2, domain=(0, 2), exact_degree=degree)
     z = np.linspace(0, 2, 2001)
     seen = np.abs(made(z) - kernel(z)).max()
     stated = made.sup_error.mid + made.sup_error.rad
@@ -266,75 +188,37 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
         SpectralFeatures(
             made, n_components=made.columns, random_state=s, mixed_signature="ignore"
         ).fit(X)
-        for s in range(20)
+        for s in range(15)
     ]
     assert features[0].transform(X).shape == (30, made.columns)
     grams = np.array([f.gram(X) for f in features])
     mean = made(np.linalg.norm(X[:, None] - X[None], axis=2))
-    bound = 6.0 * grams.std(axis=0) / np.sqrt(20)
+    bound = 6.0 * grams.std(axis=0) / np.sqrt(14)
     assert np.all(np.abs(grams.mean(axis=0) - mean) <= bound + 1e-12)
     far = np.zeros((1, dim))
     with pytest.raises(DataError):
         features[0].transform(far)
 
 
-@pytest.mark.slow
-def test_exact_powers_are_offered_to_radial_kernels_and_win_where_they_fit():
-    X = np.random.default_rng(0).uniform(-1, 1, (200, 5)) / np.sqrt(5)
-    options = {"domain": "data", "mixed_signature": "ignore"}
-    made = SpectralFeatures("exp(-z**2/2)", n_components=200, **options).fit(X)
-    exact = made.kernel_.gram(X)
-    error = np.linalg.norm(made.gram(X) - exact) / np.linalg.norm(exact)
-    assert "exact powers" in made.coupling_
-    assert error < 2e-4
-    assert error == pytest.approx(made.expected_error_, rel=0.3)
-
-
-@pytest.mark.parametrize(
-    ("formula", "dim", "spread", "columns"),
-    [
-        pytest.param("tanh(2*u + 1)", 16, 1.0, 160, marks=pytest.mark.slow),
-        (NTK, 3, 1.0, 64),
-        pytest.param(STEP, 7, 0.2, 101, marks=pytest.mark.slow),
-        pytest.param("cos(3*u)", 64, 0.3, 80, marks=pytest.mark.slow),
-    ],
-)
-def test_the_predicted_error_is_the_error_that_is_seen(formula, dim, spread, columns):
-    kernel = zonal(formula)
-    X = sphere_rows(200, dim, spread=spread)
-    exact = kernel.gram(X)
-    size = np.linalg.norm(exact)
-    first = SpectralFeatures(kernel, n_components=columns, mixed_signature="ignore")
-    errors = []
-    for seed in range(6):
-        features = clone(first).set_params(random_state=seed).fit(X)
-        errors.append(np.linalg.norm(features.gram(X) - exact) / size)
-    seen = np.sqrt(np.mean(np.square(errors)))
-    assert seen == pytest.approx(features.expected_error_, rel=0.3)
-    compared = [p.error for p in features.comparison_ if p.columns is not None]
-    assert features.expected_error_ == min(compared)
-    assert len(compared) >= 2
-
-
 def test_the_errors_of_all_ways_are_predicted_not_of_the_best_alone():
-    kernel, X = zonal(RAMP), sphere_rows(150, 5)
+    kernel, X = zonal(RAMP), sphere_rows(60, 3)
     exact = kernel.gram(X)
-    wanted = order(kernel, X, 50)
+    wanted = order(kernel, X, 20)
     ways = {"waves": design_offers, "neurons": neuron_offers, "gegenbauer": gegenbauer_offers}
     for name, member in ways.items():
-        made = select(wanted, X, n_rows=150, members={name: member})
+        made = select(wanted, X, n_rows=60, members={name: member})
         offers = {offer.name: offer for offer in member(wanted)}
         for prediction in made.comparison:
             rng = np.random.default_rng(2)
             offer = offers[prediction.name]
-            squares = [np.sum((gram_of(offer, X, rng) - exact) ** 2) for _ in range(6)]
+            squares = [np.sum((gram_of(offer, X, rng) - exact) ** 2) for _ in range(10)]
             seen = np.sqrt(np.mean(squares)) / np.linalg.norm(exact)
             assert seen == pytest.approx(prediction.error, rel=0.35)
 
 
 def test_what_is_chosen_does_not_depend_on_the_random_state():
-    X = sphere_rows(600, 4)
-    options = {"n_components": 30, "mixed_signature": "ignore"}
+    X = sphere_rows(530, 3)
+    options = {"n_components": 9, "mixed_signature": "ignore"}
     a, b = (SpectralFeatures(NTK, random_state=s, **options).fit(X) for s in (0, 1))
     assert a.explain() == b.explain()
     assert np.abs(a.transform(X) - b.transform(X)).max() > 1e-3
@@ -343,12 +227,12 @@ def test_what_is_chosen_does_not_depend_on_the_random_state():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(a)).transform(X), a.transform(X))
 
 
-@pytest.mark.parametrize("formula", ["(1 + u)/2", "tanh(2*u + 1)"])
+@pytest.mark.parametrize("formula", ["(1 + u)/2", STEP])
 def test_types_of_rows(formula):
     X = sphere_rows(30, 5)
     X[np.abs(X) < 0.1] = 0.0
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    features = SpectralFeatures(formula, n_components=60, mixed_signature="ignore").fit(X)
+    features = SpectralFeatures(formula, n_components=16, mixed_signature="ignore").fit(X)
     Z = features.transform(X)
     narrow = features.transform(X.astype(np.float32))
     assert narrow.dtype == np.float32
@@ -364,7 +248,7 @@ def test_types_of_rows(formula):
 
 def test_rows_outside_the_range_are_refused_unless_told_otherwise():
     X = sphere_rows(60, 5, spread=0.1)
-    features = SpectralFeatures(STEP, n_components=80, mixed_signature="ignore").fit(X)
+    features = SpectralFeatures(STEP, n_components=20, mixed_signature="ignore").fit(X)
     largest = np.sqrt(2 - 2 * (X @ X.T).min())
     assert 1.04 * largest < features.z_max_ < 1.06 * largest
     assert "5 % more" in features.note_
@@ -379,19 +263,6 @@ def test_rows_outside_the_range_are_refused_unless_told_otherwise():
         free.transform(1.1 * X)
     with pytest.raises(DataError):
         free.set_params(outside="error").transform(far)
-
-
-@pytest.mark.parametrize("offers", [neuron_offers, gegenbauer_offers, design_offers, exact_offers])
-def test_sparse_rows_have_the_columns_of_dense_ones(offers):
-    X = sphere_rows(20, 5)
-    kernel = zonal("(1 + u)/2" if offers is exact_offers else NTK)
-    for offer in offers(order(kernel, X, 60)):
-        drawn = offer.draw(np.random.default_rng(0))
-        dense = drawn.columns(X)
-        np.testing.assert_allclose(drawn.columns(scipy.sparse.csr_array(X)), dense, atol=1e-12)
-        narrow = drawn.columns(X.astype(np.float32))
-        assert narrow.dtype == np.float32
-        np.testing.assert_allclose(narrow, dense, atol=1e-4)
 
 
 def test_the_range_of_rows():
@@ -411,8 +282,8 @@ def test_the_range_of_rows():
     assert range_of_distances(np.zeros((3, 2)), sphere=False)[0] > 0
 
 
-@pytest.mark.parametrize("dim", [1, 3, 16])
-def test_a_kernel_of_infinite_mass_is_served_on_the_distances_of_the_data(dim):
+@pytest.mark.parametrize("dim", [1, 16])
+def test_a_kernel_of_infinite_mass_has_features_on_the_distances_of_the_data(dim):
     X = np.random.default_rng(0).uniform(-1, 1, (80, dim)) / np.sqrt(dim)
     features = SpectralFeatures("1 - z**2/4", n_components=120, mixed_signature="ignore").fit(X)
     assert "infinite" in features.note_
@@ -446,67 +317,33 @@ def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
         SpectralFeatures(own.table_, domain=3.0, **options).fit(X)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("coupling", ["orthogonal", "shared"])
-def test_a_coupling_by_name_draws_a_design_of_known_variance(coupling):
-    X = sphere_rows(50, 4, spread=0.5)
-    # d = 4: the zero extension has no finite mass
-    features = SpectralFeatures(
-        RAMP, n_components=80, coupling=coupling, radii="iid", mixed_signature="ignore"
-    ).fit(X)
-    assert features.z_max_ == features.table_.domain
-    pair, seeds = X[:2], 400
-    z = np.linalg.norm(pair[0] - pair[1])
-    rng = np.random.default_rng(3)
-    drawn = np.array(
-        [
-            draw_frequencies(
-                features.table_, features.counts_, coupling=coupling, radii="iid", rng=rng
-            ).estimate(pair[:1] - pair[1:])[0]
-            for _ in range(seeds)
-        ]
-    )
-    deviation = np.sqrt(features.variance(z))
-    mean = features.table_.expected_kernel([z])[0]
-    assert abs(drawn.mean() - mean) < 6 * deviation / np.sqrt(seeds) + 1e-12
-    assert drawn.std() == pytest.approx(deviation, rel=0.2)
-    assert abs(mean - features.kernel_(z)) <= features.table_.bias
-
-
 def test_a_design_is_a_spectrum_like_any_other():
     kernel = radial("(1 - z**2/4)**2")
-    made = design(kernel, 5, domain=(0, 2), tol=1e-2, max_mass=20, max_radius=30.0)
-    X = sphere_rows(50, 5)
-    features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
+    made = design(kernel, 3, domain=(0, 2), tol=2e-2, max_mass=20, max_radius=20.0)
+    X = sphere_rows(50, 3)
+    features = SpectralFeatures(made, n_components=200, mixed_signature="ignore").fit(X)
     exact = made.kernel.gram(X)
-    assert np.abs(features.gram(X) - exact).max() < 0.15
+    assert np.abs(features.gram(X) - exact).max() < 0.2
     assert len(features.table_.parts) == made.radii.size
     with pytest.raises(ParameterError, match="radial kernel to order"):
         SpectralFeatures(made, domain=1.0).fit(X)
 
 
-@pytest.mark.parametrize(
-    "coupling",
-    [
-        "shared",
-        pytest.param("orthogonal", marks=pytest.mark.slow),
-        pytest.param("iid", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("coupling", ["shared", pytest.param("iid", marks=pytest.mark.slow)])
 def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
-    """On average it is the design, with the variance that is stated and the columns asked for."""
-    kernel, X = radial("exp(-z**2/2)"), sphere_rows(60, 5)
-    made = design(kernel, 5, domain=(0, 2), n_components=81, coupling=coupling)
-    options = {"n_components": made.columns, "mixed_signature": "ignore"}
-    fitted = [SpectralFeatures(made, random_state=seed, **options).fit(X) for seed in range(200)]
+    """Its mean is the design; its variance and its columns are those stated."""
+    kernel, X = radial("exp(-z**2/2)"), sphere_rows(9, 5)
+    made = design(kernel, 5, domain=(0, 2), n_components=41, coupling=coupling)
+    options, draws = {"n_components": made.columns, "mixed_signature": "ignore"}, 80
+    fitted = [SpectralFeatures(made, random_state=seed, **options).fit(X) for seed in range(draws)]
     assert fitted[0].coupling_ == coupling
-    assert fitted[0].transform(X).shape[1] == made.columns <= 81
+    assert fitted[0].transform(X).shape[1] == made.columns <= 41
     assert sum(fitted[0].counts_) == sum(made.counts)
-    z = np.linalg.norm(X[0] - X[1:9], axis=1)
-    values = np.array([f.gram(X[:1], X[1:9])[0] for f in fitted])
+    z = np.linalg.norm(X[0] - X[1:], axis=1)
+    values = np.array([f.gram(X[:1], X[1:])[0] for f in fitted])
     deviation = np.sqrt(fitted[0].variance(z))
-    assert np.all(np.abs(values.mean(axis=0) - made(z)) < 6 * deviation / 200**0.5 + 1e-12)
-    np.testing.assert_allclose(values.std(axis=0), deviation, rtol=0.35)
+    assert np.all(np.abs(values.mean(axis=0) - made(z)) < 6 * deviation / draws**0.5 + 1e-12)
+    np.testing.assert_allclose(values.std(axis=0), deviation, rtol=0.5)
     other = {"shared": "iid"}.get(coupling, "shared")
     with pytest.raises(ParameterError, match="masses cancel"):
         SpectralFeatures(made, coupling=other, **options).fit(X)
@@ -514,71 +351,41 @@ def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
         SpectralFeatures(made, n_components=made.columns - 1).fit(X)
 
 
-def test_designs_with_exact_powers_and_with_tails_are_kernels_like_any_other():
-    X = sphere_rows(60, 5)
-    powers = design(zonal("exp(2*u)"), 5, n_components=120, domain=(0, 2), exact_degree=2)
-    tailed = design(radial("exp(-z) + z/2"), 5, (0, 2), tol=1e-2, objective="mass", tail="laplace")
-    for made in (powers, tailed):
-        features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
-        exact = made.kernel.gram(X)
-        error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
-        assert error < 2 * features.expected_error_ < 0.3
-        with pytest.raises(DataError, match="dimension 5"):
-            SpectralFeatures(made).fit(X[:, :4])
-    assert SpectralFeatures(powers, n_components=120).set_params(mixed_signature="ignore").fit(
-        X
-    ).transform(X).shape == (60, powers.columns)
-    with pytest.raises(ParameterError, match=f"needs {powers.columns} columns"):
-        SpectralFeatures(powers, n_components=powers.columns - 1).fit(X)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("coupling", ["orthogonal", "iid"])
-def test_the_expected_error_of_separate_directions_is_that_of_drawn_ones(coupling):
-    kernel, dim = radial("(1 - z**2/4)**2"), 5
-    z = np.linspace(0.02, 2, 30)
-    made = design(
-        kernel,
-        dim,
-        domain=(0, 2),
-        n_components=241,
-        coupling=coupling,
-        distances=np.repeat(z, 50),
-        max_radius=30.0,
-    )
-    assert made.columns <= 241
-    rng = np.random.default_rng(0)
-    squares = []
-    for _ in range(300):
-        total = np.zeros_like(z)
-        for w, c, n in zip(made.radii, made.masses, made.counts, strict=True):
-            rows = rng.standard_normal((n, dim))
-            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            if coupling == "orthogonal":
-                rows = orthogonal(n, dim, rng)
-            total += c * np.cos(w * rows[:, :1] * z).mean(axis=0)
-        squares.append(np.mean((total - kernel(z)) ** 2))
-    assert np.sqrt(np.mean(squares)) == pytest.approx(made.expected_error, rel=0.15)
+@pytest.mark.parametrize("made_with", ["powers", pytest.param("tail", marks=pytest.mark.slow)])
+def test_features_take_designs_with_exact_powers_and_with_tails(made_with):
+    X = sphere_rows(60, 3)
+    if made_with == "powers":
+        made = design(zonal("exp(2*u)"), 3, n_components=60, domain=(0, 2), exact_degree=2)
+    else:
+        options = {"tol": 1e-2, "objective": "mass", "tail": "laplace"}
+        made = design(radial("exp(-z) + z/2"), 3, (0, 2), **options)
+    features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
+    exact = made.kernel.gram(X)
+    error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
+    assert error < 2 * features.expected_error_ < 0.3
+    with pytest.raises(DataError, match="dimension 3"):
+        SpectralFeatures(made).fit(X[:, :2])
+    if made_with == "powers":
+        least = clone(features).set_params(n_components=made.columns).fit(X)
+        assert least.transform(X).shape == (60, made.columns)
+        with pytest.raises(ParameterError, match=f"needs {made.columns} columns"):
+            least.set_params(n_components=made.columns - 1).fit(X)
 
 
 @pytest.mark.parametrize(
-    ("formula", "dim"),
-    [
-        pytest.param(NTK, 3, marks=pytest.mark.slow),
-        pytest.param(STEP, 16, marks=pytest.mark.slow),
-        ("exp(u)", 7),
-    ],
+    ("formula", "dim", "columns"),
+    [pytest.param(STEP, 16, 150, marks=pytest.mark.slow), ("exp(u)", 3, 9)],
 )
-def test_a_definite_kernel_needs_no_signature_where_none_is_allowed(formula, dim):
+def test_a_definite_kernel_has_features_without_signature(formula, dim, columns):
     X = sphere_rows(100, dim)
-    features = SpectralFeatures(formula, n_components=150, mixed_signature="error").fit(X)
+    features = SpectralFeatures(formula, n_components=columns, mixed_signature="error").fit(X)
     assert np.all(features.signature_ == 1.0)
     exact = features.kernel_.gram(X)
     seen = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
     assert seen < 0.1
     assert seen == pytest.approx(features.expected_error_, rel=0.5)
     with pytest.raises(ParameterError, match="signature -1"):
-        SpectralFeatures("tanh(2*u + 1)", n_components=20, mixed_signature="error").fit(X)
+        SpectralFeatures("2*u - 1", n_components=9, mixed_signature="error").fit(X)
 
 
 def test_what_no_way_can_serve_is_refused_with_every_reason():
@@ -608,51 +415,3 @@ def test_a_design_is_kept_in_memory():
     a = design(radial("(1 - z**2/4)**2"), 3, **options)
     assert design(radial("(1 - z**2/4)**2"), 3, **options) is a
     assert design(radial("(1 - z**2/4)**2"), 3, **{**options, "tol": 2e-2}) is not a
-
-
-# --- letter -------------------------------------------------------------------------------------
-
-# Half of what a prototype with orthogonal blocks reached with n frequencies, 2n columns; measured
-# errors are about half of these again.
-LETTER = [
-    pytest.param("((1 + u)/2)**2", "signed", 240, 1e-12, id="a2p2"),
-    pytest.param(RAMP, "signed", 240, 0.0027, id="arc-cosine 1"),
-    pytest.param(NTK, "raw", 240, 0.0025, id="NTK"),
-    pytest.param(STEP, "raw", 240, 0.0034, id="arc-cosine 0"),
-    pytest.param("exp(-acos(u)**2/2)", "signed", 256, 0.0032, id="angle"),
-    pytest.param("tanh(2*u + 1)", "signed", 256, 0.025, id="tanh"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("formula", "kind", "n", "target"), but_for_dear(LETTER, "angle", "arc-cosine 0")
-)
-def test_kernels_on_letter_are_served_better_than_by_blocks(formula, kind, n, target):
-    path = Path(os.environ.get("SPECTRA_DATA", "")) / "letter.npz"
-    if not path.is_file():
-        pytest.skip("letter.npz is not in the folder SPECTRA_DATA")
-    with np.load(path) as data:
-        x = data["X_train"].astype(float)
-    if kind == "signed":
-        low, high = x.min(axis=0), x.max(axis=0)
-        x = 2 * (x - low) / (high - low) - 1
-    x = x[np.random.default_rng(5).permutation(x.shape[0])[:1000]]
-    X = x / np.linalg.norm(x, axis=1, keepdims=True)
-    kernel = zonal(formula)
-    exact = kernel.gram(X)
-    errors = []
-    for seed in range(10):
-        features = SpectralFeatures(
-            kernel, n_components=2 * n, mixed_signature="ignore", random_state=seed
-        ).fit(X)
-        errors.append(np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact))
-    assert np.mean(errors) <= target
-
-
-def test_the_papers_systems_take_no_orders():
-    X = sphere_rows(20, 5)
-    with pytest.raises(TypeError):
-        RFF(NTK, domain=1.0)
-    with pytest.raises(Exception, match="infinite"):
-        RFF(NTK).fit(X)

@@ -41,37 +41,25 @@ PUBLIC = [
 def test_the_public_names_are_few_and_all_of_them_load():
     assert sp.__all__ == PUBLIC
     assert all(getattr(sp, name) is not None for name in sp.__all__)
-    with pytest.raises(AttributeError, match="certify_masses"):
-        _ = sp.certify_masses
+    with pytest.raises(AttributeError, match="certify_table"):
+        _ = sp.certify_table
 
 
-@pytest.mark.slow
-def test_prints_are_short_and_name_the_kernel():
-    kernel = sp.radial(f"{GAUSS} - exp(-z**2/200)")
-    verdict = sp.existence(kernel, dim=3)
-    table = sp.tabulate(verdict.measure)
-    things = [
-        kernel,
-        kernel.shift(0.5),
-        verdict,
-        sp.existence(kernel.shift(0.5), dim=3),
-        verdict.on_domain(2),
-        verdict.measure,
-        verdict.measure.density,
-        table,
-        truncate(verdict.measure.density, 3.0),
-    ]
-    for thing in things:
-        assert len(repr(thing)) < 200
-        assert "\n" not in repr(thing)
-        assert "exp(-z**2/2)" in repr(thing) or thing is things[4]
-    for part in verdict.measure.parts():
-        assert len(repr(part)) < 120
-    for short in (
-        verdict.measure.certified(),
-        sp.sphere_coefficients(kernel, 3),
-    ):
-        assert len(repr(short)) < 200
+def test_a_table_is_proved_against_the_formula_that_it_holds(tmp_path):
+    table = sp.derive(GAUSS, dim=3, cache=False)
+    table.save(tmp_path / "t.npz")
+    kept = sp.SpectralTable.load(tmp_path / "t.npz").certified()
+    assert kept.rigorous
+    assert kept == table.certified(sp.spectral_measure(sp.radial(GAUSS), 3))
+    assert 0.0 < kept.u_error < 1e-13
+
+
+def test_a_table_that_was_truncated_asks_for_its_measure():
+    cut = sp.tabulate(truncate(sp.spectral_density(sp.radial(GAUSS), 2), 6.0)).certified()
+    assert not cut.rigorous
+    assert "truncated" in cut.reason
+    assert "pass the measure" in cut.reason
+    assert cut.u_error == float("inf")
 
 
 def test_conditions_are_told_in_words():

@@ -4,10 +4,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from grids import by_turns
 from laws import gaussian_mixture, matern_law, table_of
 from scipy.sparse import csc_array, csr_array
-from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
@@ -16,11 +14,9 @@ from rf.sampling.couplings import COUPLINGS
 from rf.sampling.directions import iid
 from rf.sampling.frequencies import draw_repeatedly
 from rf.schemes.scheme import Scheme, plan_table
-from rf.variance.allocation import least_split
-from rf.variance.coupling_score import best_split, candidates, ranked_plans
+from rf.variance.coupling_score import candidates, ranked_plans
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
-from spectra.table import RadialLaw
 
 
 @cache
@@ -71,26 +67,17 @@ def measured(model, plan, draws, radii="stratified"):
 
 CASES = [
     ("wine", "Gaussian", 32),
-    ("wine", "delta-Gaussian (1, 2)", 16),
     ("three columns of wine", "delta-Gaussian (1, 2)", 24),
-    ("digits", "delta-Gaussian (1, 10)", 70),
-]
-MORE = [
-    (data, kernel, n)
-    for data in ("wine", "three columns of wine", "digits")
-    for kernel in KERNELS
-    for n in (16, 100)
+    pytest.param("digits", "delta-Gaussian (1, 10)", 70, marks=pytest.mark.slow),
+    pytest.param("three columns of wine", "Laplace", 100, marks=pytest.mark.slow),
 ]
 
 
-@pytest.mark.parametrize(
-    ("data", "kernel", "n"),
-    by_turns([*CASES, *(pytest.param(*c, marks=pytest.mark.slow) for c in MORE)], every=2),
-)
+@pytest.mark.parametrize(("data", "kernel", "n"), CASES)
 def test_the_plan_taken_has_the_least_measured_error_and_each_prediction_is_met(data, kernel, n):
     model = model_of(kernel, data)
     plans = plans_of(model, n)
-    errors = [measured(model, plan, 300) for plan in plans]
+    errors = [measured(model, plan, 200) for plan in plans]
     for plan, (found, deviation) in zip(plans, errors, strict=True):
         assert abs(found - plan.variance) < 6 * deviation + 0.02 * plan.variance
     taken, its_deviation = errors[0]
@@ -101,65 +88,17 @@ def test_the_plan_taken_has_the_least_measured_error_and_each_prediction_is_met(
         assert errors[-1][0] > taken + 5 * np.hypot(errors[-1][1], its_deviation)
 
 
-def test_a_ranking_by_iid_radii_would_take_a_worse_plan():
-    """Radii in strata of unequal numbers keep less of what comonotone radii give."""
-    model = model_of("delta-Gaussian (1, 2)", "three columns of wine")
-    couplings = ("orthogonal", "iid", "shared", "comonotone")
-    right = plans_of(model, 64, couplings=couplings)[0]
-    wrong = plans_of(model, 64, couplings=couplings, radii="iid")[0]
-    assert (right.coupling, wrong.coupling) == ("shared", "comonotone")
-    (least, one), (more, two) = (measured(model, plan, 2000) for plan in (right, wrong))
-    assert more > least + 5 * np.hypot(one, two)
-
-
 @pytest.mark.parametrize(
-    "radii", ["iid", "stratified", pytest.param("systematic", marks=pytest.mark.slow)]
+    ("kernel", "radii"), [("delta-Gaussian (1, 2)", "iid"), ("Laplace", "stratified")]
 )
-@pytest.mark.parametrize("kernel", ["delta-Gaussian (1, 2)", "Laplace"])
 def test_a_rough_variance_is_right_to_about_two_percent(kernel, radii):
     dim, z = distances("three columns of wine")
-    # Exact variances of systematic radii of a heavy tail are dear: a quarter of the distances.
-    dear = kernel == "Laplace" and radii == "systematic"
-    model = VarianceModel(KERNELS[kernel](dim), z[3 :: 32 if dear else 8])
+    model = VarianceModel(KERNELS[kernel](dim), z[3::16])
     counts = (131, 90)[: len(model.table.parts)]
     for coupling in ("iid", "orthogonal", "comonotone", "simplex"):
         exact = model.mean_variance(counts, coupling=coupling, radii=radii)
         rough = model.rough_mean_variance(counts, coupling=coupling, radii=radii)
         assert rough == pytest.approx(exact, rel=1e-5 if radii == "iid" else 0.025)
-
-
-def test_few_strata_are_not_rough_at_all():
-    model = model_of("delta-Gaussian (1, 2)", "wine")
-    exact = model.mean_variance((30, 11), coupling="comonotone", radii="stratified")
-    rough = model.rough_mean_variance((30, 11), coupling="comonotone", radii="stratified")
-    assert rough == pytest.approx(exact, rel=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", by_turns([2, 7, 64], every=3))
-def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
-    """Radii of a Laplace kernel, times these distances, are in the thousands; strata are few."""
-    model = VarianceModel(table_of(dim, [(1.0, matern_law(dim, 0.5))]), np.array([0.5, 20.0, 60.0]))
-    for coupling in ("iid", "orthogonal"):
-        exact = model.variance((60,), coupling=coupling, radii="stratified")[0]
-        rough = model.rough_variance((60,), coupling=coupling, radii="stratified")
-        np.testing.assert_allclose(rough, exact, rtol=0.01)
-
-
-def test_a_ranking_asks_no_law_for_its_exact_means(monkeypatch):
-    """They would cost many times what all plans do; the projection of each law has them to 1e-9."""
-    model = model_of("delta-Gaussian (1, 2)", "wine")
-    before = plans_of(model, 40)
-
-    def refuse(*_):
-        raise AssertionError("an exact mean was asked for")
-
-    monkeypatch.setattr(RadialLaw, "expected_plane_wave", refuse)
-    again = plans_of(VarianceModel(model.table, model.z), 40)
-    assert again == before
-    exact = VarianceModel(model.table, model.z)
-    with pytest.raises(AssertionError, match="exact mean"):
-        exact.mean_variance(before[0].counts, coupling="iid")
 
 
 @pytest.mark.parametrize("allocation", ["equal", "mass", "optimal"])
@@ -178,11 +117,20 @@ def test_directions_are_designed_where_that_helps_and_costs_little():
     assert "designed" not in [p.coupling for p in plans_of(large, 400)]  # too dear
 
 
-@pytest.mark.parametrize("name", list(COUPLINGS))
-def test_what_does_not_gain_for_a_number_of_frequencies_gains_for_no_smaller_one(name):
-    for dim in (1, 2, 3, 4, 16, 47, 64, 256):
-        gains = [COUPLINGS[name].gains(n, dim) for n in range(1, 5 * dim)]
-        assert gains == sorted(gains)
+def test_a_coupling_that_does_not_gain_does_not_gain_with_fewer_frequencies():
+    for name in COUPLINGS:
+        for dim in (1, 3, 16, 64):
+            gains = [COUPLINGS[name].gains(n, dim) for n in range(1, 5 * dim)]
+            assert gains == sorted(gains)
+
+
+@pytest.mark.parametrize("dim", [2, 64])
+def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
+    """Radii of a Laplace kernel, times these distances, are in the thousands."""
+    model = VarianceModel(table_of(dim, [(1.0, matern_law(dim, 0.5))]), np.array([0.5, 60.0]))
+    exact = model.variance((10,), coupling="orthogonal", radii="stratified")[0]
+    rough = model.rough_variance((10,), coupling="orthogonal", radii="stratified")
+    np.testing.assert_allclose(rough, exact, rtol=0.01)
 
 
 def test_one_frequency_has_no_coupling_and_no_part_goes_without():
@@ -192,28 +140,6 @@ def test_one_frequency_has_no_coupling_and_no_part_goes_without():
         plans_of(model, 1)
     with pytest.raises(ParameterError, match="no closed form"):
         plans_of(model, 8, couplings=("qmc",))
-
-
-def test_distances_stand_for_all_pairs():
-    X = MinMaxScaler().fit_transform(load_wine().data)
-    _, z = distances("wine")
-    assert z.mean() == pytest.approx(pdist(X).mean(), rel=0.01)
-
-
-def test_comonotone_parts_in_layers_are_split_for_the_layers_that_are_drawn():
-    """The best split of independent radii is up to 7 % off there, that of shared parts is not."""
-    model = model_of("delta-Gaussian (1, 10)", "wine")
-    for n in (24, 60):
-        split = best_split(model, n, coupling="comonotone", radii="stratified")
-        neyman = least_split(model, n, COUPLINGS["comonotone"])
-        shared = least_split(model, n, COUPLINGS["shared"])
-        rough = [
-            model.rough_mean_variance(counts, coupling="comonotone", radii="stratified")
-            for counts in (split, neyman, shared)
-        ]
-        assert rough[0] == min(rough)
-        assert best_split(model, n, coupling="comonotone", radii="iid") == neyman
-        assert best_split(model, n, coupling="shared", radii="stratified") == shared
 
 
 @pytest.mark.parametrize("kind", [np.array, csr_array])

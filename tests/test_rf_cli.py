@@ -41,12 +41,12 @@ def two_cells(monkeypatch):
 
 def test_errors_of_couplings_on_bundled_data(capsys, tmp_path):
     picture = tmp_path / "errors.png"
-    options = ["--columns", "16", "64", "--runs", "2", "--rows", "60", "--plot", str(picture)]
-    couplings = ["--coupling", "auto", "iid", "qmc", "hadamard"]
+    options = ["--columns", "16", "64", "--runs", "2", "--rows", "30", "--plot", str(picture)]
+    couplings = ["--coupling", "auto", "iid"]
     assert main(["approximate", "digits", "--kernel", DELTA, *options, *couplings]) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = {line.split()[0]: line.split()[1:] for line in lines if "+-" in line}
-    assert list(rows) == ["auto", "iid", "qmc", "hadamard"]
+    assert list(rows) == ["auto", "iid"]
     errors = {name: [float(cell.partition("+-")[0]) for cell in row] for name, row in rows.items()}
     assert all(few > 0.0 and 0.0 < many < 1.0 for few, many in errors.values())
     assert errors["auto"][1] < errors["iid"][1]
@@ -137,13 +137,13 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
     assert path.read_text() == "my notes\n"
 
 
-@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
-def test_every_table_names_each_cell_once_and_its_columns(name):
-    cells = EXPERIMENTS[name].cells(None)
-    keys = [json.dumps(cell.key(1)) for cell in cells]
-    assert len(set(keys)) == len(keys) > 10
-    text = "\n".join(tables.table_lines(cells, Ledger(None), runs=1))
-    assert all(cell.method in text and cell.column in text for cell in cells)
+def test_every_table_names_each_cell_once_and_its_columns():
+    for experiment in EXPERIMENTS.values():
+        cells = experiment.cells(None)
+        keys = [json.dumps(cell.key(1)) for cell in cells]
+        assert len(set(keys)) == len(keys) > 10
+        text = "\n".join(tables.table_lines(cells, Ledger(None), runs=1))
+        assert all(cell.method in text and cell.column in text for cell in cells)
 
 
 def test_the_data_sets_are_listed_with_what_is_missing(capsys, monkeypatch, tmp_path):
@@ -158,9 +158,8 @@ def test_the_data_sets_are_listed_with_what_is_missing(capsys, monkeypatch, tmp_
     assert "ijcnn1.npz" in lines["ijcnn1"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "offender"),
-    [
+def test_a_refusal_is_one_explained_line(capsys):
+    for arguments, offender in (
         (["digits", "--kernel", "gausian", "--columns", "8"], "gausian"),
         (["iris", "--kernel", "gaussian", "--columns", "8"], "iris"),
         (["digits", "--kernel", "gaussian", "--columns", "0"], "--columns"),
@@ -168,11 +167,9 @@ def test_the_data_sets_are_listed_with_what_is_missing(capsys, monkeypatch, tmp_
         (["digits", "--kernel", "gaussian", "--columns", "8", "--plot", "a.xyz"], "a.xyz"),
         (["digits", "--kernel", "missing.npz", "--columns", "8"], "missing.npz"),
         (["digits", "--kernel", "shift_gaussian", "--columns", "8"], "asymmetric"),
-    ],
-)
-def test_a_refusal_is_one_explained_line(arguments, offender, capsys):
-    assert main(["approximate", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.err.startswith("rf: ")
-    assert offender in printed.err
-    assert "Traceback" not in printed.err
+    ):
+        assert main(["approximate", *arguments]) == 2
+        printed = capsys.readouterr()
+        assert printed.err.startswith("rf: ")
+        assert offender in printed.err
+        assert "Traceback" not in printed.err

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import pickle
-from itertools import product
 
 import numpy as np
 import pytest
 import scipy.sparse
-from grids import by_turns
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -31,7 +28,6 @@ from rf.papers.baselines import (
     TensorSketch,
 )
 from rf.papers.baselines.dot_product.power_series import spherical_polynomial, taylor_coefficients
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError
 
 
@@ -94,8 +90,8 @@ def test_scikit_learn_contract_of_the_others(estimator, check):
 
 
 @pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
-@pytest.mark.parametrize("name", by_turns(sorted(RIVALS), dear={"ask-rff", "digmm"}))
-def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
+@pytest.mark.parametrize("name", sorted(set(RIVALS) - {"ask-rff", "digmm", *OURS}))
+def test_each_rival_takes_sparse_rows_float32_data_frames_and_is_pickled(name):
     pandas = pytest.importorskip("pandas")
     X = sphere_rows(1030, 5) if name == "trp" else sphere_rows(40, 5)
     maker = RIVALS[name]()
@@ -108,6 +104,11 @@ def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
     single = fitted.transform(X.astype(np.float32))
     assert single.dtype == fitted.gram(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(single, Z, atol=1e-4 * np.abs(Z).max())
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(fitted.transform(X), again.transform(X))
+    assert len(fitted.get_feature_names_out()) == Z.shape[1] == len(fitted.signature_)
+    right = fitted.transform_right(X) if hasattr(fitted, "transform_right") else Z
+    np.testing.assert_allclose(fitted.gram(X), (Z * fitted.signature_) @ right.T)
     frame = pandas.DataFrame(X, columns=list("abcde"))
     out = clone(maker).set_output(transform="pandas").fit(frame).transform(frame)
     np.testing.assert_allclose(out.to_numpy(), Z, atol=1e-12)
@@ -116,35 +117,7 @@ def test_each_rival_takes_sparse_rows_float32_and_data_frames(name):
         clone(maker).fit(frame).transform(frame.rename(columns={"a": "z"}))
 
 
-@pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
-@pytest.mark.parametrize("name", sorted(RIVALS))
-def test_each_rival_clones_pickles_names_its_columns_and_repeats(name):
-    X = sphere_rows(30, 5)
-    maker = RIVALS[name]()
-    if "random_state" in maker.get_params():
-        maker.set_params(random_state=3)
-    fitted = clone(maker).fit(X)
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(fitted.transform(X), again.transform(X))
-    np.testing.assert_array_equal(fitted.transform(X), clone(maker).fit(X).transform(X))
-    Z = fitted.transform(X)
-    assert len(fitted.get_feature_names_out()) == Z.shape[1] == len(fitted.signature_)
-    assert set(np.unique(fitted.signature_)) <= {-1.0, 1.0}
-    right = fitted.transform_right(X) if hasattr(fitted, "transform_right") else Z
-    np.testing.assert_allclose(fitted.gram(X), (Z * fitted.signature_) @ right.T)
-
-
 # --- exact map ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
-@pytest.mark.parametrize("a", [(1.0,), (0.3, 0.7), (0.25, 0.5, 0.25), (0.0, -1.0, 0.0, 2.0)])
-def test_exact_map_is_exact_with_the_columns_it_announces(dim, a):
-    X, Y = sphere_rows(9, dim), 1.5 * sphere_rows(7, dim, 1)
-    f = ExactPolynomial(a).fit(X)
-    np.testing.assert_allclose(f.gram(X, Y), polynomial(a, X @ Y.T), atol=1e-13)
-    columns = sum(math.comb(dim + n - 1, n) for n in range(len(a)) if a[n] != 0)
-    assert f.transform(X).shape == (9, columns)
 
 
 def test_published_polynomials_have_small_exact_maps():
@@ -163,7 +136,7 @@ def test_published_polynomials_have_small_exact_maps():
 
 @pytest.mark.parametrize(
     ("dim", "law", "low"),
-    by_turns(product([1, 2, 3, 16], ["geometric", "proportional"], [False, True]), every=3),
+    [(1, "geometric", True), (3, "proportional", False), (16, "geometric", False)],
 )
 def test_random_maclaurin_is_unbiased_for_signed_series(dim, law, low):
     a = (0.2, -0.4, 0.5, 0.3)
@@ -183,29 +156,19 @@ def test_the_check_catches_the_known_mistakes():
     """No 1/n!, and the degree of nearest cumulative probability: both are biased."""
     X = sphere_rows(5, 3)
     derivatives = [1.0, 1.0, 1.0, 1.0]
-    K = polynomial(taylor_coefficients(derivatives), X @ X.T)
     right = taylor_coefficients(derivatives)
+    K = polynomial(right, X @ X.T)
 
-    def make(a):
-        return lambda seed: RandomMaclaurin(a, n_components=100, random_state=seed)
+    def score(a, K):
+        return pooled_z(
+            lambda s: RandomMaclaurin(a, n_components=50, random_state=s), X, K, draws=150
+        )
 
-    assert pooled_z(make(right), X, K, 300) < 6
-    assert pooled_z(make(derivatives), X, K, 300) > 6
+    assert score(right, K) < 6
+    assert score(derivatives, K) > 6
     # P(0), P(1) = .625, .1875 in place of .5, .25, with the weights of the latter
     nearest = (0.3 * 0.625 / 0.5, 0.7 * 0.1875 / 0.25)
-    K = polynomial((0.3, 0.7), X @ X.T)
-    assert pooled_z(make((0.3, 0.7)), X, K, 300) < 6
-    assert pooled_z(make(nearest), X, K, 300) > 6
-
-
-def test_the_degree_law_is_the_one_that_is_announced():
-    X = sphere_rows(2, 3)
-    a = (1.0, 0.0, 1.0, 0.5)
-    f = RandomMaclaurin(a, n_components=40_000, random_state=0).fit(X)
-    share = np.bincount(f.degrees_, minlength=4) / 40_000
-    law = np.array([0.5, 0.0, 0.125, 0.0625])
-    law /= law.sum()
-    assert np.all(np.abs(share - law) < 6 * np.sqrt(law * (1 - law) / 40_000) + 1e-15)
+    assert score(nearest, polynomial((0.3, 0.7), X @ X.T)) > 6
 
 
 def test_low_degrees_are_exact_when_asked_for():
@@ -223,7 +186,7 @@ def test_low_degrees_are_exact_when_asked_for():
 
 @pytest.mark.parametrize(
     ("dim", "maker"),
-    by_turns(product([1, 2, 3, 16], [TensorizedRandomProjection, TensorSketch]), every=3),
+    [(1, TensorSketch), (16, TensorSketch), (3, TensorizedRandomProjection)],
 )
 def test_sketches_are_unbiased_for_the_spherical_polynomial(dim, maker):
     X = sphere_rows(5, dim)
@@ -244,9 +207,7 @@ def arc_cosine_zero(u):
     return 1 - np.arccos(u) / np.pi
 
 
-@pytest.mark.parametrize(
-    ("dim", "directions"), by_turns(product([2, 3, 7, 16], ["iid", "orthogonal"]), every=3)
-)
+@pytest.mark.parametrize(("dim", "directions"), [(2, "iid"), (16, "orthogonal")])
 def test_gegenbauer_features_are_unbiased_for_indefinite_polynomials(dim, directions):
     a = (0.1, -0.5, 0.2, 0.4)
     X = sphere_rows(5, dim)
@@ -320,13 +281,6 @@ def test_nystroem_takes_a_kernel_object_and_refuses_an_asymmetric_one():
         IndefiniteNystroem(lambda a, b: a[:, :1] - b[:, :1].T).fit(X)
 
 
-def test_nystroem_ignores_eigenvalues_that_are_rounding_errors():
-    X = np.random.default_rng(0).standard_normal((50, 3))
-    f = IndefiniteNystroem(lambda a, b: a @ b.T, n_components=20, random_state=0).fit(X)
-    assert f.rank_ == 3
-    np.testing.assert_allclose(f.gram(X), X @ X.T, atol=1e-10)
-
-
 @pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
 def test_an_eigenvalue_that_cancels_does_not_blow_nystroem_up(landmarks):
     """The eigenvalues of an indefinite matrix pass through 0: each draw must stay near the best."""
@@ -335,7 +289,7 @@ def test_an_eigenvalue_that_cancels_does_not_blow_nystroem_up(landmarks):
         z2 = np.sum((X[:, None] - Y[None]) ** 2, axis=-1)
         return np.exp(-z2 / (2 * 0.3**2)) - np.exp(-z2 / 2)
 
-    X = sphere_rows(300, 5)
+    X = sphere_rows(150, 5)
     K = narrow(X, X)
     size = np.sort(np.abs(np.linalg.eigvalsh(K)))
     for n in (20, 60):
@@ -346,8 +300,9 @@ def test_an_eigenvalue_that_cancels_does_not_blow_nystroem_up(landmarks):
             assert best < error < 6.0 * best  # up to 91 times with all eigenvalues
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-@pytest.mark.parametrize("kernel", [delta_gaussian, lambda a, b: np.exp(delta_gaussian(a, b))])
+@pytest.mark.parametrize(
+    ("dim", "kernel"), [(1, delta_gaussian), (7, lambda a, b: np.exp(delta_gaussian(a, b)))]
+)
 def test_leverage_scores_are_those_of_a_dense_inverse(kernel, dim):
     """The diagonal of |K| (|K| + ridge I)^-1, by all eigenvalues and an inverse of the matrix."""
     X = np.random.default_rng(dim).standard_normal((80, dim))
@@ -367,28 +322,10 @@ def test_leverage_scores_are_those_of_a_dense_inverse(kernel, dim):
         assert np.abs(half - found).sum() < 0.25 * np.abs(1.0 / len(X) - found).sum()
 
 
-def test_leverage_scores_prefer_rows_that_nothing_else_explains():
-    rng = np.random.default_rng(0)
-    X = np.vstack([0.01 * rng.standard_normal((300, 2)), 6 * rng.standard_normal((12, 2))])
-
-    def far(landmarks):
-        return sum(
-            np.sum(np.linalg.norm(f.landmarks_, axis=1) > 0.5)
-            for f in (
-                IndefiniteNystroem(
-                    n_components=12, landmarks=landmarks, ridge=1e-2, random_state=s
-                ).fit(X)
-                for s in range(20)
-            )
-        )
-
-    assert far("leverage") > 2 * far("uniform")
-
-
 # --- two infinite mixtures ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=2))
+@pytest.mark.parametrize("dim", [1, 16])
 def test_digmm_estimates_its_two_mixtures_and_tells_how_far_they_are_from_the_kernel(dim):
     X = np.random.default_rng(dim).standard_normal((80, dim)) / np.sqrt(dim)
     K = delta_gaussian(X, X)
@@ -405,25 +342,17 @@ def test_digmm_estimates_its_two_mixtures_and_tells_how_far_they_are_from_the_ke
     assert 1e-3 < f.bias_ < 0.6
 
 
-def test_digmm_of_a_gaussian_has_one_half_and_nearly_no_bias():
-    X = sphere_rows(100, 3)
-    f = DIGMM(random_state=0).fit(X)
-    assert len(f.masses_) == 1
-    assert f.masses_[0] == pytest.approx(1.0, abs=0.02)
-    assert f.bias_ < 0.05
-
-
 # --- the biased systems ---------------------------------------------------------------------------
 
 
 def test_srf_samples_its_mixture_and_keeps_the_floor_it_reports():
-    X = sphere_rows(200, 16)
+    X = sphere_rows(80, 16)
     z = np.sqrt(np.maximum(2 - 2 * X @ X.T, 0))
     K = (1 - z**2 / 4) ** 2
-    f = SphericalRandomFeatures(n_components=40_000, random_state=0).fit(X)
+    f = SphericalRandomFeatures(n_components=20_000, random_state=0).fit(X)
     mixture = np.exp(-0.5 * (z[..., None] * f.widths_) ** 2) @ f.weights_
     gram = f.gram(X)
-    assert np.max(np.abs(gram - mixture)) < 6 / np.sqrt(20_000)
+    assert np.max(np.abs(gram - mixture)) < 6 / np.sqrt(10_000)
     np.testing.assert_allclose(np.diag(gram), 1.0, atol=1e-12)
     assert np.max(np.abs(mixture - K)) <= f.fit_error_ * (1 + 1e-3)
     assert 0.01 < f.fit_error_ < 0.15
@@ -433,29 +362,14 @@ def test_srf_samples_its_mixture_and_keeps_the_floor_it_reports():
         SphericalRandomFeatures(lambda z: -z).fit(X)
 
 
-@pytest.mark.parametrize("columns", by_turns([1, 2, 7], every=2))
-def test_srf_is_unbiased_for_its_mixture_with_any_number_of_columns(columns):
-    X = sphere_rows(4, 3)
-    z = np.sqrt(np.maximum(2 - 2 * X @ X.T, 0))
-    f = SphericalRandomFeatures(random_state=0).fit(X)
-    mixture = np.exp(-0.5 * (z[..., None] * f.widths_) ** 2) @ f.weights_
-    assert (
-        pooled_z(
-            lambda seed: SphericalRandomFeatures(n_components=columns, random_state=seed),
-            X,
-            mixture,
-            400,
-        )
-        < 6
-    )
-
-
 @pytest.mark.parametrize(
-    ("a", "p", "values"),
-    [(3.0, 1, (0.9699, 0.8946, 0.8141, 0.6982)), (2.0, 2, (0.9639, 0.8737, 0.7819, 0.6577))],
+    ("a", "p", "coupling", "values"),
+    [
+        (3.0, 1, "iid", (0.9699, 0.8946, 0.8141, 0.6982)),
+        (2.0, 2, "haar", (0.9639, 0.8737, 0.7819, 0.6577)),
+    ],
 )
-@pytest.mark.parametrize("coupling", by_turns(["iid", "haar"], every=2))
-def test_the_published_sampler_estimates_another_kernel(a, p, values, coupling):
+def test_the_published_sampler_estimates_another_kernel(a, p, coupling, values):
     z = np.array([0.5, 1.0, np.sqrt(2.0), 2.0])
     # rows at the distances z from the first, on the unit sphere
     u = 1 - z**2 / 2
@@ -465,31 +379,15 @@ def test_the_published_sampler_estimates_another_kernel(a, p, values, coupling):
     fitted = PolynomialGRFF(a=a, degree=p, random_state=0).fit(X)
     np.testing.assert_allclose(fitted.expected_kernel(z), values, atol=6e-4)
 
+    one = PolynomialGRFF(a=a, degree=p, coupling=coupling, n_frequencies=64, n_grid=4000)
     draws = np.array(
-        [
-            PolynomialGRFF(
-                a=a, degree=p, coupling=coupling, n_frequencies=64, random_state=s, n_grid=4000
-            )
-            .fit(X)
-            .gram(X)[0, 1:]
-            for s in range(80)
-        ]
+        [clone(one).set_params(random_state=s).fit(X).gram(X)[0, 1:] for s in range(40)]
     )
     error = draws.std(axis=0) / np.sqrt(len(draws) - 1)
-    expected = PolynomialGRFF(a=a, degree=p, n_grid=4000).fit(X).expected_kernel(z)
+    expected = clone(one).fit(X).expected_kernel(z)
     assert np.all(np.abs(draws.mean(axis=0) - expected) < 6 * error)
     # ... and is off the kernel it is published for
     assert np.any(np.abs(draws.mean(axis=0) - (1 - z**2 / a**2) ** p) > 6 * error)
-
-
-@pytest.mark.slow
-def test_the_published_law_forgets_its_kernel_as_the_dimension_grows():
-    z = np.array([0.5, 1.0, 2.0])
-    for a, p in ((2.0, 2), (3.0, 1), (4.0, 10)):
-        f = PolynomialGRFF(a=a, degree=p, w_max=1500.0, random_state=0).fit(np.eye(1000)[:3])
-        np.testing.assert_allclose(f.expected_kernel(z), (1 + z**2 / 4) ** -0.5, atol=6e-3)
-    with pytest.raises(ParameterError, match="w_max well above"):
-        PolynomialGRFF().fit(np.eye(1000)[:3])
 
 
 # --- Gaussian blocks ------------------------------------------------------------------------------
@@ -504,12 +402,7 @@ def frequencies(rival, dim):
     return np.concatenate([rival._project(np.eye(dim), b) for b in rival._blocks], axis=1).T
 
 
-@pytest.mark.parametrize(
-    "dim",
-    by_turns(
-        [1, 7, *(pytest.param(d, marks=pytest.mark.slow) for d in (2, 3, 16))], every=2, first=1
-    ),
-)
+@pytest.mark.parametrize("dim", [1, 7])
 @pytest.mark.parametrize("cls", [Fastfood, SignedCirculant])
 def test_fastfood_and_circulant_features_have_the_mean_of_their_kernel_alone(cls, dim):
     X = np.random.default_rng(5).normal(size=(6, dim)) / np.sqrt(dim)
@@ -518,8 +411,8 @@ def test_fastfood_and_circulant_features_have_the_mean_of_their_kernel_alone(cls
         # An odd number of columns, and more frequencies than a block has.
         return cls(length_scale=0.8, n_components=37, random_state=seed)
 
-    assert pooled_z(make, X, gaussian(X, 0.8), 200) < 6
-    assert pooled_z(make, X, gaussian(X, 0.5), 200) > 6
+    assert pooled_z(make, X, gaussian(X, 0.8), 150) < 6
+    assert pooled_z(make, X, gaussian(X, 0.5), 150) > 6
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16])
@@ -533,17 +426,3 @@ def test_sorf_has_frequencies_of_one_norm_at_right_angles(dim):
     assert dim == 3 or np.abs(angles).max() < 1e-12
     other = Fastfood(n_components=2 * dim, random_state=0).fit(np.eye(dim))
     assert np.ptp(np.linalg.norm(frequencies(other, dim), axis=1)) > 0.0 or dim == 1
-
-
-@pytest.mark.parametrize("dim", [2, 64])
-def test_sorf_has_the_mean_of_waves_of_one_norm_where_directions_are_nearly_uniform(dim):
-    X = np.random.default_rng(6).normal(size=(6, dim)) * (1.6 / np.sqrt(dim))
-    draws = [SORF(n_components=64, random_state=s).fit(X).gram(X) for s in range(200)]
-    mean, error = np.mean(draws, axis=0), np.std(draws, axis=0) / np.sqrt(199)
-    distance = np.linalg.norm(X[:, None] - X[None], axis=-1)
-    one_norm = plane_wave_mean(dim, np.sqrt(dim) * distance)
-    # What directions of order 64 are off by: below .002, by its docstring.
-    close = np.all(np.abs(mean - one_norm) < 6 * error + 2e-3)
-    assert close == (dim == 64)
-    if dim == 2:
-        assert np.any(np.abs(mean - gaussian(X, 1.0)) > 6 * error + 0.02)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from itertools import product
 
 import numpy as np
 import pytest
-from grids import by_turns
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
@@ -20,15 +18,14 @@ from spectra.plugins.scikit_learn import RadialGPKernel
 RNG = np.random.default_rng(0)
 TWINS = [
     ("gaussian", RBF),
-    (sp.catalogue["matern"](nu=1.5), lambda length_scale: Matern(length_scale, nu=1.5)),
     (sp.catalogue["matern"](nu=0.8), lambda length_scale: Matern(length_scale, nu=0.8)),
     ("exp(-z)", lambda length_scale: Matern(length_scale, nu=0.5)),
 ]
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
 @pytest.mark.parametrize(("kernel", "twin"), TWINS, ids=[str(kernel) for kernel, _ in TWINS])
-def test_values_and_gradients_are_those_of_scikit_learns_kernels(kernel, twin, dim) -> None:
+def test_values_and_gradients_are_those_of_scikit_learns_kernels(kernel, twin) -> None:
+    dim = 3
     X, Y = RNG.normal(size=(20, dim)), RNG.normal(size=(5, dim))
     for lengths in (0.7, RNG.uniform(0.5, 3.0, dim)):
         ours, theirs = RadialGPKernel(kernel, lengths), twin(length_scale=lengths)
@@ -43,23 +40,15 @@ def test_values_and_gradients_are_those_of_scikit_learns_kernels(kernel, twin, d
 
 FORMULAS = [
     ("spherical", 3),
-    ("circular", 2),
-    ("pentaspherical", 5),
-    ("superspherical", 3),
-    ("cubic", 3),
-    ("generalized_wendland", 3),
-    ("dagum", 7),
     ("hole_effect", 1),
-    ("damped_cosine", 2),
     ("generalized_cauchy", 7),
-    ("matern(nu=5/3)", 3),
-    ("sinc", 3),
-    ("wendland_32(length=4)", 3),
-    ("j_bessel(m=4)", 4),
+    pytest.param("matern(nu=5/3)", 3, marks=pytest.mark.slow),
+    pytest.param("sinc", 3, marks=pytest.mark.slow),
+    pytest.param("j_bessel(m=4)", 4, marks=pytest.mark.slow),
 ]
 
 
-@pytest.mark.parametrize(("kernel", "dim"), by_turns(FORMULAS, every=3))
+@pytest.mark.parametrize(("kernel", "dim"), FORMULAS)
 def test_gradients_are_differences_of_the_matrix(kernel: str, dim: int) -> None:
     X, lengths, step = RNG.uniform(0, 0.5, size=(9, dim)), RNG.uniform(0.5, 2.0, dim), 1e-6
     gradient = RadialGPKernel(kernel, lengths)(X, eval_gradient=True)[1]
@@ -71,9 +60,10 @@ def test_gradients_are_differences_of_the_matrix(kernel: str, dim: int) -> None:
         np.testing.assert_allclose(gradient[:, :, j], slope, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_optimum_that_scikit_learn_finds() -> None:
-    X = RNG.uniform(0, 5, size=(60, 2))
-    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.05 * RNG.normal(size=60)
+    X = RNG.uniform(0, 5, size=(40, 2))
+    y = np.sin(X[:, 0]) + 0.3 * X[:, 1] + 0.05 * RNG.normal(size=40)
     noise = WhiteKernel(0.01)
     ours = GaussianProcessRegressor(
         ConstantKernel() * RadialGPKernel(sp.catalogue["matern"](nu=2.5), [1.0, 1.0]) + noise
@@ -100,11 +90,15 @@ def test_it_behaves_as_a_kernel_of_scikit_learn() -> None:
     assert "spherical" in repr(fixed)
 
 
-def test_what_is_no_covariance_for_these_columns_is_refused_with_the_verdict() -> None:
+@pytest.mark.slow
+def test_a_kernel_that_is_no_covariance_in_this_dimension_is_refused() -> None:
     kernel = RadialGPKernel("circular")
     kernel(np.zeros((2, 2)))
     with pytest.raises(ParameterError, match=r"oscillates in sign.*In dimension 2"):
         kernel(np.zeros((2, 3)))
+
+
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(ParameterError, match="not a radial kernel"):
         RadialGPKernel(sp.zonal("exp(u)"))(np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="one for each of the 3"):
@@ -122,11 +116,7 @@ def test_values_without_a_formula_have_no_slope() -> None:
 
 @pytest.mark.parametrize(
     ("dim", "kernel"),
-    by_turns(
-        product([1, 2, 3, 7], ["exp(-z**2/2)", "matern(nu=7/4)", "dagum", "exp(-z**(3/2))"]),
-        every=5,
-        dear={(3, "dagum")},
-    ),
+    [(1, "exp(-z**2/2)"), (3, "matern(nu=7/4)"), pytest.param(2, "dagum", marks=pytest.mark.slow)],
 )
 def test_the_slope_of_a_spectrum_is_the_spectrum_two_dimensions_up(kernel: str, dim: int) -> None:
     covariance, w, step = RadialCovariance.of(kernel, dim), np.array([0.1, 0.7, 2.0, 5.0]), 1e-4
@@ -134,12 +124,9 @@ def test_the_slope_of_a_spectrum_is_the_spectrum_two_dimensions_up(kernel: str, 
     np.testing.assert_allclose(covariance.power_slope(w), difference / (2 * step), rtol=2e-5)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "dim"), by_turns([("spherical", 3), ("cubic", 2), ("circular", 2)], every=2)
-)
-def test_a_spectrum_with_double_zeros_is_not_negative(kernel: str, dim: int) -> None:
-    covariance = RadialCovariance.of(kernel, dim)
-    w = np.concatenate([[0.0], np.geomspace(1e-3, 1e5, 2000)])
+def test_a_spectrum_with_double_zeros_is_not_negative() -> None:
+    covariance = RadialCovariance.of("spherical", 3)
+    w = np.concatenate([[0.0], np.geomspace(1e-3, 1e5, 500)])
     assert np.all(covariance.power(w) >= 0.0)
     with pytest.raises(ParameterError, match="not a density"):
         RadialCovariance.of("sinc", 3).power([1.0])

@@ -43,22 +43,18 @@ S = np.array([1, 1, -1, -1, 1, 1, -1, -1.0])
 ONE = np.ones
 COMPOSITES = {
     "alone": (signed(), S),
-    "union": (FeatureUnion([("a", signed())]), S),
-    "union of both": (make_union(plain(), signed()), [*ONE(6), *S]),
     "union with the rows": (FeatureUnion([("s", signed()), ("x", "passthrough")]), [*S, *ONE(4)]),
     "union without a block": (FeatureUnion([("x", "drop"), ("s", signed())]), S),
     "weighted union": (
         FeatureUnion([("s", signed()), ("p", plain())], transformer_weights={"s": 0.5}),
         [*S, *ONE(6)],
     ),
-    "pipeline in a pipeline": (make_pipeline(StandardScaler(), make_pipeline(signed())), S),
     "passthrough at the end": (Pipeline([("s", signed()), ("end", "passthrough")]), S),
     "identity at the end": (make_pipeline(signed(), FunctionTransformer()), S),
     "union in a pipeline in a union": (
         make_union(make_pipeline(StandardScaler(), make_union(signed(), plain())), signed()),
         [*S, *ONE(6), *S],
     ),
-    "columns": (make_column_transformer((signed(), [0, 1]), (plain(), [2, 3])), [*S, *ONE(6)]),
     "columns with a remainder": (
         ColumnTransformer([("s", signed(), slice(0, 2))], remainder="passthrough"),
         [*S, 1, 1],
@@ -75,7 +71,6 @@ COMPOSITES = {
     ),
     "a selection": (make_pipeline(signed(), VarianceThreshold(0.0)), S),
     "unsigned": (make_pipeline(plain(), StandardScaler()), ONE(6)),
-    "nothing": (FunctionTransformer(), ONE(4)),
 }
 
 
@@ -105,15 +100,14 @@ def test_columns_of_a_data_frame_are_chosen_by_name(model, X):
     assert signature_of(make_pipeline(framed, inside).fit(X), X).tolist() == [*S, 1.0]
 
 
-@pytest.mark.parametrize("name", list(COMPOSITES))
-def test_the_signs_of_a_composite_are_those_of_its_blocks(name, X):
-    composite, expected = COMPOSITES[name]
-    fitted = composite.fit(X)
-    assert signature_of(fitted, X).tolist() == list(expected)
-    assert fitted.transform(X).shape[1] == len(expected)
+def test_the_signs_of_a_composite_are_those_of_its_blocks(X):
+    for name, (composite, expected) in COMPOSITES.items():
+        fitted = composite.fit(X)
+        assert signature_of(fitted, X).tolist() == list(expected), name
+        assert fitted.transform(X).shape[1] == len(expected)
 
 
-@pytest.mark.parametrize("name", [n for n in COMPOSITES if n not in ("unsigned", "nothing")])
+@pytest.mark.parametrize("name", ["columns of signed columns", "union in a pipeline in a union"])
 def test_a_model_of_a_composite_learns_with_its_signed_kernel(name, X):
     composite, signs = COMPOSITES[name]
     y = np.sin(X[:, 0])
@@ -123,13 +117,6 @@ def test_a_model_of_a_composite_learns_with_its_signed_kernel(name, X):
     expected = K @ np.linalg.solve(K + 0.3 * np.eye(30), y)
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-9)
     assert model.eigenvalues_.min() < -1e-3
-
-
-def test_a_classifier_takes_a_union(X):
-    y = X[:, 0] > 0
-    alone = KreinRidgeClassifier(signed()).fit(X, y)
-    union = KreinRidgeClassifier(FeatureUnion([("a", signed())])).fit(X, y)
-    np.testing.assert_allclose(union.decision_function(X), alone.decision_function(X), atol=1e-12)
 
 
 def test_a_selection_keeps_the_signs_of_what_it_selects(X):
@@ -159,12 +146,10 @@ class Halved(TransformerMixin, BaseEstimator):
     "composite",
     [
         make_pipeline(signed(), StandardScaler()),
-        make_pipeline(signed(), PCA(3)),
         make_pipeline(signed(), FunctionTransformer(np.abs)),
         make_pipeline(signed(), plain()),
         make_pipeline(signed(), signed()),
         make_pipeline(signed(), make_union(FunctionTransformer(), PCA(2))),
-        make_pipeline(make_union(plain(), signed()), StandardScaler()),
         make_pipeline(signed(), make_column_transformer((StandardScaler(), [2, 3]))),
         Halved(signed()),
         make_pipeline(StandardScaler(), Halved(make_pipeline(signed()))),
@@ -192,7 +177,7 @@ def test_an_asymmetric_kernel_is_refused_in_a_union(X):
 
 
 @pytest.mark.parametrize(
-    "kernel", ["arc_cosine_1", "(1 + u)/2", pytest.param("tanh(2*u + 1)", marks=pytest.mark.slow)]
+    "kernel", ["(1 + u)/2", pytest.param("tanh(2*u + 1)", marks=pytest.mark.slow)]
 )
 def test_features_made_to_order_are_learned_with(kernel, X):
     rows = X / np.linalg.norm(X, axis=1, keepdims=True)

@@ -31,8 +31,7 @@ def tensor(x: object) -> object:
     return torch.tensor(np.asarray(x), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize(("dim", "nu"), [(1, 0.5), (7, 2.5)])
 def test_matrices_and_gradients_are_those_of_gpytorch(dim: int, nu: float) -> None:
     X, Y = tensor(RNG.normal(size=(9, dim))), tensor(RNG.normal(size=(4, dim)))
     found = []
@@ -49,7 +48,7 @@ def test_matrices_and_gradients_are_those_of_gpytorch(dim: int, nu: float) -> No
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(("name", "dim"), [("spherical", 3), ("matern", 2), ("dagum", 7)])
+@pytest.mark.parametrize(("name", "dim"), [("spherical", 3), ("dagum", 7)])
 def test_the_mean_of_feature_matrices_is_the_kernel_and_their_error_the_predicted_one(
     name: str, dim: int
 ) -> None:
@@ -96,26 +95,6 @@ def model_of(name: str, X: np.ndarray, y: np.ndarray) -> object:
     model.covar_module.outputscale = 2.0
     model.covar_module.base_kernel.lengthscale = 0.5
     return model.eval()
-
-
-@pytest.mark.parametrize("name", ["spherical", "wendland_32"])
-def test_paths_of_botorch_have_the_covariance_of_a_kernel_that_it_has_not(name: str) -> None:
-    X = RNG.uniform(size=(4, 2))
-    model = model_of(name, X, np.zeros(4))
-    torch.manual_seed(0)
-    products = []
-    for _ in range(DRAWS):
-        paths = draw_kernel_feature_paths(
-            model,
-            sample_shape=torch.Size([64]),
-            num_features=128,
-            weight_generator=lambda shape: torch.randn(shape, dtype=torch.float64),
-        )
-        values = paths(tensor(X)).detach().numpy()
-        products.append(values.T @ values / 64)
-    exact = 2.0 * sp.catalogue[name]().gram(X / 0.5)
-    error = np.std(products, axis=0, ddof=1) / np.sqrt(DRAWS)
-    assert np.all(np.abs(np.mean(products, axis=0) - exact) < 6 * error)
 
 
 def test_conditional_paths_of_botorch_have_the_mean_and_variance_of_kriging() -> None:

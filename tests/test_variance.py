@@ -2,87 +2,44 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 import pytest
-from grids import by_turns, graded
-from laws import gaussian_atoms, gaussian_mixture, matern_law
-from scipy.stats import chi
+from laws import gaussian_atoms, gaussian_law, table_of
 
 from rf.sampling.cosines import Fixed, gegenbauer_means
+from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.couplings import COUPLINGS as EVERY_COUPLING
 from rf.sampling.couplings.haar import CutColumns, haar_cosine
 from rf.sampling.couplings.hadamard import hadamard_blocks, hadamard_order
 from rf.sampling.designed_directions import angular_means, designed
-from rf.sampling.directions import iid
-from rf.sampling.frequencies import draw_repeatedly
 from rf.sampling.radii import RADII
-from rf.variance.allocation import ALLOCATIONS, allocate, least_split
-from rf.variance.radii import radial_means
-from rf.variance.radii.shared_quantiles import ranks_of_ranks
+from rf.variance.allocation import least_split
 from rf.variance.variance import VarianceModel, part_variance, variance
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.base.special.harmonics import wave_coefficients
 from spectra.errors import ParameterError
-from spectra.table import Part, SpectralTable
 from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_law import RadialLaw
 
 COUPLINGS = [name for name, coupling in EVERY_COUPLING.items() if coupling.known]
 
 
-def part(mass, phase, law):
-    return Part(float(mass), 0.0, phase, law)
-
-
-def table_of(dim, *parts):
-    return SpectralTable(
-        dim=dim,
-        parts=parts,
-        formula="of the test",
-        k_zero=sum(p.sign * p.mass for p in parts),
-        u_error=0.0,
-        provenance="built from known laws",
-    )
-
-
-def chi_panels(dim, tau, degree=13):
-    """The law chi_d / tau as panels that halve towards both ends."""
-    t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-
-    def fit(values):
-        return np.polynomial.chebyshev.chebfit(t, values / tau, degree)
-
-    low, high = (np.append(0.0, 2.0 ** -np.arange(k, 0.0, -1.0)) for k in (12, 60))
-    left = [fit(chi.ppf(low[1] * ((t + 1) / 2) ** dim, dim))]
-    left += [fit(chi.ppf(a + (b - a) * (t + 1) / 2, dim)) for a, b in pairwise(low[1:])]
-    right = [np.eye(degree + 1)[0] * chi.isf(high[1], dim) / tau]
-    right += [fit(chi.isf(a + (b - a) * (t + 1) / 2, dim)) for a, b in pairwise(high[1:])]
-    first = [PanelKind.POWER_LOW] + [PanelKind.LINEAR] * 11
-    last = [PanelKind.TAIL_POWER] + [PanelKind.LINEAR] * 59
-    return RadialLaw(
-        Panels.from_chebyshev(low, left, first, [float(dim)] + [1.0] * 11),
-        Panels.from_chebyshev(high, right, last, [40.0] + [1.0] * 59),
-    )
-
-
 def delta_gaussian(dim, *tau, law=gaussian_atoms, mass=(1.0, 1.0)):
-    first, second = (law(dim, t) for t in tau)
-    return table_of(dim, part(mass[0], 0.0, first), part(mass[1], np.pi, second))
+    return table_of(dim, [(mass[0], law(dim, tau[0])), (-mass[1], law(dim, tau[1]))])
 
 
 # --- the wave coefficients ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 16, 64, 1000])
+@pytest.mark.parametrize("dim", [2, 3, 16, 1000])
 def test_wave_coefficients_are_normalised_bessel_functions(dim):
-    x = np.array([0.0, 1e-9, 1e-3, 0.3, 1.0, 5.0, 17.0, 40.0, 333.0])
-    for degree in (2, 33, 256):
+    x = np.array([0.0, 1e-9, 0.3, 5.0, 40.0, 333.0])
+    for degree in (2, 256):
         g = wave_coefficients(dim, degree, x)
-        for n in sorted({0, 1, 2, degree // 2, degree}):
+        for n in sorted({0, 1, degree // 2, degree}):
             for value, at in zip(g[n, 1:], x[1:], strict=True):
                 v = mpmath.mpf(dim) / 2 - 1
                 count = mpmath.mpf(1)
@@ -97,15 +54,12 @@ def test_wave_coefficients_are_normalised_bessel_functions(dim):
     np.testing.assert_allclose(np.sum(g[:, small] ** 2, axis=0), 1.0, atol=2e-12)
 
 
-@pytest.mark.parametrize(
-    ("dim", "order", "mean_square"),
-    by_turns([(16, 32, 0.034073), (16, 128, 0.055849), (3, 16, 0.304549)], every=2),
-)
+@pytest.mark.parametrize(("dim", "order", "mean_square"), [(16, 32, 0.034073), (3, 16, 0.304549)])
 def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
     c, weights = haar_cosine(dim, order, 8)
     assert weights @ c**2 == pytest.approx(mean_square, abs=1e-6)
     rng = np.random.default_rng(0)
-    q = np.linalg.qr(rng.standard_normal((20_000 if dim < 16 else 5_000, order, dim)))[0][:, :2]
+    q = np.linalg.qr(rng.standard_normal((4_000, order, dim)))[0][:, :2]
     q /= np.linalg.norm(q, axis=2, keepdims=True)
     cosine = np.sum(q[:, 0] * q[:, 1], axis=1)
     for n, mean in ((2, cosine**2), (4, cosine**4), (6, cosine**6)):
@@ -113,8 +67,7 @@ def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
         assert abs(weights @ c**n - mean.mean()) < band
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 16])
-@pytest.mark.parametrize("c", [0.0, -1.0 / 3, 0.7])
+@pytest.mark.parametrize(("dim", "c"), [(2, -1.0 / 3), (3, 0.0), (16, 0.7)])
 def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
     one = np.ones(1)
     later, _ = gegenbauer_means(dim, 400, c * one, one)
@@ -127,13 +80,14 @@ def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
 # --- the harmonic sum against closed forms -----------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 16, 64])
-@pytest.mark.parametrize("kind", ["orthogonal", "same", "simplex"])
+@pytest.mark.parametrize(
+    ("dim", "kind"), [(2, "simplex"), (3, "same"), (16, "orthogonal"), (64, "simplex")]
+)
 def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
     first = RadialLaw.from_atoms([0.0, 1.0, 2.5, 7.0], [0.1, 0.3, 0.35, 0.25])
     second = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
     z = np.array([0.0, 0.2, 1.0, 3.0, 9.0])
-    model = VarianceModel(table_of(dim, part(1.0, 0.0, first), part(1.0, np.pi, second)), z)
+    model = VarianceModel(table_of(dim, [(1.0, first), (-1.0, second)]), z)
     c = {"orthogonal": 0.0, "same": 1.0, "simplex": -1.0 / dim}[kind]
     for p, a in enumerate((first, second)):
         for q, b in enumerate((first, second)):
@@ -152,27 +106,16 @@ def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
 
 PUBLISHED = [
     (1.0, 10.0, 16, "iid", 1.249e-2),
-    (1.0, 10.0, 16, "orthogonal", 1.970e-3),
-    (1.0, 10.0, 16, "haar", 7.842e-3),
-    (1.0, 10.0, 64, "iid", 3.12e-3),
     (1.0, 10.0, 64, "orthogonal", 4.92e-4),
     (1.0, 10.0, 64, "haar", 1.975e-3),
-    (1.0, 1.3, 16, "iid", 1.872e-2),
-    (1.0, 1.3, 16, "orthogonal", 2.86e-3),
-    (1.0, 1.3, 16, "haar", 1.878e-2),
     (1.0, 1.3, 16, "shared", 2.35e-3),
     (1.0, 1.3, 16, "comonotone", 3.38e-4),
-    (1.0, 1.05, 16, "iid", 2.36e-2),
-    (1.0, 1.05, 16, "orthogonal", 3.66e-3),
-    (1.0, 1.05, 16, "haar", 2.42e-2),
-    (1.0, 1.05, 16, "shared", 2.59e-3),
-    (1.0, 1.05, 16, "comonotone", 1.9e-5),
 ]
 
 
 @pytest.mark.parametrize(("tau1", "tau2", "s", "coupling", "value"), PUBLISHED)
 def test_delta_gaussian_in_sixteen_dimensions(tau1, tau2, s, coupling, value):
-    law = chi_panels if coupling == "comonotone" else gaussian_atoms
+    law = gaussian_law if coupling == "comonotone" else gaussian_atoms
     table = delta_gaussian(16, tau1, tau2, law=law)
     (predicted,) = variance(table, [1.0], n_per_part=(s, s), coupling=coupling)
     assert predicted == pytest.approx(value, rel=5e-3)
@@ -249,31 +192,25 @@ def monte_carlo(rng, table, z, counts, coupling, radii, draws):
 
 def mixed_table(dim, law):
     if law == "chi":
-        return delta_gaussian(dim, 1.0, 1.7, law=chi_panels, mass=(1.3, 0.8))
+        return delta_gaussian(dim, 1.0, 1.7, law=gaussian_law, mass=(1.3, 0.8))
     atoms = RadialLaw.from_atoms([0.0, 1.0, 2.5, 4.0], [0.1, 0.3, 0.35, 0.25])
     more = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
-    return table_of(dim, part(1.3, 0.0, atoms), part(0.8, np.pi, more))
+    return table_of(dim, [(1.3, atoms), (-0.8, more)])
 
 
+#: One size for each coupling and kind of law; the slow run has another.
 SIZES = [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))]
+GRID = [
+    pytest.param(
+        *SIZES[(2 * i + j + turn) % 5], coupling, law, marks=[pytest.mark.slow] if turn else []
+    )
+    for turn in (0, 2)
+    for i, coupling in enumerate(COUPLINGS)
+    for j, law in enumerate(("chi", "atoms"))
+]
 
 
-@pytest.mark.parametrize(
-    ("coupling", "dim", "counts", "law"),
-    graded(
-        [(c, *size, law) for c in COUPLINGS for size in SIZES for law in ("chi", "atoms")],
-        default=[
-            (c, *SIZES[(2 * i + j) % 5], law)
-            for i, c in enumerate(COUPLINGS)
-            for j, law in enumerate(("chi", "atoms"))
-        ],
-        slow=[
-            (c, *SIZES[(2 * i + j + 2) % 5], law)
-            for i, c in enumerate(COUPLINGS)
-            for j, law in enumerate(("chi", "atoms"))
-        ],
-    ),
-)
+@pytest.mark.parametrize(("dim", "counts", "coupling", "law"), GRID)
 def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
     table = mixed_table(dim, law)
     z = np.array([0.3, 1.0, 3.0])
@@ -287,16 +224,7 @@ def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
         assert np.all(error < (0.05 * predicted if coupling == "hadamard" else 2e-5))
 
 
-@pytest.mark.parametrize(
-    "coupling",
-    by_turns(
-        [
-            c if c in ("orthogonal", "haar") else pytest.param(c, marks=pytest.mark.slow)
-            for c in COUPLINGS
-        ],
-        every=2,
-    ),
-)
+@pytest.mark.parametrize("coupling", ["orthogonal", "haar"])
 def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
     """R = q^(-1/tau): only the radii of one key have a tail that no quadrature resolves."""
     tau, dim, counts = (0.8, 1.5), 3, (4, 4)
@@ -304,61 +232,15 @@ def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
         RadialLaw(Panels.empty(), Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [exponent]))
         for exponent in tau
     ]
-    table = table_of(dim, part(1.0, 0.0, laws[0]), part(0.7, np.pi, laws[1]))
+    table = table_of(dim, [(1.0, laws[0]), (-0.7, laws[1])])
     z = np.array([0.3, 1.0, 2.0])
     model = VarianceModel(table, z)
     rng = np.random.default_rng(0)
     for radii in ("iid", "stratified"):
         predicted, error = model.variance(counts, coupling=coupling, radii=radii)
-        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 4000)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 2000)
         assert np.all(np.abs(measured - predicted) < 5 * deviation + 0.1 * error)
-        most = {"comonotone": 0.15, "hadamard": 0.02}.get(coupling, 1e-4)
-        assert np.all(error < most * predicted)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("allocation", ALLOCATIONS)
-@pytest.mark.parametrize("dim", [2, 3, 7, 16])
-@pytest.mark.parametrize("coupling", COUPLINGS)
-def test_the_prediction_holds_for_three_parts_and_every_allocation(coupling, dim, allocation):
-    """Draws of the toolkit itself, each along an axis of its own."""
-    terms = [(1.5, 1.0), (-0.5, 2.0), (0.25, 0.5)]
-    table, z, draws = gaussian_mixture(dim, terms), np.array([0.4, 1.0, 2.0]), 1000
-    model, rng = VarianceModel(table, z), np.random.default_rng([dim, *coupling.encode()])
-    counts = allocate(table, dim + 7, allocation=allocation, coupling=coupling, distances=model)
-    drawn = draw_repeatedly(table, counts, draws, coupling=coupling, rng=rng)
-    w = np.array([one.frequencies for one in drawn])
-    phase = np.einsum("knd,kd->kn", w, iid(draws, dim, rng))
-    waves = np.cos(phase[:, :, None] * z + drawn[0].phases[:, None])
-    exact = sum(m * np.exp(-((z / length) ** 2) / 2) for m, length in terms)
-    square = (np.einsum("knz,n->kz", waves, drawn[0].weights) - exact) ** 2
-    predicted, error = model.variance(counts, coupling=coupling, radii="stratified")
-    deviation = square.std(axis=0) / draws**0.5
-    assert np.all(np.abs(square.mean(axis=0) - predicted) < 5 * deviation + error)
-
-
-@pytest.mark.parametrize(
-    ("nu", "n", "dim"),
-    by_turns(
-        [
-            (0.5, 9, 1),
-            pytest.param(0.5, 9, 2, marks=pytest.mark.slow),
-            pytest.param(0.5, 9, 7, marks=pytest.mark.slow),
-            *((nu, n, dim) for nu, n in ((1.5, 4), (2.5, 2)) for dim in (1, 2, 7)),
-        ],
-        every=2,
-    ),
-)
-def test_a_common_offset_under_a_heavy_tail_states_its_error(dim, nu, n, monkeypatch):
-    """The last stratum turns its waves thousands of times: two rules once agreed on an error."""
-    table, z = table_of(dim, part(1.0, 0.0, matern_law(dim, nu))), np.array([0.3, 1.5])
-    model = VarianceModel(table, z)
-    value, error = model.variance((n,), coupling="orthogonal", radii="systematic")
-    monkeypatch.setattr(radial_means, "NODES", (16, 13))
-    finer = VarianceModel(table, z)
-    exact, _ = finer.variance((n,), coupling="orthogonal", radii="systematic")
-    assert np.all(np.abs(value - exact) <= error)
-    assert np.all(error < (0.05 if nu == 0.5 else 3e-4))
+        assert np.all(error < 1e-4 * predicted)
 
 
 def test_the_same_check_catches_the_published_signs():
@@ -370,7 +252,7 @@ def test_the_same_check_catches_the_published_signs():
     iid = model.variance(counts, coupling="iid")[0]
     for coupling in ("orthogonal", "haar"):
         right = model.variance(counts, coupling=coupling)[0]
-        measured, deviation = monte_carlo(rng, table, z, counts, coupling, "iid", 3000)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, "iid", 2000)
         assert abs(measured - right) < 5 * deviation
         if coupling == "orthogonal":
             assert abs(measured - (2 * iid - right)) > 5 * deviation
@@ -380,10 +262,10 @@ def test_the_same_check_catches_the_published_signs():
             assert abs(measured - (right - 2 * cross)) > 5 * deviation
 
 
-@pytest.mark.parametrize(("dim", "n"), [(2, 5), (3, 12), (16, 50)])
+@pytest.mark.parametrize(("dim", "n"), [(2, 5), (16, 50)])
 def test_one_radius_and_designed_directions_leave_the_angular_means_of_the_set(dim, n):
     """Var = sum over even n >= 2 of g_n(z)^2 S_n, S_n of the set with its diagonal."""
-    table = table_of(dim, part(1.0, 0.0, RadialLaw.from_atoms([1.0], [1.0])))
+    table = table_of(dim, [(1.0, RadialLaw.from_atoms([1.0], [1.0]))])
     z, degree = np.array([0.5, 2.0, 6.0]), 60
     means = angular_means(designed(n, dim, np.random.default_rng(0)), degree)[1:]
     waves = wave_coefficients(dim, degree, z)[2::2]
@@ -392,20 +274,9 @@ def test_one_radius_and_designed_directions_leave_the_angular_means_of_the_set(d
     assert np.all(error < 1e-8)
 
 
-def test_designed_directions_leave_less_than_blocks():
-    table = table_of(3, part(1.0, 0.0, gaussian_atoms(3, 1.0)))
-    model = VarianceModel(table, np.array([0.5, 1.0, 2.0]))
-    angular = {
-        coupling: model.variance((48,), coupling=coupling)[0]
-        for coupling in ("iid", "orthogonal", "designed")
-    }
-    assert np.all(angular["designed"] < angular["orthogonal"])
-    assert np.all(angular["orthogonal"] < angular["iid"])
-
-
 def test_orthogonality_does_not_always_help():
     """One radius in the plane: at R z = 5.5201 orthogonal pairs have a larger variance."""
-    table = table_of(2, part(1.0, 0.0, RadialLaw.from_atoms([1.0], [1.0])))
+    table = table_of(2, [(1.0, RadialLaw.from_atoms([1.0], [1.0]))])
     z = [5.5201]
     iid = variance(table, z, n_per_part=(2,), coupling="iid")
     both = variance(table, z, n_per_part=(2,), coupling="orthogonal")
@@ -413,63 +284,18 @@ def test_orthogonality_does_not_always_help():
     assert 2 * (both - iid)[0] == pytest.approx(0.214, abs=1e-3)
 
 
-@pytest.mark.parametrize("dim", [2, 3, 5])
-def test_small_hadamard_rows_are_far_from_the_haar_block_they_imitate(dim):
-    """The laws of their cosines say so, and Monte Carlo agrees."""
-    table = table_of(dim, part(1.0, 0.0, RadialLaw.from_atoms([2.5], [1.0])))
-    z, counts = np.array([1.0, 2.0]), (4 * dim,)
-    model = VarianceModel(table, z)
-    predicted, error = model.variance(counts, coupling="hadamard")
-    rng = np.random.default_rng(dim)
-    measured, deviation = monte_carlo(rng, table, z, counts, "hadamard", "iid", 4000)
-    assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
-    assert np.any(np.abs(predicted - model.variance(counts, coupling="orthogonal")[0]) > error)
-    assert np.all(error < 0.1 * predicted)
-
-
-@pytest.mark.parametrize("radii", ["stratified", "systematic"])
-@pytest.mark.parametrize(
-    ("dim", "counts"), by_turns([(1, (7, 2)), (2, (3, 8)), (7, (30, 9)), (3, (1, 5))], every=2)
-)
-def test_comonotone_strata_of_unequal_numbers(dim, counts, radii):
-    table, z = mixed_table(dim, "chi"), np.array([0.3, 1.0, 3.0])
-    rng = np.random.default_rng(dim)
-    predicted, error = VarianceModel(table, z).variance(counts, coupling="comonotone", radii=radii)
-    measured, deviation = monte_carlo(rng, table, z, counts, "comonotone", radii, 4000)
-    assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
-    assert np.all(error < 1e-6)
-
-
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 5), (4, 4), (5, 9), (40, 1000)])
-def test_ranks_of_ranks_are_a_law_with_the_right_margins(n, m):
-    h = ranks_of_ranks(n, m).toarray()
-    np.testing.assert_allclose(h.sum(axis=1), 1.0, atol=1e-11)
-    np.testing.assert_allclose(h.mean(axis=0), 1.0 / m, atol=1e-13)
-    # the a-th least of n in m + 1 gaps: E b = (a + 1) (m + 1) / (n + 1) - 1
-    exact = (np.arange(n) + 1.0) * (m + 1) / (n + 1) - 1.0
-    np.testing.assert_allclose(h @ np.arange(m), exact, atol=1e-9 * m)
-
-
 # --- small theorems ----------------------------------------------------------------------
 
 
-def test_in_one_dimension_directions_do_not_matter():
-    table, z = delta_gaussian(1, 1.0, 2.0), np.linspace(0, 4, 9)
-    iid = variance(table, z, n_per_part=(4, 3), coupling="iid")
-    for coupling in ("orthogonal", "haar", "shared", "simplex", "hadamard"):
-        same = variance(table, z, n_per_part=(4, 3), coupling=coupling)
-        np.testing.assert_array_equal(same, iid)
-    assert not np.allclose(variance(table, z, n_per_part=(4, 3), coupling="comonotone"), iid)
+def test_no_distances_have_no_variances():
+    for radii in RADII:
+        empty = variance(
+            delta_gaussian(3, 1.0, 2.0), [], n_per_part=(5, 2), coupling="orthogonal", radii=radii
+        )
+        assert empty.shape == (0,)
 
 
-@pytest.mark.parametrize("radii", ["iid", "stratified", "systematic"])
-def test_no_distances_have_no_variances(radii):
-    table = delta_gaussian(3, 1.0, 2.0)
-    empty = variance(table, [], n_per_part=(5, 2), coupling="orthogonal", radii=radii)
-    assert empty.shape == (0,)
-
-
-@pytest.mark.parametrize("dim", [1, 3, 16, 256])
+@pytest.mark.parametrize("dim", [1, 3, 256])
 def test_the_estimate_at_distance_zero_is_exact(dim):
     table = delta_gaussian(dim, 1.0, 1.7, mass=(2.0, 0.5))
     for coupling in COUPLINGS:
@@ -478,7 +304,7 @@ def test_the_estimate_at_distance_zero_is_exact(dim):
 
 
 def test_one_block_is_orthogonal_and_a_second_is_independent():
-    table = table_of(3, part(2.0, 0.0, gaussian_atoms(3, 1.0)))
+    table = table_of(3, [(2.0, gaussian_atoms(3, 1.0))])
     model = VarianceModel(table, np.array([1.0]))
     (single,) = model.part_variance[:, 0]
     cov = model.covariance(0, 0, Fixed(0.0))[0][0] * 4.0
@@ -488,40 +314,29 @@ def test_one_block_is_orthogonal_and_a_second_is_independent():
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS)
-@pytest.mark.parametrize("n", [2, 9, pytest.param(40, marks=pytest.mark.slow)])
-def test_allocation_of_two_parts_is_the_best_of_all(coupling, n):
-    table = delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
+def test_allocation_of_two_parts_is_the_best_of_all(coupling):
+    n, table = 9, delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
     z = np.linspace(0.1, 2.0, 7)
     model = VarianceModel(table, z)
-    best = least_split(model, n, EVERY_COUPLING[coupling])
+    best = least_split(model, n, ALL_COUPLINGS[coupling])
     values = [model.mean_variance((i, n - i), coupling=coupling) for i in range(1, n)]
     assert sum(best) == n
     assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
 
 
-def test_allocation_of_many_parts_is_neymans():
-    laws = [gaussian_atoms(3, t) for t in (1.0, 2.0, 5.0)]
-    table = table_of(3, *(part(m, 0.0, law) for m, law in zip((1, 2, 3), laws, strict=True)))
-    z = np.array([0.5, 1.0])
-    counts = least_split(VarianceModel(table, z), 600, EVERY_COUPLING["iid"])
-    deviation = np.sqrt(part_variance(table, z).mean(axis=1))
-    np.testing.assert_allclose(np.array(counts), 600 * deviation / deviation.sum(), atol=1.0)
-
-
 def test_refusals_name_the_way_out():
     table = delta_gaussian(3, 1.0, 2.0)
-    with pytest.raises(ParameterError, match="no closed form"):
-        variance(table, [1.0], n_per_part=(2, 2), coupling="qmc")
-    with pytest.raises(ParameterError, match="no coupling 'random'"):
-        variance(table, [1.0], n_per_part=(2, 2), coupling="random")
-    with pytest.raises(ParameterError, match="one number"):
-        variance(table, [1.0], n_per_part=(2,), coupling="iid")
-    with pytest.raises(ParameterError, match="at least 0"):
-        variance(table, [-1.0], n_per_part=(2, 2), coupling="iid")
-    with pytest.raises(ParameterError, match="scheme of radii"):
-        variance(table, [1.0], n_per_part=(2, 2), coupling="iid", radii="sobol")
+    for distance, counts, options, said in (
+        (1.0, (2, 2), {"coupling": "qmc"}, "no closed form"),
+        (1.0, (2, 2), {"coupling": "random"}, "no coupling 'random'"),
+        (1.0, (2,), {"coupling": "iid"}, "one number"),
+        (-1.0, (2, 2), {"coupling": "iid"}, "at least 0"),
+        (1.0, (2, 2), {"coupling": "iid", "radii": "sobol"}, "scheme of radii"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            variance(table, [distance], n_per_part=counts, **options)
     with pytest.raises(ParameterError, match="at least one"):
-        least_split(VarianceModel(table, np.ones(1)), 1, EVERY_COUPLING["iid"])
+        least_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])
     odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
     with pytest.raises(ParameterError, match="phase"):
         part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])

@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse
-from grids import by_turns
 from minimax import minimax
 from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -52,29 +51,25 @@ def worst_error(x):
 def arguments(dtype, rng):
     """Every size that the type has, and the neighbours of multiples of pi/4."""
     info = np.finfo(dtype)
-    sizes = np.exp(rng.uniform(np.log(info.tiny), np.log(info.max), 300))
-    near = np.pi / 4 * np.concatenate([np.arange(1, 200), 2.0 ** np.arange(3, 24) + 1])
+    sizes = np.exp(rng.uniform(np.log(info.tiny), np.log(info.max), 150))
+    near = np.pi / 4 * np.concatenate([np.arange(1, 80), 2.0 ** np.arange(3, 24) + 1])
     edges = (
         LIMIT * np.array([0.5, 1 - 1e-7, 1.0, 1 + 1e-7, 2.0]) / (128 if dtype is np.float32 else 1)
     )
     given = [1e5, 1e15, 1e30, info.smallest_subnormal, info.tiny, info.max]
     each = np.concatenate([sizes, near, edges, given]).astype(dtype)
-    each = np.concatenate([each, np.nextafter(each, dtype(0)), rng.normal(size=300).astype(dtype)])
+    each = np.concatenate([each, np.nextafter(each, dtype(0)), rng.normal(size=100).astype(dtype)])
     return np.concatenate([each, -each])
 
 
 class TestSineAndCosine:
     @pytest.mark.parametrize("dtype", TYPES)
-    def test_the_error_is_at_most_one_ulp_of_one_at_every_size(self, dtype):
-        x = arguments(dtype, np.random.default_rng(0))
-        # Rounding alone makes a quarter of it: less would mean that nothing was looked at.
-        assert 0.25 * np.finfo(dtype).eps < worst_error(x) <= np.finfo(dtype).eps
-
-    @pytest.mark.parametrize("dtype", TYPES)
-    def test_the_error_is_at_most_one_ulp_of_one_where_phases_lie(self, dtype):
-        rng = np.random.default_rng(1)
-        x = np.concatenate([rng.normal(scale=s, size=1500) for s in (1.0, 30.0, 3000.0)])
-        assert 0.25 * np.finfo(dtype).eps < worst_error(x.astype(dtype)) <= np.finfo(dtype).eps
+    def test_the_error_is_at_most_one_ulp_of_one(self, dtype):
+        rng = np.random.default_rng(0)
+        phases = np.concatenate([rng.normal(scale=s, size=300) for s in (1.0, 30.0, 3000.0)])
+        for x in (arguments(dtype, rng), phases.astype(dtype)):
+            # Rounding alone makes a quarter of it: less would mean that nothing was looked at.
+            assert 0.25 * np.finfo(dtype).eps < worst_error(x) <= np.finfo(dtype).eps
 
     def test_the_hardest_arguments_of_all(self):
         """Those nearest to a multiple of pi/2 (Muller, Elementary Functions, table 11.2)."""
@@ -106,17 +101,6 @@ class TestSineAndCosine:
         assert np.all(np.isnan(cosine) == ~finite)
         assert np.all(np.isnan(sine) == ~finite)
         np.testing.assert_allclose(sine[finite], np.sin(x[finite]), rtol=3e-7)
-
-    @pytest.mark.parametrize("dtype", TYPES)
-    def test_both_implementations_agree_to_two_ulp(self, dtype):
-        pytest.importorskip("numba")
-        x = arguments(dtype, np.random.default_rng(2))
-        with using("numpy"):
-            one = np.array(waves(x))
-        with using("numba"):
-            other = np.array(waves(x))
-        difference = np.abs(one - other).max()
-        assert 0.0 < difference <= 2 * np.finfo(dtype).eps
 
 
 class TestConstants:
@@ -172,9 +156,8 @@ def rays_and_phases(dtype):
 class TestColumns:
     @pytest.mark.parametrize("dtype", TYPES)
     @pytest.mark.parametrize(
-        ("dim", "n"), by_turns([(1, 3), (2, 700), (7, 1), (16, 1200), (300, 513)], every=2)
+        ("dim", "n", "lone"), [(1, 3, 0), (7, 1, None), (7, 1, 0), (300, 513, -1)]
     )
-    @pytest.mark.parametrize("lone", [None, 0, -1])
     def test_columns_are_right_to_the_stated_error(self, dtype, dim, n, lone):
         """The phase to (d + 3) u (sum |w x| + |phase|), the waves and their scale to 5 u."""
         rng = np.random.default_rng(dim)
@@ -193,25 +176,7 @@ class TestColumns:
         error = np.abs(out[:, n:] - (scale * np.sin(exact))[:, kept]) / allowed[:, kept]
         assert not kept.size or 1e-3 < error.max() < 1.0
 
-    @pytest.mark.parametrize("size", [1.0, 30.0, 1000.0, 20000.0])
-    def test_single_precision_is_as_good_as_its_input(self, size):
-        """The phase errs as if X had been rounded once more to float32, within a factor of four."""
-        rng = np.random.default_rng(0)
-        w = rng.normal(size=(400, 16))
-        X = size * rng.normal(size=(200, 16)) / 4.0
-        single = X.astype(np.float32)
-        error = wave_columns(single, w, np.ones(400)) - wave_columns(
-            single.astype(float), w, np.ones(400)
-        )
-        of_input = wave_columns(single.astype(float), w, np.ones(400)) - wave_columns(
-            X, w, np.ones(400)
-        )
-        floor = np.finfo(np.float32).eps / 6  # rounding of the result alone
-        assert np.sqrt(np.mean(error**2)) < 4.0 * np.sqrt(np.mean(of_input**2)) + 2 * floor
-        assert np.sqrt(np.mean(error**2)) > 0.5 * floor
-
-    @pytest.mark.parametrize("dtype", TYPES)
-    @pytest.mark.parametrize("lone", [None, 1300])
+    @pytest.mark.parametrize(("dtype", "lone"), [(np.float64, None), (np.float32, 1300)])
     def test_radii_on_common_directions_are_projected_once(self, dtype, lone):
         """To the stated error, where a radius is 1e6 too, for dense rows and sparse ones."""
         rays, X, phases, exact, cosine, sine = rays_and_phases(dtype)
@@ -242,48 +207,27 @@ class TestColumns:
         np.testing.assert_allclose(out[:, :600], cosine, atol=2e-7)
         np.testing.assert_allclose(out[:, 600:], 2 * np.sin(phase)[:, kept], atol=2e-7)
 
-    @pytest.mark.parametrize("dtype", TYPES)
-    def test_sparse_rows_are_projected_as_they_are(self, dtype):
-        rng = np.random.default_rng(0)
-        X = scipy.sparse.random_array((300, 40), density=0.1, rng=rng, format="csr", dtype=dtype)
-        w = rng.normal(size=(900, 40))
-        dense = wave_columns(X.toarray(), w, np.ones(900))
-        for rows in (X, scipy.sparse.csr_matrix(X)):
-            found = wave_columns(rows, w, np.ones(900))
-            assert found.dtype == dtype
-            np.testing.assert_allclose(found, dense, atol=60 * np.finfo(dtype).eps)
-
-    @pytest.mark.parametrize("dtype", TYPES)
-    def test_columns_are_written_where_one_says(self, dtype):
-        rng = np.random.default_rng(0)
-        X, w = rng.normal(size=(100, 5)).astype(dtype), rng.normal(size=(30, 5))
-        expected = wave_columns(X, w, np.ones(30))
-        whole = np.full((120, 60), 7.0, dtype)
-        for start in (0, 50):
-            rows = whole[start : start + 50]
-            assert wave_columns(X[start : start + 50], w, np.ones(30), out=rows) is rows
-        np.testing.assert_allclose(whole[:100], expected, atol=100 * np.finfo(dtype).eps)
-        assert np.all(whole[100:] == 7.0)
-
-    @pytest.mark.parametrize(
-        ("out", "found"),
-        [
+    def test_the_output_array_is_used_or_refused(self):
+        X, w = np.ones((4, 2)), np.ones((3, 2))
+        whole = np.full((6, 6), 7.0)
+        assert wave_columns(X, w, np.ones(3), out=whole[:4]).base is whole
+        np.testing.assert_allclose(whole[:4], wave_columns(X, w, np.ones(3)))
+        assert np.all(whole[4:] == 7.0)
+        for out, found in (
             (np.empty((4, 5)), "shape \\(4, 5\\)"),
             (np.empty((4, 6), np.float32), "float32"),
             (np.empty((4, 12))[:, ::2], "not contiguous"),
             ([1.0], "out is a list"),
             (np.frombuffer(bytes(192)).reshape(4, 6), "cannot be written"),
-        ],
-    )
-    def test_an_array_that_cannot_take_them_is_refused(self, out, found):
-        with pytest.raises(ParameterError, match=found):
-            wave_columns(np.ones((4, 2)), np.ones((3, 2)), np.ones(3), out=out)
+        ):
+            with pytest.raises(ParameterError, match=found):
+                wave_columns(X, w, np.ones(3), out=out)
 
     def test_no_more_than_blocks_are_held_beside_the_output(self):
         rng = np.random.default_rng(0)
-        X, w = rng.normal(size=(3000, 16)), rng.normal(size=(1024, 16))
+        X, w = rng.normal(size=(3000, 4)), rng.normal(size=(1024, 4))
         out = np.empty((3000, 2048))
-        wave_columns(X, w, np.ones(1024), out=out)
+        wave_columns(X[:9], w, np.ones(1024), out=out[:9])
         tracemalloc.start()
         wave_columns(X, w, np.ones(1024), out=out)
         peak = tracemalloc.get_traced_memory()[1]
@@ -294,7 +238,7 @@ class TestColumns:
 class TestThreads:
     def test_any_number_of_threads_gives_the_same_columns(self):
         rng = np.random.default_rng(0)
-        X, w = rng.normal(size=(5000, 3)), rng.normal(size=(1000, 3))
+        X, w = rng.normal(size=(2000, 3)), rng.normal(size=(1000, 3))
         with threadpool_limits(1):
             one = wave_columns(X, w, np.ones(1000))
         with threadpool_limits(3):

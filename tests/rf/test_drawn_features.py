@@ -32,8 +32,6 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from laws import gaussian_law, matern_law, table_of
 from pooling import mean_score, variance_score
-from rf.feature_maps.feature_map import FourierMap
-from rf.sampling.couplings.coupling import Coupling
 from scipy import special
 
 import rf.sampling.couplings.haar
@@ -46,9 +44,11 @@ import rf.sampling.directions
 import rf.sampling.frequencies
 import rf.sampling.radii
 from rf import SpectralFeatures
+from rf.sampling.coupling import Coupling
 from rf.sampling.couplings.orthogonal import Orthogonal
 from rf.sampling.couplings.shared import Shared
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies
+from rf.schemes.feature_map import FourierMap
 from rf.variance.variance import VarianceModel
 from spectra.table import SpectralTable
 from spectra.table.radial.panels import Panels
@@ -210,7 +210,7 @@ def scores(case: Case) -> dict[str, float]:
     """The error of the mean and of the mean square over the draws, in standard errors."""
     z = np.array(case.distances)
     model = VarianceModel(case.table, z)
-    counts = rf.sampling.frequencies.allocate(
+    counts = rf.variance.allocation.allocate(
         case.table,
         -(-case.columns // 2),
         allocation=case.allocation,
