@@ -22,8 +22,9 @@ from spectra.density.lookup import lookup
 from spectra.errors import FormulaError, NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue.entry import DIMENSION as D
-from spectra.symbolic import route, sympy_limit
+from spectra.symbolic import sympy_limit
 from spectra.symbolic.mellin_reading import read_mellin
+from spectra.symbolic.route import symbolic as route
 from spectra.symbolic.route import symbolic_density
 from spectra.symbolic.sympy_limit import ask_sympy
 
