@@ -311,24 +311,15 @@ class SpectralMeasure:
         return stretches_of(intervals), waves
 
     def certified(self) -> CertifiedMasses:
-        r"""Prove the masses in ball arithmetic: docs/proofs.md says how.
-
-        .. math:: M_\pm = \int \max(0, \pm\rho)\,dw + \sum_{\pm m > 0} |m|, \qquad
-                  M_+ - M_- = k(0)
+        """The masses with a proof in ball arithmetic, as enclosures: docs/proofs.md.
 
         Proofs cover signed sums of Gaussian (times polynomials in z^2), Matern and rational
         quadratic kernels and constants, and closed forms whose densities all have one sign.
 
-        Returns
-        -------
-        CertifiedMasses
-            ``positive_mass``, ``negative_mass`` and ``mass``: enclosures of the true numbers.
-
         Raises
         ------
         NoRouteError
-            For every other measure, and if the components cancel to more digits than are
-            computed.  :attr:`mass` is an estimate with a stated error then.
+            For every other measure; :attr:`mass` is an estimate with a stated error.
 
         Examples
         --------
