@@ -10,7 +10,6 @@ import flint
 import numpy as np
 import pytest
 import sympy
-from grids import by_turns
 from mpmath import mp
 
 import spectra as sp
@@ -130,6 +129,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "dim", "law", "radii"), CASES)
 def test_the_density_of_a_wave_is_the_known_one_and_its_table_gives_the_kernel(
     text, dim, law, radii
@@ -177,9 +177,8 @@ FAR_APART = "exp(-z)*(cos(z)+cos(20*z))"
 @pytest.mark.parametrize(
     ("text", "frequencies", "dim"),
     [
-        ("exp(-z)*cos(9*z)", (9,), 2),
-        *(pytest.param("exp(-z)*cos(9*z)", (9,), d, marks=SLOW) for d in (1, 3, 4, 7, 16)),
-        *(pytest.param(FAR_APART, (1, 20), d, marks=SLOW) for d in (1, 2, 3, 4, 8)),
+        *(pytest.param("exp(-z)*cos(9*z)", (9,), d, marks=SLOW) for d in (1, 2, 7)),
+        *(pytest.param(FAR_APART, (1, 20), d, marks=SLOW) for d in (2, 3)),
     ],
 )
 def test_a_wave_on_its_ray_has_the_density_of_the_closed_form_in_every_dimension(
@@ -279,7 +278,7 @@ def test_the_waves_of_a_formula_add_up_to_it(text):
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("order", ["-1/2", "0", "1", "7", "1/3"])
+@pytest.mark.parametrize("order", ["-1/2", "1", "1/3"])
 def test_the_amplitude_of_a_hankel_function_is_the_function_without_its_wave(order, sign):
     """Against K, which does not cancel (DLMF 10.27.8), also where balls are wide."""
     nu = sympy.Rational(order)
@@ -297,20 +296,11 @@ def test_the_amplitude_of_a_hankel_function_is_the_function_without_its_wave(ord
 
 @pytest.mark.parametrize(
     ("text", "dim"),
-    by_turns(
-        [
-            pytest.param("tanh(z)/z", 3, marks=SLOW),
-            pytest.param("atan(1/z)", 2, marks=SLOW),
-            ("exp(-z**2)*cosh(z)", 3),
-            ("exp(-z**2)*cosh(z)", 16),
-            pytest.param("exp(-z)*atan(z)/z", 5, marks=SLOW),
-            pytest.param("sqrt(1+z**2)-z", 1, marks=SLOW),
-            pytest.param("sinh(z)/sinh(2*z)", 3, marks=SLOW),
-            pytest.param("cos(z)*exp(-sqrt(z))", 3, marks=SLOW),
-            pytest.param("exp(-z)*sin(5*z)/z", 1, marks=SLOW),
-        ],
-        every=2,
-    ),
+    [
+        pytest.param("exp(-z**2)*cosh(z)", 3, marks=SLOW),
+        pytest.param("tanh(z)/z", 3, marks=SLOW),
+        pytest.param("exp(-z)*atan(z)/z", 5, marks=SLOW),
+    ],
 )
 def test_formulas_with_poles_branch_points_and_large_factors_have_tables(text, dim):
     kernel = sp.radial(text)
