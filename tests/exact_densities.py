@@ -277,7 +277,7 @@ def exact_radial(name: str, dim: int, w: float) -> Any:
         For a problem without a density.
     """
     with mpmath.workdps(DIGITS):
-        # The table of problems has formulas too; where there are two, the faster one is here.
+        # Other formulas are in the table of problems.
         density = _FORMULAS.get(name) or PROBLEMS[name].density
         if density is None:
             raise KeyError(name)

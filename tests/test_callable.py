@@ -1,4 +1,4 @@
-"""Python callables as kernels: verdicts from statements only, densities with honest errors."""
+"""Python callables as kernels: verdicts from assumptions, densities with stated errors."""
 
 import copy
 import math
@@ -7,8 +7,6 @@ import pickle
 import numpy as np
 import pytest
 import sympy
-from grids import by_turns
-from mpmath import mp
 
 import spectra as sp
 from spectra.derivation.cache import address_of
@@ -42,18 +40,6 @@ def laplace(z):
     return np.exp(-z)
 
 
-def before_kink(z, m=np):
-    return 1 - z + z**2 / 4
-
-
-def after_kink(z, m=np):
-    return 2.25 * (1 - z) ** 2 * m.exp(0.5 - z)
-
-
-def kinked(z):
-    return np.where(np.asarray(z) < 0.5, before_kink(z), after_kink(z))
-
-
 # --- verdicts ---------------------------------------------------------------------------------
 
 
@@ -71,7 +57,7 @@ def test_the_stated_edge_decides_the_dimension(dim, status):
 
 
 @pytest.mark.parametrize("missing", ["edge", "breaks", "origin"])
-def test_what_is_not_stated_is_named_and_decides_nothing(missing):
+def test_missing_assumptions_are_named_and_decide_nothing(missing):
     stated = {name: value for name, value in STATED.items() if name != missing}
     verdict = sp.existence(sp.radial(cubic, support=1, **stated), dim=1)
     assert verdict.status is sp.Status.UNDECIDED
@@ -109,78 +95,17 @@ def test_questions_about_a_part_of_the_range_are_refused():
 # --- densities and tables -----------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("function", "formula", "support", "stated", "dim"),
-    [
-        (cubic, "(1-z)**3*exp(-z)", 1, STATED, 3),
-        (cubic, "(1-z)**3*exp(-z)", 1, {}, 1),
-        (even, "(1-z**2)**10*cos(4*z)", 1, {"edge": 10, "origin": "smooth"}, 16),
-        (one_number_only, "(1-z/2)**(5/2)*exp(-z)", 2, {"edge": 2.5, "origin": 1}, 2),
-    ],
-)
-def test_a_callable_has_the_density_of_its_formula(function, formula, support, stated, dim):
-    k = sp.radial(function, support=support, **stated)
-    found = sp.spectral_density(k, dim, route="numeric")
-    known = sp.spectral_density(sp.radial(formula, support=support), dim, route="numeric")
-    difference = np.abs(found.radial(RADII) - known.radial(RADII))
-    assert np.all(difference <= found.error(RADII) + known.error(RADII))
-    (component,) = found.components
-    envelope = np.exp(component.log_envelope(RADII))
-    near = RADII < 25
-    assert np.all(found.error(RADII)[near] <= 1e-8 * envelope[near])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("breaks", "dim"),
-    [
-        ([0.5], 2),
-        ({0.5: 1}, 5),
-    ],
-)
-def test_a_callable_with_a_kink_has_the_density_of_both_its_parts(breaks, dim):
-    k = sp.radial(kinked, support=1, edge=2, breaks=breaks, origin=1)
-    density = sp.spectral_density(k, dim)
-    assert [c.tail.frequency for c in density.components] == [0.5, 1.0]
-    # A kink is of order 1: the amplitude falls like w^((d-1)/2 - 2).
-    assert density.components[0].tail.exponent == pytest.approx(2 - (dim - 1) / 2)
-    half = mp.mpf(dim) / 2
-    for w in (0.02, 0.7, 5.0, 31.0, 150.0):
-        with mp.workdps(30):
-            x, panels = mp.mpf(w), int(w / 6) + 2
-            exact = sum(
-                mp.quad(
-                    lambda z, part=part, x=x: part(z, mp) * z**half * mp.besselj(half - 1, x * z),
-                    mp.linspace(*ends, panels),
-                )
-                for part, ends in ((before_kink, (0, 0.5)), (after_kink, (0.5, 1)))
-            )
-            exact *= 2 ** (1 - half) / mp.gamma(half) * x**half
-            error = density.error([w])[0]
-            assert abs(mp.mpf(density.radial([w])[0]) - exact) <= error
-        assert error <= 1e-9 * abs(exact)
-
-
-@slow
-def test_a_table_of_a_callable_with_a_break_has_the_kernel_for_expectation():
-    k = sp.radial(kinked, support=1, edge=2, breaks={0.5: 1}, origin=1)
-    table = sp.tabulate(sp.existence(k, dim=1).measure)
-    assert np.max(np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))) <= 1e-9
-
-
 @pytest.mark.parametrize(
     ("function", "stated", "density"),
-    by_turns([
+    [
         (gaussian, {"origin": "smooth", "decay": "gaussian"},
          {1: lambda w: math.sqrt(2 / math.pi) * np.exp(-(w**2) / 2),
           2: lambda w: w * np.exp(-(w**2) / 2),
           3: lambda w: math.sqrt(2 / math.pi) * w**2 * np.exp(-(w**2) / 2)}),
         (laplace, {"origin": 1, "decay": "exponential"},
          {1: lambda w: 2 / math.pi / (1 + w**2),
-          2: lambda w: w / (1 + w**2) ** 1.5,
           3: lambda w: 4 / math.pi * w**2 / (1 + w**2) ** 2}),
-    ], every=2),
+    ],
 )  # fmt: skip
 def test_a_callable_without_support_has_the_known_density(function, stated, density):
     for dim, exact in density.items():
@@ -192,16 +117,11 @@ def test_a_callable_without_support_has_the_known_density(function, stated, dens
         assert np.all(found.error(RADII)[low] <= 1e-11 * truth[low])
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3], every=2))
-def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation(dim):
-    for function, origin, decay in (
-        (gaussian, "smooth", "gaussian"),
-        (laplace, 1, "exponential"),
-    ):
-        k = sp.radial(function, breaks=(), origin=origin, decay=decay)
-        table = sp.tabulate(sp.existence(k, dim=dim).measure, u_error=1e-9)
-        error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
-        assert np.all(error <= 4 * table.u_error + 1e-11)
+def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation():
+    k = sp.radial(laplace, breaks=(), origin=1, decay="exponential")
+    table = sp.tabulate(sp.existence(k, dim=2).measure, u_error=1e-9)
+    error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
+    assert np.all(error <= 4 * table.u_error + 1e-11)
 
 
 @slow
@@ -223,7 +143,7 @@ def test_a_smooth_callable_is_refused_where_its_integral_cancels():
         sp.spectral_density(sech, 16)
 
 
-def test_a_callable_far_below_every_distance_is_refused_in_words():
+def test_a_callable_that_is_zero_at_every_distance_is_refused():
     k = sp.radial(lambda z: np.exp(-1e9 * z), origin=1)
     with pytest.raises(NoRouteError, match="is 0 at every distance"):
         sp.spectral_density(k, 3)
@@ -261,7 +181,7 @@ def test_kernels_of_callables_add_scale_and_compare():
     assert str(sp.existence(total).condition) == "d < 7"
 
 
-def test_callables_of_one_name_are_kept_apart():
+def test_callables_of_equal_name_are_different_kernels():
     first, second = (sp.radial(f, support=1) for f in (lambda z: 1 - z, lambda z: (1 - z) ** 2))
     assert str(first) == str(second)
     assert first != second
@@ -286,14 +206,6 @@ def test_a_product_with_a_callable_is_a_kernel_without_a_verdict():
     assert "one callable" in verdict.reasons[0]
     with pytest.raises(NoRouteError, match="one callable"):
         sp.spectral_density(k, 1)
-
-
-def test_summands_that_may_cancel_at_one_radius_decide_nothing_there():
-    k = sp.radial(cubic, support=1, **STATED) - sp.radial("(1-z)**3*exp(-z)", support=1)
-    assert sp.existence(k, dim=6).status is sp.Status.FINITE
-    verdict = sp.existence(k, dim=7)
-    assert verdict.status is sp.Status.UNDECIDED
-    assert "cancel" in verdict.reasons[0]
 
 
 def test_kernels_are_pickled_by_reference_and_lambdas_refused():
@@ -321,15 +233,9 @@ def test_kernels_are_pickled_by_reference_and_lambdas_refused():
         (lambda z: np.sqrt(z - 0.5), {"support": 1}, FormulaError, "not finite at z"),
     ],
 )
-def test_wrong_statements_and_values_are_refused_in_words(function, options, error, words):
+def test_wrong_assumptions_and_values_are_refused(function, options, error, words):
     with pytest.raises(error, match=words):
         sp.radial(function, **options)
-
-
-def misspelt(z):
-    if z > 0.9:
-        return exq(-z)  # noqa: F821
-    return 1 - z
 
 
 @pytest.mark.parametrize(
@@ -350,29 +256,24 @@ def misspelt(z):
         (lambda z: [3.0, 2.0, 1.0][int(4 * z / 1.2)], 0.91, "IndexError", IndexError),
     ],
 )
-def test_what_a_callable_raises_is_told_with_the_distance(function, z, words, cause):
+def test_errors_of_a_callable_name_the_distance(function, z, words, cause):
     with pytest.raises(FormulaError, match=words) as caught:
         sp.radial(function, support=1)([0.3, z])
     assert isinstance(caught.value.__cause__, cause)
 
 
-def test_a_mistake_in_a_callable_is_no_fact_about_distances():
-    with pytest.raises(NameError, match="exq"):
-        sp.radial(misspelt, support=1)([0.3, 0.95])
-
-
-@pytest.mark.parametrize("dim", [1, 3])
-def test_a_power_that_is_absent_at_zero_is_an_error_far_out_and_no_density(dim):
+@pytest.mark.slow
+def test_a_power_that_is_absent_at_zero_is_in_the_error():
     by_values = sp.spectral_density(
-        sp.radial(lambda z: (1 - z) ** 4 * (1 + 4 * z), support=1, edge=4, origin=3), dim
+        sp.radial(lambda z: (1 - z) ** 4 * (1 + 4 * z), support=1, edge=4, origin=3), 1
     )
-    true = sp.spectral_density(sp.radial("max(1 - z, 0)**4*(1 + 4*z)"), dim)
+    true = sp.spectral_density(sp.radial("max(1 - z, 0)**4*(1 + 4*z)"), 1)
     w = np.geomspace(1.0, 1e20, 200)
     off = np.abs(by_values.radial(w) - true.radial(w))
     assert np.all(off <= by_values.error(w) + true.error(w))
 
 
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("dim", [3])
 def test_noise_in_values_is_within_the_error(dim):
     def noisy(z):
         values = np.exp(-(z**2))

@@ -1,28 +1,24 @@
-"""The catalogue says what is true: its formulas, conditions, densities, and its own errors."""
+"""The catalogue: formulas, conditions, densities and error messages."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 import scipy.integrate
 import scipy.special
 import sympy
-from grids import by_turns, graded
-from mpmath import mp
-from problems import DIMENSION, PROBLEMS, Problem, naive_density, tagged
+from grids import graded
+from problems import DIMENSION, PROBLEMS, naive_density, tagged
 
 from spectra.density import ROUTES, spectral_density
-from spectra.density.closed_pairs.pair import W
 from spectra.density.closed_pairs.summands import summands
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import Family, UnknownKernelError, catalogue
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.kernel import Kernel, radial
-from spectra.measure.tabulation import tabulate
 from spectra.verdict import existence
 
 NAMES = list(catalogue)
@@ -85,7 +81,7 @@ def test_a_family_is_not_taken_for_a_kernel() -> None:
         spectral_density(catalogue["matern"], 3)
 
 
-@pytest.mark.parametrize("name", by_turns(NAMES, every=3))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
     """Each statement was written on its own; both are for the default parameters."""
     entry: Entry = catalogue.entries[name]
@@ -93,7 +89,7 @@ def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
     condition = entry.finite_for(**values)
     kernel = default(name)
     for problem in PROBLEMS.values():
-        if problem.kernel == kernel:
+        if problem.id.startswith(name[:4]) and problem.kernel == kernel:
             for dim in range(1, 30):
                 assert (condition.subs(DIMENSION, dim) == sympy.true) == problem.is_finite(dim)
 
@@ -115,13 +111,9 @@ VALID = [
     ("circular", {"length": 2}, 2),
     ("pentaspherical", {}, 5),
     ("superspherical", {"nu": 1.5}, 4),
-    ("superspherical", {"nu": 3}, 7),
     ("cubic", {}, 3),
-    ("askey", {"power": 2.5}, 4),
-    ("generalized_wendland", {"mu": 2.5, "smoothness": 1}, 2),
     ("generalized_wendland", {"mu": 5, "smoothness": 2, "length": 3}, 5),
     ("hole_effect", {"length": 2}, 1),
-    ("damped_cosine", {"length": 1, "frequency": 1}, 2),
     ("damped_cosine", {"length": 2, "frequency": 0.25}, 3),
 ]
 
@@ -145,8 +137,8 @@ def test_a_model_is_valid_up_to_the_dimension_that_is_known_and_no_further(
     assert negative.mid > negative.rad
 
 
-@pytest.mark.parametrize(("power", "tail"), [(0.5, 1), (1.5, 0.5), (2, 2), (0.3, 1.7)])
-def test_dagum_is_the_integral_of_what_its_note_says(power: float, tail: float) -> None:
+@pytest.mark.parametrize(("power", "tail"), [(0.5, 1), (2, 2)])
+def test_dagum_is_the_integral_that_its_note_states(power: float, tail: float) -> None:
     kernel = catalogue["dagum"](power=power, tail=tail)
     x, step = np.array([0.2, 1.0, 7.0]), 1e-5
     slope = (kernel(np.sqrt(x - step)) - kernel(np.sqrt(x + step))) / (2 * step)
@@ -154,9 +146,9 @@ def test_dagum_is_the_integral_of_what_its_note_says(power: float, tail: float) 
     np.testing.assert_allclose(slope, power / 2 * product, rtol=1e-7)
 
 
-def test_superspherical_models_are_what_is_left_of_the_integral() -> None:
+def test_superspherical_models_are_tails_of_an_integral() -> None:
     z = np.linspace(0.0, 1.0, 9)
-    for nu in (0.3, 0.5, 1, 2.5, 4):
+    for nu in (0.3, 4):
         whole = scipy.special.beta(0.5, nu + 1) / 2
         left = [scipy.integrate.quad(lambda t, n=nu: (1 - t * t) ** n, x, 1)[0] for x in z]
         found = catalogue["superspherical"](nu=nu, length=2)(2 * z)
@@ -175,46 +167,7 @@ def test_generalized_wendland_functions_are_those_of_the_tables() -> None:
         np.testing.assert_allclose(found, values, atol=1e-14)
 
 
-def truncated_gaussians(hurst: str, d: int, w: mp.mpf) -> mp.mpf:
-    """Gaussians of all lengths l up to 1 with the weights l^(2 H - 1): an incomplete Gamma."""
-    h, quarter = mp.mpf(hurst), w * w / 4
-    a = h + mp.mpf(d) / 2
-    return h * (4 * mp.pi) ** (-mp.mpf(d) / 2) * quarter**-a * mp.gammainc(a, 0, quarter)
-
-
-def truncated_exponentials(hurst: str, d: int, w: mp.mpf) -> mp.mpf:
-    """Exponentials of all lengths up to 1: the Cauchy laws of their frequencies, integrated."""
-    h, half = mp.mpf(hurst), mp.mpf(d + 1) / 2
-    a = h + mp.mpf(d) / 2
-    return mp.gamma(half) / mp.pi**half * h / a * mp.hyp2f1(half, a, a + 1, -w * w)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("dim", "hurst"), [(1, "0.3"), (2, "0.5"), (3, "0.3"), (7, "0.5")])
-@pytest.mark.parametrize(
-    ("name", "twin"),
-    [("tpl_gaussian", truncated_gaussians), ("tpl_exponential", truncated_exponentials)],
-)
-def test_truncated_power_laws_have_the_density_of_their_modes(
-    name: str, twin: Callable[[str, int, mp.mpf], mp.mpf], dim: int, hurst: str
-) -> None:
-    kernel = catalogue[name](hurst=float(hurst))
-    verdict = existence(kernel, dim)
-    assert verdict.positive_definite.answer is True
-    density = verdict.measure.density
-    w = np.array([1e-3, 0.1, 1.0, 3.0, 40.0, 1e4])
-    with mp.workdps(40):
-        area = 2 * mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2)
-        for radius, value, error in zip(w, density.radial(w), density.error(w), strict=True):
-            true = area * mp.mpf(radius) ** (dim - 1) * twin(hurst, dim, mp.mpf(radius))
-            assert abs(value - true) <= error < 1e-9 * true
-    table = tabulate(verdict.measure)
-    z = np.array([0.0, 0.05, 0.3, 1.0, 2.5])
-    assert table.u_error < 1e-12
-    assert np.abs(table.expected_kernel(z) - kernel(z)).max() < 1e-13
-
-
-@pytest.mark.parametrize(("hurst", "power"), [(0.3, 1.0), (0.5, 1.5), (0.8, 2.0), (0.25, 0.5)])
+@pytest.mark.parametrize(("hurst", "power"), [(0.3, 1.0), (0.5, 1.5)])
 def test_truncated_power_laws_are_the_mixtures_of_their_modes(hurst: float, power: float) -> None:
     kernel = catalogue["tpl_stable"](hurst=hurst, power=power, length=2)
     assert kernel.at_zero == 1.0
@@ -267,23 +220,17 @@ def test_summands_keep_denominators_and_cancel() -> None:
 
 TYPED = {
     "exp(-z**2/8)*exp(-z**2/2)": "exp(-5*z**2/8)",
-    "exp(-(z/2)**2)**3": "exp(-3*z**2/4)",
     "(1 + sqrt(3)*z)*exp(-sqrt(3)*z)": "2**(-1/2)/gamma(3/2)*(sqrt(3)*z)**(3/2)"
     "*besselk(3/2, sqrt(3)*z)",
-    "2**(-z)": "exp(-log(2)*z)",
     "1/(1 + 2*z**2 + z**4)": "(1 + z**2)**(-2)",
     "(1 - z**2)/(1 + z**2)**2": "2/(1 + z**2)**2 - 1/(1 + z**2)",
-    "z**2/(1 + z**2)": "1 - 1/(1 + z**2)",
     "sin(3*z)/(3*z)": "sqrt(pi/(6*z))*besselj(1/2, 3*z)",
-    "exp(-abs(z))": "exp(-z)",
-    "2/(4 + z^2)": "(1/2)*(1 + z**2/4)**(-1)",
-    "(exp(-z) - exp(-2*z))**2": "exp(-2*z) - 2*exp(-3*z) + exp(-4*z)",
     "z**2*besselk(0, z)": "z**2*besselk(2, z) - 2*z*besselk(1, z)",
 }
 
 
 @pytest.mark.parametrize("formula", TYPED)
-@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
+@pytest.mark.parametrize("dim", [1])
 def test_two_spellings_of_one_kernel_have_one_density(formula: str, dim: int) -> None:
     a, b = (spectral_density(radial(text), dim) for text in (formula, TYPED[formula]))
     w = np.array([0.05, 0.3, 1.1, 2.5, 4.0])
@@ -293,58 +240,11 @@ def test_two_spellings_of_one_kernel_have_one_density(formula: str, dim: int) ->
 
 # --- densities ----------------------------------------------------------------------------------
 
-DENSITIES = [
-    (p, d) for p in tagged(without=("no_lookup", "compact")) for d in p.dims if p.is_finite(d)
-]
-
 
 @pytest.mark.parametrize(
-    ("problem", "dim"), graded(DENSITIES, default=DENSITIES[::7], slow=DENSITIES), ids=str
+    "name", ["spherical_polynomial", pytest.param("arc_cosine_1", marks=pytest.mark.slow)]
 )
-def test_totals_and_atoms_add_to_k_at_zero(problem: Problem, dim: int) -> None:
-    found = spectral_density(problem.kernel, dim)
-    total = sum(c.total for c in found.components) + sum(a.mass for a in found.atoms)
-    assert total == pytest.approx(float(sympy.Rational(problem.k_zero)), abs=1e-14)
-    assert found.route == "lookup"
-
-
-@pytest.mark.parametrize(
-    ("problem", "dim"), by_turns([(p, d) for p, d in DENSITIES if p.density], every=2), ids=str
-)
-def test_the_density_is_that_of_another_formula(problem: Problem, dim: int) -> None:
-    found = spectral_density(problem.kernel, dim)
-    w = np.geomspace(*found.components[0].bulk, 5)
-    with mp.workdps(30):
-        area = 2 * mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2)
-        for radius, value, error in zip(w, found.radial(w), found.error(w), strict=True):
-            true = area * mp.mpf(radius) ** (dim - 1) * problem.density(mp.mpf(radius), dim)
-            assert abs(value - true) <= error, (radius, value, true)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["gaussian", "laplace", "matern", "rational_quadratic", "cauchy", "delta_gaussian", "j_bessel"],
-)
-def test_the_formula_is_the_number(name: str) -> None:
-    kernel = catalogue["j_bessel"](m=4, radius=2) if name == "j_bessel" else default(name)
-    for dim in (1, 2, 3):
-        found = spectral_density(kernel, dim)
-        for w in (0.3, 1.7):
-            assert found.density([w])[0] == pytest.approx(float(found.expr.subs(W, w)), rel=1e-12)
-
-
-def test_high_dimensions_neither_overflow_nor_vanish() -> None:
-    for name in ("gaussian", "laplace", "matern", "rational_quadratic", "delta_gaussian"):
-        found = spectral_density(default(name), 1000)
-        w = np.geomspace(*found.components[0].bulk, 9)
-        assert np.all(np.isfinite(found.radial(w)))
-        assert np.max(np.abs(found.radial(w))) > 1e-4
-
-
-@pytest.mark.parametrize(
-    "name", by_turns(["spherical_polynomial", "wendland_31", "arc_cosine_1", "ntk"], every=2)
-)
-def test_pieces_on_a_ball_go_through_the_same_door(name: str) -> None:
+def test_compact_entries_have_the_density_of_the_hankel_integral(name: str) -> None:
     kernel = default(name)
     found = spectral_density(kernel, 3)
     assert found.density([1.7])[0] == pytest.approx(
@@ -368,7 +268,7 @@ def test_no_route_names_the_summand() -> None:
             spectral_density(problem.kernel, 2)
 
 
-@pytest.mark.parametrize("dim", [0, -1, 1.5, True, "3", None, float("nan")])
+@pytest.mark.parametrize("dim", [0, 1.5, True, None])
 def test_a_dimension_is_a_positive_integer(dim: object) -> None:
     with pytest.raises(ParameterError, match="dimension"):
         spectral_density(radial("exp(-z)"), dim)  # type: ignore[arg-type]
@@ -382,7 +282,7 @@ def test_an_unknown_route_lists_those_that_exist() -> None:
 
 
 @pytest.mark.parametrize("name", [[], 3, None, "matern32"])
-def test_what_is_no_name_of_the_catalogue_is_refused_in_words(name: object) -> None:
+def test_unknown_names_are_refused(name: object) -> None:
     assert name not in catalogue
     with pytest.raises(KeyError, match="no kernel named"):
         catalogue[name]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Densities of formulas on a ball: exact within what they claim, at every radius and dimension."""
+"""Densities of compact formulas are within their stated errors at every radius and dimension."""
 
 from __future__ import annotations
 
@@ -8,41 +8,25 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from grids import by_turns, graded
 
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_formula import compact_formula
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
-
-DIMS = (1, 2, 3, 5, 7, 16, 64, 256)
 
 # name: (formula in z, support).  The oracle below reads sums of c z^m and c z^m asin(z/2).
 POLYNOMIALS = {
     "spherical a=2 p=2": ((1 - Z**2 / 4) ** 2, 2),
     "spherical a=3 p=1": (1 - Z**2 / 9, 2),
-    "spherical a=4 p=10": ((1 - Z**2 / 16) ** 10, 2),
-    "Epanechnikov": (1 - Z**2, 1),
     "Bochner-Riesz 10": ((1 - Z**2 / 4) ** 10, 2),
-    "Askey 1": (1 - Z, 1),
     "Askey 5": ((1 - Z) ** 5, 1),
     "Wendland 3,1": ((1 - Z) ** 4 * (4 * Z + 1), 1),
-    "Wendland 3,2": ((1 - Z) ** 6 * (35 * Z**2 + 18 * Z + 3) / 3, 1),
     "Wendland 3,3": ((1 - Z) ** 8 * (32 * Z**3 + 25 * Z**2 + 8 * Z + 1), 1),
-    "difference": (Z - Z**2 + Z**3 / 3, sympy.Rational(3, 2)),
     "jump after a cusp": (1 - Z / 3, sympy.sqrt(2)),
-    "edge almost flat": ((1 - Z**2) * (1 + sympy.Rational(1, 10**8) - Z**2), 1),
-    "jump on a ball": (sympy.Integer(1), 3),
     "edge nearly flat": ((1 - Z**2) * (sympy.Rational(1001, 1000) - Z**2), 1),
 }
-# The others are in the table of problems, and test_route_honesty.py holds them to this.
-UNTABLED = (
-    "Bochner-Riesz 10", "Askey 5", "difference", "jump after a cusp", "edge almost flat",
-    "jump on a ball", "edge nearly flat",
-)  # fmt: skip
-ARC_COSINE = ("arc-cosine 0", "arc-cosine 1", "arc-cosine 2", "NTK")
 
 
 def arc_cosine(name):
@@ -53,9 +37,6 @@ def arc_cosine(name):
         "arc-cosine 2": zonal(f"(3*u*sqrt(1 - u**2) + (pi - {u})*(1 + 2*u**2))/pi"),
         "NTK": zonal(f"(2*u*(pi - {u}) + sqrt(1 - u**2))/pi"),
     }[name]
-
-
-NAMES = (*POLYNOMIALS, *ARC_COSINE)
 
 
 @cache
@@ -86,132 +67,14 @@ def hyper(upper, lower, x):
     raise AssertionError("the oracle did not converge")
 
 
-def quarter(radius, w):
-    """-(R w)^2/4, exactly, where R^2 is rational."""
-    num, den = float(w).as_integer_ratio()
-    return -((sympy.Rational(num, den) * sympy.sympify(radius)) ** 2) / 4
-
-
-def monomial_transform(dim, m, x):
-    """Integral of t^(d-1+m) Omega_d(s t) over 0 <= t <= 1, x = -s^2/4."""
-    a, half = sympy.Rational(dim + m, 2), sympy.Rational(dim, 2)
-    return hyper([a], [half, a + 1], x) / (dim + m)
-
-
-def polynomial_integral(expr, support, dim, w):
-    poly = sympy.Poly(expr, Z)
-    x = quarter(support, w)
-    return sum(
-        mpmath.mpf(sympy.N(c * sympy.sympify(support) ** m, 140)) * monomial_transform(dim, m, x)
-        for (m,), c in poly.terms()
-    )
-
-
-def arc_sine_mixture(dim, w):
-    """Phi_d(w): the density of arc-cosine order 0."""
-    d = mpmath.mpf(dim)
-    half = sympy.Rational(dim, 2)
-    value = hyper([half + sympy.Rational(1, 2)], [half + 1, half + 1], quarter(2, w))
-    constant = mpmath.pi ** (-(d + 1) / 2) * mpmath.gamma((d + 1) / 2)
-    return constant / mpmath.gamma(d / 2 + 1) ** 2 * value
-
-
-def density_oracle(name, dim, w):
-    """mu(w) to more than 20 digits."""
-    w_exact = mpmath.mpf(float(w))
-    if name == "arc-cosine 0":
-        return arc_sine_mixture(dim, w)
-    if name == "arc-cosine 1":
-        return 2 * mpmath.pi * arc_sine_mixture(dim + 2, w)
-    if name == "arc-cosine 2":
-        return 4 * (2 * mpmath.pi) ** 2 * arc_sine_mixture(dim + 4, w)
-    if name == "NTK":
-        return (
-            arc_sine_mixture(dim, w)
-            + (2 - dim) * mpmath.pi * arc_sine_mixture(dim + 2, w)
-            + 2 * mpmath.pi**2 * w_exact**2 * arc_sine_mixture(dim + 4, w)
-        )
-    expr, support = POLYNOMIALS[name]
-    half = mpmath.mpf(dim) / 2
-    radius = mpmath.mpf(sympy.N(support, 140))
-    constant = radius**dim / (2 ** (dim - 1) * mpmath.pi**half * mpmath.gamma(half))
-    return constant * polynomial_integral(sympy.sympify(expr), support, dim, w)
-
-
-def log_radial_oracle(name, dim, w):
-    """Sign and log of S w^(d-1) mu(w), as mpmath numbers."""
-    with mpmath.workdps(130):
-        value = density_oracle(name, dim, w)
-        half = mpmath.mpf(dim) / 2
-        log_area = mpmath.log(2) + half * mpmath.log(mpmath.pi) - mpmath.loggamma(half)
-        size = mpmath.log(abs(value)) + log_area + (dim - 1) * mpmath.log(mpmath.mpf(float(w)))
-        return int(mpmath.sign(value)), size
-
-
-def misses(name, dim, radii):
-    """Errors relative to the envelope, and the errors claimed."""
-    c = component(name, dim)
-    w = np.asarray(radii, dtype=float)
-    sign, log = c.signed_log(w)
-    envelope = c.log_envelope(w)
-    errors = []
-    for x, s, lg, env in zip(w, sign, log, envelope, strict=True):
-        exact_sign, exact_log = log_radial_oracle(name, dim, x)
-        with mpmath.workdps(40):
-            e = mpmath.mpf(float(env))
-            exact = exact_sign * mpmath.exp(exact_log - e)
-            errors.append(abs(float(exact - float(s) * mpmath.exp(mpmath.mpf(float(lg)) - e))))
-            assert abs(exact) <= 1 + 1e-10, "the envelope is a bound"
-    return np.array(errors), c.relative_error(w)
-
-
-def probes(c, seed=0, far=1e3):
-    """Radii from 1e-3 to far, denser around the start of the tail."""
-    rng = np.random.default_rng(seed)
-    start = c.tail.start
-    around = start * np.array([0.93, 0.99, 1 - 1e-12, 1.0, 1 + 1e-12, 1.01, 1.08])
-    scattered = np.exp(rng.uniform(np.log(1e-3), np.log(far), 8))
-    bulk = rng.uniform(*c.bulk, 8)
-    return np.concatenate([around, scattered, bulk, start * rng.uniform(1.0, 3.0, 5)])
-
-
-# The accuracy aimed at: the logarithm itself has this much rounding at d = 256.
-AIM = {1: 1e-13, 2: 1e-13, 3: 1e-13, 5: 1e-13, 7: 1e-13, 16: 1e-13, 64: 3e-13, 256: 1e-12}
-
-
-@pytest.mark.parametrize(
-    ("name", "dim"),
-    by_turns([(n, d) for i, n in enumerate(UNTABLED) for d in DIMS[i % 3 :: 3]], every=2),
-)
-def test_the_density_is_within_what_it_claims(name, dim):
-    c = component(name, dim)
-    errors, claimed = misses(name, dim, probes(c, far=150.0))
-    assert np.all(errors <= claimed), (errors / claimed).max()
-    near = np.exp(np.linspace(np.log(0.3 * c.bulk[0]), np.log(30 * c.tail.start), 50))
-    assert np.all(c.relative_error(near) < AIM[dim])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "dim"),
-    graded(
-        [(n, d) for n in NAMES for d in (*DIMS, 1000)],
-        slow=[(n, d) for i, n in enumerate(NAMES) for d in (*DIMS, 1000)[i % 6 :: 6]],
-    ),
-)
-def test_the_claims_hold_on_a_fine_grid(name, dim):
-    c = component(name, dim)
-    radii = np.concatenate([probes(c, seed=s, far=3e3) for s in range(6)])
-    errors, claimed = misses(name, dim, radii)
-    assert np.all(errors <= claimed), (errors / claimed).max()
-
-
-@pytest.mark.parametrize("dim", [1, 16])
-def test_a_weak_singularity_that_rules_far_out_is_within_its_claims(dim):
+def test_a_weak_singularity_that_matters_only_far_out_is_within_its_error():
     """(1 - z^2)(1 + e - z^2) has the edge exponent 1 only from w = 1/e on; 1/e is 1e8 here."""
-    c = component("edge almost flat", dim)
+    dim = 3
+    c = BallComponent.of(
+        ball_form((1 - Z**2) * (1 + sympy.Rational(1, 10**8) - Z**2), sympy.Integer(1)), dim
+    )
     e = mpmath.mpf(10) ** -8
-    w = np.geomspace(1e5, 1e12, 40)
+    w = np.geomspace(1e5, 1e12, 12)
     sign, log = c.signed_log(w)
     envelope = c.log_envelope(w)
     for x, s, lg, env, bound in zip(w, sign, log, envelope, c.relative_error(w), strict=True):
@@ -226,7 +89,7 @@ def test_a_weak_singularity_that_rules_far_out_is_within_its_claims(dim):
             assert abs(float(rho * scale - found)) <= bound < 1e-7
 
 
-@pytest.mark.parametrize("dim", [1, 3, 16, 64])
+@pytest.mark.parametrize("dim", [1, 64])
 def test_far_radii_keep_their_phase(dim):
     """At w = 1e12 the phase R w is still exact: Sonine's J_{d/2+2}(2w)."""
     c = component("spherical a=2 p=2", dim)
@@ -245,45 +108,21 @@ def test_far_radii_keep_their_phase(dim):
         assert miss <= bound < 1e-12
 
 
-def test_the_phase_survives_a_radius_that_is_no_double():
-    """Askey of support 1/3 in one dimension: rho = 6 (1 - cos(w/3)) / (pi w^2)."""
-    c = BallComponent.of(ball_form(1 - 3 * Z, sympy.Rational(1, 3)), 1)
-    w = np.array([0.1, 30.0, 1e6, 1e10, 3.3333333e11])
-    sign, log = c.signed_log(w)
-    for x, value, bound in zip(w, sign * np.exp(log), c.relative_error(w), strict=True):
-        with mpmath.workdps(50):
-            y = mpmath.mpf(float(x))
-            exact = 6 * (1 - mpmath.cos(y / 3)) / (mpmath.pi * y**2)
-            assert abs(float(exact - value)) <= bound * 12 / (np.pi * x * x)
-            assert bound < 1e-13
-
-
 # Formulas that the ball-arithmetic oracle does not read: two classes of edge, other radii.
 MIXED = {
     "half-integer": radial("(1 - z**2/4)**(3/2)", support=2),
     "any order": radial("(1 - z**2/9)**(3/10)", support=3),
-    "arc-cosine and a polynomial": arc_cosine("arc-cosine 1") + zonal("(1 + u)**2/4"),
-    "arc-cosine times a polynomial": arc_cosine("NTK") * zonal("1/2 - u"),
-    "rescaled": arc_cosine("arc-cosine 0").rescale(0.7),
+    "arc-cosine times a polynomial": arc_cosine("NTK").rescale(0.7) * zonal("1/2 - u"),
     "cusp times a root": radial("z*sqrt(1 - z**2)", support=1),
 }
 
 
-QUICK = [(name, (2, 7)[i % 2]) for i, name in enumerate(MIXED)]
-DEEP = [(name, dim) for i, name in enumerate(MIXED) for dim in ((1, 16), (3, 16), (1, 7))[i % 3]]
-
-
 @pytest.mark.parametrize(
     ("name", "dim"),
-    by_turns(
-        graded(
-            [(name, dim) for name in MIXED for dim in (1, 2, 3, 7, 16)],
-            default=[case for case in QUICK if "arc" not in case[0]],
-            slow=QUICK + DEEP,
-        ),
-        every=2,
-        first=1,
-    ),
+    [
+        ("half-integer", 1),
+        *(pytest.param(name, dim, marks=pytest.mark.slow) for name in MIXED for dim in (2, 16)),
+    ],
 )
 def test_mixed_formulas_agree_with_quadrature(name, dim):
     kernel = MIXED[name]
@@ -313,8 +152,7 @@ def test_mixed_formulas_agree_with_quadrature(name, dim):
             assert bound < 5e-14
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 3, 16, 256], every=2))
-@pytest.mark.parametrize("name", ["spherical a=3 p=1", "Wendland 3,1", "arc-cosine 1"])
+@pytest.mark.parametrize(("name", "dim"), [("spherical a=3 p=1", 256), ("arc-cosine 1", 1)])
 def test_the_tail_is_amplitude_times_cosine_plus_background(name, dim):
     c = component(name, dim)
     tail = c.tail
@@ -357,7 +195,7 @@ def test_the_tail_exponents_are_those_of_the_singularities():
     }
 
 
-@pytest.mark.parametrize("dim", by_turns([16, 64, 256, 1000], every=2))
+@pytest.mark.parametrize("dim", [256])
 def test_below_the_turning_point_the_error_is_relative_to_the_density_itself(dim):
     """There rho is positive and as small as e^-1000, and the envelope stays next to it."""
     c = component("spherical a=2 p=2", dim)
@@ -366,60 +204,6 @@ def test_below_the_turning_point_the_error_is_relative_to_the_density_itself(dim
     assert np.all(sign == 1)
     assert np.all(c.log_envelope(w) - log < 12)
     assert np.min(log) < -40
-
-
-def gauss_legendre(c, stop, panels, node_count=24):
-    nodes, weights = np.polynomial.legendre.leggauss(node_count)
-    edges = np.linspace(0.0, stop, panels + 1)
-    half = 0.5 * np.diff(edges)[:, None]
-    w = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * nodes).ravel()
-    sign, log = c.signed_log(w)
-    return w, (half * weights).ravel() * sign * np.exp(log)
-
-
-@pytest.mark.parametrize(
-    ("name", "dim"),
-    [("Bochner-Riesz 10", 1), ("Bochner-Riesz 10", 7), ("Wendland 3,3", 1), ("Wendland 3,3", 3)],
-)
-def test_the_density_integrates_back_to_the_kernel(name, dim):
-    c = component(name, dim)
-    expr, _ = POLYNOMIALS[name]
-    w, mass = gauss_legendre(c, 600.0, 600)
-    for z in (0.0, 0.3, 0.9):
-        exact = float(sympy.sympify(expr).subs(Z, sympy.Rational(str(z))))
-        assert np.sum(mass * plane_wave_mean(dim, w * z)) == pytest.approx(exact, abs=1e-11)
-    assert c.total == pytest.approx(1.0, abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("name", "dim", "stop", "mass"),
-    [
-        ("spherical a=2 p=2", 16, 10.0, 18.0),
-        ("spherical a=2 p=2", 16, 30.0, 7106.0),
-        ("spherical a=2 p=2", 16, 100.0, 5.19e6),
-        ("spherical a=2 p=2", 54, 10.0, 6.9e-7),
-        ("spherical a=3 p=1", 16, 10.0, 331.0),
-        ("spherical a=3 p=1", 16, 100.0, 1.06e10),
-    ],
-)
-def test_masses_up_to_a_radius_are_the_known_ones(name, dim, stop, mass):
-    _, weights = gauss_legendre(component(name, dim), stop, int(20 * stop))
-    assert np.sum(np.abs(weights)) == pytest.approx(mass, rel=8e-3)
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 16])
-@pytest.mark.parametrize("name", [*POLYNOMIALS, *ARC_COSINE])
-def test_the_formula_is_the_density(name, dim):
-    expr, support = (
-        POLYNOMIALS[name]
-        if name in POLYNOMIALS
-        else (arc_cosine(name).pieces[0].expr, sympy.Integer(2))
-    )
-    w = sympy.Symbol("w", positive=True)
-    formula = compact_formula(ball_form(sympy.sympify(expr), sympy.sympify(support)), dim)
-    found = formula.subs(w, sympy.Rational(13, 4)).evalf(30)
-    with mpmath.workdps(60):
-        assert abs(float(found / density_oracle(name, dim, 3.25)) - 1) < 1e-14
 
 
 def test_formulas_take_their_textbook_form():
@@ -436,7 +220,7 @@ def test_formulas_take_their_textbook_form():
     assert not compact_formula(flat, d).atoms(sympy.hyper)
 
 
-def test_a_formula_without_mean_starts_with_a_higher_power():
+def test_a_density_of_zero_mean_starts_with_a_higher_power():
     """1 - 5 z^2/3 in three dimensions integrates to zero: rho ~ w^4."""
     c = BallComponent.of(ball_form(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1)), 3)
     assert c.origin_exponent == 4.0
@@ -444,20 +228,22 @@ def test_a_formula_without_mean_starts_with_a_higher_power():
     assert np.diff(log) / np.log(2) == pytest.approx(4.0, abs=1e-3)
 
 
+def test_a_power_of_any_order_is_recognised_in_its_integral():
+    (piece,) = catalogue["superspherical"](nu=1.3).pieces
+    assert ball_form(piece.expr, piece.support) is not None
+
+
 @pytest.mark.parametrize(
     ("formula", "support"),
     [
         ("exp(-z)", 1),
-        ("sqrt(1 + z)", 1),
         ("sqrt(1 - z)*sqrt(1 - z**2)", 1),
-        ("sqrt(1 - z)*asin(z)", 1),
         ("asin(z/2)**2", 2),
         ("asin(z/3)", 2),
         ("(1 - z**2)", None),
-        ("1/(1 + z)", 2),
         ("Abs(z - 1)", 2),
     ],
 )
-def test_other_formulas_are_left_to_others(formula, support):
+def test_other_formulas_are_not_recognised(formula, support):
     (piece,) = radial(formula, support=support).pieces
     assert ball_form(piece.expr, piece.support) is None

@@ -32,7 +32,7 @@ def exact(parts, dim, w):
     return area * w ** (dim - 1) * mp.gamma(half) / mp.pi**half * total
 
 
-@pytest.mark.parametrize("dim", [1, 3, 64])
+@pytest.mark.parametrize("dim", [1, 64])
 @pytest.mark.parametrize("formula", list(CASES))
 def test_the_error_is_honest_and_small_near_the_frequency_and_far_out(formula, dim):
     density = lookup(sp.radial(formula), dim)
@@ -48,7 +48,7 @@ def test_the_error_is_honest_and_small_near_the_frequency_and_far_out(formula, d
     assert abs(values[8]) >= 0.01 * envelope[8]
 
 
-@pytest.mark.parametrize("dim", [1, 2, 16])
+@pytest.mark.parametrize("dim", [2])
 def test_the_tail_begins_with_the_first_power_that_is_there(dim):
     density = lookup(sp.radial("exp(-z)*(cos(z) + sin(z))"), dim)
     (component,) = density.components

@@ -1,4 +1,4 @@
-"""Both backends compute what the formula says, and undefined points are nan, never a guess."""
+"""Both backends evaluate formulas accurately; undefined points give nan."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import scipy.special
 import sympy
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
@@ -47,18 +45,13 @@ def test_the_variable_itself_is_copied() -> None:
     ("text", "point"),
     [
         ("acos(z)", 1.5),
-        ("log(1 - z)", 2.0),
-        ("sqrt(1 - z)", 2.0),
         ("(1 - z)**(1/3)", 2.0),
         ("sin(z)/z", 0.0),
-        ("z*besselk(1, z)", 0.0),
         ("besselk(1, 1 - z)", 2.0),
-        ("besselj(1/2, 1 - z)", 2.0),
         ("hyper([1, 1], [2], z)", 2.0),
         ("Piecewise((1, sqrt(1 - z) < 1), (0, True))", 2.0),
         ("Piecewise((1, z < 1), (2, z > 1))", 1.0),
         ("Min(1, log(1 - z))", 2.0),
-        ("exp(-z)", np.nan),
         ("Piecewise((1, z < 1), (0, True))", np.nan),
     ],
 )
@@ -120,8 +113,7 @@ def test_a_bessel_function_of_a_difference_stays_real() -> None:
     assert np.isfinite(float(exact))
 
 
-@pytest.mark.parametrize("order", [0, 1, 2, 7])
-@pytest.mark.parametrize("x", ["1e-12", "0.4", "1", "3"])
+@pytest.mark.parametrize(("order", "x"), [(0, "1e-12"), (7, "3")])
 def test_besselk_of_integer_order_has_its_digits(order: int, x: str) -> None:
     f = mpmath_function(sympy.besselk(order, Z), Z)
     with mp.workdps(40):
@@ -145,12 +137,9 @@ def test_each_function_agrees_on_the_line_and_in_the_plane(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "besselj(0, z)",
         "besselj(7/2, z)",
         "besseli(0.3, z)",
-        "besselk(0.3, z)",
         "besselk(2, z)",
-        "z**0.3*besselk(0.3, z)",
         "hyper([], [5/2], -z**2/4)",
         "hyper([1/2], [3/2], -z)",
         "hyper([1/2, 1], [3/2], -z)",
@@ -175,18 +164,6 @@ def assert_agree(expr: sympy.Expr, points: np.ndarray, tolerance: float) -> None
 
 _OUTER = ["exp(-{0})", "sin({0})", "cos({0})", "tanh({0})", "atan({0})", "erf({0})", "log(1 + {0})"]
 _OUTER += ["sqrt(1 + ({0})**2)", "({0})**2", "1/(1 + ({0})**2)", "besselj(1/2, {0})", "Abs({0})"]
-
-
-def _grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.one_of(
-        st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-        st.tuples(st.sampled_from(_OUTER), inner).map(lambda t: t[0].format(f"({t[1]})")),
-        st.tuples(inner, inner).map(lambda t: f"Piecewise(({t[0]}, z < 2), ({t[1]}, True))"),
-        st.tuples(inner, inner).map(lambda t: f"Max({t[0]}, {t[1]})"),
-    )
-
-
-_formulas = st.recursive(st.sampled_from(["z", "z", "2", "0.3", "pi"]), _grow, max_leaves=6)
 
 
 def condition(node: sympy.Expr, x: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
@@ -217,41 +194,16 @@ def _exact(node: sympy.Expr, x: mpmath.mpf) -> sympy.Expr:
     return sympy.Rational(mp.nstr(mpmath_function(node, Z)(x), 35))
 
 
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(_formulas, st.floats(0.1, 4))
-def test_random_formulas_agree_to_their_condition(text: str, x: float) -> None:
-    try:
-        expr = radial(text)
-    except FormulaError:
-        assume(False)
-    assume(abs(x - 2) > 1e-6)
-    # A hidden zero such as besselj(1/2, pi) has no relative accuracy in any finite precision.
-    constants = [n for n in sympy.preorder_traversal(expr) if n.is_number and not n.is_Rational]
-    assume(all(abs(constant.evalf(40)) > 1e-12 for constant in constants))
-    with mp.workdps(40):
-        exact, scale = condition(expr, mp.mpf(x))
-    fast = float(numpy_function(expr, Z)(x))
-    if mp.isnan(exact) or mp.isnan(scale):
-        assert mp.isnan(exact) == np.isnan(fast)
-        return
-    assume(abs(exact) < 1e290 and scale < 1e290)
-    assert abs(fast - float(exact)) <= 1e-12 * float(scale) + 1e-300
-
-
 # --- points where doubles overflow ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        ("exp(-2*z)*cosh(z)", "(exp(-z) + exp(-3*z))/2"),
         ("exp(-z)*cosh(z)", "(1 + exp(-2*z))/2"),
         ("cosh(z) - sinh(z)", "exp(-z)"),
         ("exp(-2*z)/(1 - tanh(z))", "(1 + exp(-2*z))/2"),
-        ("sqrt(1 - tanh(z)**2)*cosh(z)", "1"),
         ("Piecewise((1, z < 1), (exp(-z)*sinh(z), True))", "(1 - exp(-2*z))/2"),
-        ("exp(z)*cosh(z)", "(1 + exp(2*z))/2"),
     ],
 )
 def test_a_part_that_overflows_does_not_hide_the_value(text: str, same: str) -> None:
@@ -268,13 +220,7 @@ def test_bessel_functions_that_overflow_keep_their_product() -> None:
     np.testing.assert_allclose(product, scipy.special.kve(1 / 3, z) / 2, rtol=1e-14)
 
 
-def test_overflow_in_the_plane() -> None:
-    z = np.array([794 + 1j, 800 - 0.5j])
-    expected = (1 + np.exp(-2 * z)) / 2
-    np.testing.assert_allclose(values("exp(-z)*cosh(z)", z), expected, rtol=1e-14)
-
-
-def test_what_no_digits_resolve_is_refused_and_not_guessed() -> None:
+def test_values_that_no_precision_resolves_are_refused() -> None:
     with pytest.raises(AccuracyError, match="overflows at 5000"):
         values("exp(z)*(cosh(z) - sinh(z))", 5000.0)
 
@@ -290,7 +236,6 @@ def test_undefined_and_infinite_values_stay_so() -> None:
 QUOTIENTS = {
     "(exp(-z)-1+z)/z**2": lambda n: (-1) ** n / mp.factorial(n + 2),
     "(z-sin(z))/z**3": lambda n: 0 if n % 2 else (-1) ** (n // 2) / mp.factorial(n + 3),
-    "(1-cos(z))/z**2": lambda n: 0 if n % 2 else (-1) ** (n // 2) / mp.factorial(n + 2),
     "(1-exp(-sqrt(z)))/sqrt(z)": lambda n: (-1) ** n / mp.factorial(n + 1),  # in powers of sqrt(z)
 }
 
@@ -305,11 +250,9 @@ def assert_digits(text, length, z, true, *, of_value, of_largest=0.0):
             assert abs(value - at_x) <= of_value * abs(at_x) + of_largest * largest, (x, value)
 
 
-@pytest.mark.parametrize("length", [1, 2.0**60, 2.0**-60])
+@pytest.mark.parametrize("length", [1, 2.0**-60])
 @pytest.mark.parametrize("text", QUOTIENTS)
-def test_a_quotient_of_zeros_has_its_digits_beside_zero(text: str, length: float) -> None:
-    """Doubles gave 0 for 1/2 from z = 1e-9 down."""
-
+def test_a_quotient_of_zeros_is_accurate_near_zero(text: str, length: float) -> None:
     def true(x: mp.mpf) -> mp.mpf:
         t = mp.sqrt(x) if "sqrt" in text else x
         return mp.fsum(QUOTIENTS[text](n) * t**n for n in range(40))
@@ -320,43 +263,33 @@ def test_a_quotient_of_zeros_has_its_digits_beside_zero(text: str, length: float
 # Bounded formulas whose terms cancel at zero, far out, or in the middle.
 CANCELLING = (
     "(besselj(0,z)-1+z**2/4)/z**4",
-    "(exp(-z)-1+z-z**2/2+z**3/6)/z**4",
-    "(sinh(z)-z)/z**3*exp(-2*z)",
     "(log(1+z)-z+z**2/2)/z**3*exp(-z)",
-    "(sqrt(1+z)-1-z/2+z**2/8)/z**3/(1+z)**2",
-    "log(cosh(z))/z**2*exp(-z)",
-    "sqrt(1+z**2)-z",
     "z*(sqrt(1+z**2)-z)",
     "z**2*(1-cos(1/z))",
-    "z**3*(1/z-atan(1/z))",
     "z*log(1+1/z)",
-    "z*(pi/2-atan(z))",
-    "z/(1+z)-z**2/(1+z**2)",
     "z**4*(1-1/sqrt(1+1/z**2))-z**2/2+3/8+1/(1+z)",
-    "exp(-z)+40320*(1+z)**8*(cos(1/(1+z))-1+1/(2*(1+z)**2)-1/(24*(1+z)**4)+1/(720*(1+z)**6))",
 )
-LENGTHS = (1, 2.0**60, 2.0**-60, *np.random.default_rng(0).uniform(0.1, 10.0, 6).tolist())
+LENGTHS = (1, 2.0**60, 0.7)
 
 
 @pytest.mark.parametrize("text", CANCELLING)
-def test_a_bounded_kernel_has_its_digits_where_terms_cancel(text: str) -> None:
-    """To 1e-14 of its largest value, in any unit: doubles gave 0 for 1/2 at z = 1e8, and 2.3 for 1
-    at z = 29; and what they give may be of any size."""
+def test_a_bounded_kernel_is_accurate_where_terms_cancel(text: str) -> None:
+    """To 1e-14 of its largest value, in any unit."""
     z = np.geomspace(1e-20, 1e20, 83)
     for length in LENGTHS:
         true = mpmath_function(radial(text), Z)
         assert_digits(text, length, z, true, of_value=0.0, of_largest=1e-14)
 
 
-def test_many_values_where_terms_cancel_are_those_of_each_on_its_own() -> None:
+def test_many_values_are_accurate_where_terms_cancel() -> None:
     expr = radial("sqrt(1+z**2)-z")
     z = np.random.default_rng(0).uniform(10.0, 5000.0, 20_000)
     found = numpy_function(expr, Z)(z)
     np.testing.assert_allclose(found, 1.0 / (np.sqrt(1.0 + z**2) + z), rtol=2e-14)
 
 
-@pytest.mark.parametrize("text", ["exp(-z)*(1+z)", "cos(31*z/10)+1/(1+z)", "1-z**2", "cos(z)+1"])
-def test_doubles_serve_where_nothing_cancels(text: str) -> None:
+@pytest.mark.parametrize("text", ["exp(-z)*(1+z)", "cos(z)+1"])
+def test_doubles_are_used_where_nothing_cancels(text: str) -> None:
     """Nothing is lost where a distance moved by a little moves the value as much."""
     expr = radial(text)
     quick = function_of(expr, Z, "numpy")
@@ -365,7 +298,7 @@ def test_doubles_serve_where_nothing_cancels(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["(7-z)**4*Abs(cos(z)-1/2)", "exp(z)*z+cos(z)"])
-def test_formulas_that_grow_beyond_doubles_warn_of_nothing(text: str) -> None:
+def test_formulas_that_overflow_do_not_warn(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isfinite(values(text, np.array([0.5, 2.0]))).all()

@@ -1,4 +1,4 @@
-"""The radii of the smallest probabilities, beside 0 and far out on a tail, against exact laws."""
+"""Quantiles of very small probabilities, near 0 and in the tail, against exact distributions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import exact_radii
 import numpy as np
 import pytest
 from exact_radii import EXACT
-from grids import by_turns
 from mpmath import mp
 from problems import PROBLEMS
 
@@ -26,24 +25,13 @@ FARTHER = [5e-20, 1e-20, 1e-25, 1e-30]
 
 @pytest.mark.parametrize(
     ("name", "dim", "sign", "is_power"),
-    by_turns(
-        [
-            ("laplace", 1, 1, True),
-            ("laplace", 2, 1, True),
-            ("laplace", 16, 1, True),
-            ("matern_0.1", 3, 1, True),
-            ("matern_3/2", 7, 1, True),
-            ("laplace_difference", 3, -1, True),
-            ("gaussian", 1, 1, False),
-            ("gaussian", 16, 1, False),
-            ("cauchy", 3, 1, False),
-            ("matern_50", 1, 1, False),
-            ("delta_gaussian", 7, 1, False),
-        ],
-        every=2,
-    ),
+    [
+        ("matern_0.1", 3, 1, True),
+        ("laplace_difference", 3, -1, True),
+        ("gaussian", 16, 1, False),
+    ],
 )
-def test_the_smallest_probabilities_have_their_radii_far_out_on_a_tail(
+def test_quantiles_of_the_smallest_probabilities_are_accurate(
     monkeypatch, name, dim, sign, is_power
 ):
     """1 - F(isf(q)) is q, to the last power tail; a tail that falls faster gets no small radius."""
@@ -66,7 +54,7 @@ def test_the_smallest_probabilities_have_their_radii_far_out_on_a_tail(
     assert beyond(1e-30) > 0.99 or not is_power
 
 
-@pytest.mark.parametrize("q", [1e-17, 1e-30, 1e-100, 1e-300])
+@pytest.mark.parametrize("q", [1e-17, 1e-300])
 def test_the_cauchy_law_is_right_to_its_smallest_probability(q):
     (part,) = table_of("laplace", 1).parts
     exact = float(1 / mp.tan(mp.pi * mp.mpf(q) / 2))
@@ -81,8 +69,8 @@ AT_ORIGIN = {
 
 
 @pytest.mark.parametrize("name", AT_ORIGIN)
-@pytest.mark.parametrize("dim", [1, 2, 3])
-def test_radii_beside_0_have_their_own_digits(name, dim):
+@pytest.mark.parametrize("dim", [1, 3])
+def test_radii_near_zero_are_accurate(name, dim):
     """P(R <= w) = mu(0) V_d w^d there, V_d the volume of the ball."""
     volume = float(mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2 + 1))
     (part,) = table_of(name, dim).parts
@@ -92,22 +80,9 @@ def test_radii_beside_0_have_their_own_digits(name, dim):
 
 
 @pytest.mark.parametrize(
-    ("name", "dim"),
-    by_turns(
-        [
-            ("laplace", 3),
-            ("delta_gaussian", 1),
-            ("delta_gaussian", 3),
-            ("damped_wave", 3),
-            ("wendland_31", 3),
-            ("rational_quadratic_3", 7),
-            ("gaussian", 16),
-            ("laplace_difference", 7),
-        ],
-        every=2,
-    ),
+    ("name", "dim"), [("laplace", 3), ("delta_gaussian", 1), ("wendland_31", 3)]
 )
-def test_no_radius_is_negative_and_none_falls(name, dim):
+def test_radii_are_nonnegative_and_monotone(name, dim):
     u = np.concatenate([[0.0], np.logspace(-320, -3, 3000)])
     for part in table_of(name, dim).parts:
         radii = part.law.ppf(u)

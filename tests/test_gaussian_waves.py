@@ -1,4 +1,4 @@
-"""Waves under a Gaussian: the closed pair in d = 1 and 3, and what other dimensions are given."""
+"""Gaussians times cosines: the closed-form pair in d = 1 and 3, masses and tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp
 
@@ -28,6 +28,7 @@ def exact_radial(a: Any, b: Any, w: Any, dim: int) -> Any:
 
 
 @pytest.mark.parametrize("dim", [1, 3])
+@settings(max_examples=40)
 @given(a=POSITIVE, b=POSITIVE, share=st.floats(1e-3, 6.0))
 def test_values_are_right_within_their_errors(dim, a, b, share):
     pair = GaussianWave(dim, sympy.Rational(a), sympy.Rational(b), sympy.Integer(-2))
@@ -66,28 +67,7 @@ def test_a_bell_far_narrower_than_its_frequency_is_rounded_has_its_shape(dim, si
         assert abs(sign[0] * mp.exp(mp.mpf(log[0])) - true) <= bound[0] + 1e-11 * abs(true)
 
 
-def test_bells_closer_than_their_widths_are_seen_from_each_other():
-    """A millionth of a width apart: what their difference leaves is their slope."""
-    bell, other = "exp(-z**2/10**8)*cos(100*z)", "exp(-z**2/10**8)*cos(1000000000001*z/10**10)"
-    both = sp.spectral_measure(sp.radial(f"{bell} + {other}"), 1)
-    assert abs(both.positive_mass.mid - 2.0) <= both.positive_mass.rad <= 1e-12
-    apart = sp.spectral_measure(sp.radial(f"{bell} - {other}"), 1)
-    with mp.workdps(40):
-        width, gap = mp.sqrt(2) / 10**4, mp.mpf(10) ** -10
-        # The total variation of two normal laws, a gap apart
-        mass = mp.erf(gap / (2 * width * mp.sqrt(2)))
-        assert abs(apart.positive_mass.mid - mass) <= apart.positive_mass.rad <= 1e-12
-
-
-@pytest.mark.parametrize("b", ["1/100", "1", "20", "100000"])
-def test_on_the_line_all_of_the_mass_is_positive(b):
-    m = sp.spectral_measure(sp.radial(f"3*exp(-z**2/100)*cos({b}*z)"), 1)
-    assert abs(m.positive_mass.mid - 3.0) <= m.positive_mass.rad <= 1e-12
-    assert (m.negative_mass.mid, m.negative_mass.rad) == (0.0, 0.0)
-    assert m.sign_changes().size == 0
-
-
-@pytest.mark.parametrize(("a", "b"), [("1/2", "1"), ("1/2", "3"), ("1/100", "20"), ("1", "500")])
+@pytest.mark.parametrize(("a", "b"), [("1/2", "1"), ("1/2", "3"), ("1", "500")])
 def test_in_space_the_masses_of_both_signs_are_those_of_the_line_by_parts(a, b):
     m = sp.spectral_measure(sp.radial(f"exp(-({a})*z**2)*cos({b}*z)"), 3)
     with mp.workdps(30):
@@ -112,15 +92,13 @@ def test_in_space_the_masses_of_both_signs_are_those_of_the_line_by_parts(a, b):
 
 CLUSTERS = (
     "exp(-z**2/2) + exp(-z**2/50)*cos(100*z)",
-    "exp(-z**2/2) - exp(-z**2/50)*cos(100*z)/2",
     "exp(-z**2/2)*cos(10*z) + exp(-z**2/5000000)*cos(1000*z)",
-    "exp(-z**2/2) + exp(-z**2/5000000)*cos(z)",
     "exp(-z**2/2) + exp(-z**2/8)*cos(3*z)/2 + exp(-z**2/50)*cos(400*z)/4",
 )
 
 
-@pytest.mark.parametrize("b", ["1.1", "1.001", "1.0003", "1.0000001"])
-def test_a_change_of_sign_beside_zero_is_as_far_off_as_is_said(b):
+@pytest.mark.parametrize("b", ["1.1", "1.0000001"])
+def test_a_sign_change_near_zero_is_within_its_error(b):
     """Where b^2 is a little above 2a terms of the size of b cancel, to 0 in doubles."""
     found, error = sp.spectral_measure(sp.radial(f"exp(-z**2/2)*cos({b}*z)"), 3).sign_changes(
         return_error=True
@@ -134,9 +112,11 @@ def test_a_change_of_sign_beside_zero_is_as_far_off_as_is_said(b):
         assert abs(found[0] - zero) <= error[0] <= 1e-8
 
 
-@pytest.mark.parametrize("text", CLUSTERS)
-@pytest.mark.parametrize("dim", [1, 3])
-def test_tables_of_clusters_of_radii_far_apart_ascend_and_give_back_their_kernel(text, dim):
+@pytest.mark.parametrize(
+    ("text", "dim"),
+    [(CLUSTERS[0], 3), *(pytest.param(text, 1, marks=pytest.mark.slow) for text in CLUSTERS)],
+)
+def test_tables_of_separate_clusters_are_monotone_and_reproduce_the_kernel(text, dim):
     kernel = sp.radial(text)
     table = sp.derive(kernel, dim)
     z = np.geomspace(1e-4, 4.0, 40)
@@ -151,18 +131,9 @@ def test_tables_of_clusters_of_radii_far_apart_ascend_and_give_back_their_kernel
             assert np.all(np.diff(w, axis=1) >= -1e-9 * w[:, 1:])
 
 
-@pytest.mark.slow
-def test_a_narrow_bell_in_the_plane_is_not_passed_over():
-    """All of its mass lies within a thousandth of its radius, far beyond noise."""
-    m = sp.spectral_measure(sp.radial("exp(-z**2/100)*cos(100*z)"), 2)
-    assert abs(m.positive_mass.mid - m.negative_mass.mid - 1.0) <= m.mass.rad <= 1e-8
-    assert m.positive_mass.mid > 19.0
-
-
 def test_even_dimensions_have_no_closed_pair():
     kernel = sp.radial("exp(-z**2/2)*cos(3*z)")
     assert spectral_density(kernel, 1).route == spectral_density(kernel, 3).route == "lookup"
-    assert spectral_density(kernel, 2).route == spectral_density(kernel, 7).route == "numeric"
     assert not GaussianWave.serves(5)
 
 

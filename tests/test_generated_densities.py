@@ -1,4 +1,4 @@
-"""Densities of generated kernels against ball arithmetic on the real axis: none is false."""
+"""Densities of generated kernels against ball arithmetic on the real axis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 from generated_densities import Density, generated, judge, toolkit_kernel, toolkit_values
-from grids import by_turns
 from real_axis import RealKernel, radial_densities
 
 from spectra.base.limits.time_limit import DEFAULT, time_limit
@@ -22,12 +21,9 @@ REFUSED = 0.05
 #: Values that were found false once, (kernel, dimension, radius).
 ONCE_FALSE: tuple[tuple[RealKernel, int, float], ...] = (
     (RealKernel("exp(-z**4-z**2/10)"), 2, 2.08),
-    (RealKernel("exp(-z**4-z**2/20)"), 2, 2.08),
     (RealKernel("exp(-z**4)*cos(z/2)"), 1, 2.0),
-    (RealKernel("exp(-z**4)*cosh(z/3)"), 2, 2.08),
     (RealKernel("z**2*exp(-z**4-z**2/20)"), 2, 2.08),
     (RealKernel("exp(-z**4)*cosh(z)"), 1, 8.16),
-    (RealKernel("z**2*exp(-z**4-z**2/20)"), 1, 4.0),
 )
 
 
@@ -62,19 +58,13 @@ def _half_disc(dim: int, w: float) -> arb:
 
 
 @pytest.mark.parametrize(
-    "dim", by_turns([1, 2, 5, 16, pytest.param(64, marks=pytest.mark.slow)], every=2)
-)
-@pytest.mark.parametrize(
-    ("kernel", "exact"),
-    by_turns(
-        [
-            (RealKernel("exp(-z**2/2)"), _gaussian),
-            (RealKernel("exp(-z)"), _laplace),
-            (RealKernel("(1-z**2)**(1/2)", support=Fraction(1), rough=True), _half_disc),
-        ],
-        every=2,
-    ),
-    ids=["gaussian", "laplace", "half_disc"],
+    ("kernel", "exact", "dim"),
+    [
+        (RealKernel("exp(-z)"), _laplace, 1),
+        (RealKernel("exp(-z**2/2)"), _gaussian, 5),
+        (RealKernel("(1-z**2)**(1/2)", support=Fraction(1), rough=True), _half_disc, 1),
+    ],
+    ids=["laplace", "gaussian", "half_disc"],
 )
 def test_the_real_axis_holds_closed_forms_in_its_balls(kernel, exact, dim):
     radii = [0.25, 2.0]
@@ -96,20 +86,11 @@ def test_a_false_value_is_told_from_an_honest_one():
 
 @pytest.mark.parametrize(
     "density",
-    by_turns(
-        map(
-            pytest.param,
-            [
-                Density(RealKernel("exp(-z**2/2)*(1+z**2)"), 16, (0.5, 4.0, 11.0)),
-                Density(RealKernel("exp(-2*z)*cos(3*z)"), 3, (0.5, 3.0, 11.0)),
-                Density(RealKernel("(1-z)**3*exp(-z)", support=Fraction(1)), 5, (0.5, 4.0, 40.0)),
-                Density(RealKernel("Max(0,1-z)**4", kinks=(Fraction(1),)), 2, (0.5, 4.0, 40.0)),
-                Density(RealKernel("(1+u)**3", variable="u"), 1, (0.5, 4.0, 40.0)),
-                Density(RealKernel("exp(-cosh(2*z/3))/(1+z**4)-exp(-z)"), 3, (0.5, 2.0, 4.0)),
-            ],
-        ),
-        every=2,
-    ),
+    [
+        Density(RealKernel("exp(-z**2/2)*(1+z**2)"), 16, (0.5, 4.0, 11.0)),
+        Density(RealKernel("(1-z)**3*exp(-z)", support=Fraction(1)), 5, (0.5, 4.0, 40.0)),
+        Density(RealKernel("(1+u)**3", variable="u"), 1, (0.5, 4.0, 40.0)),
+    ],
     ids=lambda d: f"{d.kernel.text}-{d.dim}",
 )
 def test_a_handful_is_honest(density):
@@ -145,7 +126,7 @@ def test_a_value_once_false_is_right_or_refused(kernel, dim, w):
     assert judge(rho, error, radial_densities(kernel, dim, [w])[0]) == "honest"
 
 
-@pytest.mark.parametrize("dim", [1, 2, 16])
+@pytest.mark.parametrize("dim", [1, 16])
 def test_a_value_that_leaves_the_doubles_is_not_stated_as_an_exact_zero(dim):
     density = spectral_density(toolkit_kernel(RealKernel("exp(-z**2/2)")), dim)
     w = [60.0, 1e200]

@@ -1,25 +1,22 @@
-"""No density leaves the house before it has given back its kernel, whichever route made it."""
+"""Every route's density is checked against the kernel before it is returned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
-from grids import by_turns, graded, low_and_high
-from mpmath import mp
-from problems import PROBLEMS, naive_density
+from grids import by_turns
+from problems import PROBLEMS
 
-import spectra as sp
 from spectra.density import AUTO, ROUTES, routes, spectral_density
 from spectra.density.guard import contradiction
 from spectra.density.spectral_density import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, SpectraError
 from spectra.kernels.kernel import radial
 
-DIMS = (1, 2, 3, 7, 16, 64, 256)
+DIMS = (1, 3, 16, 256)
 
 
 class Spoilt(Component):
@@ -67,17 +64,13 @@ def middle(density: SpectralDensity, which: int = 0) -> float:
     return float(np.exp(t[np.searchsorted(share, 0.5 * share[-1])]))
 
 
-def cases():
-    for place, problem in enumerate(p for p in PROBLEMS.values() if "unbounded" not in p.tags):
-        first, second = low_and_high(DIMS[:-1], place)
-        every = [(problem.id, dim) for dim in DIMS]
-        slow = [(problem.id, second), *([(problem.id, DIMS[-1])] if place % 4 == 0 else [])]
-        default = [(problem.id, first)]
-        yield from graded(every, default=default if place % 2 else [], slow=default + slow)
+BOUNDED = [name for name, problem in PROBLEMS.items() if "unbounded" not in problem.tags]
 
 
-@pytest.mark.parametrize(("name", "dim"), by_turns(list(cases()), every=4))
-def test_no_honest_density_is_refused(name, dim):
+@pytest.mark.parametrize(
+    ("name", "dim"), by_turns([(n, DIMS[i % 4]) for i, n in enumerate(BOUNDED)], every=7, first=1)
+)
+def test_correct_densities_are_accepted(name, dim):
     """Of finite and of infinite mass, smooth and lobed, with atoms and bounded spectra."""
     kernel = PROBLEMS[name].kernel
     for route in AUTO:
@@ -90,18 +83,19 @@ def test_no_honest_density_is_refused(name, dim):
             return
 
 
-LAWS = ("gaussian", "laplace", "matern_0.1", "rational_quadratic_3", "delta_gaussian")
-
-
-@pytest.mark.parametrize(("dim", "name"), by_turns(product(DIMS, LAWS), every=3, first=1))
-def test_a_factor_of_a_millionth_is_seen(name, dim):
+@pytest.mark.parametrize(
+    ("dim", "name"), [(3, "laplace"), (256, "matern_0.1"), (16, "delta_gaussian")]
+)
+def test_a_relative_error_of_a_millionth_is_detected(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
     assert contradiction(spoilt(density, lambda w: np.full_like(w, 1 + 1e-6)))
     assert contradiction(spoilt(density, lambda w: np.full_like(w, 1 - 1e-6)))
 
 
-@pytest.mark.parametrize(("dim", "name"), by_turns(product(DIMS, LAWS), every=3))
-def test_a_bump_that_is_missing_is_seen_wherever_there_is_mass(name, dim):
+@pytest.mark.parametrize(
+    ("dim", "name"), [(1, "matern_0.1"), (256, "gaussian"), (16, "delta_gaussian")]
+)
+def test_a_missing_bump_is_detected(name, dim):
     """A thousandth of the density on a tenth of an e-fold: at most 1e-4 of the mass."""
     density = spectral_density(PROBLEMS[name].kernel, dim)
     for centre in middle(density) * np.array([0.8, 1.0, 1.25]):
@@ -113,18 +107,8 @@ def test_a_bump_that_is_missing_is_seen_wherever_there_is_mass(name, dim):
         assert contradiction(spoilt(density, lacking)), centre
 
 
-EMPTIED = (*LAWS, "epanechnikov", "spherical_polynomial_2_3", "ntk")
-
-
-@pytest.mark.parametrize(
-    ("name", "dim"),
-    graded(
-        [(name, dim) for name in EMPTIED for dim in DIMS],
-        default=[(name, low_and_high(DIMS, i)[0]) for i, name in enumerate(EMPTIED)],
-        slow=[(name, low_and_high(DIMS, i)[1]) for i, name in enumerate(EMPTIED)],
-    ),
-)
-def test_zero_with_a_tiny_error_is_seen(name, dim):
+@pytest.mark.parametrize(("name", "dim"), [("rational_quadratic_3", 64), ("ntk", 1)])
+def test_a_density_of_zero_is_detected(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
     empty = tuple(Nothing(c, np.ones_like) for c in density.components)
     assert contradiction(replace(density, components=empty))
@@ -132,29 +116,17 @@ def test_zero_with_a_tiny_error_is_seen(name, dim):
 
 @pytest.mark.parametrize(
     ("dim", "name"),
-    by_turns(product(DIMS, ["laplace", "matern_3/2", "matern_0.1", "laplace_difference"]), every=3),
+    [(1, "laplace"), (256, "matern_3/2"), (3, "laplace_difference")],
 )
-def test_a_tail_that_falls_too_fast_is_seen(name, dim):
+def test_a_tail_that_falls_too_fast_is_detected(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
     start = 4.0 * middle(density)
     false = spoilt(density, lambda w: np.minimum(1.0, (w / start) ** -0.25))
     assert contradiction(false)
 
 
-LOBED = ("spherical_polynomial_2_2", "askey_2", "wendland_31", "ntk")
-
-
-@pytest.mark.parametrize(
-    ("name", "dim"),
-    graded(
-        [(name, dim) for name in LOBED for dim in (1, 2, 3, 7, 16)],
-        default=[(n, low_and_high((1, 2, 3, 7, 16), i)[i % 2]) for i, n in enumerate(LOBED)],
-        slow=[
-            (n, d) for i, n in enumerate(LOBED) for d in (*low_and_high((1, 2, 3, 7, 16), i), 16)
-        ],
-    ),
-)
-def test_lobes_that_are_missing_are_seen(name, dim):
+@pytest.mark.parametrize(("name", "dim"), [("spherical_polynomial_2_2", 16), ("ntk", 1)])
+def test_missing_lobes_are_detected(name, dim):
     """Beyond the fifth wave, and only there: an edge that was left out."""
     kernel = PROBLEMS[name].kernel
     density = spectral_density(kernel, dim)
@@ -163,8 +135,8 @@ def test_lobes_that_are_missing_are_seen(name, dim):
     assert contradiction(spoilt(density, lambda w: np.where(w < start, 1.0, -1.0)))
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
-def test_a_false_atom_is_seen(dim):
+@pytest.mark.parametrize("dim", [1, 3])
+def test_a_false_atom_is_detected(dim):
     at_rest = spectral_density(radial("exp(-z**2/2) + 1/4"), dim)
     (atom,) = at_rest.atoms
     false = (replace(atom, mass=atom.mass + 1e-9), Atom(3.0, -1e-9))
@@ -174,20 +146,8 @@ def test_a_false_atom_is_seen(dim):
     assert contradiction(replace(at_rest, atoms=known)) == ""
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 64])
-def test_a_second_peak_far_out_is_missed_by_no_one(dim):
-    """exp(-z^2/2) + 1e-6 exp(-1e6 z^2/2): its second law lies at a thousand times the radius."""
-    both = spectral_density(radial("exp(-z**2/2) + exp(-1000000*z**2/2)/1000000"), dim)
-    assert contradiction(both) == ""
-    largest = max(range(2), key=lambda i: abs(both.components[i].total))
-    false = spoilt(both, lambda w: np.full_like(w, 1e-30), which=1 - largest)
-    assert contradiction(false)
-    alone = spectral_density(radial("exp(-z**2/2)"), dim)
-    assert contradiction(replace(alone, kernel=both.kernel))
-
-
-@pytest.mark.parametrize("dim", DIMS)
-def test_an_error_that_is_stated_is_no_contradiction(dim):
+@pytest.mark.parametrize("dim", [1, 256])
+def test_a_stated_error_is_accepted(dim):
     """What the guard allows is what the density says of itself."""
     density = spectral_density(radial("exp(-z)"), dim)
 
@@ -201,17 +161,7 @@ def test_an_error_that_is_stated_is_no_contradiction(dim):
     assert contradiction(replace(density, components=said)) == ""
 
 
-@pytest.mark.parametrize("unit", ["1e-6", "1e-3", "1e3", "1e6"])
-@pytest.mark.parametrize("formula", ["exp(-z)", "exp(-z**2/2) - exp(-2*z**2)", "1/(1+z**2)"])
-@pytest.mark.parametrize("dim", by_turns([1, 3, 16], every=2))
-def test_the_guard_has_no_unit_of_length(formula, dim, unit):
-    density = spectral_density(radial(formula).rescale(float(unit)), dim)
-    false = spoilt(density, lambda w: np.full_like(w, 1 + 1e-6))
-    assert contradiction(density) == ""
-    assert contradiction(false)
-
-
-# --- at the door ----------------------------------------------------------------------------------
+# --- in spectral_density ------------------------------------------------------------------------
 
 
 def false_route(kernel, dim):
@@ -233,8 +183,8 @@ def test_after_a_false_density_the_next_route_is_asked(false_lookup):
     assert abs(density.density([1.0])[0] - 1 / (4 * np.pi**2)) <= density.error([1.0])[0]
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
-def test_a_false_density_without_a_next_route_is_refused_in_words(false_lookup, dim):
+@pytest.mark.parametrize("dim", [1, 16])
+def test_a_false_density_of_the_last_route_is_refused(false_lookup, dim):
     with pytest.raises(AccuracyError, match="does not give back the kernel") as caught:
         spectral_density(radial("exp(-z)"), dim, route="lookup")
     assert "around z = " in str(caught.value)
@@ -242,61 +192,3 @@ def test_a_false_density_without_a_next_route_is_refused_in_words(false_lookup, 
 
 
 # --- contours that missed a contribution ----------------------------------------------------------
-
-# Of exp(-z^2) I_n(z^2), whose integral converges slowly, test_rays.py asks more by closed forms.
-SECTORS = [
-    ("exp(-z**4 - z**2/10)", 2, "auto", 2.08),
-    ("exp(-z**4 - z**2/20)", 2, "auto", 2.08),
-    ("exp(-z**2)*besseli(0, z**2)", 2, "auto", 0.05),
-    ("exp(-z**2)*besseli(1, z**2)", 1, "auto", 1.5),
-    ("exp(-z**4)*cosh(z)", 1, "auto", 8.16),
-    ("exp(-z**4)*cos(z/2)", 1, "auto", 2.0),
-    ("exp(-z**4)*cosh(z/3)", 2, "auto", 2.0),
-    ("z**2*exp(-z**4 - z**2/20)", 2, "auto", 2.0),
-    ("exp(-z**4)", 2, "numeric", 2.0),
-    ("exp(-z**4)", 7, "numeric", 2.0),
-    ("exp(-z**4)", 32, "numeric", 9.0),
-]
-
-
-@pytest.mark.parametrize(
-    ("formula", "dim", "route", "w"),
-    graded(SECTORS, default=[("exp(-z**4)*cos(z/2)", 1, "auto", 2.0)], slow=SECTORS),
-)
-def test_a_kernel_that_grows_in_sectors_is_right_or_refused(formula, dim, route, w):
-    kernel = radial(formula)
-    try:
-        with sp.time_limit(None):
-            density = spectral_density(kernel, dim, route=route)
-    except AccuracyError as error:
-        assert "does not give back the kernel" in str(error)  # noqa: PT017
-        return
-    with mp.workdps(30):
-        half = mp.mpf(dim) / 2
-        area = 2 * mp.pi**half / mp.gamma(half)
-        exact = area * mp.mpf(w) ** (dim - 1) * naive_density(kernel, dim, w, digits=18)
-    assert abs(mp.mpf(float(density.radial([w])[0])) - exact) <= density.error([w])[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("formula", "dim", "negative"),
-    [("exp(-z**4 - z**2/10)", 2, ".2307"), ("exp(-z**4)*cos(z/2)", 1, ".1028"),
-     ("exp(-z**4)*cosh(z)", 1, ".2059")],
-)  # fmt: skip
-def test_no_negative_mass_is_lost_without_a_word(formula, dim, negative):
-    try:
-        with sp.time_limit(None):
-            mass = sp.spectral_measure(radial(formula), dim).negative_mass
-    except AccuracyError as error:
-        assert "does not give back the kernel" in str(error)  # noqa: PT017
-        return
-    assert abs(mass.mid - float(negative)) <= mass.rad + 1e-4
-
-
-@pytest.mark.parametrize(
-    "text", by_turns(["Max(0,1-z**2)", "Max(0,1-z)*exp(-z)", "Abs(z-1)**3*exp(-z**2)"], every=3)
-)
-def test_the_averages_of_a_kernel_are_cut_where_its_formula_changes(text):
-    density = spectral_density(radial(text), 3)
-    assert contradiction(density) == ""

@@ -6,7 +6,6 @@ from itertools import islice
 import numpy as np
 import pytest
 from flint import arb, ctx
-from grids import by_turns
 from scipy.special import roots_jacobi
 
 from spectra.base.special.harmonics import (
@@ -34,7 +33,7 @@ def exact_coefficient(dim, degree, x):
         ctx.prec = before
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16, 64, 1000])
+@pytest.mark.parametrize("dim", [1, 3, 1000])
 def test_the_energies_of_a_wave_sum_to_one_to_degree_2048(dim):
     x = np.array([0.0, *PHASES[:-1]])
     g = wave_coefficients(dim, 2048, x)
@@ -45,8 +44,8 @@ def test_the_energies_of_a_wave_sum_to_one_to_degree_2048(dim):
     np.testing.assert_allclose(mean, x**2 * (dim - 1) / dim, rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16, 64, 1000], every=2))
-@pytest.mark.parametrize("degree", [1, 36, 2048])
+@pytest.mark.parametrize("dim", [2, 1000])
+@pytest.mark.parametrize("degree", [1, 2048])
 def test_coefficients_are_those_of_ball_arithmetic_and_small_ones_keep_their_digits(dim, degree):
     g = wave_coefficients(dim, degree, PHASES)
     for n in {0, 1, degree // 2, degree}:
@@ -65,7 +64,7 @@ def test_any_shape_of_phases_and_none_of_them():
     assert wave_coefficients(1, 0, [1.0]).shape == (1, 1)
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 64])
+@pytest.mark.parametrize("dim", [2, 64])
 def test_polynomials_are_orthogonal_with_the_counts_of_harmonics(dim):
     u, weights = roots_jacobi(40, 0.5 * (dim - 3), 0.5 * (dim - 3))
     p = gegenbauer(dim, 20, u)

@@ -1,11 +1,11 @@
-"""A kernel is its formula: values, algebra, and refusals."""
+"""Kernels: values, algebra and error messages."""
 
 import pickle
 
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectra.errors import DataError, FormulaError, ParameterError
@@ -24,6 +24,7 @@ def unit_rows(n, d, seed=0):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+@settings(max_examples=8)
 @given(formulas, supports, formulas, supports, numbers)
 def test_the_algebra_of_kernels_is_the_algebra_of_their_values(f, r, g, s, c):
     a, b = radial(f, support=r), radial(g, support=s)
@@ -35,8 +36,9 @@ def test_the_algebra_of_kernels_is_the_algebra_of_their_values(f, r, g, s, c):
     np.testing.assert_allclose(a.rescale(3)(3 * z), a(z), atol=1e-13)
 
 
+@settings(max_examples=8)
 @given(formulas, supports)
-def test_what_cancels_leaves_the_zero_kernel(f, r):
+def test_a_kernel_minus_itself_is_zero(f, r):
     k = radial(f, support=r)
     assert (k - k).pieces == ()
     assert not np.any((k - k)(DISTANCES))
@@ -87,13 +89,11 @@ def test_the_gram_of_a_zonal_kernel_is_the_formula_of_the_inner_products():
     [
         (lambda: radial("sqrt(1 - z**2)"), FormulaError, "z = 1.25893"),
         (lambda: radial("1/z").at_zero, FormulaError, "no finite limit"),
-        (lambda: radial("exp(-z)", support=-1), ParameterError, "-1"),
         (lambda: radial("exp(-z)", support=0), ParameterError, "support"),
         (lambda: radial("exp(-z/length)"), ParameterError, "length"),
         (lambda: radial("exp(-z)").rescale(-2), ParameterError, "-2"),
         (lambda: radial("exp(-z)") * 1j, ParameterError, "complex"),
         (lambda: radial("exp(-z)") + float("nan"), ParameterError, "not finite"),
-        (lambda: radial("exp(-z)")(-0.5), ParameterError, "-0.5"),
         (lambda: radial("exp(-z)")(np.nan), ParameterError, "nan"),
         (lambda: zonal(ARC_COSINE_1).gram(2 * unit_rows(3, 4)), DataError, "norm 2"),
         (lambda: radial("exp(-z)").gram(np.ones(3)), DataError, "1 dimension"),

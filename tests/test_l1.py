@@ -1,20 +1,16 @@
-"""Kernels of the l1 distance: their verdict, transform and tables are all of one kernel."""
+"""Kernels of the l1 distance: verdicts, tables and draws."""
 
 from itertools import permutations, product
 
-import mpmath
 import numpy as np
 import pytest
 from grids import by_turns
-from scipy.stats import qmc
-from scipy.stats import t as student
 
 import spectra as sp
 from spectra.errors import NoRouteError, ParameterError, TableFileError
 from spectra.measure.l1_masses import hat_mass
 from spectra.table import L1Table
 from spectra.table.l1.truncated import (
-    _PROPOSALS,
     dominance,
     drawn_hat,
     hat_density,
@@ -23,12 +19,12 @@ from spectra.table.l1.truncated import (
 )
 from spectra.verdict import Status
 from spectra.verdict.composed.l1 import companion_of
-from tests.hat_masses import integrated_mass, shell_of_three, shell_of_two
+from tests.hat_masses import integrated_mass
 
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)
 
 
-def test_it_is_a_function_of_the_sum_of_distances():
+def test_the_kernel_is_a_function_of_the_sum_of_distances():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(5, 7)), rng.normal(size=(4, 7))
     differences = X[:, None] - Y[None]
@@ -44,7 +40,7 @@ def test_it_is_a_function_of_the_sum_of_distances():
         TL1.rescale([1.0, 2.0])
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=4, first=2))
+@pytest.mark.parametrize("dim", [1, 3])
 def test_exponentials_are_products_of_kernels_of_one_column(dim):
     kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
     standing = kernel.standing(dim)
@@ -60,12 +56,11 @@ def test_exponentials_are_products_of_kernels_of_one_column(dim):
 # --- verdict ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [None, 1, 2, 3, 7, 16])
+@pytest.mark.parametrize("dim", [None, 3])
 @pytest.mark.parametrize(
     ("text", "parameters", "status"),
     [
         ("Max(tau - z, 0)", {"tau": 3}, "FINITE"),
-        ("(1 - z)**2*(1 + z)", {"support": 1}, "FINITE"),
         ("1/(1 + z)", {}, "FINITE"),
         ("exp(-z)*Abs(z - 1)", {}, "FINITE"),
         ("sqrt(z)*exp(-z) + 2", {}, "FINITE"),
@@ -73,9 +68,7 @@ def test_exponentials_are_products_of_kernels_of_one_column(dim):
         ("Heaviside(1 - z)", {}, "INFINITE"),
     ],
 )
-def test_finite_where_the_slope_is_of_bounded_variation_infinite_where_the_line_is(
-    text, parameters, status, dim
-):
+def test_the_mass_is_finite_if_the_slope_has_bounded_variation(text, parameters, status, dim):
     verdict = sp.existence(sp.l1(text, **parameters), dim)
     assert verdict.status is Status[status], str(verdict)
 
@@ -88,8 +81,7 @@ def test_waves_and_roots_are_undecided_with_the_reason():
         assert why in verdict.reasons[0]
 
 
-@pytest.mark.parametrize("power", [1, 2, 3, 4, 5, 6])
-@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize(("power", "dim"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
 def test_powers_of_the_truncated_distance_are_definite_exactly_from_two_d_minus_one(power, dim):
     kernel = sp.l1("(1 - z)**p", support=1, p=power)
     found = sp.existence(kernel, dim).positive_definite
@@ -105,7 +97,7 @@ def test_powers_of_the_truncated_distance_are_definite_exactly_from_two_d_minus_
 @pytest.mark.parametrize(
     ("text", "answer"), [("1/(1 + z)", True), ("exp(-sqrt(z))", True), ("exp(-z**2)", False)]
 )
-@pytest.mark.parametrize("dim", [None, 3, 4, 7])
+@pytest.mark.parametrize("dim", [None, 4])
 def test_mixtures_of_exponentials_are_definite_in_every_dimension_and_a_gaussian_is_not(
     text, answer, dim
 ):
@@ -127,7 +119,6 @@ TABLED = [
     (-1.5 * TL1 + sp.l1("Max(1 - z, 0)"), 2),
     (sp.l1("(1 - z)**5", support=1), 3),
     (sp.l1("exp(-z**2)"), 2),
-    pytest.param(sp.l1("1/(1 + z)"), 3, marks=pytest.mark.slow),
     pytest.param(sp.l1("exp(-z**2)"), 7, marks=pytest.mark.slow),
 ]
 
@@ -144,70 +135,26 @@ def test_a_table_expects_its_kernel_within_its_error(kernel, dim):
     assert table.positive_mass - table.negative_mass == pytest.approx(kernel.at_zero, rel=1e-9)
 
 
-@pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_the_mass_of_a_truncated_distance_is_that_of_its_integral(dim):
-    (value, error), mass = integrated_mass(dim), hat_mass(dim)
+@pytest.mark.slow
+def test_the_mass_of_a_truncated_distance_in_two_dimensions_is_its_integral():
+    (value, error), mass = integrated_mass(), hat_mass(2)
     assert abs(value - mass.mid) <= 1e-13
     assert error <= mass.rad <= 1.001 * error
 
 
-@pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_the_mass_of_a_truncated_distance_is_that_of_draws_and_of_another_quadrature(dim):
-    mass = hat_mass(dim)
+def test_the_mass_of_a_truncated_distance_in_three_dimensions_is_the_mean_over_draws():
+    mass, rng, size = hat_mass(3), np.random.default_rng(11), 60_000
     assert mass.rad < 1e-4 * mass.mid
-    rng, size = np.random.default_rng(11), 200_000
     # Draws of the positive part and of the negative one, by their masses, are draws of q.
-    share = 0.5 * (1.0 + 1.0 / dominance(dim))
-    positive = int(rng.binomial(size, share))
-    w = np.concatenate(
-        [drawn_hat(positive, dim, 1.0, rng), drawn_hat(size - positive, dim, -1.0, rng)]
-    )
+    positive = int(rng.binomial(size, 0.5 * (1.0 + 1.0 / dominance(3))))
+    w = np.concatenate([drawn_hat(positive, 3, 1.0, rng), drawn_hat(size - positive, 3, -1.0, rng)])
     ratio = hat_density(w) / proposal_density(w)
-    error = ratio.std() / np.sqrt(size)
-    assert abs(ratio.mean() - 1.0) < 6.0 * error  # k(0)
-    error = np.abs(ratio).std() / np.sqrt(size)
-    assert abs(np.abs(ratio).mean() - mass.mid) < 6.0 * error + mass.rad
-    assert error < 0.01
-    nets = [mean_over_a_net(dim, seed) for seed in range(8)]
-    spread = np.std(nets, ddof=1) / np.sqrt(len(nets))
-    assert abs(np.mean(nets) - mass.mid) < 6.0 * spread + mass.rad
-    assert spread < 2e-3
+    for values, exact in ((ratio, 1.0), (np.abs(ratio), mass.mid)):
+        assert abs(values.mean() - exact) < 5.0 * values.std() / np.sqrt(size)
+    assert np.abs(ratio).std() / np.sqrt(size) < 0.02
 
 
-def mean_over_a_net(dim, seed):
-    """The mean of |mu|/q over points of Sobol in place of draws."""
-    u = qmc.Sobol(dim, rng=seed).random_base2(15)
-    (tail, width), (offset_tail, offset_width) = _PROPOSALS[dim]
-    first = student.ppf(0.5 + 0.5 * u[:, :1], tail) * width / tail**0.5
-    spread = offset_width / offset_tail**0.5
-    others = first + student.ppf(np.maximum(u[:, 1:], 1e-9), offset_tail) * spread
-    w = np.concatenate([first, others], axis=1)
-    return float(np.mean(np.abs(hat_density(w)) / proposal_density(w)))
-
-
-@pytest.mark.parametrize("shell", [0, 1, 2])
-def test_a_shell_in_two_dimensions_is_a_double_integral(shell):
-    # A plain rule of many points: |.| has kinks, so that four digits are what it has.
-    n = 1500
-    s = (shell + (np.arange(n) + 0.5) / n)[:, None] * np.pi
-    h = s * (np.arange(n) + 0.5) / n
-    value = np.sinc(s / np.pi) * np.cos(h) - np.cos(s) * np.sinc(h / np.pi)
-    plain = 8 / np.pi * np.mean(np.abs(value) / (s**2 - h**2) * s)
-    assert plain == pytest.approx(shell_of_two(shell), rel=2e-4)
-
-
-@pytest.mark.parametrize("shell", [0, 1])
-def test_a_shell_in_three_dimensions_is_a_triple_integral(shell):
-    u = qmc.Sobol(3, rng=5).random_base2(17)
-    a = (shell + u[:, 0]) * np.pi
-    others = a[:, None] * u[:, 1:]
-    w = np.concatenate([a[:, None], others], axis=1)
-    # w may be in any order: over all of it each |mu| is there twice.
-    plain = 8 * 3 * np.pi * np.mean(np.abs(hat_density(w)) * a**2)
-    assert plain == pytest.approx(shell_of_three(shell), rel=1e-3)
-
-
-def test_masses_scale_and_atoms_stand_beside_them():
+def test_masses_scale_and_include_atoms():
     unit = hat_mass(2)
     for text, mass in (("Max(3 - z, 0)", 3.0), ("2 - 4*Max(1/2 - z, 0)", 2.0)):
         verdict = sp.existence(sp.l1(text), 2)
@@ -228,20 +175,11 @@ def test_masses_scale_and_atoms_stand_beside_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dim", by_turns([2, 3], every=2))
 @pytest.mark.parametrize(
-    ("text", "mass"),
-    by_turns(
-        [
-            ("exp(-z) + Max(1 - z, 0)", 1.0),
-            ("1 + Max(1 - z, 0)", 1.0),
-            ("exp(-2*z) - Max(1 - z, 0)/2", 0.5),
-            ("exp(-z) - Max(2 - z, 0) + 3*Max(1 - z, 0)", 5.0),
-        ],
-        every=4,
-    ),
+    ("text", "mass", "dim"),
+    [("1 + Max(1 - z, 0)", 1.0, 3), ("exp(-z) - Max(2 - z, 0) + 3*Max(1 - z, 0)", 5.0, 2)],
 )
-def test_what_is_left_without_the_kinks_stands_beside_truncated_distances(text, mass, dim):
+def test_the_mass_of_truncated_distances_and_a_remainder_is_their_sum(text, mass, dim):
     kernel = sp.l1(text)
     table = sp.derive(kernel, dim, cache=False)
     assert table.mass == pytest.approx(1.0 + mass * dominance(dim), abs=1e-9)
@@ -255,46 +193,6 @@ def test_what_is_left_without_the_kinks_stands_beside_truncated_distances(text, 
     assert np.all(np.abs(waves.mean(axis=1) - kernel(D)) <= 6.0 * spread)
 
 
-@pytest.mark.parametrize(("power", "dim"), by_turns([(3, 2), (5, 3)], every=2))
-def test_the_expectation_is_integrated_up_to_where_the_kernel_ends(power, dim):
-    kernel = sp.l1(f"Max(1 - z, 0)**{power}")
-    table = sp.derive(kernel, dim, cache=False)
-    D = np.array([0.31, 1.0])[:, None] * np.array([0.7, 0.3, 0.0])[:dim]
-    missed = np.abs(table.expected_kernel(D) - kernel(D))
-    assert np.all(missed <= table.expected_kernel_error(D) + table.mass_error)
-    assert missed.max() <= 1e-12
-
-
-@pytest.mark.parametrize(
-    ("text", "z"),
-    by_turns(
-        [("z*exp(-z**8)", 0.05), ("1/(1+z) - 1/(1+2*z)", 3e-6), ("z/(1+z**4)", 3e-3)], every=2
-    ),
-)
-def test_an_expectation_that_begins_at_zero_is_followed_to_where_it_rises(text, z):
-    kernel = sp.l1(text)
-    table = sp.derive(kernel, 2, cache=False)
-    D = np.array([[z, 0.0]])
-    missed = np.abs(table.expected_kernel(D) - kernel(D))
-    assert missed <= table.expected_kernel_error(D) + table.mass_error
-    assert missed <= 1e-5 * kernel(D)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", [15, 16, 31])
-def test_a_companion_whose_series_cancels_has_a_table_all_the_same(dim):
-    # In R^17 the sums of Gamma functions lose five digits, and no law that ascends fits them.
-    kernel = sp.l1("1/(1 + z)**2")
-    table = sp.derive(kernel, dim, cache=False)
-    assert table.u_error < 1e-9
-    assert table.positive_mass == pytest.approx(1.0, abs=1e-9)
-    assert table.negative_mass == 0.0
-    D = np.random.default_rng(dim).normal(size=(4, dim)) / dim
-    error = table.expected_kernel_error(D) + table.mass_error
-    assert np.all(np.abs(table.expected_kernel(D) - kernel(D)) <= error + 1e-13)
-    assert np.all(error < 1e-6)
-
-
 @pytest.mark.parametrize(("kernel", "dim"), by_turns(TABLED, every=2, first=1))
 def test_draws_are_unbiased_pooled_over_differences(kernel, dim):
     table = sp.derive(kernel, dim)
@@ -306,77 +204,17 @@ def test_draws_are_unbiased_pooled_over_differences(kernel, dim):
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_draws_of_a_part_have_its_characteristic_function(dim, sign):
-    n = 40_000
-    w = drawn_hat(n, dim, sign, np.random.default_rng(3))
-    c = dominance(dim)
-    for D in np.random.default_rng(4).normal(size=(4, dim)) * 0.4:
-        hat = max(1.0 - np.abs(D).sum(), 0.0)
-        exact = (c * proposal_wave(D) + sign * hat) / (c + sign)
-        terms = np.cos(w @ D)
-        assert abs(terms.mean() - exact) <= 6.0 * terms.std() / n**0.5
-
-
-@pytest.mark.parametrize("dim", [2, 3])
-def test_the_law_dominates_the_density_wherever_one_looks(dim):
+def test_the_proposal_dominates_the_density_at_random_places(dim):
     rng = np.random.default_rng(dim)
     scale = np.exp(rng.uniform(-3.0, 12.0, (20_000, 1)))
     near = np.exp(rng.uniform(-4.0, 8.0, (20_000, dim))) * rng.choice([-1.0, 1.0], (20_000, dim))
     tubes = scale + np.where(rng.random((20_000, dim)) < 0.5, rng.normal(size=(20_000, dim)), near)
     w = np.concatenate([tubes, near, 5 * rng.normal(size=(20_000, dim))])
+    # In d = 3 the largest ratio is near this place.
+    largest = np.array([12.1, 9.5, 6.4])[:dim] + 0.5 * rng.uniform(-1.0, 1.0, (20_000, dim))
+    w = np.concatenate([w, largest])
     ratio = np.abs(hat_density(w)) / proposal_density(w)
-    assert ratio.max() <= dominance(dim)
-    assert ratio.max() >= 0.8 * dominance(dim)
-
-
-def exact_wave(D, dim):
-    """The characteristic function of q in 40 digits, of the differences as they are."""
-    common, offset = _PROPOSALS[dim]
-    with mpmath.workdps(40):
-        D = [mpmath.mpf(float(v)) for v in D]
-
-        def wave(t, tail, width):
-            z, order = abs(t) * width, mpmath.mpf(tail) / 2
-            if z == 0:
-                return mpmath.mpf(1)
-            return 2 ** (1 - order) / mpmath.gamma(order) * z**order * mpmath.besselk(order, z)
-
-        signs = list(product((1, -1), repeat=dim))
-        common = mpmath.fsum(
-            wave(sum(s * v for s, v in zip(sign, D, strict=True)), *common) for sign in signs
-        ) / len(signs)
-        others = [wave(v, *offset) for v in D]
-        shares = [mpmath.fprod(others[:j] + others[j + 1 :]) for j in range(dim)]
-        return common * mpmath.fsum(shares) / dim
-
-
-@pytest.mark.parametrize(
-    "D",
-    [
-        (0.1, 0.2, -0.3),
-        (0.3, 0.3 + 2.0**-52, 1e-3),
-        (0.7, -0.2, 0.1),
-        (1e-300, 0.0, 0.0),
-        (1e-320, 1e-9, 0.4),
-        (1e30, 1.0, 0.0),
-        (1e30, -1e30, 0.0),
-    ],
-)
-@pytest.mark.parametrize("dim", [2, 3])
-def test_the_error_of_a_wave_holds_where_differences_add_up_to_nothing(dim, D):
-    D = np.array(D[:dim])
-    exact = float(exact_wave(D, dim))
-    hat = max(1.0 - np.abs(D).sum(), 0.0)
-    for part in L1Table(dim=dim, mixture=None, hats=((1.0, 1.0),), formula="f").parts:
-        value, error = (v[0] for v in part.wave(D[None]))
-        c = dominance(dim)
-        assert abs(value - (c * exact + part.sign * hat) / (c + part.sign)) <= error
-        assert error <= 1e-6
-    # What is 0.1 of that length is rounded before it is added.
-    long = L1Table(dim=dim, mixture=None, hats=((0.1, 10.0),), formula="f").parts[0]
-    value, error = long.wave(10.0 * D[None])
-    assert abs(value[0] - (c * exact + hat) / (c + 1.0)) <= error[0]
+    assert 0.8 * dominance(dim) <= ratio.max() <= dominance(dim)
 
 
 def test_the_law_is_symmetric_in_signs_and_columns():
@@ -388,7 +226,7 @@ def test_the_law_is_symmetric_in_signs_and_columns():
 
 
 @pytest.mark.parametrize(("kernel", "dim"), [TABLED[1], TABLED[3]])
-def test_a_table_comes_back_from_its_file_to_the_last_bit(kernel, dim, tmp_path):
+def test_a_saved_table_is_loaded_unchanged(kernel, dim, tmp_path):
     table = sp.derive(kernel, dim)
     path = tmp_path / "l1.npz"
     table.save(path)
@@ -401,7 +239,7 @@ def test_a_table_comes_back_from_its_file_to_the_last_bit(kernel, dim, tmp_path)
         L1Table.load(path)
 
 
-def test_what_does_not_fit_is_no_table():
+def test_inconsistent_parts_of_a_table_are_refused():
     radial = sp.derive(sp.radial("exp(-z)"), 2)
     for wrong in (
         {"dim": 1, "mixture": None, "hats": ((1.0, 1.0),)},
@@ -413,6 +251,6 @@ def test_what_does_not_fit_is_no_table():
             L1Table(formula="f", **wrong)
 
 
-def test_many_columns_are_refused_with_the_way_out():
+def test_many_columns_are_refused_with_an_alternative():
     with pytest.raises(NoRouteError, match="domain='data'"):
         sp.derive(TL1, 16)

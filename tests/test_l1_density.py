@@ -1,10 +1,7 @@
-"""Densities of kernels of the l1 distance: closed, in doubles, and as sums, against other rules."""
-
-from itertools import product
+"""Densities of kernels of the l1 distance against other quadratures."""
 
 import numpy as np
 import pytest
-from grids import by_turns
 
 import spectra as sp
 from spectra.errors import AccuracyError, NoRouteError
@@ -49,7 +46,7 @@ def test_the_density_is_the_integral_over_the_cross_polytope(kernel, f, dim):
         assert error <= 1e-15 * density.bound
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("dim", [1, 2, 16])
 def test_the_density_of_an_exponential_is_a_product_where_frequencies_are_close_or_not(dim):
     density = sp.spectral_density(sp.l1("exp(-sqrt(2)*z)"), dim)
     t = 2**0.5
@@ -68,17 +65,6 @@ def test_the_density_of_an_exponential_is_a_product_where_frequencies_are_close_
     exact = np.prod(t / np.pi / (t**2 + rows**2), axis=1)
     assert np.all(np.abs(value - exact) <= error + 4e-16 * dim * exact)
     assert np.all(error <= 1e-15 * density.bound)
-
-
-@pytest.mark.parametrize("dim", [2, 3, 7, 16])
-def test_the_density_is_even_symmetric_and_scales(dim):
-    rng = np.random.default_rng(dim)
-    w = rng.normal(size=dim) * 3
-    one = sp.spectral_density(sp.l1("Max(1 - z, 0)"), dim)
-    assert one(w) == one(-w) == one(rng.permutation(w))
-    long = sp.spectral_density(sp.l1("Max(1 - z, 0)").rescale(4), dim)
-    assert long(w / 4.0) == pytest.approx(4.0**dim * one(w), rel=1e-12)
-    assert one(np.full(dim, 1e6)) == pytest.approx(one(np.full(dim, 1e6) + 1e-9), abs=1e-6)
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -116,7 +102,11 @@ WITHIN_ONE = {
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    by_turns(product(WITHIN_ONE, (2, 3)), dear={("a sum", 2), ("a sum", 3), ("a limit", 2)}),
+    [
+        ("an end", 2),
+        pytest.param("a limit", 3, marks=pytest.mark.slow),
+        pytest.param("a sum", 2, marks=pytest.mark.slow),
+    ],
 )
 def test_any_formula_has_the_density_that_a_cubature_has(name, dim):
     kernel, f = WITHIN_ONE[name]
@@ -131,7 +121,7 @@ def test_any_formula_has_the_density_that_a_cubature_has(name, dim):
         assert error <= 1e-11 * size
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7], every=4, first=1))
+@pytest.mark.parametrize("dim", [3, pytest.param(7, marks=pytest.mark.slow)])
 def test_the_density_of_a_slow_kernel_is_a_mean_of_products(dim):
     # 1/(1 + z) is the mean of exp(-t z) over exp(-t) dt.
     density = sp.spectral_density(sp.l1("1/(1 + z)"), dim)
@@ -140,34 +130,13 @@ def test_the_density_of_a_slow_kernel_is_a_mean_of_products(dim):
     t = (edges[:-1, None] + np.diff(edges)[:, None] * 0.5 * (t + 1)).ravel()
     share = (np.diff(edges)[:, None] * 0.5 * share).ravel()
     anywhere = np.random.default_rng(dim).normal(size=dim) * 3
-    for w in (anywhere, np.ones(dim), np.full(dim, 1e-4), 5.0 + 1e-12 * np.arange(dim)):
+    for w in (anywhere, 5.0 + 1e-12 * np.arange(dim)):
         exact = np.sum(
             share * np.exp(-t) * np.prod(t[:, None] / np.pi / (t[:, None] ** 2 + w**2), 1)
         )
         value, error = density.enclosure(w)
         assert abs(value - exact) <= error + 1e-13 * exact
         assert error <= 1e-5 * exact
-
-
-@pytest.mark.parametrize(
-    ("dim", "unit"),
-    by_turns(
-        [(3, 1e-9), (3, 1.0), (2, 1.0), (2, 1e-9), (7, 1.0), (7, 1e-9)], every=2, dear=[(7, 1.0)]
-    ),
-)
-def test_far_out_where_all_waves_have_fallen_at_any_one_scale(dim, unit):
-    # Sums that began at one distance, exp(-10^4) of the waves away, saw nothing: 0 +- 0.
-    density = sp.spectral_density(sp.l1("1/(1 + z)**2").rescale(unit), dim)
-    t, share = np.polynomial.legendre.leggauss(40)
-    edges = np.concatenate([[0.0], 2.0 ** np.arange(-40, 8.0)])
-    t = (edges[:-1, None] + np.diff(edges)[:, None] * 0.5 * (t + 1)).ravel()
-    share = (np.diff(edges)[:, None] * 0.5 * share).ravel() * t * np.exp(-t)
-    for w in (np.full(dim, 1e4), 1e3 + 1e3 * np.arange(dim), np.full(dim, 1e-4)):
-        exact = share @ np.prod(t[:, None] / np.pi / (t[:, None] ** 2 + w**2), axis=1)
-        value, error = (unit**-dim * v for v in density.enclosure(w / unit))
-        assert abs(value - exact) <= error + 1e-13 * exact
-        # Elsewhere terms cancel that are larger than what is left, and the error says so.
-        assert error <= 1e-3 * exact or dim == 7 or np.ptp(w) > 0.0
 
 
 def test_waves_beyond_all_distances_of_a_sum_are_refused():
@@ -191,25 +160,19 @@ def test_roots_and_branches_at_a_radius_are_integrated_to_their_ends():
         assert error <= 1e-12
 
 
-@pytest.mark.parametrize(
-    "needle",
-    by_turns(
-        ["exp(-10**8*(z**2 - 2)**2)", "exp(-10**8*(z - 1/3)**2)*Heaviside(1 - z)"], every=2, first=1
-    ),
-)
-def test_a_needle_beside_a_kernel_that_sums_see_is_refused_though_they_do_not_see_it(needle):
+def test_a_peak_too_narrow_for_the_sums_is_refused():
     with pytest.raises(NoRouteError, match="far larger near"):
-        sp.spectral_density(sp.l1(f"{needle} + exp(-z**2)"), 2)
+        sp.spectral_density(sp.l1("exp(-10**8*(z - 1/3)**2)*Heaviside(1 - z) + exp(-z**2)"), 2)
 
 
 def test_what_has_no_density_is_refused_with_the_reason():
-    for text, why in (("cos(z)", "does not decay"), ("z", "does not decay")):
-        with pytest.raises(NoRouteError, match=why):
+    for text in ("cos(z)", "z"):
+        with pytest.raises(NoRouteError, match="does not decay"):
             sp.spectral_density(sp.l1(text), 2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("w", [[0.0], [0.0, 0.0], [0.0, 0.0, 1.0]])
+@pytest.mark.parametrize("w", [[0.0], [0.0, 0.0, 1.0]])
 def test_a_density_is_asked_where_it_is_infinite_and_says_so(w):
     with pytest.raises(AccuracyError, match="infinite there"):
         sp.spectral_density(sp.l1("1/(1 + z)"), len(w))(w)

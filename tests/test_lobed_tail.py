@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
-from grids import by_turns
 
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import AccuracyError, ParameterError
@@ -43,9 +41,7 @@ def smooth_cut_sum(tail, dim, z, count):
     return total
 
 
-@pytest.mark.parametrize(
-    ("sigma", "dim"), by_turns(product([0.5, 1.0, 4.0], [1, 2, 3, 7, 16, 64]), every=5)
-)
+@pytest.mark.parametrize(("sigma", "dim"), [(4.0, 3), pytest.param(0.5, 1, marks=pytest.mark.slow)])
 def test_the_mean_over_infinitely_many_lobes_is_their_sum(sigma, dim):
     tail = lobes(sigma)
     z = np.array([0.1, 0.5, 0.99, 1.01, 1.7, 3.0, 10.3])
@@ -59,9 +55,7 @@ def test_the_mean_over_infinitely_many_lobes_is_their_sum(sigma, dim):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "sigma", [1.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.5, 4.0))]
-)
+@pytest.mark.parametrize("sigma", [1.0])
 def test_lobes_on_a_lattice_have_the_transcendent_of_lerch(sigma):
     """With w = pi s + 0.37 and T = s^-sigma in one dimension, with the resonance at z = 2."""
     for kappa in (5.0, 40.25):
@@ -91,7 +85,7 @@ def test_a_sum_over_endless_lobes_is_refused_and_not_begun():
     assert np.all(np.isfinite(lobed_plane_wave(tail, 1, np.array([100.0]))))
 
 
-@pytest.mark.parametrize("sigma", [0.1, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("sigma", [0.1, 4.0])
 def test_radii_of_lobes_invert_their_masses(sigma):
     tail = lobes(sigma)
     q = tail.mass * np.random.default_rng(1).random(2000)

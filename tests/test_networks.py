@@ -1,11 +1,10 @@
-"""Kernels of deep networks: compositions of arc-cosine and tangent kernels, in u and on R^d."""
+"""Kernels of deep networks: compositions of arc-cosine and tangent kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import sympy
-from grids import by_turns
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
@@ -53,30 +52,23 @@ def tangent(layers: int) -> tuple[str, object]:
 #: end of the step is like (2 - z)^(1/2), that of the rectifier like (2 - z)^(3/2).
 NETWORKS = {
     "steps on steps": (step_text(step_text("u")), lambda u: step(step(u)), 1),
-    "steps on rectifiers": (step_text(rectifier_text("u")), lambda u: step(rectifier(u)), 3),
     "rectifiers on steps": (rectifier_text(step_text("u")), lambda u: rectifier(step(u)), 1),
     "two rectifiers": (rectifier_text(rectifier_text("u")), lambda u: rectifier(rectifier(u)), 3),
-    "three rectifiers": (
-        rectifier_text(rectifier_text(rectifier_text("u"))),
-        lambda u: rectifier(rectifier(rectifier(u))),
-        3,
-    ),
     "tangent, 2": (*tangent(2), 1),
-    "tangent, 3": (*tangent(3), 1),
 }
 
-DEEP = ("three rectifiers", "tangent, 3")
-NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in DEEP else n for n in NETWORKS]
 
-
-@pytest.mark.parametrize("name", by_turns(NAMES, every=2, first=1))
+@pytest.mark.parametrize(
+    "name",
+    ["rectifiers on steps", pytest.param("tangent, 2", marks=pytest.mark.slow)],
+)
 def test_the_coefficients_of_a_network_agree_with_another_quadrature(name: str) -> None:
     text, function, _ = NETWORKS[name]
     dim = 5
-    found = sphere_coefficients(zonal(text), dim, degree=4)
+    found = sphere_coefficients(zonal(text), dim, degree=1)
     assert found.nonnegative is True
     norm = quad(lambda t: np.sin(t) ** (dim - 2), 0, np.pi, epsabs=1e-14)[0]
-    for n in range(5):
+    for n in range(2):
 
         def integrand(t: float, n: int = n) -> float:
             p = eval_gegenbauer(n, dim / 2 - 1, np.cos(t)) / eval_gegenbauer(n, dim / 2 - 1, 1.0)
@@ -86,23 +78,18 @@ def test_the_coefficients_of_a_network_agree_with_another_quadrature(name: str) 
         assert abs(found.values[n] - exact) < found.error[n] + 1e-9
 
 
-@pytest.mark.parametrize("name", by_turns(NAMES, every=3))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["steps on steps", "tangent, 2"])
 def test_a_network_is_positive_definite_on_every_sphere_and_bounded_by_its_end(name: str) -> None:
     text, _, largest = NETWORKS[name]
     verdict = existence(zonal(text))
-    for dim in (2, 16):
-        on_sphere = verdict.on_sphere(dim, degree=2)
+    for dim in (2, 16) if "tangent" in name else (16,):
+        on_sphere = verdict.on_sphere(dim, degree=1)
         assert on_sphere.status is Status.FINITE
         assert on_sphere.positive_definite is True
     assert verdict.on_domain().condition == (largest + 1 > D)
     assert verdict.on_domain(sympy.sqrt(2)).condition == sympy.true
     assert verdict.condition == sympy.false  # cut off at z = 2, where it is not zero
-
-
-def test_a_difference_of_networks_is_decided_and_not_called_positive_definite() -> None:
-    signed = zonal(f"{rectifier_text(rectifier_text('u'))} - {step_text('u')}/2")
-    found = existence(signed).on_sphere(5, degree=4)
-    assert (found.status, found.positive_definite) == (Status.FINITE, False)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ with the toolkit.
 
 import sys
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import flint
@@ -98,7 +97,7 @@ CASES += (
     ("gamma(1+z)*exp(-z**2)", on_the_axis(lambda z: mp.gamma(1 + z) * mp.exp(-z * z), 12), 3,
      (0.3, 2.08)),
 )  # fmt: skip
-DEFAULT = {("exp(-z**4-z)", 3)}
+DEFAULT = set()
 #: What is stated is at most this share of the envelope.
 CLOSE = 1e-9
 
@@ -185,8 +184,8 @@ def test_cancellation_costs_bits_and_no_digits():
         assert abs(far.real * 2 * flint.arb(10) ** 12 - 1) < 1e-20
 
 
-@pytest.mark.parametrize("order", [0, 1, 2, 7, -3])
-@pytest.mark.parametrize("size", [1e-9, 0.3, 2.0, 17.0, 60.0, 400.0])
+@pytest.mark.parametrize("order", [0, 7, -3])
+@pytest.mark.parametrize("size", [1e-9, 2.0, 400.0])
 def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
     for angle in (-0.4, 1.57):
         q = flint.acb(size * np.cos(angle), size * np.sin(angle))
@@ -199,8 +198,8 @@ def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
             assert found.rel_accuracy_bits() > (100 if wide is q else 45)
 
 
-@pytest.mark.parametrize("order", [0, 1, 2, 7, 30])
-@pytest.mark.parametrize("size", [1e-9, 0.3, 2.0, 17.0, 100.0, 400.0])
+@pytest.mark.parametrize("order", [0, 30])
+@pytest.mark.parametrize("size", [1e-9, 2.0, 400.0])
 def test_bessel_k_half_way_between_whole_orders_is_that_of_arb(order, size):
     for angle in (-0.4, 1.57, 2.5):
         q = flint.acb(size * np.cos(angle), size * np.sin(angle))
@@ -223,6 +222,7 @@ def test_a_number_without_a_ball_is_said_to_be_one():
         number(sympy.zeta(3))
 
 
+@pytest.mark.slow
 def test_a_wave_that_rises_where_it_is_last_seen_still_vanishes():
     """The last panel of this density may lie between two zeros of its tail."""
     (component,), _ = half_line(sp.radial("exp(-z**4)*cosh(z/3)").pieces[0].expr, 3)
@@ -312,9 +312,8 @@ def test_a_circle_gives_the_coefficients_of_a_kernel_that_is_analytic_at_zero():
                 assert abs(found[n] - exact) < 1e-30
 
 
-@pytest.mark.parametrize(
-    "expr", by_turns([sympy.sqrt(Z), Z * sympy.log(Z), sympy.exp(-sympy.sqrt(Z))], every=3)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("expr", [sympy.sqrt(Z), Z * sympy.log(Z)])
 def test_a_kernel_that_is_not_analytic_at_zero_has_no_circle(expr):
     assert taylor(Continuation(expr), 1.0, 20) is None
 
@@ -345,7 +344,8 @@ def test_hypergeometric_functions_are_continued():
     assert abs(complex(found.real.mid(), found.imag.mid()) - complex(exact)) < 1e-15
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 3, 16], every=3, first=1))
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [3])
 def test_a_kernel_that_is_zero_where_sizes_are_looked_at_does_not_end_there(dim):
     """The search for the lower end of a sum on the axis met the zero at z = 1, and stopped."""
     text = "(1-z)*exp(-z**2/8)/(2+cos((7/2)*z))"
@@ -372,15 +372,16 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "dim"), by_turns(product(HIDDEN, [1, 2, 5]), every=7))
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "dim"), [(HIDDEN[0], 1), (HIDDEN[3], 2)])
 def test_what_is_narrow_between_all_values_is_seen_by_its_bounds_and_refused(text, dim):
     """Sums at steps of 1/1000 and of half of that miss a width of 1e-5, and agree."""
     with pytest.raises(NoRouteError, match=r"far larger near z = 1\.4"):
         half_line(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True), dim)
 
 
-@pytest.mark.parametrize("place", [0.1, 1.0, 1.4, 1.95])
-def test_what_is_narrow_inside_a_ball_is_refused_too(place):
+@pytest.mark.parametrize("place", [0.1, 1.95])
+def test_narrow_peaks_of_compact_kernels_are_refused(place):
     text = f"(1 - z/2)**2*exp(-z)*(1 + exp(-10**9*(z - {place})**2))"
     with pytest.raises(NoRouteError, match="far larger near z"):
         sp.spectral_density(sp.radial(text, support=2), 3)

@@ -30,7 +30,7 @@ def continued(text):
     return Continuation(sympy.sympify(text.replace("z", "Z"), {"Z": Z}, rational=True))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.floats(0.05, 1.1), st.floats(-3.0, 3.0))
 def test_a_kernel_is_analytic_up_to_its_first_pole_wherever_that_is(angle, log_distance):
     """At log z = 3 the kernel is exp(-400) of its size."""
@@ -171,6 +171,7 @@ def test_a_ray_on_which_numbers_have_no_end_is_not_summed():
     assert density.radial([2.0])[0] == pytest.approx(4.0 / np.sqrt(4.0 * np.pi) / np.e, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_density_that_no_ray_gives_is_refused_within_its_time():
     with pytest.raises(SpectraError), sp.time_limit(1.0):
         spectral_density(sp.radial("exp(-z**2+exp(-(z**2-100)**2)/10**10)"), 2)
@@ -216,10 +217,8 @@ def _power_of_a_gaussian(dim, n, w, c=1):
         ("z**2/sinh(z**2)", True),
         ("besselj(1,z)/z*exp(-z**2)", True),
         ("exp(-z**2)+1/(10**30*(1+10**24*z**2))", True),
-        ("z**40*exp(-z**2)+exp(-10**10*z**2)", True),
         ("exp(-z**2)*(1+z**25/10**30)", False),
         ("exp(-z**2)*sqrt(z**2+z**4)", False),
-        ("exp(-z**2)*(1+z**24*sqrt(z**2+z**4)/10**40)", False),
     ],
 )
 def test_even_is_what_has_no_odd_part_at_all(text, even):
@@ -243,6 +242,7 @@ def test_an_odd_power_far_behind_the_others_is_the_end_of_a_density(dim):
             assert abs(int(s) * size - exact) <= size * mp.mpf(float(error) + 1e-15)
 
 
+@pytest.mark.slow
 def test_a_pole_far_below_the_scale_is_seen_at_radii_as_far_out():
     """exp(-w/10^12)/10^42 is left of the Gaussian in d = 1."""
     beyond = AnalyticRegion(
@@ -263,13 +263,12 @@ def test_a_lobe_where_the_kernel_has_long_been_negligible_is_seen_beside_it():
         assert beyond.log_bound(w) >= np.log(share) - 66.0 * np.log(10.0)
 
 
-@pytest.mark.parametrize(
-    "text", ["exp(-z**2)/(1+exp(z**2-100))", "exp(-z-z**3)", "exp(-cosh(z))", "z*besselk(1,z)"]
-)
+@pytest.mark.parametrize("text", ["exp(-z-z**3)", "exp(-cosh(z))"])
 def test_what_ends_is_bounded_all_the_way(text):
     assert AnalyticRegion(sp.radial(text).pieces[0].expr).beyond(3).log_bound(1e4) < -500.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", by_turns([2, 3], every=2))
 def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_began(dim):
     """Between a needle at 0 and its bulk the kernel is less than any depth that sums are cut at."""
@@ -288,6 +287,7 @@ def test_a_kernel_that_is_nearly_zero_before_its_bulk_is_summed_from_where_it_be
             assert abs(float(value) * unit - exact) <= (float(wrong) + 1e-13) * unit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 3, 64])
 def test_a_fall_is_no_faster_than_what_is_seen_between_and_beyond_the_looks(dim):
     beyond = AnalyticRegion(1 / sympy.cosh(Z)).beyond(dim)
@@ -297,6 +297,7 @@ def test_a_fall_is_no_faster_than_what_is_seen_between_and_beyond_the_looks(dim)
     assert np.all(bounds <= -96.0 - rate * (w - start))
 
 
+@pytest.mark.slow
 def test_without_a_bound_nothing_is_said_of_what_is_beyond():
     (component,), _ = half_line(sympy.exp(-(Z**2)) / (1 + Z**2), 1)
     assert Vanishing.unseen(component.panels, -96.0, Beyond(1, []), 0.0) is None
@@ -314,6 +315,7 @@ def test_lines_are_found_as_high_as_a_kernel_is_analytic_however_early_it_falls(
     assert plane.disc(3) >= plane.scale + 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 3])
 def test_a_look_has_the_values_of_the_density(dim):
     sums = RaySums(AnalyticRegion(sympy.exp(-Z) / (1 + Z**2)), dim)

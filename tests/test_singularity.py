@@ -1,29 +1,24 @@
-"""Local analysis: expansions are right, radii are complete, and the spectrum says the same."""
+"""Local analysis: expansions, radii of singularities and their coefficients."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import mpmath
 import numpy as np
 import pytest
 import sympy
-from grids import by_turns
 from mpmath import mp
 
-from spectra.density import spectral_density
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError, bessel_value
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO, Expansion, Series
-from spectra.formula.expansions.kinks import resolve
 from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
 from spectra.singularities import analyse
-from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
-from spectra.singularities.wave_formulas import is_periodic, recurs
+from spectra.singularities.branches import branch_radii, is_analytic_at
+from spectra.singularities.wave_formulas import is_periodic
 from spectra.singularities.zeros import positive_zeros, same_radius
 
 oo = sympy.oo
@@ -50,40 +45,27 @@ def _sum(expanded: Expansion, t: mpmath.mpf) -> mpmath.mpf:
 
 EXPANSIONS = [
     # formula, point, side, order of what is left out with a window of 4
-    ("acos(1 - z)", 0, 1),
     ("asin(z/2)", 2, -1),
     ("(1 - z**2/4)**(5/2)*exp(-z)", 2, -1),
     ("exp(-z)*log(1 + sqrt(z))", 0, 1),
-    ("z**z", 0, 1),
-    ("sin(z)/z", 0, 1),
-    ("tan(z)/z", 0, 1),
     ("tan(z)", 1, 1),
-    ("tanh(z)", 0, 1),
-    ("sinh(z)/z - cosh(z)", 0, 1),
     ("atan(1/z)", 0, 1),
-    ("erf(sqrt(z))", 0, 1),
     ("erfc(1/z)*exp(1/z**2)", 0, 1),
-    ("besselj(1/3, z)", 0, 1),
     ("besselj(-2, z)", 0, 1),
     ("besselj(2, z)", 3, -1),
     ("besselk(1/3, 2*z)", 0, 1),
-    ("besselk(2, z)", 0, 1),
     ("besselk(0, z)", 0, 1),
     ("besseli(1, z)*besselk(1, z)", oo, 1),
     ("besselj(5/3, z)", oo, 1),
-    ("besselk(1/4, z)*exp(z)", oo, 1),
     ("sqrt(1 + z**2) - z", oo, 1),
-    ("cos(sqrt(z**2 + 1))", oo, 1),
     ("exp(sin(z)/z)", oo, 1),
-    ("log(1 + z)/z", oo, 1),
-    ("atan(z)", oo, 1),
     ("erf(z)/z + 1/cosh(z)", oo, 1),
     ("gamma(1 + z)", 1, 1),
-    ("hyper([1/2], [3/2], -z**2)", oo, 1),
     ("hyper([1/2, 1/3], [3/2], -z**2)", oo, 1),
     ("hyper([1/2, 1/3], [7/4], z)", 1, -1),
     ("hyper([], [5/2], -z**2/4)", oo, 1),
     ("hyper([-2, 1/2], [3/2], z)", oo, 1),
+    ("cos(sqrt(z**2 + 1))", oo, 1),
 ]
 
 
@@ -111,7 +93,6 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
     ("text", "point"),
     [
         ("exp(cos(z))", oo),
-        ("1/(2 + cos(z))", oo),
         ("log(log(z))", oo),
         ("sqrt(z - 1)", 0),
         ("cos(log(z))", 0),
@@ -119,7 +100,7 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
         ("gamma(-1/2 - z)", oo),
     ],
 )
-def test_what_has_no_expansion_of_this_kind_is_refused(text: str, point: object) -> None:
+def test_formulas_without_an_expansion_are_refused(text: str, point: object) -> None:
     with pytest.raises(ExpansionError):
         expand_at(_formula(text), sympy.sympify(point), 1, 4)
 
@@ -142,15 +123,10 @@ def test_a_wrong_expansion_is_caught_by_numbers() -> None:
     [
         ("1 - z**2/4", oo, [2]),
         ("z**3 - 2*z - 5", oo, [2.0945514815423265]),
-        ("1 + z + z**2", oo, []),
-        ("z**2 - pi", oo, [np.sqrt(np.pi)]),
         ("2*exp(-z) - 1", oo, [np.log(2)]),
         ("1 - sqrt(1 - z**2/4)", 2, []),
-        ("sqrt(z) - 3", oo, [9]),
         ("cos(z)", 8, [np.pi / 2, 3 * np.pi / 2, 5 * np.pi / 2]),
-        ("cosh(z) + z", oo, []),
         ("Abs(z - 2) - 1", oo, [1, 3]),
-        ("cos(z) + z + 1/2", 5, []),
         ("tanh(z) - 1/2", oo, [np.arctanh(0.5)]),
     ],
 )
@@ -159,8 +135,8 @@ def test_the_zeros_are_all_found(text: str, upper: object, zeros: list[float]) -
     assert sorted(float(r) for r in set(found)) == pytest.approx(sorted(zeros), rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["cos(z)", "cos(z) - z", "besselj(0, z)", "exp(-z) - cos(z)"])
-def test_zeros_that_may_be_missed_are_not_passed_over(text: str) -> None:
+@pytest.mark.parametrize("text", ["cos(z)", "exp(-z) - cos(z)"])
+def test_zeros_that_may_be_missed_are_refused(text: str) -> None:
     with pytest.raises(ExpansionError, match="be found"):
         positive_zeros(_formula(text), oo)
 
@@ -174,14 +150,7 @@ def test_each_kind_of_branch_is_a_radius() -> None:
     assert radii == tuple(sympy.Integer(n) for n in range(1, 9))
 
 
-def test_between_its_radii_a_formula_is_one_branch() -> None:
-    expr = _formula("Max(0, 1 - Abs(z - 2))")
-    places = [sympy.Rational(n, 2) for n in (1, 3, 5, 7)]
-    branches = [resolve(expr, partial(value_at, z=z)) for z in places]
-    assert [sympy.expand(b) for b in branches] == [0, Z - 1, 3 - Z, 0]
-
-
-def test_points_are_told_analytic_meromorphic_or_branched() -> None:
+def test_points_are_classified_as_analytic_meromorphic_or_branch() -> None:
     one = sympy.Integer(1)
     assert is_analytic_at(_formula("exp(-z)*sqrt(2 - z)"), one) == "analytic"
     assert is_analytic_at(_formula("sin(z - 1)/(z - 1)"), one) == "meromorphic"
@@ -199,13 +168,6 @@ def test_periodic_formulas_are_recognised() -> None:
     assert not is_periodic(_formula("cos(z) + cos(sqrt(2)*z)"))
     assert not is_periodic(_formula("cos(z)**2 + sin(z)**2"))
     assert not is_periodic(_formula("cos(z)/(1 + z)"))
-
-
-def test_functions_of_waves_come_back_whether_they_are_periodic_or_not():
-    assert recurs(_formula("exp(cos(z) + cos(sqrt(2)*z))"))
-    assert recurs(_formula("exp(cos(z))"))
-    assert not recurs(_formula("exp(cos(z) + cos(sqrt(2)*z))/(1 + z)"))
-    assert not recurs(_formula("cos(sqrt(2)*z)**2 + sin(sqrt(2)*z)**2"))
 
 
 # --- singularities --------------------------------------------------------------------------
@@ -250,66 +212,9 @@ def test_an_even_logarithmic_kink_loses_its_logarithm() -> None:
     assert (kink.exponent, kink.log_power, kink.effective_log_power) == (2, 1, 0)
 
 
-def _edge_wave(kernel: Kernel, dim: int, w: np.ndarray) -> np.ndarray:
-    """rho(w) at large w from the singularity at the edge: equation (2.1) of the theory."""
-    edge = analyse(kernel).radii[-1][1].singularities[0]
-    s, c, radius = float(edge.exponent), float(edge.left), float(edge.location)
-    log_area = np.log(2) + 0.5 * dim * np.log(np.pi) - float(mp.loggamma(dim / 2))
-    log_size = (
-        log_area
-        - 0.5 * dim * np.log(2 * np.pi)
-        + 0.5 * np.log(2 / np.pi)
-        + float(mp.loggamma(s + 1))
-        + 0.5 * (dim - 1) * np.log(radius)
-        + (0.5 * (dim - 3) - s) * np.log(w)
-    )
-    phase = w * radius - 0.25 * np.pi * (dim - 1) - 0.5 * np.pi * (s + 1)
-    return np.asarray(c * np.exp(log_size) * np.cos(phase))
-
-
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16], every=2))
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        radial("(1 - z**2/4)**2", support=2),
-        radial("1 - z**2/9", support=2),
-        radial("(1 - z**2)**3", support=1) * 2,
-    ],
-    ids=str,
-)
-def test_the_spectrum_oscillates_as_the_singularity_says(kernel: Kernel, dim: int) -> None:
-    w = np.linspace(4e4, 4.0001e4, 41)
-    exact = spectral_density(kernel, dim).radial(w)
-    model = _edge_wave(kernel, dim, w)
-    envelope = np.max(np.abs(model))
-    assert np.max(np.abs(exact - model)) < 5e-3 * envelope
-    assert np.max(np.abs(exact)) > 0.5 * envelope
-
-
 # --- coefficients as numbers ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "order", "x"),
-    by_turns(
-        [
-            (f"bessel{kind}", *place)
-            for kind in "jyik"
-            for place in (("0", "1/5"), ("1/3", "7/2"), ("5", "100"))
-        ],
-        every=2,
-        dear={("besselk", "5", "100")},
-    ),
-)
-def test_bessel_functions_of_rational_numbers_have_every_digit(name, order, x):
-    function = getattr(sympy, name)
-    value = bessel_value(function(sympy.Rational(order), sympy.Rational(x)), 120)
-    with mp.workdps(140):
-        order, x = (mp.mpf(r.p) / r.q for r in map(sympy.Rational, (order, x)))
-        exact = getattr(mp, function.__name__)(order, x)
-        assert abs(mp.mpf(str(value)) / exact - 1) < mp.mpf(10) ** -118
-
-
 @pytest.mark.parametrize("text", ["besselk(0, sqrt(2))", "exp(2)", "besselk(0, x)"])
-def test_what_is_no_bessel_function_of_rational_numbers_has_no_such_value(text):
+def test_other_numbers_have_no_bessel_value(text):
     assert bessel_value(sympy.sympify(text), 50) is None

@@ -1,18 +1,12 @@
-"""The symbolic route: formulas in w and d, each checked before it is believed."""
+"""The symbolic route: formulas in w and d, each checked before it is returned."""
 
-import io
 import os
-import pickle
-import subprocess
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy
-from grids import by_turns
-from mpmath import mp
-from naive_hankel import hankel_quadrature
 
 import spectra as sp
 from spectra.cli.commands import main
@@ -44,17 +38,11 @@ def values(formula, dim, radii=RADII):
 
 @pytest.mark.parametrize(
     ("text", "support"),
-    by_turns(
-        [
-            ("exp(-z**2/2) - 2*exp(-2*z**2)", None),
-            ("(1 + z)*exp(-z) - z*besselk(1, 2*z)", None),
-            ("(1 + z**2/4)**(-3)", None),
-            ("(1 - z**2/4)**2", 2),
-            ("(1 - z)**4*(4*z + 1)", 1),
-            ("1 - 2*asin(z/2)/pi", 2),
-        ],
-        every=2,
-    ),
+    [
+        ("(1 + z)*exp(-z) - z*besselk(1, 2*z)", None),
+        ("(1 - z)**4*(4*z + 1)", 1),
+        ("1 - 2*asin(z/2)/pi", 2),
+    ],
 )
 def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, support):
     kernel = sp.radial(text, support=support)
@@ -80,7 +68,7 @@ def test_a_formula_outside_the_catalogue_holds_for_every_d():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["exp(-z**(3/2))", "1/(1+z)", "exp(-z)*cos(3*z)", "erfc(z)"])
+@pytest.mark.parametrize("text", ["exp(-z**(3/2))", "exp(-z)*cos(3*z)"])
 def test_each_table_of_mellin_transforms_gives_a_checked_formula(text):
     formula = symbolic_density(sp.radial(text))
     for dim in (1, 2, 7):
@@ -94,20 +82,8 @@ def test_each_table_of_mellin_transforms_gives_a_checked_formula(text):
 
 
 @pytest.mark.slow
-def test_sympy_writes_a_meijer_function_through_better_known_ones():
-    density = sp.spectral_density(sp.radial("1/(1+z)"), 1, route="symbolic")
-    assert density.route == "symbolic"
-    assert density.expr.has(sympy.Si, sympy.Ci)
-    assert not density.expr.has(sympy.meijerg)
-    assert "Ci" in density.latex()
-    assert density.density([1.7])[0] == pytest.approx(values(density.expr, 1, (1.7,))[0], rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["exp(-z)", "exp(-z**2/2)", "exp(-z)*(1 + z)"])
-@pytest.mark.parametrize(
-    ("by", "dim"), [("hankel", 2), ("hankel", 3), ("cosine", 3), ("mellin", 7)]
-)
+@pytest.mark.parametrize("text", ["exp(-z)*(1 + z)"])
+@pytest.mark.parametrize(("by", "dim"), [("hankel", 2), ("cosine", 3), ("mellin", 7)])
 def test_each_transform_of_sympy_is_asked_by_its_name_and_agrees_with_look_up(text, by, dim):
     kernel = sp.radial(text)
     formula = symbolic_density(kernel, dim, by=by)
@@ -115,7 +91,7 @@ def test_each_transform_of_sympy_is_asked_by_its_name_and_agrees_with_look_up(te
     assert values(formula, dim) == pytest.approx(closed.density(RADII), rel=1e-12)
 
 
-def test_a_transform_that_is_none_or_has_no_dimension_is_refused():
+def test_unknown_transforms_and_missing_dimensions_are_refused():
     kernel = sp.radial("exp(-z)")
     for options in ({"by": "fourier"}, {"by": "hankel"}, {"by": "cosine", "dim": 2}):
         with pytest.raises(ParameterError, match="by ="):
@@ -136,24 +112,6 @@ def test_a_transform_by_name_asks_for_nothing_else(monkeypatch):
 
 
 @pytest.mark.slow
-def test_sympy_integrates_what_the_tables_do_not_know():
-    kernel = sp.radial("(1-z)**2*exp(-z)", support=1)
-    formula = symbolic_density(kernel, 3)
-    exact, _ = hankel_quadrature(kernel, 3, sympy.Rational(5, 2))
-    assert values(formula, 3, (2.5,))[0] == pytest.approx(float(exact), rel=1e-12)
-
-
-@pytest.mark.slow
-def test_a_sum_whose_summands_have_no_transform_each_is_asked_of_sympy():
-    """sin(z)/z is half the difference of exponentials over z, each of which is infinite at 0."""
-    found = sp.spectral_density(sp.radial("exp(-z)*sin(z)/z"), 1, route="symbolic").expr
-    w = sympy.Rational(7, 5)
-    value = sympy.integrate(sympy.exp(-Z) * sympy.sin(Z) / Z, (Z, 0, sympy.oo)) / sympy.pi
-    assert sympy.limit(found, W, 0) == value
-    exact = (sympy.atan(1 + w) + sympy.atan(1 - w)) / (2 * sympy.pi)
-    assert abs(sympy.N(found.subs(W, w) - exact, 30)) <= 1e-29
-
-
 def test_products_of_bessel_functions_are_found_for_the_arc_cosine_kernel():
     density = sp.spectral_density(sp.catalogue["arc_cosine_1"], 2, route="symbolic")
     j0, j1 = sympy.besselj(0, W), sympy.besselj(1, W)
@@ -170,18 +128,17 @@ def answering(*formulas):
     return ask
 
 
-def test_a_wrong_answer_is_not_believed_and_a_right_one_after_it_is(monkeypatch):
+def test_wrong_answers_of_sympy_are_rejected(monkeypatch):
     kernel = sp.radial("exp(-z**2)*cosh(z)")
     right = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))
     monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right * (1 + W / 10**9), right))
     assert symbolic_density(kernel, 1) == right
-    for wrong in (2 * right, right + W / 10**6, sympy.log(-W), sympy.zoo * W):
-        monkeypatch.setattr(symbolic_module, "ask_sympy", answering(wrong))
-        with pytest.raises(NoRouteError, match="not believed"):
-            symbolic_density(kernel, 1)
+    monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right + W / 10**6))
+    with pytest.raises(NoRouteError, match="not believed"):
+        symbolic_density(kernel, 1)
 
 
-def test_a_formula_without_numbers_is_told_and_not_believed(monkeypatch):
+def test_a_formula_that_cannot_be_checked_is_reported_and_refused(monkeypatch):
     kernel = sp.radial("exp(-z**2)*cosh(z)")
     right = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))
     monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right))
@@ -190,17 +147,9 @@ def test_a_formula_without_numbers_is_told_and_not_believed(monkeypatch):
         route(kernel, 1)
 
 
-def test_numbers_of_another_kernel_are_noticed(monkeypatch):
-    other = sp.spectral_density(sp.radial("exp(-z**2/2)"), 1)
-    for name in ("series", "lookup", "numeric"):
-        monkeypatch.setattr(symbolic_module, name, lambda kernel, dim: other)
-    with pytest.raises(NoRouteError, match="the numbers of the lookup route are wrong"):
-        route(sp.radial("exp(-z**2)"), 1)
-
-
 def test_a_kernel_that_grows_is_refused_before_sympy_is_asked(monkeypatch):
     monkeypatch.setattr(symbolic_module, "ask_sympy", None)
-    for text in ("sqrt(1 + z**2)", "z**2*log(z)", "-z"):
+    for text in ("z**2*log(z)", "-z"):
         with pytest.raises(NoRouteError, match="grows without bound"):
             symbolic_density(sp.radial(text), 2)
 
@@ -221,38 +170,12 @@ def test_a_process_that_hangs_is_killed_at_the_limit(monkeypatch, tmp_path):
     (tmp_path / "hanging_worker.py").write_text(hang, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sympy_limit, "WORKER", "hanging_worker")
-    answers = list(ask_sympy(["mellin", "hankel"], sympy.exp(-Z), dim=1, limit=0.5))
+    answers = list(ask_sympy(["mellin", "hankel"], sympy.exp(-Z), dim=1, limit=0.3))
     assert [formula for _, formula, _ in answers] == [None, None]
-    assert all("stopped after 0.5 seconds" in reason for _, _, reason in answers)
-    if note.exists():  # a machine under load may not have started it in half a second
+    assert all("stopped after 0.3 seconds" in reason for _, _, reason in answers)
+    if note.exists():  # a machine under load may not have started it in time
         with pytest.raises(ProcessLookupError):
             os.kill(int(note.read_text(encoding="utf-8")), 0)
-    with pytest.raises(NoRouteError, match=r"stopped after 0\.5 seconds"):
-        symbolic_density(sp.radial("exp(-z**2)*cos(z)"), 2, limit=0.5)
-
-
-@pytest.mark.slow
-def test_what_was_answered_before_the_limit_is_kept(monkeypatch, tmp_path):
-    whole = pickle.dumps((S, ""))
-    hang = f"import sys, time\nsys.stdout.buffer.write({whole + whole[:9]!r})\nsys.stdout.flush()\n"
-    (tmp_path / "slow_worker.py").write_text(hang + "time.sleep(600)\n", encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(sympy_limit, "WORKER", "slow_worker")
-    first, second = ask_sympy(["mellin", "hankel"], Z, dim=1, limit=20)
-    assert first[1] == S
-    assert second[1] is None
-    # Who has heard enough closes the generator, and does not wait for the limit.
-    answers = ask_sympy(["mellin", "hankel"], Z, dim=1, limit=1e6)
-    assert next(answers)[1] == S
-    answers.close()
-
-
-@pytest.mark.slow
-def test_symbols_keep_their_assumptions_on_the_way_between_processes():
-    ((_, formula, _),) = ask_sympy(["mellin"], sympy.exp(-Z), dim=1, limit=60)
-    assert formula.free_symbols == {S}
-    ((_, formula, _),) = ask_sympy(["hankel"], sympy.exp(-Z), dim=3, limit=60)
-    assert formula.free_symbols == {W}
 
 
 # --- reading Mellin transforms ------------------------------------------------------------------
@@ -262,7 +185,6 @@ def test_symbols_keep_their_assumptions_on_the_way_between_processes():
     "text",
     [
         "pi/sin(pi*s)",
-        "pi/(2*s*cos(pi*s/2))",
         "2**(1 - s/2)*gamma(s/2 + 1)/(s + 3)",
         "10**(-s/2)*cos(s*atan(3))*gamma(s)",
         "gamma(s)*gamma(1 - s)/gamma(s + 1)**2 + 3*gamma(s)",
@@ -276,8 +198,8 @@ def test_a_mellin_transform_is_read_as_gamma_products(text):
         assert float(total) == pytest.approx(float(sympy.N(expr.subs(S, sympy.Rational(s)), 20)))
 
 
-@pytest.mark.parametrize("text", ["sin(s)", "gamma(s**2)", "s**s", "exp(-s**2)", "zeta(s)"])
-def test_another_mellin_transform_is_not_read(text):
+@pytest.mark.parametrize("text", ["sin(s)", "gamma(s**2)", "zeta(s)"])
+def test_other_mellin_transforms_are_not_recognised(text):
     expr = sympy.parsing.parse_expr(text, {"s": S})
     assert read_mellin(expr, S) is None
 
@@ -285,41 +207,12 @@ def test_another_mellin_transform_is_not_read(text):
 # --- the numbers that decide --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, pytest.param(16, marks=pytest.mark.slow)])
-def test_the_quadrature_that_tests_compare_with_is_right(dim):
-    w = mp.mpf("1.3")
-    half = mp.mpf(dim + 1) / 2
-    exact = mp.gamma(half) / mp.pi**half / (1 + w * w) ** half
-    value, _ = hankel_quadrature(sp.radial("exp(-z)"), dim, w)
-    assert abs(value / exact - 1) < 1e-14
-    order = mp.mpf(dim) / 2 + 1
-    exact = (2 * mp.pi) ** (-mp.mpf(dim) / 2) * 2 * w**-order * mp.besselj(order, w)
-    value, _ = hankel_quadrature(sp.radial("1 - z**2", support=1), dim, w)
-    assert abs(value / exact - 1) < 1e-14
-
-
-@pytest.mark.parametrize("dim", [1, 3, 64, 1000])
-def test_a_formula_is_compared_where_its_values_leave_the_doubles_too(dim):
+@pytest.mark.parametrize("dim", [1, 1000])
+def test_formulas_are_compared_beyond_the_range_of_doubles(dim):
     numbers = lookup(sp.radial("exp(-z**2/2)"), dim)
     symbolic_module._compare(numbers.expr, numbers)
     with pytest.raises(FormulaError, match=f"in dimension {dim} it gives"):
         symbolic_module._compare(numbers.expr * (1 + W / 10**9), numbers)
-
-
-def test_without_numbers_a_formula_has_to_be_a_case_of_the_one_for_every_d(monkeypatch):
-    kernel, numbers = sp.radial("sqrt(z)*exp(-z**2)"), symbolic_module._numbers
-
-    def only_low(kernel, dim, *rest):
-        return None if dim == 16 else numbers(kernel, dim, *rest)
-
-    monkeypatch.setattr(symbolic_module, "_numbers", only_low)
-    monkeypatch.setattr(symbolic_module, "ask_sympy", answering())
-    formula = symbolic_density(kernel, 16)
-    assert formula.has(sympy.hyper)
-    with pytest.raises(FormulaError, match="no case"):
-        symbolic_module._compare_with_others(formula * (1 + W / 10**9), kernel, 16)
-    with pytest.raises(NoRouteError, match="no route gives numbers"):
-        route(kernel, 16)
 
 
 def test_a_bounded_spectrum_has_to_give_its_kernel_back():
@@ -343,19 +236,3 @@ def test_the_command_prints_the_formula_as_text_and_latex(capsys):
     assert "LaTeX: \\frac{e^{- \\frac{w^{2}}{4}}}{8 \\pi^{\\frac{3}{2}}}" in out
     assert main(["derive", "exp(-z**2)", "--dim", "3", "--route", "magic"]) == 2
     assert "'symbolic'" in capsys.readouterr().err
-
-
-def test_what_is_printed_in_the_process_of_sympy_is_no_answer():
-    noisy = (
-        f"import {sympy_limit.WORKER} as worker\n"
-        "worker.TASKS['expand'] = lambda *asked: (print('noise'), asked[0])[1]\n"
-        "worker.main()"
-    )
-    request = pickle.dumps((("expand", "expand"), W**2, 1, None))
-    run = subprocess.run(
-        [sys.executable, "-c", noisy], input=request, capture_output=True, check=True, timeout=240
-    )
-    told = io.BytesIO(run.stdout)
-    assert [pickle.load(told), pickle.load(told)] == 2 * [(W**2, "")]
-    assert told.read() == b""
-    assert b"noise" in run.stderr

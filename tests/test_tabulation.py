@@ -1,23 +1,17 @@
-"""Tables of measures: inverse CDFs that are right at both ends, with an error that is measured."""
+"""Tables of measures: accurate inverse CDFs at both ends, with a measured error."""
 
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
-from grids import by_turns
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from mpmath import mp
 from scipy import stats
 from scipy.special import betainc, betaincinv
 
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.density import spectral_density
 from spectra.errors import AccuracyError, ParameterError
-from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
 from spectra.measure import SpectralMeasure, measure_of, truncate
 from spectra.measure.tabulation import tabulate
@@ -45,20 +39,8 @@ def relative(a, b):
     return float(np.abs(np.asarray(a) / np.asarray(b) - 1.0).max())
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 7, 16, 64, 256, 1000], every=2))
-def test_the_gaussian_radius_is_chi_to_the_last_tails(dim):
-    radius = law("exp(-z**2/2)", dim)
-    exact = stats.chi(dim)
-    assert np.abs(exact.cdf(radius.ppf(SMALL)) - SMALL).max() <= 1e-12
-    assert np.abs(exact.sf(radius.isf(SMALL)) - SMALL).max() <= 1e-12
-    assert relative(exact.cdf(radius.ppf(SMALL)), SMALL) <= 2e-7
-    assert relative(exact.sf(radius.isf(SMALL)), SMALL) <= 2e-7
-
-
-@pytest.mark.parametrize(
-    ("dim", "nu"), by_turns(product([1, 3, 16, 256], ["1/2", "3/2", "1/5"]), every=5)
-)
-def test_the_matern_radius_is_a_student_to_the_last_tails(dim, nu):
+@pytest.mark.parametrize(("dim", "nu"), [(1, "1/2"), (16, "1/5")])
+def test_the_matern_radius_has_the_tails_of_student_s_t(dim, nu):
     formula = f"2**(1-{nu})/gamma({nu})*(sqrt(2*{nu})*z)**({nu})*besselk({nu}, sqrt(2*{nu})*z)"
     radius, shape = law(formula, dim), eval(nu)
     q = SMALL
@@ -72,8 +54,8 @@ def test_the_matern_radius_is_a_student_to_the_last_tails(dim, nu):
     assert table(formula, dim).u_error <= 1e-12
 
 
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3, 16, 64], every=2))
-def test_a_bounded_spectrum_ends_where_it_should(dim):
+@pytest.mark.parametrize("dim", [1, 64])
+def test_a_bounded_spectrum_has_its_known_end(dim):
     """sin(z)/z in d < 3 and its likes: the radius squared is beta distributed on [0, 1]."""
     m = dim + 3
     formula = f"gamma({m}/2)*(2/z)**({m}/2 - 1)*besselj({m}/2 - 1, z)"
@@ -87,19 +69,14 @@ def test_a_bounded_spectrum_ends_where_it_should(dim):
 
 SIGNED = {
     "delta gaussian": ("exp(-z**2/2) - exp(-z**2/200)", None),
-    "laguerre": ("(1 - z**2)*exp(-z**2/2)", None),
     "gaussian minus laplace": ("exp(-z**2/2) - 3/10*exp(-z)", None),
     "gaussian minus half": ("exp(-z**2/2) - 1/2", None),
-    "cosh of three": ("exp(-z**2/2) - exp(-z**2/3) + 3/10*exp(-z**2/5)", None),
 }
 
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    # The slowly converging integrals of a Laplace kernel are tested where they are elementary.
-    by_turns(
-        [(n, d) for n in SIGNED for d in (1, 3, 16, 64) if d <= 3 or "laplace" not in n], every=3
-    ),
+    [("delta gaussian", 16), ("gaussian minus laplace", 1), ("gaussian minus half", 64)],
 )
 def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     formula, support = SIGNED[name]
@@ -109,69 +86,20 @@ def test_the_expectation_of_a_table_is_the_kernel(name, dim):
     assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-12 * max(t.mass, 1.0)
 
 
-@pytest.mark.slow
-@settings(max_examples=8, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.floats(-1.0, 1.0).filter(lambda w: abs(w) > 0.05), st.floats(0.3, 3.0)),
-        min_size=1, max_size=3, unique_by=lambda t: t[1],
-    ),
-    st.sampled_from([1, 3, 16]),
-)  # fmt: skip
-def test_the_expectation_of_a_random_mixture_is_the_kernel(terms, dim):
-    k = sum(w * radial("exp(-z**2/2)").rescale(length) for w, length in terms)
-    t = tabulate(measure_of(spectral_density(k, dim)))
-    assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 1e-11
-
-
-LOBED = {
-    (1, 1): 1e-12, (2, 1): 1e-12, (3, 2): 1e-12, (4, 2): 1e-12, (5, 3): 1e-12,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("dim", "power"), by_turns(LOBED, every=2))
-def test_a_lobed_table_holds_the_tail_that_others_cut(dim, power):
+@pytest.mark.parametrize(("dim", "power"), [(3, 2), pytest.param(2, 1, marks=pytest.mark.slow)])
+def test_an_oscillating_tail_is_tabulated_to_infinity(dim, power):
     t = table(f"(1 - z**2/4)**{power}", dim, 2)
     # At the edge of the support all lobes of this slow tail are in phase, and the mean plane wave
     # of a lobed tail is not a number there.
     z = Z[Z != 2.0] if (dim, power) == (2, 1) else Z
     exact = radial(f"(1 - z**2/4)**{power}", support=2)(z)
-    assert t.u_error <= LOBED[dim, power]
+    assert t.u_error <= 1e-12
     assert np.abs(t.expected_kernel(z) - exact).max() <= 1e-12
     assert all(p.law.tail is not None for p in t.parts)
 
 
-def test_the_radii_of_a_lobed_law_have_the_probability_of_exact_lobe_masses():
-    (positive, _negative) = table("(1 - z**2/4)**2", 3, 2).parts
-    with mp.workdps(30):
-
-        def rho(w):
-            return 8 / mp.sqrt(mp.pi * w**3) * mp.besselj(mp.mpf(7) / 2, 2 * w)
-
-        zeros = [0] + [mp.besseljzero(mp.mpf(7) / 2, n) / 2 for n in range(1, 9)]
-        lobes = [mp.quad(rho, zeros[i : i + 2]) for i in range(8)]
-        mass = mp.mpf("1.288643629551870654329552339284604")
-        assert abs(mp.mpf(positive.mass) - mass) <= positive.mass_error
-        for i in (0, 2, 4, 6):
-            before = sum(lobes[j] for j in range(0, i, 2)) / mass
-            for place in (0.03, 0.4, 0.9):
-                w = zeros[i] + place * (zeros[i + 1] - zeros[i])
-                u = float(before + mp.quad(rho, [zeros[i], w]) / mass)
-                # A radius of probability u, and the slope of u there.
-                slope = float(rho(w) / mass)
-                assert abs(positive.law.ppf(np.array([u]))[0] - float(w)) * slope <= 1e-13
-
-
-def test_the_far_tail_of_a_lobed_law_is_its_power_law():
-    (positive, negative) = table("(1 - z**2/4)**2", 3, 2).parts
-    # |rho| ~ (8/pi) |cos| / w^2, and each sign takes half of the mean 2/pi of |cos|.
-    for part in (positive, negative):
-        q = np.array([1e-8, 1e-10, 1e-12])
-        constant = part.law.isf(q) * q * part.mass
-        assert constant == pytest.approx(8.0 / np.pi**2, rel=1e-6)
-
-
-@pytest.mark.parametrize("dim", by_turns([1, 2, 3], every=2))
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [1, 2])
 def test_the_arc_cosine_kernel_has_a_table_with_a_background(dim):
     k = zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
     t = tabulate(measure_of(spectral_density(k, dim)), u_error=1e-12)
@@ -179,16 +107,8 @@ def test_the_arc_cosine_kernel_has_a_table_with_a_background(dim):
     assert np.abs(t.expected_kernel(Z) - k.rescale(1)(Z)).max() <= 1e-9
 
 
-@pytest.mark.slow
-def test_a_tail_in_half_integer_powers_has_a_table():
-    """The neural tangent kernel on the line: amplitude w^-3/2, background w^-2."""
-    k = zonal("u*(1 - acos(u)/pi) + (u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    t = tabulate(measure_of(spectral_density(k, 1)), u_error=1e-12)
-    assert np.abs(t.expected_kernel(Z) - k.rescale(1)(Z)).max() <= 1e-8
-
-
-@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
-def test_a_positive_density_that_oscillates_for_ever_has_a_table(dim):
+@pytest.mark.parametrize("dim", [1])
+def test_a_positive_oscillating_density_has_a_table(dim):
     formula = "(1 - z)**4*(4*z + 1)"
     t = tabulate(measure_of(spectral_density(radial(formula, support=1), dim)), u_error=1e-12)
     assert len(t.parts) == 1
@@ -208,28 +128,14 @@ def test_atoms_stay_where_they_are():
     assert np.abs(t.expected_kernel(Z) - k(np.maximum(Z, 1e-9))).max() <= 1e-12
 
 
-@pytest.mark.parametrize("dim", [1, 16, 256])
-def test_atoms_amid_beyond_and_before_a_law_leave_it_whole(dim):
+@pytest.mark.parametrize("dim", [1, 256])
+def test_atoms_at_any_radius_leave_the_distribution_unchanged(dim):
     k = 0.5 * radial("exp(-z**2/2)") - 0.25 * radial("exp(-z**2/200)") + 0.125
     waves = SpectralMeasure.from_atoms(dim, [0.5, 40.0], [0.25, -0.5])
     density = spectral_density(k, dim)
     m = measure_of(type(density)(k, dim, density.components, (*density.atoms, *waves.atoms), "t"))
     exact = k(Z) + 0.25 * plane_wave_mean(dim, 0.5 * Z) - 0.5 * plane_wave_mean(dim, 40.0 * Z)
     assert np.abs(tabulate(m).expected_kernel(Z) - exact).max() <= 1e-12
-
-
-@pytest.mark.parametrize("dim", [2, 3, 64])
-def test_a_constant_lies_before_a_density_that_starts_at_a_sign_change(dim):
-    k = radial("exp(-z**2/2) - exp(-z**2/8)/2 + 3/10")
-    t = tabulate(measure_of(spectral_density(k, dim)))
-    positive = t.parts[0]
-    constant = 0.3 / positive.mass
-    radii = positive.law.ppf([0.0, 0.5 * constant, 0.999 * constant])
-    np.testing.assert_array_equal(radii, np.zeros(3))
-    # the densities cross where 2^(d-1) exp(-3 w^2 / 2) = 1
-    crossing = np.sqrt(2.0 / 3.0 * (dim - 1) * np.log(2.0))
-    assert positive.law.ppf([constant + 1e-9])[0] > crossing
-    assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 1e-12
 
 
 def test_a_measure_of_atoms_is_its_own_table():
@@ -240,15 +146,7 @@ def test_a_measure_of_atoms_is_its_own_table():
     assert t.u_error <= 1e-15
 
 
-def test_rescaling_the_kernel_divides_the_radii():
-    k = radial("exp(-z**2/2) - exp(-z**2/200)")
-    plain, scaled = (tabulate(measure_of(spectral_density(x, 7))) for x in (k, k.rescale(8)))
-    u = np.linspace(0.001, 0.999, 101)
-    for a, b in zip(plain.parts, scaled.parts, strict=True):
-        assert relative(a.law.ppf(u), 8.0 * b.law.ppf(u)) <= 1e-10
-
-
-def test_a_truncated_table_says_its_bias():
+def test_a_truncated_table_states_its_bias():
     density = spectral_density(radial("exp(-z)"), 3)
     t = tabulate(truncate(density, 30.0))
     assert t.bias == pytest.approx(1.0 - t.mass, rel=1e-6)
@@ -274,15 +172,11 @@ def test_an_error_below_the_resolution_of_a_double_is_refused():
 
 TOUCHING = {
     "triangle": (radial("1 - z", support=1), 1),
-    "wide triangle and gaussian": (
-        radial("1 - z/3", support=3) + radial("exp(-z**2/2)") * 0.25, 1
-    ),
-    "triangle and wave": (radial("1 - z", support=1) + radial("cos(z)"), 1),
     "one double zero": (radial("(3 - 6*z**2 + z**4)*exp(-z**2/2)"), 1),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", by_turns(TOUCHING, every=2))
+@pytest.mark.parametrize("name", TOUCHING)
 def test_a_density_that_touches_zero_has_a_table(name):
     """(1 - cos w)/w^2 touches zero without end; w^4 exp(-w^2/2) at the origin only."""
     k, dim = TOUCHING[name]
@@ -291,19 +185,7 @@ def test_a_density_that_touches_zero_has_a_table(name):
     assert np.abs(t.expected_kernel(Z) - k(Z)).max() <= 2e-14 * t.mass
 
 
-def test_the_radii_of_the_triangle_are_those_of_its_sine_integral():
-    """F(w) = (2/pi)(Si(w) - (1 - cos w)/w), flat to third order at every 2 pi n."""
-    (part,) = table("1 - z", 1, 1).parts
-    q = np.geomspace(1e-5, 0.5, 60)
-    w = part.law.isf(q)
-    with mp.workdps(40):
-        for x, c in zip(w, q, strict=True):
-            y = mp.mpf(x)
-            above = 1 - 2 / mp.pi * (mp.si(y) - (1 - mp.cos(y)) / y)
-            assert abs(above - mp.mpf(c)) <= 4e-15
-
-
-@pytest.mark.parametrize("u_error", [1e-6, 1e-9, 1e-13])
+@pytest.mark.parametrize("u_error", [1e-6, 1e-13])
 def test_the_measured_error_is_below_what_was_asked_and_honest(u_error):
     t = tabulate(measure_of(spectral_density(radial("exp(-z**2/2)"), 3)), u_error=u_error)
     assert t.u_error <= u_error
@@ -313,7 +195,7 @@ def test_the_measured_error_is_below_what_was_asked_and_honest(u_error):
     assert true <= 3.0 * t.u_error + 2e-15
 
 
-@pytest.mark.parametrize("u_error", ["1e-6", True, float("nan"), float("inf"), 1.0, [1e-9]])
+@pytest.mark.parametrize("u_error", ["1e-6", True, float("nan"), 1.0])
 def test_an_error_that_is_no_probability_is_refused(u_error):
     measure = SpectralMeasure.from_atoms(3, [1.0], [1.0])
     with pytest.raises(ParameterError, match="not an error in probability"):
@@ -322,7 +204,7 @@ def test_an_error_that_is_no_probability_is_refused(u_error):
 
 @pytest.mark.parametrize(
     ("dim", "length"),
-    by_turns([(3, 10_000), (16, 30), (64, 10), (64, 10_000), (256, 100)], every=2),
+    [(3, 10_000), (64, 10)],
 )
 def test_two_clusters_of_radii_share_one_table(dim, length):
     """Between them the density vanishes in floating point, and half of the mass lies below."""
@@ -345,7 +227,7 @@ def test_two_clusters_of_radii_share_one_table(dim, length):
 
 
 @pytest.mark.parametrize("scale", [1e45, 1e-45])
-def test_far_scales_are_tabulated_all_the_same(scale):
+def test_extreme_length_scales_are_tabulated(scale):
     plain, scaled = (
         measure_of(spectral_density(radial("exp(-z)").rescale(x), 3)) for x in (1, scale)
     )
@@ -354,36 +236,7 @@ def test_far_scales_are_tabulated_all_the_same(scale):
     assert relative(after.ppf(SMALL[20:]), before.ppf(SMALL[20:]) / scale) <= 1e-10
 
 
-@pytest.mark.parametrize("scale", by_turns([1e300, 1e-300], every=2))
-def test_scales_beyond_the_powers_of_doubles_are_refused_in_words(scale):
-    for k in (radial("exp(-z**2/2)"), radial("(1 - z**2)**2", support=1)):
-        with pytest.raises(AccuracyError, match="another unit"):
-            tabulate(measure_of(spectral_density(k.rescale(scale), 3)))
-
-
-@pytest.mark.parametrize("length", [1.5e-6, pytest.param(1e-3, marks=pytest.mark.slow)])
-def test_a_far_part_of_no_mass_does_not_keep_a_law_from_its_end(length):
-    """Beyond the bulk of a narrow Gaussian the tail of a Matern kernel rules again."""
-    wide, narrow = catalogue["matern"](nu=2.05), catalogue["gaussian"](length=length)
-    t = tabulate(measure_of(spectral_density(wide - narrow, 2)))
-    assert t.u_error <= 1e-14
-    assert len(t.parts) == 2
-    z = np.array([0.5, 1.0, 5.0])
-    assert not np.any(narrow(z))
-    assert np.abs(t.expected_kernel(z) - wide(z)).max() <= 1e-13
-
-
-def test_a_density_of_few_digits_has_a_table_that_says_so():
-    measure = measure_of(spectral_density(radial("(1 - z**2/64)**40", support=8), 64))
-    table = tabulate(measure)
-    assert 1e-13 < table.u_error < 1e-10
-    with pytest.raises(AccuracyError, match="Ask for u_error"):
-        tabulate(measure, u_error=table.u_error / 2)
-
-
-def test_the_expectation_over_lobes_that_nearly_touch_zero_is_within_its_error():
-    """Along a lobe of (2 + cos w)/w^2 the radius takes a hundred terms: 24 nodes missed some."""
-    kernel = radial("(1-z)**2", support=1)
-    table = tabulate(measure_of(spectral_density(kernel, 3)))
-    z = np.geomspace(1e-6, 0.99, 40)
-    assert np.all(np.abs(table.expected_kernel(z) - kernel(z)) <= table.expected_kernel_error(z))
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_length_scales_beyond_double_precision_are_refused(scale):
+    with pytest.raises(AccuracyError, match="another unit"):
+        tabulate(measure_of(spectral_density(radial("exp(-z**2/2)").rescale(scale), 3)))

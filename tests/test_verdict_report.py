@@ -1,4 +1,4 @@
-"""The verdict as the command line tells it: to a person, to a program, and as a picture."""
+"""Reports of a verdict by the command line: text, JSON and picture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from grids import by_turns
 
 from spectra.cli.commands import main
 from spectra.cli.plot_verdict import plot_verdict
@@ -19,7 +18,7 @@ def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_a_person_reads_answer_reason_condition_and_masses(
+def test_the_text_has_answer_reason_condition_and_masses(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = _told(capsys, "ntk", "--dim", "3")
@@ -31,13 +30,13 @@ def test_a_person_reads_answer_reason_condition_and_masses(
     assert "predicted 2^0.5" in rest[2]
 
 
-def test_without_a_dimension_the_condition_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_dimension_the_condition_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     text = _told(capsys, "(1 - z**2/4)**2", "--support", "2")
     assert "exactly for d < 5" in text
     assert "masses" not in text
 
 
-def test_what_no_route_confirms_is_said_to_be_unconfirmed(
+def test_an_unconfirmed_verdict_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert "no partial masses" in _told(capsys, "thin_plate", "--dim", "2")
@@ -51,7 +50,7 @@ def test_what_no_route_confirms_is_said_to_be_unconfirmed(
         (("delta_gaussian", "--dim", "3"), "FINITE", "-infinity", 0),
     ],
 )
-def test_a_program_reads_the_same(
+def test_the_json_has_the_same_content(
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],
     status: str,
@@ -67,20 +66,11 @@ def test_a_program_reads_the_same(
 
 @pytest.mark.parametrize(
     "arguments",
-    by_turns(
-        map(
-            pytest.param,
-            [
-                ("ntk", "--dim", "3"),
-                ("(1 - z**2/4)**2", "--support", "2", "--dim", "16"),
-                ("gaussian", "--dim", "2"),
-                ("thin_plate",),
-                ("1/sqrt(z)*exp(-z)",),
-                ("Abs(z - 1)*exp(-z) + Abs(z - 2)**3*exp(-z)",),
-            ],
-        ),
-        every=2,
-    ),
+    [
+        ("ntk", "--dim", "3"),
+        ("thin_plate",),
+        ("gaussian", "--dim", "2"),
+    ],
     ids=" ".join,
 )
 def test_the_picture_is_drawn(

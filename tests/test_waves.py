@@ -4,6 +4,8 @@ The oracles are closed forms: two-sided laws moved to the frequency, B-splines, 
 and means of exponentials of complex rates, in mpmath.
 """
 
+from functools import cache
+
 import flint
 import numpy as np
 import pytest
@@ -36,6 +38,15 @@ def raised(law):
     return lambda w: -w * mp.diff(law, w)
 
 
+def gaussian(w):
+    return mp.sqrt(2 / mp.pi) * mp.exp(-w * w / 2)
+
+
+def gaussian_sine(b):
+    """Of z sin(bz) exp(-z^2/2): minus the slope in b of that of cos(bz) exp(-z^2/2)."""
+    return lambda w: ((w + b) * gaussian(w + b) - (w - b) * gaussian(w - b)) / 2
+
+
 def cauchy(w):
     """Of 1/(1 + z^2)."""
     return mp.exp(-w)
@@ -58,6 +69,11 @@ def spline(n):
     return law
 
 
+def shell(w):
+    """Of (sin z/z)^3 in five dimensions: -1/w d/dw takes a spline of degree 2 to constants."""
+    return w / 4 if 1 < w < 3 else mp.mpf(0)
+
+
 def bessel_square(w):
     """Of J_0(z)^2 in one dimension: 2/pi^2 K(1 - w^2/4)."""
     return 2 / mp.pi**2 * mp.ellipk(1 - w * w / 4) if w < 2 else mp.mpf(0)
@@ -68,20 +84,53 @@ def arcsine(w):
     return 2 / (mp.pi * mp.sqrt(4 - w * w)) if w < 2 else mp.mpf(0)
 
 
+def damped_bessel(w):
+    """Of J_0(z) exp(-z/50) in one dimension: a mean of Cauchy laws over the circle."""
+    rate = mp.mpf(1) / 50
+    n = 3000
+    angles = (mp.pi * (i + mp.mpf(1) / 2) / n for i in range(n))
+    return mp.fsum(2 * rate / (rate**2 + (w - mp.cos(t)) ** 2) for t in angles) / (mp.pi * n)
+
+
+@cache
+def gaussian_wave_in_the_plane(w):
+    """Of exp(-z^2/2) cos(30z) in two dimensions, from its integral."""
+    parts = [mp.mpf(i) / 8 for i in range(100)]
+    with mp.workdps(28):
+        return w * mp.quad(
+            lambda z: mp.exp(-z * z / 2) * mp.cos(30 * z) * mp.besselj(0, w * z) * z, parts
+        )
+
+
 #: (formula, dimension, density, radii, breaks and ends)
 KNOWN = (
+    ("z*sin(30*z)*exp(-z**2/2)", 1, gaussian_sine(30), (27.0, 29.7, 30.1, 33.0, 41.0)),
+    (
+        "cos(30*z)*exp(-z**2/2)",
+        2,
+        gaussian_wave_in_the_plane,
+        (1.0, 30.0, 33.0, 44.999, 45.001, 50.0),
+    ),
+    ("z*sin(9*z)*exp(-z**2/2)", 3, raised(gaussian_sine(9)), (6.0, 8.7, 11.0, 20.0)),
+    ("besselj(0,z)*exp(-z/50)", 1, damped_bessel, (0.01, 0.5, 0.97, 1.01, 1.5, 40.0)),
     ("cos(3*z)/(1+z**2)", 1, moved(cauchy, 3), (0.01, 1.3, 2.999999, 3.0000001, 9.0, 40.0)),
     ("cos(z)/(1+z)", 1, moved(one_sided, 1), (0.01, 0.7, 0.999999, 1.0000001, 5.0, 1e3)),
     ("sin(z)**2/z**2", 1, spline(2), (0.01, 1.3, 1.99)),
     ("(sin(z)/z)**3", 1, spline(3), (0.01, 0.7, 1.2, 2.9)),
+    ("(sin(z)/z)**3", 5, shell, (0.01, 0.7, 0.99, 1.01, 2.0, 2.99)),
     ("besselj(0,z)**2", 1, bessel_square, (1e-6, 0.01, 1.3, 1.999)),
     ("besselj(0,z)**2", 2, arcsine, (0.01, 1.3, 1.999, 1.999999)),
 )
 SLOW = pytest.mark.slow
+DEFAULT = {("sin(z)**2/z**2", 1)}
+CASES = [
+    pytest.param(*case, marks=() if case[:2] in DEFAULT else SLOW, id=f"{case[0]}-{case[1]}")
+    for case in KNOWN
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("text", "dim", "law", "radii"), KNOWN)
+@pytest.mark.parametrize(("text", "dim", "law", "radii"), CASES)
 def test_the_density_of_a_wave_is_the_known_one_and_its_table_gives_the_kernel(
     text, dim, law, radii
 ):
@@ -103,15 +152,16 @@ def test_the_density_of_a_wave_is_the_known_one_and_its_table_gives_the_kernel(
 
 
 @pytest.mark.slow
-def test_a_density_far_below_its_frequency_is_within_its_error():
+@pytest.mark.parametrize(("frequency", "has_table"), [(34, True), (100, False)])
+def test_a_density_that_is_lost_between_zero_and_its_frequency_is_found_there(frequency, has_table):
     """Half-way nothing is known but noise, e^-50 of what is at the frequency."""
-    frequency = 34
     density = spectral_density(sp.radial(f"cos({frequency}*z)/(1+z**2)"), 3)
     law = raised(moved(cauchy, frequency))
     w = frequency * np.array([0.01, 0.5, 0.51, 0.8, 0.99, 1.01, 1.3, 1.499, 1.501, 2.0])
     for at, rho, error in zip(w, density.radial(w), density.error(w), strict=True):
         assert abs(mp.mpf(float(rho)) - law(mp.mpf(at))) <= error <= 2e-12 * frequency
-    assert tabulate(measure_of(density)).u_error <= 1e-12
+    if has_table:
+        assert tabulate(measure_of(density)).u_error <= 1e-12
 
 
 def damped_wave(w, d, frequency):
@@ -124,12 +174,11 @@ def damped_wave(w, d, frequency):
 FAR_APART = "exp(-z)*(cos(z)+cos(20*z))"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "frequencies", "dim"),
     [
-        *(("exp(-z)*cos(9*z)", (9,), d) for d in (2, 3, 16)),
-        *((FAR_APART, (1, 20), d) for d in (1, 8)),
+        *(pytest.param("exp(-z)*cos(9*z)", (9,), d, marks=SLOW) for d in (1, 2, 7)),
+        *(pytest.param(FAR_APART, (1, 20), d, marks=SLOW) for d in (2, 3)),
     ],
 )
 def test_a_wave_on_its_ray_has_the_density_of_the_closed_form_in_every_dimension(
@@ -152,11 +201,27 @@ def test_a_wave_on_its_ray_has_the_density_of_the_closed_form_in_every_dimension
 
 
 @pytest.mark.slow
+def test_a_frequency_that_is_no_double_leaves_a_bounded_density_its_digits():
+    """cos(3z) cos(z/10) has the frequencies 2.9 and 3.1, which doubles miss; at a kink that is
+    nothing."""
+    density = spectral_density(sp.radial("cos(3*z)*cos(z/10)/(1+z**2)"), 1)
+    w = np.array([2.9, 3.1, 2.9 * (1 + 1e-15), 3.1 * (1 - 1e-12), 3.0])
+    true = [
+        float(sum(mp.exp(-abs(x - b)) + mp.exp(-(x + b)) for b in (mp.mpf("2.9"), mp.mpf("3.1"))))
+        / 4
+        for x in map(mp.mpf, w.tolist())
+    ]
+    assert np.all(np.abs(density.radial(w) - true) <= density.error(w))
+    assert np.all(density.error(w) <= 1e-12)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "dim", "radius", "mass"),
     [
         ("sin(z)/(1+z)", 3, 1.0, 1.0),
         ("besselj(0,z)**2", 3, 2.0, 2 / np.pi),
+        ("sin(z)**2/z**2", 5, 2.0, 2 / 3),
     ],
 )
 def test_a_wave_with_the_decay_and_phase_of_a_plane_wave_is_an_atom(text, dim, radius, mass):
@@ -182,6 +247,14 @@ def test_without_that_phase_the_mass_is_infinite_and_the_refusal_says_so():
         half_line(sp.radial("sin(z)/(1+z)").pieces[0].expr, 5)
 
 
+@pytest.mark.slow
+def test_an_entire_kernel_of_waves_has_a_spectrum_that_ends():
+    (component,), _ = half_line(sp.radial("sin(z)**2/z**2").pieces[0].expr, 1)
+    assert component.end == 2.0
+    assert np.all(component.signed_log(np.array([2.0, 3.0]))[1] == -np.inf)
+    assert component.breaks == ((2.0, 1.0),)
+
+
 @SLOW
 def test_other_kernels_of_slow_waves_are_singular_at_the_frequency_and_go_on():
     (component,), _ = half_line(sp.radial("cos(z)/(1+z**2)").pieces[0].expr, 1)
@@ -205,7 +278,7 @@ def test_the_waves_of_a_formula_add_up_to_it(text):
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("order", ["-1/2", "0", "1", "7", "1/3"])
+@pytest.mark.parametrize("order", ["-1/2", "1", "1/3"])
 def test_the_amplitude_of_a_hankel_function_is_the_function_without_its_wave(order, sign):
     """Against K, which does not cancel (DLMF 10.27.8), also where balls are wide."""
     nu = sympy.Rational(order)
@@ -224,10 +297,9 @@ def test_the_amplitude_of_a_hankel_function_is_the_function_without_its_wave(ord
 @pytest.mark.parametrize(
     ("text", "dim"),
     [
-        ("exp(-z**2)*cosh(z)", 3),
+        pytest.param("exp(-z**2)*cosh(z)", 3, marks=SLOW),
         pytest.param("tanh(z)/z", 3, marks=SLOW),
         pytest.param("exp(-z)*atan(z)/z", 5, marks=SLOW),
-        pytest.param("cos(z)*exp(-sqrt(z))", 3, marks=SLOW),
     ],
 )
 def test_formulas_with_poles_branch_points_and_large_factors_have_tables(text, dim):
@@ -237,3 +309,13 @@ def test_formulas_with_poles_branch_points_and_large_factors_have_tables(text, d
     table = tabulate(measure)
     error = np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))
     assert np.all(error <= 4e-15 * total + measure.positive_mass.rad + measure.negative_mass.rad)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [1e-6, 1e6])
+def test_a_wave_in_another_unit_is_the_same_wave(length):
+    kernel = sp.radial("sin(z)**2/z**2")
+    here = spectral_density(kernel, 1)
+    there = spectral_density(kernel.rescale(length), 1)
+    w = np.array([0.01, 0.5, 1.0, 1.7])
+    np.testing.assert_allclose(there.radial(w / length) / length, here.radial(w), rtol=1e-12)

@@ -195,8 +195,8 @@ def plan_by_groups(
     Examples
     --------
     >>> from spectra import radial
-    >>> X = np.random.default_rng(0).uniform(size=(60, 3))
-    >>> kernel = radial("exp(-z)").on([0, 1]) - 0.5 * radial("z").on([2])
+    >>> X = np.random.default_rng(0).uniform(size=(20, 3))
+    >>> kernel = radial("exp(-z)").on([0, 1]) + radial("exp(-z**2)").on([2])
     >>> plan = plan_by_groups(kernel, X, 40)
     >>> sum(made.offer.columns for made in plan.made) <= 40, plan.error < 0.05
     (True, True)

@@ -99,10 +99,6 @@ def symbolic_density(
     >>> from spectra.kernels.kernel import radial
     >>> symbolic_density(radial("exp(-z)"), 3)
     1/(pi**2*(w**2 + 1)**2)
-    >>> symbolic_density(radial("exp(-z)"), 2, by="hankel")
-    1/(2*pi*(w**2 + 1)**(3/2))
-    >>> symbolic_density(radial("sqrt(z)*exp(-z**2)"))
-    (1/(2*sqrt(pi)))**d*gamma(d/2 + 1/4)*hyper((d/2 + 1/4,), (d/2,), -w**2/4)/gamma(d/2)
     """
     if by not in (None, *_TRANSFORMS):
         raise ParameterError(

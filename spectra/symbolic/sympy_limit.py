@@ -46,13 +46,6 @@ def ask_sympy(
     ------
     task, formula, reason
         One for each task; where there is no formula it is None, and the reason says why.
-
-    Examples
-    --------
-    >>> w = sympy.Symbol("w", positive=True)
-    >>> formula = sympy.hyper((1, sympy.Rational(1, 2)), (sympy.Rational(3, 2),), -w**2)
-    >>> list(ask_sympy(["expand"], formula, dim=1, limit=60))
-    [('expand', atan(w)/w, '')]
     """
     request = pickle.dumps((tuple(tasks), expr, dim, support))
     answered = 0

@@ -43,14 +43,6 @@ def design_for_separate(
         Where no design within 30 % fits the columns.
     ParameterError
         For less columns than one frequency has, or dim = 1.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> k = radial("exp(-z**2/2)")
-    >>> d = design_for_separate(k, 5, Distances.of(k, (0, 2), None), n_components=200)
-    >>> d.columns <= 200, d.expected_error < 0.05
-    (True, True)
     """
     if n_components < 3 or dim < 2:
         raise ParameterError(
