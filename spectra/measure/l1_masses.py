@@ -8,8 +8,8 @@ With phi_a(c) = [a^2, c^2] cos(sqrt x), the divided difference of
           C_3 = \frac{48}{\pi^3} \int_{a > b > c > 0}
           \Bigl|\frac{\phi_a(b) - \phi_a(c)}{b^2 - c^2}\Bigr|\,dc\,db\,da.
 
-No formula for them is known.  ``tests/hat_masses.py`` integrates them between changes of sign, and
-``tests/test_l1.py`` holds these numbers to it.
+No formula for them is known.  ``tests/oracles/hat_masses.py`` integrates them between changes of
+sign, and ``tests/spectra/kernels/test_l1.py`` holds these numbers to it.
 """
 
 from __future__ import annotations

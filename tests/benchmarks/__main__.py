@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
-import sys
 from pathlib import Path
 
 import numpy
@@ -27,7 +26,6 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     given = parser.parse_args()
     # Laws in closed form, and the table of problems, are modules of the tests.
-    sys.path.insert(0, str(Path(__file__).parents[1]))
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     for room in given.rooms or ROOMS:
         say(room)

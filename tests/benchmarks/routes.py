@@ -34,7 +34,7 @@ _LEAST = 1e-30
 
 def run() -> list[Table]:
     """One table for each kernel and dimension."""
-    from problems import PROBLEMS
+    from tests.oracles.kernels.problems import PROBLEMS
 
     tables = []
     for name, dims in (

@@ -1,0 +1,305 @@
+"""The hot loop: sine and cosine to 1 ulp of 1 for every argument, in both implementations."""
+
+import threading
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse
+from mpmath import mp, mpf
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import rf
+from rf.feature_maps.backend import wave_kernel
+from rf.feature_maps.fourier_features import Rays, wave_columns
+from rf.feature_maps.sincos import LIMIT
+from rf.feature_maps.threads import on_threads, serial_blas
+from spectra.base.compiled import VARIABLE, implementation, using
+from spectra.errors import ParameterError
+from tests.oracles.minimax import minimax
+
+IMPLEMENTATIONS = ["numpy", "numba"]
+TYPES = [np.float64, np.float32]
+
+
+@pytest.fixture(params=IMPLEMENTATIONS, autouse=True)
+def implementation_in_turn(request):
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    with using(request.param):
+        yield request.param
+
+
+def waves(x):
+    """Cosines and sines of x, through all of the hot loop."""
+    x = np.asarray(x)
+    columns = wave_columns(x[:, None], np.ones((1, 1)), np.ones(1))
+    assert columns.dtype == x.dtype
+    return columns[:, 0], columns[:, 1]
+
+
+def worst_error(x):
+    """Largest error of both functions, against mpmath, which reduces every size."""
+    errors = []
+    with mp.workprec(120):
+        for t, c, s in zip(x.tolist(), *waves(x), strict=True):
+            errors += [abs(mp.cos(mpf(t)) - float(c)), abs(mp.sin(mpf(t)) - float(s))]
+    return float(max(errors))
+
+
+def arguments(dtype, rng):
+    """Every size that the type has, and the neighbours of multiples of pi/4."""
+    info = np.finfo(dtype)
+    sizes = np.exp(rng.uniform(np.log(info.tiny), np.log(info.max), 150))
+    near = np.pi / 4 * np.concatenate([np.arange(1, 80), 2.0 ** np.arange(3, 24) + 1])
+    edges = (
+        LIMIT * np.array([0.5, 1 - 1e-7, 1.0, 1 + 1e-7, 2.0]) / (128 if dtype is np.float32 else 1)
+    )
+    given = [1e5, 1e15, 1e30, info.smallest_subnormal, info.tiny, info.max]
+    each = np.concatenate([sizes, near, edges, given]).astype(dtype)
+    each = np.concatenate([each, np.nextafter(each, dtype(0)), rng.normal(size=100).astype(dtype)])
+    return np.concatenate([each, -each])
+
+
+class TestSineAndCosine:
+    @pytest.mark.parametrize("dtype", TYPES)
+    def test_the_error_is_at_most_one_ulp_of_one(self, dtype):
+        rng = np.random.default_rng(0)
+        phases = np.concatenate([rng.normal(scale=s, size=300) for s in (1.0, 30.0, 3000.0)])
+        for x in (arguments(dtype, rng), phases.astype(dtype)):
+            # Rounding alone makes a quarter of it: less would mean that nothing was looked at.
+            assert 0.25 * np.finfo(dtype).eps < worst_error(x) <= np.finfo(dtype).eps
+
+    def test_the_hardest_arguments_of_all(self):
+        """Those nearest to a multiple of pi/2 (Muller, Elementary Functions, table 11.2)."""
+        x = 6381956970095103.0 * 2.0**797
+        cosine, sine = waves([x, 1e300])
+        assert cosine[0] == pytest.approx(-4.68716592425462761e-19, rel=1e-15)
+        assert sine[0] == 1.0
+        assert worst_error(np.array([x, 1e300])) <= 2.2e-16
+        assert worst_error(np.array([16367173.0 * 2.0**72], np.float32)) <= 1.2e-7
+
+    @pytest.mark.parametrize("dtype", TYPES)
+    def test_signs_of_zero_and_numbers_near_it(self, dtype):
+        small = np.finfo(dtype).smallest_subnormal
+        x = np.array([0.0, -0.0, small, -small, 3 * np.finfo(dtype).tiny], dtype)
+        # A product adds to +0, so that no phase is -0: the kernel alone is looked at.
+        out = np.empty((5, 2), dtype)
+        wave_kernel(dtype)[0](x[:, None], np.ones(1, dtype), out, (0, 1), 0, 1)
+        cosine, sine = out.T
+        assert np.all(cosine == 1.0)
+        np.testing.assert_array_equal(sine, x)
+        np.testing.assert_array_equal(np.signbit(sine), np.signbit(x))
+
+    @pytest.mark.parametrize("dtype", TYPES)
+    def test_what_is_not_a_number_stays_so_and_its_neighbours_do_not_mind(self, dtype):
+        x = np.array([1.0, np.nan, 2.0, np.inf, -np.inf, 3.0], dtype)
+        with np.errstate(invalid="warn"), pytest.warns(RuntimeWarning, match="invalid value"):
+            cosine, sine = waves(x)
+        finite = np.isfinite(x)
+        assert np.all(np.isnan(cosine) == ~finite)
+        assert np.all(np.isnan(sine) == ~finite)
+        np.testing.assert_allclose(sine[finite], np.sin(x[finite]), rtol=3e-7)
+
+
+class TestConstants:
+    @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
+    def test_the_polynomials_are_minimax(self, name, digits, bits):
+        pytest.importorskip("numba")
+        from rf.feature_maps import compiled_sincos
+
+        constants = getattr(compiled_sincos, name)
+        with mp.workdps(60):
+            # n is the nearest integer to a rounded quotient: r goes a little beyond pi/4.
+            end = (mp.pi / 4 * (1 + mpf(2) ** (bits - digits + 1))) ** 2
+            cases = (
+                (constants.sine, lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 1),
+                (constants.cosine, lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, 2),
+            )
+            for found, function, power in cases:
+                # At 0 the quotients cancel: a value nearby is the same to thirty digits.
+                inside = lambda z, f=function: f(max(z, mpf(10) ** -15))  # noqa: E731
+                best, error = minimax(inside, lambda z, p=power: z**p, len(found) - 1, end)
+                dtype = type(found[0])
+                assert list(found[::-1]) == [dtype(float(c)) for c in best]
+                assert error < mpf(2) ** -(digits + 4)
+
+    @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
+    def test_products_with_the_parts_of_half_pi_are_exact(self, name, digits, bits):
+        pytest.importorskip("numba")
+        from rf.feature_maps import compiled_sincos
+
+        constants = getattr(compiled_sincos, name)
+        assert constants.limit <= 2.0**bits
+        for part in constants.half_pi[:2]:
+            significant = float(part).hex().split("p")[0].rstrip("0")
+            mantissa = int(float(part) * 2.0 ** (digits - 1 - np.frexp(part)[1] + 1))
+            zeros = (mantissa & -mantissa).bit_length() - 1
+            assert zeros >= bits, significant
+        with mp.workdps(60):
+            left = abs(mp.pi / 2 - mp.fsum(mpf(float(p)) for p in constants.half_pi))
+            assert left * constants.limit < mpf(2) ** -(digits + 4)
+
+
+@cache
+def rays_and_phases(dtype):
+    """Radii on common directions, sparse rows, and the waves of their phases in long doubles."""
+    rng = np.random.default_rng(0)
+    rays = Rays(rng.normal(size=(600, 16)), np.array([0.3, 1.0, 1e6, 2.5]))
+    X = np.where(rng.random((300, 16)) < 0.5, rng.normal(size=(300, 16)), 0.0).astype(dtype)
+    phases = rng.uniform(-3, 3, 2400)
+    exact = X.astype(np.longdouble) @ rays.frequencies.T.astype(np.longdouble) + phases
+    return rays, X, phases, exact, np.cos(exact), np.sin(exact)
+
+
+class TestColumns:
+    @pytest.mark.parametrize("dtype", TYPES)
+    @pytest.mark.parametrize(
+        ("dim", "n", "lone"), [(1, 3, 0), (7, 1, None), (7, 1, 0), (300, 513, -1)]
+    )
+    def test_columns_are_right_to_the_stated_error(self, dtype, dim, n, lone):
+        """The phase to (d + 3) u (sum |w x| + |phase|), the waves and their scale to 5 u."""
+        rng = np.random.default_rng(dim)
+        X = (3.0 * rng.normal(size=(133, dim))).astype(dtype)
+        w, phases = rng.normal(size=(n, dim)), rng.uniform(-5, 5, n)
+        scale = rng.uniform(0.5, 2.0, n)
+        lone = lone if lone is None else lone % n
+        out = wave_columns(X, w, scale, phases, without_sine=lone)
+        exact = X.astype(np.longdouble) @ w.T.astype(np.longdouble) + phases
+        size = np.abs(X).astype(float) @ np.abs(w).T + np.abs(phases)
+        allowed = scale * np.finfo(dtype).eps / 2 * ((dim + 3) * (size + np.abs(exact)) + 5.0)
+        kept = np.arange(n) if lone is None else np.delete(np.arange(n), lone)
+        assert out.shape == (133, n + kept.size)
+        error = np.abs(out[:, :n] - scale * np.cos(exact)) / allowed
+        assert 1e-3 < error.max() < 1.0
+        error = np.abs(out[:, n:] - (scale * np.sin(exact))[:, kept]) / allowed[:, kept]
+        assert not kept.size or 1e-3 < error.max() < 1.0
+
+    @pytest.mark.parametrize(("dtype", "lone"), [(np.float64, None), (np.float32, 1300)])
+    def test_radii_on_common_directions_are_projected_once(self, dtype, lone):
+        """To the stated error, where a radius is 1e6 too, for dense rows and sparse ones."""
+        rays, X, phases, exact, cosine, sine = rays_and_phases(dtype)
+        w = rays.frequencies
+        size = np.abs(X).astype(float) @ np.abs(w).T + np.abs(phases)
+        allowed = np.finfo(dtype).eps / 2 * (19.0 * (size + np.abs(exact)) + 5.0)
+        kept = np.arange(2400) if lone is None else np.delete(np.arange(2400), lone)
+        for rows in (X, scipy.sparse.csr_array(X)):
+            out = wave_columns(rows, w, np.ones(2400), phases, without_sine=lone, rays=rays)
+            assert 1e-3 < (np.abs(out[:, :2400] - cosine) / allowed).max() < 1.0
+            error = np.abs(out[:, 2400:] - sine[:, kept]) / allowed[:, kept]
+            assert 1e-3 < error.max() < 1.0
+
+    def test_far_phases_among_near_ones(self):
+        """Each by its own way, in the columns where they belong."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(70, 3))
+        w = rng.normal(size=(600, 3))
+        w[[1, 77, 550]] *= 1e8
+        phase = X @ w.T
+        out = wave_columns(X, w, np.full(600, 2.0), without_sine=77)
+        far = np.abs(phase) > LIMIT
+        assert 200 < far.sum() <= 210
+        kept = np.delete(np.arange(600), 77)
+        np.testing.assert_allclose(out[:, :600][~far], 2 * np.cos(phase[~far]), atol=1e-9)
+        cosine = 2 * np.cos(np.longdouble(1) * phase)
+        # A phase of 1e8 is known to 1e-8: its product may be summed in another order.
+        np.testing.assert_allclose(out[:, :600], cosine, atol=2e-7)
+        np.testing.assert_allclose(out[:, 600:], 2 * np.sin(phase)[:, kept], atol=2e-7)
+
+    def test_the_output_array_is_used_or_refused(self):
+        X, w = np.ones((4, 2)), np.ones((3, 2))
+        whole = np.full((6, 6), 7.0)
+        assert wave_columns(X, w, np.ones(3), out=whole[:4]).base is whole
+        np.testing.assert_allclose(whole[:4], wave_columns(X, w, np.ones(3)))
+        assert np.all(whole[4:] == 7.0)
+        for out, found in (
+            (np.empty((4, 5)), "shape \\(4, 5\\)"),
+            (np.empty((4, 6), np.float32), "float32"),
+            (np.empty((4, 12))[:, ::2], "not contiguous"),
+            ([1.0], "out is a list"),
+            (np.frombuffer(bytes(192)).reshape(4, 6), "cannot be written"),
+        ):
+            with pytest.raises(ParameterError, match=found):
+                wave_columns(X, w, np.ones(3), out=out)
+
+    def test_no_more_than_blocks_are_held_beside_the_output(self):
+        rng = np.random.default_rng(0)
+        X, w = rng.normal(size=(3000, 4)), rng.normal(size=(1024, 4))
+        out = np.empty((3000, 2048))
+        wave_columns(X[:9], w, np.ones(1024), out=out[:9])
+        tracemalloc.start()
+        wave_columns(X, w, np.ones(1024), out=out)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4e6 < out.nbytes / 10
+
+
+class TestThreads:
+    def test_any_number_of_threads_gives_the_same_columns(self):
+        rng = np.random.default_rng(0)
+        X, w = rng.normal(size=(2000, 3)), rng.normal(size=(1000, 3))
+        with threadpool_limits(1):
+            one = wave_columns(X, w, np.ones(1000))
+        with threadpool_limits(3):
+            three = wave_columns(X, w, np.ones(1000))
+        np.testing.assert_array_equal(one, three)
+
+    def test_every_task_is_done_once(self):
+        done = []
+        on_threads(done.extend, 1000, 4)
+        assert sorted(done) == list(range(1000))
+
+    def test_what_a_thread_raises_is_raised(self):
+        def work(tasks):
+            for task in tasks:
+                if task == 40:
+                    raise ZeroDivisionError("task 40")
+
+        before = threading.active_count()
+        with pytest.raises(ZeroDivisionError, match="task 40"):
+            on_threads(work, 100, 3)
+        assert threading.active_count() == before
+
+    def test_a_warning_of_a_thread_heeds_the_caller(self):
+        with np.errstate(invalid="ignore"):
+            on_threads(lambda tasks: [np.sin(np.inf) for _ in tasks], 50, 3)
+
+    def test_blas_has_its_threads_again_after_the_last_user(self):
+        def threads():
+            return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+        with threadpool_limits(3, user_api="blas"):
+            before = threads()
+            one, two = serial_blas(), serial_blas()
+            assert one.__enter__() == two.__enter__() == max(before)
+            assert set(threads()) == {1}
+            # The first to come leaves first.
+            one.__exit__(None, None, None)
+            assert set(threads()) == {1}
+            two.__exit__(None, None, None)
+            assert threads() == before
+
+
+class TestConfiguration:
+    def test_what_runs_is_said(self, capsys, implementation_in_turn):
+        rf.show_config()
+        text = capsys.readouterr().out
+        assert f"inner loop: {implementation_in_turn}" in text
+        assert f"numpy {np.__version__}" in text
+        assert "threads: " in text
+
+    def test_a_name_that_is_unknown_is_refused(self, monkeypatch):
+        with pytest.raises(ParameterError, match="no such way"), using("fortran"):
+            pass
+        assert implementation() in IMPLEMENTATIONS
+
+    def test_the_environment_decides_for_a_process(self, monkeypatch):
+        with using(None):
+            monkeypatch.setenv(VARIABLE, "numpy")
+            assert implementation() == "numpy"
+            monkeypatch.setenv(VARIABLE, "fortran")
+            with pytest.raises(ParameterError, match="no such way"):
+                implementation()
+            monkeypatch.delenv(VARIABLE)
+            assert implementation() in IMPLEMENTATIONS

@@ -1,0 +1,92 @@
+"""What a coupling says of its pairs is what it draws, and what Kerdock's lines integrate."""
+
+import numpy as np
+import pytest
+
+from rf.sampling.cosines import angular_means
+from rf.sampling.coupling import Request, dependent_pairs
+from rf.sampling.couplings import COUPLINGS
+from rf.sampling.couplings.kerdock import kerdock_bases, kerdock_lines
+from rf.sampling.designed_directions import angular_means as means_of_a_set
+from rf.sampling.radii import RADII
+from rf.variance.coupling_score import candidates, ranked_plans
+from rf.variance.variance import VarianceModel
+from spectra.base.special.harmonics import gegenbauer
+from tests.oracles.laws import gaussian_mixture
+
+KNOWN = [name for name, coupling in COUPLINGS.items() if coupling.known]
+DEGREE = 6
+
+
+def stated_sums(name, counts, dim):
+    """Sums of E P_n(c), n = 2, 4, 6, over ordered pairs, by the parts of the two frequencies."""
+    sums, bounds = {}, {}
+    for p, q, pair in dependent_pairs(COUPLINGS[name], counts, dim):
+        law = angular_means(pair.cosine, dim, DEGREE)
+        sums[p, q] = sums.get((p, q), 0.0) + pair.count * law.means
+        bounds[p, q] = bounds.get((p, q), 0.0) + pair.count * law.errors
+    return sums, bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"), [(name, (2, 3, 4, 16)[i % 4]) for i, name in enumerate(KNOWN)]
+)
+def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
+    """E P_n(c) over the pairs of one draw, within each part and of both; independent ones add 0."""
+    counts, draws, rng = (2 * dim + 3, dim + 1), 400, np.random.default_rng(dim)
+    drawn = COUPLINGS[name].draw(Request(counts, dim, draws, RADII["iid"], rng))
+    sums, bounds = stated_sums(name, counts, dim)
+    for p, q in ((0, 0), (1, 1), (0, 1)):
+        cosines = np.clip(drawn[p][1] @ drawn[q][1].swapaxes(1, 2), -1.0, 1.0)
+        if p == q:
+            each = np.arange(counts[p])
+            cosines[:, each, each] = np.nan
+        found = np.nansum(gegenbauer(dim, DEGREE, cosines)[2::2], axis=(2, 3))
+        deviation = found.std(axis=1) / np.sqrt(draws)
+        lack = np.abs(found.mean(axis=1) - sums.get((p, q), np.zeros(DEGREE // 2)))
+        assert np.all(lack <= 6.0 * deviation + bounds.get((p, q), 0.0) + 1e-9 * cosines[0].size)
+
+
+def test_no_coupling_states_more_pairs_than_there_are():
+    for name, coupling in COUPLINGS.items():
+        assert coupling.name == name
+        assert set(coupling.splits) <= set(COUPLINGS)
+        if coupling.known:
+            for n in (1, 2, 30):
+                assert sum(p.count for p in coupling.within(n, 3, n + 4)) <= n * (n - 1)
+                assert sum(p.count for p in coupling.across(n, n + 4, 3, 2 * n + 4)) <= n * (n + 4)
+
+
+@pytest.mark.parametrize("dim", [4, 16])
+def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exactly(dim):
+    lines = kerdock_lines(dim, kerdock_bases(dim))
+    n = dim * (dim // 2 + 1)
+    assert lines.shape == (n, dim)
+    cosines = np.abs(lines @ lines.T)
+    same = np.arange(n)[:, None] // dim == np.arange(n) // dim
+    np.testing.assert_allclose(cosines[same], np.eye(n)[same], atol=1e-14)
+    np.testing.assert_allclose(cosines[~same], dim**-0.5, atol=1e-14)
+    means = means_of_a_set(lines, 6)
+    np.testing.assert_allclose(means[1:3], 0.0, atol=1e-13)
+    assert means[3] > 1e-6
+    assert np.sum(cosines**4) == pytest.approx(3 * n**2 / (dim * (dim + 2)), rel=1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 12])
+def test_where_there_is_one_basis_kerdock_is_orthogonal(dim):
+    assert kerdock_bases(dim) == 1
+    table = gaussian_mixture(dim, [(1.0, 1.0)])
+    model = VarianceModel(table, np.array([0.5, 1.5]))
+    one, other = (model.variance((2 * dim + 1,), coupling=c)[0] for c in ("kerdock", "orthogonal"))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_where_no_set_is_designed_auto_takes_kerdock():
+    model = VarianceModel(gaussian_mixture(64, [(1.0, 1.0)]), np.array([0.7, 1.0, 1.4]))
+    plans = ranked_plans(
+        model, 1056, couplings=candidates(1, 1056), radii="stratified", allocation="optimal"
+    )
+    assert plans[0].coupling == "kerdock"
+    assert "designed" not in [plan.coupling for plan in plans]
+    orthogonal = next(plan for plan in plans if plan.coupling == "orthogonal")
+    assert plans[0].variance < 0.7 * orthogonal.variance

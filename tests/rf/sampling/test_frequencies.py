@@ -1,0 +1,97 @@
+"""Frequencies: what one draw is, and how many each part gets; test_pooled.py says what it means."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rf.sampling.frequencies import RADII, draw_frequencies, draw_repeatedly
+from rf.variance.allocation import allocate, apportion
+from spectra.errors import ParameterError
+from tests.oracles.laws import gaussian_mixture
+
+
+class TestDraws:
+    def table(self, dim=3):
+        return gaussian_mixture(dim, [(1.5, 1.0), (-0.5, 2.0)])
+
+    def test_weights_sum_to_the_mass_and_signed_weights_to_k_of_zero(self):
+        draw = draw_frequencies(self.table(), (5, 2), rng=0)
+        assert draw.weights.sum() == pytest.approx(2.0)
+        assert draw.estimate(np.zeros((1, 3)))[0] == pytest.approx(1.0)
+        assert draw.counts == (5, 2)
+        assert len(draw) == 7
+
+    def test_one_part_alone_has_the_law_of_its_radii(self):
+        table = gaussian_mixture(3, [(1.0, 1.0)])
+        for radii in RADII:
+            w = draw_frequencies(table, (4000,), coupling="orthogonal", radii=radii, rng=0)
+            radius = np.linalg.norm(w.frequencies, axis=1)
+            # The Kolmogorov distance of 4000 iid radii exceeds 0.045 with probability 1e-7.
+            assert stats.kstest(radius, stats.chi(3).cdf).statistic < 0.045
+
+    def test_stratified_radii_have_one_in_each_layer(self):
+        for radii in ("stratified", "systematic"):
+            w = draw_frequencies(self.table(), (50, 20), radii=radii, rng=0)
+            u = stats.chi(3).cdf(np.linalg.norm(w.frequencies[:50], axis=1))
+            assert sorted((u * 50).astype(int).tolist()) == list(range(50))
+        offset = (u * 50) % 1.0
+        np.testing.assert_allclose(offset, offset[0], atol=1e-8)
+
+    def test_shared_directions_are_shared_and_radii_are_not(self):
+        w = draw_frequencies(self.table(), (6, 4), coupling="shared", rng=0).frequencies
+        cosine = np.sum(w[:4] * w[6:], axis=1)
+        norms = np.linalg.norm(w, axis=1)
+        np.testing.assert_allclose(cosine, norms[:4] * norms[6:])
+        assert np.ptp(norms[:4] / norms[6:]) > 0.1
+
+    def test_arrays_are_read_only_and_a_seed_repeats_them(self):
+        one, two = (draw_frequencies(self.table(), (3, 3), rng=7) for _ in range(2))
+        np.testing.assert_array_equal(one.frequencies, two.frequencies)
+        with pytest.raises(ValueError, match="read-only"):
+            one.frequencies[0, 0] = 0.0
+
+    def test_invalid_arguments_are_refused(self):
+        for options, said in (
+            ({"coupling": "nonsense"}, "orthogonal"),
+            ({"radii": "nonsense"}, "stratified"),
+            ({"coupling": "qmc", "radii": "systematic"}, "systematic"),
+        ):
+            with pytest.raises(ParameterError, match=said):
+                draw_frequencies(self.table(), (3, 3), **options)
+        with pytest.raises(ParameterError, match="optimal"):
+            allocate(self.table(), 8, allocation="nonsense")
+        with pytest.raises(ParameterError, match="draws = 0"):
+            draw_repeatedly(self.table(), (3, 3), 0)
+        for counts in ((3,), (3, 0), (1, 1, 1)):
+            with pytest.raises(ParameterError, match="counts"):
+                draw_frequencies(self.table(), counts)
+
+
+class TestAllocation:
+    def test_apportionment_is_the_integer_optimum(self):
+        rng = np.random.default_rng(0)
+        for _ in range(30):
+            weights = rng.exponential(size=3)
+            n = int(rng.integers(3, 15))
+            best = min(
+                ((i, j, n - i - j) for i in range(1, n - 1) for j in range(1, n - i)),
+                key=lambda c: np.sum(weights**2 / np.array(c)),
+            )
+            assert apportion(weights, n) == best
+
+    def test_equal_and_mass(self):
+        table = gaussian_mixture(3, [(3.0, 1.0), (-1.0, 2.0)])
+        assert allocate(table, 8, allocation="equal") == (4, 4)
+        assert allocate(table, 8, allocation="mass") == (6, 2)
+        assert sum(allocate(table, 9, allocation="equal")) == 9
+        with pytest.raises(ParameterError, match="n_components >= 4"):
+            allocate(table, 1)
+
+    def test_optimal_needs_distances_and_uses_them(self):
+        table = gaussian_mixture(16, [(1.0, 1.0), (-1.0, 10.0)])
+        with pytest.raises(ParameterError, match="distances"):
+            allocate(table, 64, allocation="optimal")
+        # At short distances the broad Gaussian hardly varies: most frequencies go to the narrow.
+        narrow, broad = allocate(table, 64, allocation="optimal", distances=np.ones(1))
+        assert narrow + broad == 64
+        assert narrow > 55

@@ -1,0 +1,342 @@
+"""The predicted variance is the variance: of every coupling, law of radii and allocation."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import mpmath
+import numpy as np
+import pytest
+
+from rf.sampling.cosines import Fixed, gegenbauer_means
+from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
+from rf.sampling.couplings import COUPLINGS as EVERY_COUPLING
+from rf.sampling.couplings.haar import CutColumns, haar_cosine
+from rf.sampling.couplings.hadamard import hadamard_blocks, hadamard_order
+from rf.sampling.designed_directions import angular_means, designed
+from rf.sampling.radii import RADII
+from rf.variance.allocation import least_split
+from rf.variance.variance import VarianceModel, part_variance, variance
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.special.harmonics import wave_coefficients
+from spectra.errors import ParameterError
+from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.radial_law import RadialLaw
+from tests.oracles.laws import gaussian_atoms, gaussian_law, table_of
+
+COUPLINGS = [name for name, coupling in EVERY_COUPLING.items() if coupling.known]
+
+
+def delta_gaussian(dim, *tau, law=gaussian_atoms, mass=(1.0, 1.0)):
+    return table_of(dim, [(mass[0], law(dim, tau[0])), (-mass[1], law(dim, tau[1]))])
+
+
+# --- the wave coefficients ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [2, 3, 16, 1000])
+def test_wave_coefficients_are_normalised_bessel_functions(dim):
+    x = np.array([0.0, 1e-9, 0.3, 5.0, 40.0, 333.0])
+    for degree in (2, 256):
+        g = wave_coefficients(dim, degree, x)
+        for n in sorted({0, 1, degree // 2, degree}):
+            for value, at in zip(g[n, 1:], x[1:], strict=True):
+                v = mpmath.mpf(dim) / 2 - 1
+                count = mpmath.mpf(1)
+                if n:
+                    count = mpmath.mpf(2 * n + dim - 2) / n * mpmath.binomial(n + dim - 3, n - 1)
+                exact = mpmath.gamma(v + 1) * (2 / mpmath.mpf(at)) ** v
+                exact *= mpmath.sqrt(count) * mpmath.besselj(n + v, at)
+                assert abs(value - float(exact)) < 2e-13 * (1 + dim / 100)
+        assert g[0, 0] == 1.0
+        assert np.all(g[1:, 0] == 0.0)
+    small = x <= 40.0
+    np.testing.assert_allclose(np.sum(g[:, small] ** 2, axis=0), 1.0, atol=2e-12)
+
+
+@pytest.mark.parametrize(("dim", "order", "mean_square"), [(16, 32, 0.034073), (3, 16, 0.304549)])
+def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
+    c, weights = haar_cosine(dim, order, 8)
+    assert weights @ c**2 == pytest.approx(mean_square, abs=1e-6)
+    rng = np.random.default_rng(0)
+    q = np.linalg.qr(rng.standard_normal((4_000, order, dim)))[0][:, :2]
+    q /= np.linalg.norm(q, axis=2, keepdims=True)
+    cosine = np.sum(q[:, 0] * q[:, 1], axis=1)
+    for n, mean in ((2, cosine**2), (4, cosine**4), (6, cosine**6)):
+        band = 6 * mean.std() / np.sqrt(mean.size)
+        assert abs(weights @ c**n - mean.mean()) < band
+
+
+@pytest.mark.parametrize(("dim", "c"), [(2, -1.0 / 3), (3, 0.0), (16, 0.7)])
+def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
+    one = np.ones(1)
+    later, _ = gegenbauer_means(dim, 400, c * one, one)
+    for degree in (2, 16, 64):
+        means, bound = gegenbauer_means(dim, degree, c * one, one)
+        np.testing.assert_allclose(means, later[: degree + 1], atol=1e-13)
+        assert np.max(np.abs(later[degree + 1 :])) <= bound
+
+
+# --- the harmonic sum against closed forms -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dim", "kind"), [(2, "simplex"), (3, "same"), (16, "orthogonal"), (64, "simplex")]
+)
+def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
+    first = RadialLaw.from_atoms([0.0, 1.0, 2.5, 7.0], [0.1, 0.3, 0.35, 0.25])
+    second = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
+    z = np.array([0.0, 0.2, 1.0, 3.0, 9.0])
+    model = VarianceModel(table_of(dim, [(1.0, first), (-1.0, second)]), z)
+    c = {"orthogonal": 0.0, "same": 1.0, "simplex": -1.0 / dim}[kind]
+    for p, a in enumerate((first, second)):
+        for q, b in enumerate((first, second)):
+            r, v, _ = a.nodes()
+            s, w, _ = b.nodes()
+            joint = np.zeros_like(z)
+            for sign in (1.0, -1.0):
+                length2 = r[:, None] ** 2 + s**2 + 2 * sign * c * r[:, None] * s
+                waves = plane_wave_mean(dim, np.sqrt(np.maximum(length2, 0))[..., None] * z)
+                joint += 0.5 * np.einsum("i,j,ijz->z", v, w, waves)
+            exact = joint - a.expected_plane_wave(dim, z) * b.expected_plane_wave(dim, z)
+            value, error = model.covariance(p, q, Fixed(c))
+            assert np.all(np.abs(value - exact) <= error + 1e-12)
+            assert np.all(error < 1e-8)
+
+
+PUBLISHED = [
+    (1.0, 10.0, 16, "iid", 1.249e-2),
+    (1.0, 10.0, 64, "orthogonal", 4.92e-4),
+    (1.0, 10.0, 64, "haar", 1.975e-3),
+    (1.0, 1.3, 16, "shared", 2.35e-3),
+    (1.0, 1.3, 16, "comonotone", 3.38e-4),
+]
+
+
+@pytest.mark.parametrize(("tau1", "tau2", "s", "coupling", "value"), PUBLISHED)
+def test_delta_gaussian_in_sixteen_dimensions(tau1, tau2, s, coupling, value):
+    law = gaussian_law if coupling == "comonotone" else gaussian_atoms
+    table = delta_gaussian(16, tau1, tau2, law=law)
+    (predicted,) = variance(table, [1.0], n_per_part=(s, s), coupling=coupling)
+    assert predicted == pytest.approx(value, rel=5e-3)
+
+
+# --- prediction against Monte Carlo ------------------------------------------------------
+
+
+def orthonormal(rng, draws, n, dim):
+    blocks = [np.linalg.qr(rng.standard_normal((draws, dim, dim)))[0] for _ in range(-(-n // dim))]
+    return np.concatenate(blocks, axis=1)[:, :n]
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def directions(rng, coupling, draws, counts, dim):
+    if coupling == "haar":
+        order = max(sum(counts), 2 * dim)
+        q = np.linalg.qr(rng.standard_normal((draws, order, order)))[0]
+        return np.split(unit(q[:, : sum(counts), :dim]), np.cumsum(counts)[:-1], axis=1)
+    if coupling in ("shared", "comonotone"):
+        rows = orthonormal(rng, draws, max(counts), dim)
+        return [rows[:, :n] for n in counts]
+    if coupling == "orthogonal":
+        return [orthonormal(rng, draws, n, dim) for n in counts]
+    if coupling == "simplex":
+        vertices = np.linalg.svd(np.eye(dim + 1) - 1 / (dim + 1))[0][:, :dim]
+        vertices = unit(vertices)
+        return [
+            np.concatenate(
+                [vertices @ orthonormal(rng, draws, dim, dim) for _ in range(-(-n // (dim + 1)))],
+                axis=1,
+            )[:, :n]
+            for n in counts
+        ]
+    if coupling == "hadamard":
+        # Along a random axis for each draw: the prediction is a mean over all axes.
+        axes = unit(rng.standard_normal((draws, dim)))[..., None]
+        sizes = [-(-n // hadamard_order(dim)) for n in counts]
+        blocks = [hadamard_blocks(dim, draws * k, rng).reshape(draws, -1, dim) for k in sizes]
+        return [b[:, :n] @ axes for n, b in zip(counts, blocks, strict=True)]
+    if coupling in ("designed", "kerdock"):
+        # another rotation of the one set: that is all that is random
+        sets = [EVERY_COUPLING[coupling].directions(n, dim, rng) for n in counts]
+        return [rows @ orthonormal(rng, draws, dim, dim) for rows in sets]
+    return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
+
+
+def probabilities(keys, offsets, radii):
+    """u of n frequencies: iid, or the rank of the key and a place in that layer."""
+    n = keys.shape[1]
+    if radii == "iid":
+        return keys
+    rank = keys.argsort(axis=1).argsort(axis=1)
+    return (rank + (offsets[:, :1] if radii == "systematic" else offsets)) / n
+
+
+def monte_carlo(rng, table, z, counts, coupling, radii, draws):
+    """Mean and variance of the estimate over draws, with their standard errors."""
+    common = rng.random((2, draws, max(counts)))
+    estimate = np.zeros((draws, z.size))
+    rows = directions(rng, coupling, draws, counts, table.dim)
+    for p, n, u in zip(table.parts, counts, rows, strict=True):
+        keys, offsets = common if coupling == "comonotone" else rng.random((2, draws, n))
+        own = probabilities(keys[:, :n], offsets[:, :n], radii)
+        phase = p.law.ppf(own) * u[:, :, 0]
+        waves = np.cos(phase[:, :, None] * z).mean(axis=1)
+        estimate += p.sign * p.mass * waves
+    square = (estimate - estimate.mean(axis=0)) ** 2
+    return square.mean(axis=0) * draws / (draws - 1), square.std(axis=0) / np.sqrt(draws)
+
+
+def mixed_table(dim, law):
+    if law == "chi":
+        return delta_gaussian(dim, 1.0, 1.7, law=gaussian_law, mass=(1.3, 0.8))
+    atoms = RadialLaw.from_atoms([0.0, 1.0, 2.5, 4.0], [0.1, 0.3, 0.35, 0.25])
+    more = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
+    return table_of(dim, [(1.3, atoms), (-0.8, more)])
+
+
+#: One size for each coupling and kind of law; the slow run has another.
+SIZES = [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))]
+GRID = [
+    pytest.param(
+        *SIZES[(2 * i + j + turn) % 5], coupling, law, marks=[pytest.mark.slow] if turn else []
+    )
+    for turn in (0, 2)
+    for i, coupling in enumerate(COUPLINGS)
+    for j, law in enumerate(("chi", "atoms"))
+]
+
+
+@pytest.mark.parametrize(("dim", "counts", "coupling", "law"), GRID)
+def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
+    table = mixed_table(dim, law)
+    z = np.array([0.3, 1.0, 3.0])
+    rng = np.random.default_rng([dim, COUPLINGS.index(coupling)])
+    model = VarianceModel(table, z)
+    for radii in RADII:
+        predicted, error = model.variance(counts, coupling=coupling, radii=radii)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 700)
+        assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
+        # The cosines of large Hadamard blocks are sampled.
+        assert np.all(error < (0.05 * predicted if coupling == "hadamard" else 2e-5))
+
+
+@pytest.mark.parametrize("coupling", ["orthogonal", "haar"])
+def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
+    """R = q^(-1/tau): only the radii of one key have a tail that no quadrature resolves."""
+    tau, dim, counts = (0.8, 1.5), 3, (4, 4)
+    laws = [
+        RadialLaw(Panels.empty(), Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [exponent]))
+        for exponent in tau
+    ]
+    table = table_of(dim, [(1.0, laws[0]), (-0.7, laws[1])])
+    z = np.array([0.3, 1.0, 2.0])
+    model = VarianceModel(table, z)
+    rng = np.random.default_rng(0)
+    for radii in ("iid", "stratified"):
+        predicted, error = model.variance(counts, coupling=coupling, radii=radii)
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 2000)
+        assert np.all(np.abs(measured - predicted) < 5 * deviation + 0.1 * error)
+        assert np.all(error < 1e-4 * predicted)
+
+
+def test_the_same_check_catches_the_published_signs():
+    """Theorem 5 of Luo et al. has the opposite sign, and their H(z) is said to be negative."""
+    table = delta_gaussian(16, 1.0, 1.3)
+    z, counts = np.array([1.0]), (16, 16)
+    rng = np.random.default_rng(5)
+    model = VarianceModel(table, z)
+    iid = model.variance(counts, coupling="iid")[0]
+    for coupling in ("orthogonal", "haar"):
+        right = model.variance(counts, coupling=coupling)[0]
+        measured, deviation = monte_carlo(rng, table, z, counts, coupling, "iid", 2000)
+        assert abs(measured - right) < 5 * deviation
+        if coupling == "orthogonal":
+            assert abs(measured - (2 * iid - right)) > 5 * deviation
+        else:
+            cross = 2 * model.covariance(0, 1, CutColumns(32))[0] * -1.0
+            assert cross > 0
+            assert abs(measured - (right - 2 * cross)) > 5 * deviation
+
+
+@pytest.mark.parametrize(("dim", "n"), [(2, 5), (16, 50)])
+def test_one_radius_and_designed_directions_leave_the_angular_means_of_the_set(dim, n):
+    """Var = sum over even n >= 2 of g_n(z)^2 S_n, S_n of the set with its diagonal."""
+    table = table_of(dim, [(1.0, RadialLaw.from_atoms([1.0], [1.0]))])
+    z, degree = np.array([0.5, 2.0, 6.0]), 60
+    means = angular_means(designed(n, dim, np.random.default_rng(0)), degree)[1:]
+    waves = wave_coefficients(dim, degree, z)[2::2]
+    value, error = VarianceModel(table, z).variance((n,), coupling="designed")
+    np.testing.assert_array_less(np.abs(value - means @ waves**2), error + 1e-12)
+    assert np.all(error < 1e-8)
+
+
+def test_orthogonality_does_not_always_help():
+    """One radius in the plane: at R z = 5.5201 orthogonal pairs have a larger variance."""
+    table = table_of(2, [(1.0, RadialLaw.from_atoms([1.0], [1.0]))])
+    z = [5.5201]
+    iid = variance(table, z, n_per_part=(2,), coupling="iid")
+    both = variance(table, z, n_per_part=(2,), coupling="orthogonal")
+    assert part_variance(table, z)[0, 0] == pytest.approx(0.418, abs=1e-3)
+    assert 2 * (both - iid)[0] == pytest.approx(0.214, abs=1e-3)
+
+
+# --- small theorems ----------------------------------------------------------------------
+
+
+def test_no_distances_have_no_variances():
+    for radii in RADII:
+        empty = variance(
+            delta_gaussian(3, 1.0, 2.0), [], n_per_part=(5, 2), coupling="orthogonal", radii=radii
+        )
+        assert empty.shape == (0,)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 256])
+def test_the_estimate_at_distance_zero_is_exact(dim):
+    table = delta_gaussian(dim, 1.0, 1.7, mass=(2.0, 0.5))
+    for coupling in COUPLINGS:
+        value, error = VarianceModel(table, np.zeros(1)).variance((5, 2), coupling=coupling)
+        assert abs(value[0]) <= error[0] < 1e-9
+
+
+def test_one_block_is_orthogonal_and_a_second_is_independent():
+    table = table_of(3, [(2.0, gaussian_atoms(3, 1.0))])
+    model = VarianceModel(table, np.array([1.0]))
+    (single,) = model.part_variance[:, 0]
+    cov = model.covariance(0, 0, Fixed(0.0))[0][0] * 4.0
+    for n, pairs in ((1, 0), (2, 2), (3, 6), (4, 6), (5, 8), (6, 12)):
+        value = model.variance((n,), coupling="orthogonal")[0][0]
+        assert value == pytest.approx(single / n + pairs * cov / n**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("coupling", COUPLINGS)
+def test_allocation_of_two_parts_is_the_best_of_all(coupling):
+    n, table = 9, delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
+    z = np.linspace(0.1, 2.0, 7)
+    model = VarianceModel(table, z)
+    best = least_split(model, n, ALL_COUPLINGS[coupling])
+    values = [model.mean_variance((i, n - i), coupling=coupling) for i in range(1, n)]
+    assert sum(best) == n
+    assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
+
+
+def test_refusals_name_the_way_out():
+    table = delta_gaussian(3, 1.0, 2.0)
+    for distance, counts, options, said in (
+        (1.0, (2, 2), {"coupling": "qmc"}, "no closed form"),
+        (1.0, (2, 2), {"coupling": "random"}, "no coupling 'random'"),
+        (1.0, (2,), {"coupling": "iid"}, "one number"),
+        (-1.0, (2, 2), {"coupling": "iid"}, "at least 0"),
+        (1.0, (2, 2), {"coupling": "iid", "radii": "sobol"}, "scheme of radii"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            variance(table, [distance], n_per_part=counts, **options)
+    with pytest.raises(ParameterError, match="at least one"):
+        least_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])
+    odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
+    with pytest.raises(ParameterError, match="phase"):
+        part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])

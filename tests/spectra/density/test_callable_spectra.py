@@ -1,0 +1,91 @@
+"""Densities of smooth callables with several peaks, and in high dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import spectra as sp
+from spectra.density import spectral_density
+from spectra.errors import AccuracyError
+from tests.oracles.kernels.problems import naive_density
+
+STATED = {"decay": "gaussian", "origin": "smooth", "breaks": ()}
+RADII = np.concatenate([np.geomspace(1e-2, 1.0, 6), np.linspace(1.2, 24.0, 39)])
+
+
+def combs(z):
+    return np.exp(-2 * np.sin(z) ** 2 - z**2 / 200)
+
+
+def beats(z):
+    return np.exp(-(z**2) / 50) * (1 + np.cos(20 * z))
+
+
+def doubled(z):
+    return np.exp(-(z**2) / 2) * (1 + np.sin(z) ** 2)
+
+
+with mp.workdps(40):
+    #: (centre, weight) of the normal laws on a line; exp(-2 sin^2 z) = sum_n I_n(1) cos(2nz) / e.
+    COMBS = [(2 * n, mp.besseli(abs(n), 1) / mp.e) for n in range(-30, 31)]
+    BEATS = [(0, mp.mpf(1)), (20, mp.mpf(1) / 2), (-20, mp.mpf(1) / 2)]
+
+
+def radial_density(peaks, variance, dim, w):
+    """rho in one dimension, or in three: mu_3 = -mu_1'/(2 pi w)."""
+    total = mp.mpf(0)
+    for centre, weight in peaks:
+        x = mp.mpf(w) - centre
+        law = weight * mp.exp(-x * x / (2 * variance)) / mp.sqrt(2 * mp.pi * variance)
+        total += 2 * law if dim == 1 else 2 * w * law * x / variance
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [1])
+@pytest.mark.parametrize(
+    ("function", "peaks", "inverse"), [(combs, COMBS, 100), (beats, BEATS, 25)]
+)
+def test_peaks_beyond_a_gap_are_found(function, peaks, inverse, dim):
+    density = spectral_density(sp.radial(function, **STATED), dim)
+    stated, found = density.error(RADII), density.radial(RADII)
+    with mp.workdps(40):
+        exact = [radial_density(peaks, mp.mpf(1) / inverse, dim, w) for w in RADII]
+        missed = [float(abs(mp.mpf(float(v)) - e)) for v, e in zip(found, exact, strict=True)]
+    assert np.all(missed <= stated)
+    # And errors are small where the spectrum is not.
+    assert stated.max() <= 1e-6 * float(max(abs(e) for e in exact))
+
+
+def test_the_masses_of_a_spectrum_with_a_gap_are_those_of_its_peaks():
+    measure = sp.spectral_measure(sp.radial(beats, **STATED), 1)
+    assert abs(measure.mass.mid - 2.0) <= measure.mass.rad
+
+
+@pytest.mark.parametrize(
+    "dim", [1, pytest.param(7, marks=pytest.mark.slow), pytest.param(32, marks=pytest.mark.slow)]
+)
+def test_a_callable_is_integrated_to_where_it_is_negligible(dim):
+    """In high dimension z^(d-1) k(z) goes on where k has long been below rounding."""
+    try:
+        density = spectral_density(sp.radial(doubled, **STATED), dim)
+    except AccuracyError as error:
+        # So high up doubles keep next to no digit of the bulk, and that may be said.
+        assert dim == 32
+        assert "cancels in dimension 32" in str(error)  # noqa: PT017
+        return
+    formula = sp.radial("exp(-z**2/2)*(1 + sin(z)**2)")
+    for w in (0.01, 0.2857):
+        with mp.workdps(30):
+            half = mp.mpf(dim) / 2
+            area = 2 * mp.pi**half / mp.gamma(half)
+            exact = area * mp.mpf(w) ** (dim - 1) * naive_density(formula, dim, w, digits=18 + dim)
+            missed = abs(mp.mpf(float(density.radial([w])[0])) - exact)
+        assert missed <= density.error([w])[0] <= 1e-11 * abs(exact), w
+
+
+def test_a_callable_that_varies_without_end_is_refused():
+    with pytest.raises(AccuracyError, match="frequencies"):
+        spectral_density(sp.radial(lambda z: np.exp(-z), origin="smooth", decay="exponential"), 1)

@@ -1,0 +1,234 @@
+"""Formulas on a ball that no closed form is known for: their densities, tables and refusals."""
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp
+
+import spectra as sp
+from spectra.density.ball.numeric.compact_numeric import compact_numeric_components, split_at_breaks
+from spectra.density.ball.numeric.power_series import power_series
+from spectra.density.ball.numeric.tanh_sinh import moment_stream
+from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.pieces import Piece
+from spectra.formula.reader.parsing import Z
+from tests.tools.grids import by_turns
+
+slow = pytest.mark.slow
+RADII = np.geomspace(1e-3, 1e4, 43)
+DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 2.0, 5.3])
+
+
+def one_minus_z_times_exp(power, w, moment):
+    """The integral of (1-z)^power z^moment exp(-z) exp(iwz), by the recursion in the power."""
+    a = 1 - 1j * w
+    value = (1 - mp.exp(-a)) / a
+    values = [value := value if n == 0 else (1 - n * value) / a for n in range(power + 2)]
+    # z = 1 - (1 - z)
+    return values[power] if moment == 0 else values[power] - values[power + 1]
+
+
+def askey_times_exp(dim, w):
+    """rho of (1-z)^3 exp(-z) on z <= 1 in d = 1 and 3, elementary."""
+    if dim == 1:
+        return 2 / mp.pi * one_minus_z_times_exp(3, w, 0).real
+    return 2 / mp.pi * w * one_minus_z_times_exp(3, w, 1).imag
+
+
+def cosine_power(dim, w):
+    """rho of cos(pi z/2)^4 = 3/8 + cos(pi z)/2 + cos(2 pi z)/8 on z <= 1 in d = 1 and 3."""
+    total = mp.mpf(0)
+    for a, c in ((0, mp.mpf(3) / 8), (mp.pi, mp.mpf(1) / 4), (-mp.pi, mp.mpf(1) / 4),
+                 (2 * mp.pi, mp.mpf(1) / 16), (-2 * mp.pi, mp.mpf(1) / 16)):  # fmt: skip
+        v = w + a
+        if dim == 1:
+            total += c * mp.sin(v) / v
+        else:
+            total += c * (mp.sin(v) / v**2 - mp.cos(v) / v)
+    return 2 / mp.pi * total * (1 if dim == 1 else w)
+
+
+def by_quadrature(formula, dim, w):
+    """rho by quadrature in half-waves, knowing nothing."""
+    function = mpmath_function(sp.radial(formula, support=1).pieces[0].expr, Z)
+    half = mp.mpf(dim) / 2
+    pieces = max(4, int(w / 3) + 2)
+    with mp.workdps(45 + dim):  # the error of the quadrature is absolute
+        total = mp.quad(
+            lambda z: function(z) * z**half * mp.besselj(half - 1, w * z),
+            mp.linspace(0, 1, pieces + 1),
+        )
+    return 2 ** (1 - half) / mp.gamma(half) * w**half * total
+
+
+def check(density, exact, radii, tolerance):
+    """The true error is below the stated one, and that below the tolerance times the envelope."""
+    (component,) = density.components
+    values, stated = density.radial(radii), density.error(radii)
+    assert np.all(stated <= tolerance * np.exp(component.log_envelope(radii)))
+    with mp.workdps(45):
+        for w, value, bound in zip(radii, values, stated, strict=True):
+            assert abs(mp.mpf(float(value)) - exact(mp.mpf(float(w)))) <= bound, w
+
+
+@pytest.mark.parametrize(
+    ("formula", "oracle", "dim"),
+    [
+        ("exp(-z)*(1-z)**3", askey_times_exp, 1),
+        pytest.param("cos(pi*z/2)**4", cosine_power, 3, marks=slow),
+    ],
+)
+def test_a_density_is_within_its_error_of_an_elementary_one(formula, oracle, dim):
+    density = sp.spectral_density(sp.radial(formula, support=1), dim, route="numeric")
+    check(density, lambda w: oracle(dim, w), RADII, 2e-13)
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "radii"),
+    [
+        pytest.param("(1-z**2)**2*cos(4*z)", 16, [0.3, 12.0], marks=slow),
+        pytest.param("(1-z)**(5/2)*exp(-z)", 2, [9.0, 60.0], marks=slow),
+    ],
+)
+def test_a_density_is_within_its_error_of_quadrature(formula, dim, radii):
+    density = sp.spectral_density(sp.radial(formula, support=1), dim, route="numeric")
+    check(density, lambda w: by_quadrature(formula, dim, w), np.array(radii), 2e-12)
+
+
+@pytest.mark.parametrize(
+    ("formula", "support", "dim"),
+    [
+        pytest.param("exp(-z)*(pi-z)**3*sin(z)", "pi", 2, marks=slow),
+        pytest.param("asin(1-z)**3", "1", 3, marks=slow),
+        pytest.param("sqrt(1-z**2)*exp(-z**2)", "1", 1, marks=slow),
+    ],
+)
+def test_the_expectation_of_a_table_is_the_kernel(formula, support, dim):
+    k = sp.radial(formula, support=sympy.sympify(support))
+    measure = sp.existence(k, dim=dim).measure
+    table = sp.tabulate(measure)
+    error = np.abs(table.expected_kernel(DISTANCES) - k(DISTANCES))
+    # A distance is only known to rounding, which counts at a steep edge.
+    rounding = 4 * np.finfo(float).eps
+    blur = np.abs(k(DISTANCES * (1 + rounding)) - k(DISTANCES * (1 - rounding)))
+    assert np.all(error <= 1e-12 * max(1.0, measure.mass.mid) + blur)
+    assert measure.mass.rad <= 1e-11 * measure.mass.mid
+
+
+@slow
+def test_two_routes_agree_on_half_integer_powers_at_the_origin():
+    k = sp.radial("(1-sqrt(z))**4", support=1)
+    (numeric,) = compact_numeric_components(k.pieces[0].expr, sympy.Integer(1), 3)
+    w = np.geomspace(1e-2, 1e5, 60)
+    sign, log = numeric.signed_log(w)
+    envelope = np.exp(numeric.log_envelope(w))
+    with mp.workdps(30):
+        function = mpmath_function(k.pieces[0].expr, Z)
+        for i in (5, 20, 32):
+            x = mp.mpf(float(w[i]))
+            grid = [mp.mpf(j) ** 2 / (40 + int(x)) ** 2 for j in range(41 + int(x))]
+            exact = 2 / mp.pi * x * mp.quad(lambda z, x=x: function(z) * z * mp.sin(x * z), grid)
+            bound = numeric.relative_error(w)[i] * envelope[i]
+            assert abs(sign[i] * mp.exp(mp.mpf(float(log[i]))) - exact) <= bound
+    assert numeric.tail.background_exponent == 1.5
+    series = sp.spectral_density(k, 3)
+    difference = np.abs(sign * np.exp(log) - series.radial(w))
+    assert np.all(difference <= numeric.relative_error(w) * envelope + series.error(w))
+
+
+def test_a_formula_is_cut_where_it_changes():
+    balls, rest = split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
+    assert [r for r, _ in balls] == [2]
+    assert rest == sympy.exp(-Z)
+
+
+@slow
+def test_the_parts_of_a_cut_formula_are_transformed_apart():
+    k = sp.radial("Max(1-z, 0)**3*exp(-z**2) + exp(-z)")
+    apart = sp.radial("(1-z)**3*exp(-z**2)", support=1) + sp.radial("exp(-z)")
+    w = np.array([0.1, 3.0, 40.0, 1e3])
+    whole, parts = sp.spectral_density(k, 2), sp.spectral_density(apart, 2)
+    assert np.all(np.abs(whole.radial(w) - parts.radial(w)) <= whole.error(w) + parts.error(w))
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("(1-z)**2*log(1-z)", "logarithm"),
+        ("exp(-1/(1-z))", "essential singularity"),
+        ("z**2*log(z)*(1-z)**3", "logarithm"),
+        ("(1-z)**3/(1+400*z**2)", "complex singularity"),
+        ("(1-z)**3*exp(-z**(1/7))", "common denominator"),
+    ],
+)
+def test_what_is_no_power_at_an_end_is_refused_in_words(formula, words):
+    expr = sp.radial(formula, support=1).pieces[0].expr
+    with pytest.raises((sp.errors.NoRouteError, sp.errors.AccuracyError), match=words):
+        compact_numeric_components(expr, sympy.Integer(1), 1)
+
+
+def test_a_power_series_has_the_coefficients_of_taylor_and_refuses_what_has_none():
+    found = power_series(lambda y: (-y).exp() / (1 + y), 60)
+    with mp.workdps(60):
+        exact = mp.taylor(lambda y: mp.exp(-y) / (1 + y), 0, 59)
+        for j in (0, 1, 17, 59):
+            # In units of the interval [0, 1/2] the coefficients carry 120 bits.
+            assert abs(mp.mpf(found[j]) - exact[j]) <= mp.ldexp(4, j - 120)
+    with pytest.raises(sp.errors.AccuracyError, match="no power series"):
+        power_series(lambda y: y.sqrt(), 20, bits=120)
+
+
+@pytest.mark.parametrize("first", [1, 16, pytest.param(700, marks=slow)])
+def test_moments_are_beta_functions_within_their_errors(first):
+    stream = moment_stream(lambda x: (1 - x) ** flint.arb(2.5), first, 256)
+    with mp.workprec(400):
+        for n in range(120):
+            value = next(stream)
+            exact = mp.beta(first + 2 * n, mp.mpf(3.5))
+            assert abs(mp.mpf(value.mid()) - exact) <= mp.mpf(value.rad()), n
+            assert value.rad() < 2.0**-216
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
+def test_a_jump_has_its_wave_at_radii_whose_squares_are_no_doubles(dim):
+    """exp(-z) on z <= 2: integrals of exp(-(1 - iw)z) and z exp(-(1 - iw)z) over the ball."""
+    density = sp.spectral_density(sp.radial("exp(-z)", support=2), dim)
+    for w in (1e155, 1e200, 1e300):
+        with mpmath.workdps(330):
+            a, mw = mpmath.mpc(1, -w), mpmath.mpf(w)
+            decay = mpmath.exp(-2 * a)
+            if dim == 1:
+                exact, size = 2 / mpmath.pi * mpmath.re((1 - decay) / a), 1 / mw
+            else:
+                exact, size = 2 / mpmath.pi * mw * mpmath.im((1 - decay * (1 + 2 * a)) / a**2), 1
+            value, error = density.radial([w])[0], density.error([w])[0]
+            assert abs(mpmath.mpf(value) - exact) <= mpmath.mpf(error)
+            assert error <= 1e-12 * size + np.finfo(float).tiny
+
+
+def test_radii_whose_phase_is_no_double_are_refused():
+    density = sp.spectral_density(sp.radial("1-z**2", support=1), 2)
+    assert abs(density.radial([1e307])[0]) < 1e-300
+    with pytest.raises(sp.errors.ParameterError, match="no phase in doubles"):
+        density.radial([1.5e308])
+
+
+@pytest.mark.parametrize("text", ["Min(1, 1/z)", "1/Max(1, z)"])
+def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(text):
+    kernel = sp.radial(text)
+    for dim in (1, 2):
+        assert sp.existence(kernel, dim).status is sp.Status.FINITE
+        with pytest.raises(sp.errors.NoRouteError, match="no bounded continuation to z = 0"):
+            sp.spectral_density(kernel, dim)
+    assert sp.existence(kernel, 3).status is sp.Status.INFINITE
+
+
+@pytest.mark.slow
+def test_a_difference_that_cancels_to_its_last_digits_says_what_is_known_of_it():
+    # With 10^-12 the signs of the last panels are those of the processor's rounding.
+    kernel = sp.radial("exp(-z**2/2) - exp(-z**2/(2*(1 + 10**(-10))))")
+    with pytest.raises(sp.errors.AccuracyError, match=r"reached an error of .* Ask for u_error="):
+        sp.derive(kernel, 3)

@@ -1,0 +1,122 @@
+"""Limits of formulas at z = 0 are exact, or None if there is none."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+from mpmath import mp
+
+from spectra.formula.evaluation.cancellation import resolving_function
+from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.reader.parsing import Z
+from tests.oracles.kernels.problems import PROBLEMS
+
+R = sympy.Rational
+
+_MATERN = sympy.besselk(R(3, 10), Z) * Z ** R(3, 10) * 2 ** R(7, 10) / sympy.gamma(R(3, 10))
+
+
+@pytest.mark.parametrize(
+    ("expr", "limit"),
+    [
+        ((1 - sympy.cos(Z)) / Z**2, R(1, 2)),
+        (Z * sympy.log(Z), 0),
+        (Z * sympy.besselk(1, Z), 1),
+        (Z ** R(1, 3) * sympy.besselk(R(1, 3), Z), 2 ** R(1, 3) * sympy.gamma(R(1, 3)) / 2),
+        (_MATERN, 1),
+        (sympy.besselj(R(2, 3), Z) * sympy.gamma(R(5, 3)) / (Z / 2) ** R(2, 3), 1),
+        (sympy.hyper([R(1, 2), 1], [2], -Z), 1),
+        (sympy.besselk(0, 1 + Z) / sympy.sqrt(1 + Z), sympy.besselk(0, 1)),
+        (sympy.besselj(R(1, 3), 2 + Z) * sympy.exp(-Z), sympy.besselj(R(1, 3), 2)),
+        (sympy.hyper([R(1, 2)], [R(3, 2), 1], -Z - 2), sympy.hyper([R(1, 2)], [R(3, 2), 1], -2)),
+        (sympy.Heaviside(Z), 1),
+        (sympy.Piecewise((1, Z < 1), (0, True)), 1),
+        # Without its atom at 1, as sin(z)^3/z^3 is looked at in R^7: z^5 cancels.
+        (
+            sympy.sin(Z) ** 3 / Z**3
+            + R(9, 4) * (sympy.sin(Z) - Z * sympy.cos(Z) - Z**2 * sympy.sin(Z) / 3) / Z**5,
+            R(21, 20),
+        ),
+    ],
+)
+def test_the_limit_at_zero_is_exact(expr: sympy.Expr, limit: sympy.Expr) -> None:
+    found = value_at_zero(expr)
+    assert found is not None
+    assert sympy.expand_func(found - limit) == 0
+
+
+def test_a_cancellation_does_not_pass_as_a_limit() -> None:
+    hidden = (sympy.exp(-Z) - sympy.exp(-2 * Z)) / Z + Z * sympy.besselk(1, Z)
+    assert value_at_zero(hidden) == 2
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        sympy.log(Z),
+        sympy.besselk(0, Z),
+        sympy.sin(1 / Z),
+        sympy.besselj(0, 1 + Z) * sympy.cos(1 / Z),
+        sympy.besselk(0, Z) * sympy.besselj(0, 1 + Z),
+        sympy.sqrt(Z - 1),
+        sympy.Piecewise((1, sympy.Eq(Z, 0)), (1 / Z, True)),
+    ],
+)
+def test_no_limit_is_none(expr: sympy.Expr) -> None:
+    assert value_at_zero(expr) is None
+
+
+def test_every_problem_starts_at_its_stated_value() -> None:
+    for problem in list(PROBLEMS.values())[::3]:
+        assert problem.kernel.at_zero == float(sympy.Rational(problem.k_zero)), problem
+
+
+@pytest.mark.parametrize(
+    ("expr", "limit"),
+    [
+        # slow powers of z
+        (sympy.exp(-(Z ** R(1, 50))), 1),
+        ((1 + Z ** R(1, 100)) ** -100, 1),
+        # two constants of Bessel functions multiplied, or beside an irrational weight
+        (
+            Z * sympy.besselk(R(3, 10), Z) * sympy.besselk(R(7, 10), Z),
+            sympy.gamma(R(3, 10)) * sympy.gamma(R(7, 10)) / 2,
+        ),
+        (
+            sympy.sqrt(3) * (1 - sympy.besselj(0, Z)) / Z**2 + sympy.pi * sympy.besselj(1, Z) / Z,
+            sympy.sqrt(3) / 4 + sympy.pi / 2,
+        ),
+        (Z**2 * sympy.besselk(0, Z), 0),
+        # terms that are absorbed, not cancelled
+        (sympy.acos(1 - Z**2 / 2) / Z, 1),
+        ((1 + Z) ** (1 / Z), sympy.E),
+    ],
+)
+def test_harder_limits_are_exact_too(expr: sympy.Expr, limit: sympy.Expr) -> None:
+    found = value_at_zero(expr)
+    assert found is not None
+    assert sympy.simplify(sympy.powdenest(found / limit if limit else found, force=True)) == (
+        1 if limit else 0
+    )
+
+
+def test_a_small_limit_is_not_taken_for_zero() -> None:
+    found = value_at_zero(sympy.besselj(50, Z) / Z**50)
+    assert found == 1 / (2**50 * sympy.factorial(50))
+
+
+def test_perturbation_finds_lost_digits() -> None:
+    point = mp.ldexp(1, -400)  # 1e-120
+    for text in ((sympy.exp(Z) - 1) / Z, sympy.log(1 + Z) / Z, (1 + Z) ** (1 / Z) / sympy.E):
+        f = resolving_function(text, Z)
+        (_, blurred), (clear, error) = f(point, 15, 60), f(point, 15, 400)
+        assert blurred > 0
+        assert error == 0
+        assert abs(clear - 1) < mp.mpf("1e-15")
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_poles_of_gamma_cancel_against_zeros(n: int) -> None:
+    """gamma(z - n) is (-1)^n/(n! z) at its pole (DLMF 5.2.1)."""
+    found = value_at_zero(Z * sympy.gamma(Z - n) * sympy.exp(-Z))
+    assert found == R((-1) ** n, sympy.factorial(n))

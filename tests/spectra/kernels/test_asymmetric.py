@@ -1,0 +1,259 @@
+"""Shifts and tilts: kernels, their complex measures, exact masses, exact draws, files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
+from spectra.density import spectral_density
+from spectra.derivation.asymmetric_measure import asymmetric_table
+from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
+from spectra.kernels.catalogue import catalogue
+from spectra.kernels.kernel import radial, zonal
+from spectra.measure.tabulation import tabulate
+from spectra.table import SpectralTable
+from spectra.table.table_file import read_arrays, write_arrays
+from spectra.verdict import Status, existence, spectral_measure
+
+GAUSSIAN = radial("exp(-z**2/8)")
+DELTA = radial("exp(-z**2/2) - exp(-z**2/8)")
+DIFFERENCE = radial("exp(-z**2/2) - exp(-z**2/8)/2")
+SAVED = Path(__file__).parents[1] / "table" / "saved"
+
+
+def published(name, dim):
+    vector = {"r": 2 / dim} if name == "shift_gaussian" else {"beta": 0.5 * np.pi / dim}
+    return catalogue[name](sigma=2, **vector)
+
+
+KERNELS = {
+    "shift": lambda d: published("shift_gaussian", d),
+    "sinh": lambda d: published("sinh_gaussian", d),
+    "cosh": lambda d: published("cosh_gaussian", d),
+    "matern": lambda d: catalogue["matern"](nu=1.5).shift(0.4),
+    "delta": lambda d: DELTA.shift(0.3),
+    "two shifts": lambda d: GAUSSIAN.shift(0.5) - 0.7 * GAUSSIAN.shift(-1.0),
+    "two axes": lambda d: GAUSSIAN.shift(np.eye(d)[0]) + GAUSSIAN.shift(0.3),
+    "tilted delta": lambda d: DELTA.tilt(0.1),
+}
+
+
+SLOW = pytest.mark.slow
+CASES = [
+    *((name, 3) for name in ("shift", "sinh", "two axes", "tilted delta")),
+    *(pytest.param(name, 2, marks=SLOW) for name in ("cosh", "matern", "delta", "two shifts")),
+]
+
+
+def exact_masses(c):
+    """M_R+, M_R-, M_I+ of a shift by c lengths, by their Fourier series in 50 digits."""
+    with mp.workdps(50):
+        c = mp.mpf(c)
+        terms = range(1, int(16 / c) + 4)
+        waves = [mp.exp(-2 * n * n * c * c) / (4 * n * n - 1) for n in terms]
+        alternating = sum(w * (-1) ** (n + 1) for n, w in zip(terms, waves, strict=True))
+        half = mp.exp(-c * c / 2) / 2
+        plus = 1 / mp.pi + half + 2 / mp.pi * alternating
+        minus = 1 / mp.pi - half + 2 / mp.pi * alternating
+        imaginary = 1 / mp.pi - 2 / mp.pi * sum(waves)
+        return plus, minus, imaginary
+
+
+@pytest.mark.parametrize("dim", [8, 57])
+def test_masses_of_a_shifted_gaussian_are_exact_relative_to_themselves(dim):
+    masses = jordan_masses(asymmetric_table(published("shift_gaussian", dim), dim))
+    c = 1 / mp.sqrt(dim)
+    for kind, true in zip(("real+", "real-", "imaginary+"), exact_masses(c), strict=True):
+        assert abs(masses[kind] / true - 1) < 1e-13, kind
+
+
+@pytest.mark.parametrize("dim", [8, 57])
+def test_masses_of_tilted_gaussians(dim):
+    c = mp.pi / mp.sqrt(dim)
+    scale = mp.exp(c * c / 2)
+    plus, minus, imaginary = exact_masses(c)
+    cosh = asymmetric_table(published("cosh_gaussian", dim), dim)
+    sinh = asymmetric_table(published("sinh_gaussian", dim), dim)
+    for table, true in (
+        (cosh, (scale * plus, scale * minus, scale * imaginary)),
+        (sinh, (1, 0, scale * imaginary)),
+    ):
+        masses = jordan_masses(table)
+        for kind, value in zip(("real+", "real-", "imaginary+"), true, strict=True):
+            assert abs(masses[kind] - value) <= 1e-13 * abs(value), kind
+    polar = {57: 1.079674511, 8: 1.556320351}[dim]
+    assert abs(Decomposed(sinh, "polar").mass - polar) < 1e-9
+    assert abs(Decomposed(cosh, "polar").mass - float(scale)) < 1e-13 * float(scale)
+
+
+@pytest.mark.parametrize("dim", [1, pytest.param(7, marks=SLOW)])
+def test_masses_and_draws_of_a_shifted_matern_are_right(dim):
+    """Against the radial law by brute quadrature in the coordinate along the shift."""
+    kernel = catalogue["matern"](nu=1.5).shift(0.4)
+    table = asymmetric_table(kernel, dim)
+    shift = 0.4 * np.sqrt(dim)
+    # The marginal along an axis is the measure of the same kernel on the line.
+    with mp.workdps(20):
+
+        def density(x):
+            return 6 * mp.sqrt(3) / (mp.pi * (3 + x * x) ** 2)
+
+        def cosine(x):
+            return abs(mp.cos(shift * x)) * density(x)
+
+        ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(60)]
+        total = 2 * mp.quad(cosine, ends)
+    masses = jordan_masses(table)
+    assert abs(masses["real+"] + masses["real-"] - total) < 1e-6
+    assert abs(masses["real+"] - masses["real-"] - kernel(np.zeros(dim))) < 1e-12
+    # Draws by rejection have the mean of their part.
+    for part in Decomposed(table).parts:
+        draws = part.draw(300, np.random.default_rng(1))
+        x = draws.amplitudes * np.cos(draws.frequencies @ np.full(dim, 1.5) + draws.phases)
+        assert abs(x.mean() - part.mean(np.full((1, dim), 1.5))[0]) < 6 * x.std() / np.sqrt(300)
+
+
+@pytest.mark.parametrize(("name", "dim"), CASES)
+def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
+    kernel = KERNELS[name](dim)
+    rng = np.random.default_rng(dim)
+    D = np.vstack([np.zeros(dim), rng.normal(size=(4, dim)) / np.sqrt(dim)])
+    table = asymmetric_table(kernel, dim)
+    for decomposition in ("jordan", "polar", "weighted"):
+        other = Decomposed(table, decomposition)
+        error = np.abs(other.expected_kernel(D) - kernel(D)).max()
+        assert error < 1e-6 * other.mass + other.bias, decomposition
+
+
+def test_what_has_no_meaning_is_refused():
+    for make, said in (
+        (lambda: GAUSSIAN.shift("x"), "real numbers"),
+        (lambda: zonal("(1 + u)/2").shift(0.1), "unit sphere"),
+        (lambda: GAUSSIAN.shift(np.inf), "finite"),
+        (lambda: GAUSSIAN.shift([1.0, 2.0]) + GAUSSIAN.shift([1.0, 2.0, 3.0]), "coordinates"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            make()
+    with pytest.raises(NoRouteError, match="no sum of Gaussians"):
+        asymmetric_table(catalogue["matern"]().tilt(0.01), 3)
+    with pytest.raises(DataError, match="2 coordinates"):
+        asymmetric_table(GAUSSIAN.shift([1.0, 2.0]), 3)
+    for function in (
+        lambda: spectral_measure(GAUSSIAN.shift(0.3), 3),
+        lambda: tabulate(GAUSSIAN.shift(0.3)),
+        lambda: tabulate(asymmetric_table(GAUSSIAN.shift(0.3), 3)),
+        lambda: spectral_density(GAUSSIAN.shift(0.3), 3),
+    ):
+        with pytest.raises(ParameterError, match=r"derive\(kernel, dim\)"):
+            function()
+
+
+@pytest.mark.parametrize("name", ["shift", "two shifts"])
+def test_a_file_gives_the_same_table_back(name, tmp_path):
+    table = asymmetric_table(KERNELS[name](3), 3)
+    table.save(tmp_path / "k.npz")
+    again = SpectralTable.load(tmp_path / "k.npz")
+    for one, other in ((again, table), (Decomposed(again, "polar"), Decomposed(table, "polar"))):
+        found, saved = (t.sample(50, rng=np.random.default_rng(1)) for t in (one, other))
+        assert np.array_equal(found.frequencies, saved.frequencies)
+        assert np.array_equal(found.phases, saved.phases)
+    assert (again.k_zero, again.bias, again.is_radial) == (table.k_zero, table.bias, False)
+    assert [part.deviation for part in again.parts] == [part.deviation for part in table.parts]
+
+
+def test_files_of_older_versions_are_read():
+    """Written by the releases of their time, with the numbers that these gave."""
+    D = np.array([[0.0, 0.0, 0.0], [1.0, -0.5, 0.25], [0.2, 2.0, -1.0]])
+    moved = DIFFERENCE.shift([0.3, -0.1, 0.0]) - 0.7 * GAUSSIAN.shift([-0.6, 0.2, 0.0])
+    table = SpectralTable.load(SAVED / "asymmetric_version_1.npz")
+    assert np.abs(table.expected_kernel(D) - moved(D)).max() < 1e-12
+    stated = [-0.20842007, -0.70938873, -0.51497523]
+    np.testing.assert_allclose(table.expected_kernel(D), stated, atol=1e-8)
+    made = asymmetric_table(moved, 3)
+    assert [p.mass for p in table.parts] == pytest.approx([p.mass for p in made.parts], rel=1e-15)
+    assert [p.shifts.steps.tolist() for p in table.parts] == [[1], [1], [1]]
+    radial_table = SpectralTable.load(SAVED / "radial_version_2.npz")
+    first = [[1.44459836, 0.2366227, -1.20830689], [0.62382283, 2.24965742, 1.63390157]]
+    np.testing.assert_allclose(radial_table.sample(2, rng=0).frequencies, first, atol=1e-8)
+    z = np.array([0.0, 0.5, 2.0])
+    assert np.abs(radial_table.expected_kernel(z) - DIFFERENCE(z)).max() < 1e-12
+
+
+def test_a_file_of_an_unknown_version_is_refused(tmp_path):
+    header, arrays = read_arrays(SAVED / "asymmetric_version_1.npz")
+    write_arrays(tmp_path / "k.npz", {**header, "version": 2}, arrays)
+    with pytest.raises(TableFileError, match="AsymmetricTable' and version 2"):
+        SpectralTable.load(tmp_path / "k.npz")
+
+
+def test_a_table_of_shifts_that_makes_no_sense_is_refused():
+    table = asymmetric_table(GAUSSIAN.shift([0.3, 0.0]), 2)
+    for wrong, said in (
+        ({"k_zero": 1.0}, "add up"),
+        ({"dim": 3}, "number of coordinates"),
+        ({"domain": 2.0}, "leaves its domain"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            replace(table, **wrong)
+    with pytest.raises(DataError, match="difference"):
+        table.expected_kernel([0.1, 0.2, 0.3])
+
+
+def test_a_negligible_part_is_dropped_and_counted():
+    table = asymmetric_table(published("shift_gaussian", 57), 57)
+    measure = Decomposed(table)
+    assert [part.kind for part in measure.parts] == ["real+", "imaginary+"]
+    assert [part.kind for part in measure.dropped] == ["real-"]
+    assert 0 < measure.bias < 3e-34
+    kept = Decomposed(table, negligible=0.0)
+    rare = kept.parts[1]
+    w = rare.draw(100, np.random.default_rng(0)).frequencies
+    # The part of mass 2e-34 lives where cos(w.r) is negative: it is drawn there and at once.
+    assert np.all(np.cos(w @ np.full(57, 2 / 57)) < 0)
+
+
+def test_fourier_coefficients_are_those_of_the_selection():
+    modulation = Modulation([1.0], 1.0, [0, 1, -1, 3], [0.1, 0.6, -0.4, 0.5])
+    theta = 2 * np.pi * np.arange(1 << 15) / (1 << 15)
+    for selection in SELECTIONS:
+        value = modulation.selected(selection, theta)
+        if selection == "imaginary+":
+            value = value + modulation.at_angle(theta).imag
+        sampled = np.fft.fft(value) / theta.size
+        found = modulation.fourier(selection, 20)
+        assert np.abs(found - sampled[np.arange(-20, 21)]).max() < 1e-8
+
+
+def test_the_axis_law_inverts_its_own_distribution():
+    law = AxisLaw(lambda t: np.abs(np.sin(t)), np.empty(0), 0.7, 1)
+    u = np.array([1e-6, 0.1, 0.5, 0.9, 0.999])
+    with mp.workdps(25):
+
+        def density(g):
+            return abs(mp.sin(0.7 * g)) * mp.exp(-g * g / 2) * mp.sqrt(2 / mp.pi)
+
+        for probability, g in zip(u, law.ppf(u), strict=True):
+            kinks = [n * mp.pi / 0.7 for n in range(8) if n * np.pi / 0.7 < g]
+            share = mp.quad(density, [*kinks, g]) / law.mass
+            assert abs(share - probability) < 1e-13
+
+
+def test_shifts_and_tilts_compose():
+    gaussian, r, beta = radial("exp(-z**2/2)"), np.array([0.7, -0.2]), np.array([0.3, 0.5])
+    D = np.random.default_rng(0).normal(size=(40, 2))
+    moved = gaussian(np.linalg.norm(D + r, axis=1)) * np.exp(D @ beta)
+    np.testing.assert_allclose(gaussian.shift(r).tilt(beta)(D), moved, rtol=1e-14)
+    later = gaussian(np.linalg.norm(D + r, axis=1)) * np.exp((D + r) @ beta)
+    np.testing.assert_allclose(gaussian.tilt(beta).shift(r)(D), later, rtol=1e-14)
+    assert gaussian.shift(r).shift(-r).terms == (gaussian.shift(0.0)).shift([0.0, 0.0]).terms
+    table = asymmetric_table(gaussian.tilt(beta).shift(r) + 0.5 * gaussian, 2)
+    exact = later + 0.5 * gaussian(np.linalg.norm(D, axis=1))
+    np.testing.assert_allclose(table.expected_kernel(D), exact, atol=1e-12)
+    assert existence(gaussian.tilt(beta).shift(r), 2).status is Status.FINITE
+    with pytest.raises(ParameterError, match="depends on their number"):
+        gaussian.tilt(0.5).shift(0.5)
+    with pytest.raises(ParameterError, match="coordinates"):
+        gaussian.shift([1.0, 2.0]).shift([1.0, 2.0, 3.0])

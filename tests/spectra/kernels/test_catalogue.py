@@ -1,0 +1,288 @@
+"""The catalogue: formulas, conditions, densities and error messages."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.special
+import sympy
+
+from spectra.density import ROUTES, spectral_density
+from spectra.density.closed_pairs.summands import summands
+from spectra.errors import NoRouteError, ParameterError
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.catalogue import Family, UnknownKernelError, catalogue
+from spectra.kernels.catalogue.entry import Entry
+from spectra.kernels.kernel import Kernel, radial
+from spectra.verdict import existence
+from tests.oracles.kernels.problems import DIMENSION, PROBLEMS, naive_density, tagged
+from tests.tools.grids import graded
+
+NAMES = list(catalogue)
+
+
+def default(name: str) -> Kernel:
+    found = catalogue[name]
+    return found if isinstance(found, Kernel) else found()
+
+
+# --- the mapping ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_gives_a_kernel_or_a_family_that_makes_one(name: str) -> None:
+    entry, found = catalogue.entries[name], catalogue[name]
+    assert isinstance(found, Family) == bool(entry.parameters)
+    kernel = default(name)
+    assert str(kernel).startswith(name)
+    assert np.isfinite(kernel.at_zero)
+    assert kernel.is_zonal == entry.zonal
+    assert (kernel.support < np.inf) == bool(entry.support)
+    assert pickle.loads(pickle.dumps(kernel)) == kernel
+    assert entry.reference
+    assert entry.title
+
+
+def test_the_catalogue_is_a_mapping_that_cannot_be_written() -> None:
+    assert len(catalogue) == len(NAMES) >= 25
+    assert "ntk" in catalogue
+    assert "nt" not in catalogue
+    assert catalogue.get("nothing") is None
+    with pytest.raises(TypeError):
+        catalogue["mine"] = radial("exp(-z)")  # type: ignore[index]
+    with pytest.raises(UnknownKernelError, match="Did you mean 'matern'"):
+        catalogue["martern"]
+
+
+def test_a_family_names_the_offending_parameter() -> None:
+    matern = catalogue["matern"]
+    with pytest.raises(ParameterError, match=r"'nu'.*-1.*nu > 0"):
+        matern(nu=-1)
+    with pytest.raises(ParameterError, match=r"no parameter 'sigma'.*length = 1"):
+        matern(sigma=1)
+    with pytest.raises(ParameterError, match="'length'"):
+        catalogue["gaussian"](length=0)
+    with pytest.raises(ParameterError, match=r"write catalogue\[\"matern\"\]\(nu=0.5\)"):
+        matern(0.5)
+    with pytest.raises(ParameterError, match="'p'"):
+        catalogue["spherical_polynomial"](a=2, p=1.5)
+    with pytest.raises(ParameterError, match="sequence"):
+        catalogue["gaussian_mixture"](weights=1)
+    with pytest.raises(ParameterError, match="differ in length"):
+        catalogue["gaussian_mixture"](weights=[1, 2], lengths=[1, 2, 3])
+    assert "nu=3/2" in repr(matern)
+
+
+def test_a_family_is_not_taken_for_a_kernel() -> None:
+    with pytest.raises(ParameterError, match=r"becomes a kernel when it is called"):
+        spectral_density(catalogue["matern"], 3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
+    """Each statement was written on its own; both are for the default parameters."""
+    entry: Entry = catalogue.entries[name]
+    values = {p.name: p.default for p in entry.parameters if not p.sequence}
+    condition = entry.finite_for(**values)
+    kernel = default(name)
+    for problem in PROBLEMS.values():
+        if problem.id.startswith(name[:4]) and problem.kernel == kernel:
+            for dim in range(1, 30):
+                assert (condition.subs(DIMENSION, dim) == sympy.true) == problem.is_finite(dim)
+
+
+def test_other_names_find_the_same_family() -> None:
+    for entry in catalogue.entries.values():
+        for alias in entry.aliases:
+            assert alias not in catalogue.entries
+            assert catalogue[alias] == catalogue[entry.id]
+    assert catalogue["stable"](power=1.5) == catalogue["powered_exponential"](power=1.5)
+    assert "exponential" in catalogue
+    assert "exponential" not in list(catalogue)
+
+
+# --- geostatistics ------------------------------------------------------------------------------
+
+VALID = [
+    ("spherical", {}, 3),
+    ("circular", {"length": 2}, 2),
+    ("pentaspherical", {}, 5),
+    ("superspherical", {"nu": 1.5}, 4),
+    ("cubic", {}, 3),
+    ("generalized_wendland", {"mu": 5, "smoothness": 2, "length": 3}, 5),
+    ("hole_effect", {"length": 2}, 1),
+    ("damped_cosine", {"length": 2, "frequency": 0.25}, 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "largest"), graded(VALID, default=VALID[::6], slow=VALID), ids=str
+)
+def test_a_model_is_valid_up_to_the_dimension_that_is_known_and_no_further(
+    name: str, parameters: dict, largest: int
+) -> None:
+    family, kernel = catalogue[name], catalogue[name](**parameters)
+    values = {p.name: p.default for p in family.entry.parameters} | parameters
+    said = family.entry.positive_definite_for(**values)
+    for dim in range(1, 12):
+        assert bool(sympy.sympify(said).subs(DIMENSION, dim)) == (dim <= largest)
+    valid, beyond = existence(kernel, largest), existence(kernel, largest + 1)
+    assert valid.positive_definite.answer is not False
+    assert valid.measure.negative_mass.mid <= valid.measure.negative_mass.rad
+    assert beyond.positive_definite.answer is False
+    negative = beyond.measure.negative_mass
+    assert negative.mid > negative.rad
+
+
+@pytest.mark.parametrize(("power", "tail"), [(0.5, 1), (2, 2)])
+def test_dagum_is_the_integral_that_its_note_states(power: float, tail: float) -> None:
+    kernel = catalogue["dagum"](power=power, tail=tail)
+    x, step = np.array([0.2, 1.0, 7.0]), 1e-5
+    slope = (kernel(np.sqrt(x - step)) - kernel(np.sqrt(x + step))) / (2 * step)
+    product = x ** (power / 2 - 1) * (1 + x ** (tail / 2)) ** (-power / tail - 1)
+    np.testing.assert_allclose(slope, power / 2 * product, rtol=1e-7)
+
+
+def test_superspherical_models_are_tails_of_an_integral() -> None:
+    z = np.linspace(0.0, 1.0, 9)
+    for nu in (0.3, 4):
+        whole = scipy.special.beta(0.5, nu + 1) / 2
+        left = [scipy.integrate.quad(lambda t, n=nu: (1 - t * t) ** n, x, 1)[0] for x in z]
+        found = catalogue["superspherical"](nu=nu, length=2)(2 * z)
+        np.testing.assert_allclose(found, np.array(left) / whole, atol=1e-9)
+
+
+def test_generalized_wendland_functions_are_those_of_the_tables() -> None:
+    z, mu = np.linspace(0.0, 1.0, 9), 3.25
+    known = {
+        0: (1 - z) ** mu,
+        1: (1 - z) ** (mu + 1) * (1 + (mu + 1) * z),
+        2: (1 - z) ** (mu + 2) * (1 + (mu + 2) * z + (mu**2 + 4 * mu + 3) * z**2 / 3),
+    }
+    for smoothness, values in known.items():
+        found = catalogue["generalized_wendland"](mu=mu, smoothness=smoothness)(z)
+        np.testing.assert_allclose(found, values, atol=1e-14)
+
+
+@pytest.mark.parametrize(("hurst", "power"), [(0.3, 1.0), (0.5, 1.5)])
+def test_truncated_power_laws_are_the_mixtures_of_their_modes(hurst: float, power: float) -> None:
+    kernel = catalogue["tpl_stable"](hurst=hurst, power=power, length=2)
+    assert kernel.at_zero == 1.0
+    for z in (0.01, 0.4, 2.0, 7.0):
+        # l = 2 s^(1/(2 H)) makes the weights uniform in s.
+        mixed = scipy.integrate.quad(
+            lambda s, z=z: np.exp(-((0.5 * z * s ** (-0.5 / hurst)) ** power)),
+            0, 1, epsabs=1e-12, epsrel=1e-11, limit=400,
+        )[0]  # fmt: skip
+        assert abs(kernel(np.array([z]))[0] - mixed) < 1e-9
+    same = catalogue["tpl_gaussian"](hurst=hurst)
+    assert same(1.3) == pytest.approx(catalogue["tpl_stable"](hurst=hurst, power=2)(1.3), rel=1e-14)
+
+
+# --- formulas -----------------------------------------------------------------------------------
+
+
+def test_matern_in_elementary_form_is_the_bessel_form() -> None:
+    z = np.geomspace(1e-2, 20, 30)
+    bessel = "2**(1-nu)/gamma(nu)*(sqrt(2*nu)*z)**nu*besselk(nu, sqrt(2*nu)*z)"
+    for nu in (0.5, 1.5, 2.5, 7.5):
+        typed = radial(bessel, nu=nu)
+        np.testing.assert_allclose(catalogue["matern"](nu=nu)(z), typed(z), rtol=1e-12)
+
+
+def test_the_arc_cosine_chain() -> None:
+    """d kappa_n / du = n^2 kappa_(n-1), and the NTK is u kappa_0 + kappa_1."""
+    u = sympy.Symbol("u", real=True)
+    kappa = [catalogue[f"arc_cosine_{n}"].zonal for n in range(3)]
+    for n in (1, 2):
+        gap = sympy.diff(kappa[n], u) - n**2 * kappa[n - 1]
+        for point in ("-0.9", "-0.3", "0.2", "0.7"):
+            assert abs(sympy.N(gap.subs(u, sympy.Rational(point)), 30)) < 1e-25
+    gap = catalogue["ntk"].zonal - (u * kappa[0] + kappa[1])
+    assert abs(sympy.N(gap.subs(u, sympy.Rational(1, 3)), 30)) < 1e-25
+    assert [default(f"arc_cosine_{n}").at_zero for n in range(3)] == [1.0, 1.0, 3.0]
+
+
+def test_summands_keep_denominators_and_cancel() -> None:
+    assert summands((1 + Z**2) ** -2) == ((1 + Z**2) ** -2,)
+    root = sympy.sqrt(2)
+    assert summands(sympy.exp(-root * Z) - sympy.exp(-2 * Z / root)) == ()
+    assert set(summands((sympy.exp(-Z) + 1) ** 2)) == {
+        sympy.exp(-2 * Z),
+        2 * sympy.exp(-Z),
+        sympy.Integer(1),
+    }
+    assert summands(sympy.cosh(Z) / (1 + Z**4))[0].has(1 + Z**4)
+
+
+TYPED = {
+    "exp(-z**2/8)*exp(-z**2/2)": "exp(-5*z**2/8)",
+    "(1 + sqrt(3)*z)*exp(-sqrt(3)*z)": "2**(-1/2)/gamma(3/2)*(sqrt(3)*z)**(3/2)"
+    "*besselk(3/2, sqrt(3)*z)",
+    "1/(1 + 2*z**2 + z**4)": "(1 + z**2)**(-2)",
+    "(1 - z**2)/(1 + z**2)**2": "2/(1 + z**2)**2 - 1/(1 + z**2)",
+    "sin(3*z)/(3*z)": "sqrt(pi/(6*z))*besselj(1/2, 3*z)",
+    "z**2*besselk(0, z)": "z**2*besselk(2, z) - 2*z*besselk(1, z)",
+}
+
+
+@pytest.mark.parametrize("formula", TYPED)
+@pytest.mark.parametrize("dim", [1])
+def test_two_spellings_of_one_kernel_have_one_density(formula: str, dim: int) -> None:
+    a, b = (spectral_density(radial(text), dim) for text in (formula, TYPED[formula]))
+    w = np.array([0.05, 0.3, 1.1, 2.5, 4.0])
+    np.testing.assert_allclose(a.radial(w), b.radial(w), rtol=1e-12, atol=1e-300)
+    assert [(x.radius, x.mass) for x in a.atoms] == [(x.radius, x.mass) for x in b.atoms]
+
+
+# --- densities ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["spherical_polynomial", pytest.param("arc_cosine_1", marks=pytest.mark.slow)]
+)
+def test_compact_entries_have_the_density_of_the_hankel_integral(name: str) -> None:
+    kernel = default(name)
+    found = spectral_density(kernel, 3)
+    assert found.density([1.7])[0] == pytest.approx(
+        float(naive_density(kernel, 3, 1.7, digits=15)), rel=1e-11
+    )
+
+
+def test_a_plane_wave_of_fewer_dimensions_has_no_measure() -> None:
+    assert spectral_density(radial("cos(2*z)"), 1).atoms[0].radius == 2.0
+    assert spectral_density(radial("sin(z)/z"), 3).atoms[0].mass == 1.0
+    for formula, dim in (("cos(z)", 2), ("sin(z)/z", 4), ("besselj(0, z)", 3)):
+        with pytest.raises(NoRouteError, match="not a measure"):
+            spectral_density(radial(formula), dim)
+
+
+def test_no_route_names_the_summand() -> None:
+    with pytest.raises(NoRouteError, match=r"exp\(-z\)\*cos\(z\*\*2\)"):
+        spectral_density(radial("exp(-z**2) + exp(-z)*cos(z**2)"), 2, route="lookup")
+    for problem in tagged("unbounded"):
+        with pytest.raises(NoRouteError):
+            spectral_density(problem.kernel, 2)
+
+
+@pytest.mark.parametrize("dim", [0, 1.5, True, None])
+def test_a_dimension_is_a_positive_integer(dim: object) -> None:
+    with pytest.raises(ParameterError, match="dimension"):
+        spectral_density(radial("exp(-z)"), dim)  # type: ignore[arg-type]
+
+
+def test_an_unknown_route_lists_those_that_exist() -> None:
+    with pytest.raises(ParameterError, match="'lookup'"):
+        spectral_density(radial("exp(-z)"), 2, route="guess")
+    assert spectral_density(radial("exp(-z)"), np.int64(2), route="lookup").dim == 2
+    assert "lookup" in ROUTES
+
+
+@pytest.mark.parametrize("name", [[], 3, None, "matern32"])
+def test_unknown_names_are_refused(name: object) -> None:
+    assert name not in catalogue
+    with pytest.raises(KeyError, match="no kernel named"):
+        catalogue[name]  # type: ignore[index]

@@ -1,0 +1,148 @@
+"""Fields drawn through the plug-in have the correlation of their model; GSTools' own may not."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sympy import Rational
+
+import spectra as sp
+from spectra.base.special.bessel import plane_wave_mean
+from spectra.errors import ParameterError
+from tests.oracles.kernels.problems import DIMENSION
+
+gstools = pytest.importorskip("gstools", reason="GSTools is an extra: pip install gstools")
+from spectra.plugins.gstools import _law_of as law_of  # noqa: E402
+from spectra.plugins.gstools import cov_model, of  # noqa: E402
+
+LAGS = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0])
+SEEDS, MODES, ROUNDING = 40, 1000, 1e-10
+
+OWN = [
+    ("Spherical", {}, 3),
+    ("Circular", {}, 2),
+    ("Linear", {}, 1),
+    ("Rational", {"alpha": 1.0}, 3),
+    ("Stable", {"alpha": 1.5}, 2),
+    ("Matern", {"nu": 1.0}, 1),
+    ("SuperSpherical", {"nu": 1.3}, 3),
+    ("HyperSpherical", {}, 3),
+    ("JBessel", {"nu": 2.5}, 2),
+    ("TPLSimple", {"nu": 2.0}, 2),
+    ("TPLGaussian", {"hurst": 0.3, "len_low": 0.5}, 2),
+    ("TPLExponential", {"hurst": 0.6, "len_low": 0.02}, 3),
+    ("TPLStable", {"hurst": 0.3, "alpha": 0.7, "len_low": 2.0}, 1),
+    ("Gaussian", {}, 2),
+]
+
+
+def deviations(model: object, dim: int) -> np.ndarray:
+    """Of the mean correlation that generators imply, in standard errors, at the lags.
+
+    The wave of a frequency is averaged over all directions, so that nothing but its radius counts.
+    """
+    rows = []
+    for seed in range(SEEDS):
+        waves = gstools.field.generator.RandMeth(model, mode_no=MODES, seed=seed)._cov_sample
+        radii = np.linalg.norm(waves, axis=0)
+        rows.append(plane_wave_mean(dim, np.outer(LAGS, radii)).mean(axis=1))
+    values = np.array(rows)
+    # A law of one radius has no spread but its rounding.
+    error = values.std(axis=0, ddof=1) / np.sqrt(SEEDS) + ROUNDING
+    return (values.mean(axis=0) - model.correlation(LAGS)) / error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options", "dim"), OWN, ids=str)
+def test_the_implied_correlation_is_that_of_the_model(name: str, options: dict, dim: int) -> None:
+    model = of(getattr(gstools, name)(dim=dim, **options))
+    assert np.abs(deviations(model, dim)).max() < 6.0
+
+
+@pytest.mark.slow
+def test_the_test_above_sees_the_bias_of_a_numerical_spectrum() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.abs(deviations(gstools.Spherical(dim=3), 3)).max() > 10.0
+
+
+def valid_models() -> list[tuple[str, int]]:
+    """Models of the catalogue, each in the largest dimension of space where it is valid."""
+    found = []
+    for name, entry in sp.catalogue.entries.items():
+        values = {p.name: p.default for p in entry.parameters if not p.sequence}
+        condition = entry.positive_definite_for(**values)
+        if entry.zonal or condition is None or name == "constant":
+            continue
+        dims = [d for d in (1, 2, 3) if bool(condition.subs(DIMENSION, d))]
+        found += [(name, dims[-1])] if dims else []
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "dim"), valid_models())
+def test_every_valid_model_of_the_catalogue_is_drawn_correctly(name: str, dim: int) -> None:
+    assert np.abs(deviations(cov_model(name, dim), dim)).max() < 4.0
+
+
+@pytest.mark.parametrize(
+    ("name", "low"), [("TPLGaussian", 0.0), ("TPLExponential", 0.5), ("TPLStable", 0.0)]
+)
+def test_truncated_power_laws_have_the_correlation_of_gstools(name: str, low: float) -> None:
+    for hurst in (0.2, 0.5, 0.8):
+        model = getattr(gstools, name)(dim=2, len_scale=3.0, len_low=low, hurst=hurst)
+        kernel = law_of(model).kernel
+        r = np.geomspace(1e-3, 20.0, 60)
+        assert np.abs(kernel(r / model.len_rescaled) - model.correlation(r)).max() < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "dim"),
+    [("TPLGaussian", 1e-4, 1), ("TPLExponential", 0.5, 7), ("TPLStable", 30, 2)],
+)
+def test_a_lower_length_costs_no_time_and_no_digits(name: str, low: float, dim: int) -> None:
+    model = getattr(gstools, name)(dim=1, len_scale=3.0, len_low=low, hurst=0.35)
+    law = law_of(model)
+    with sp.time_limit(60.0):
+        table = law.table(dim)
+    z = np.concatenate([[0.0], np.geomspace(1e-5, 1e3, 80)])
+    error = np.abs(table.expected_kernel(z) - law.kernel(z)).max()
+    assert error < table.bias + 2 * table.u_error + 4e-15 < 1e-13
+    finer = replace(law, shortest=law.shortest * (1 + Rational(1, 10**9)))
+    assert np.abs(table.expected_kernel(z) - finer.kernel(z)).max() > table.bias
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_the_spectrum_and_its_quantiles_belong_together(dim: int) -> None:
+    model = of(gstools.Spherical(dim=dim, len_scale=2.0))
+    exact = gstools.Exponential(dim=dim, len_scale=2.0)
+    ours = cov_model("exp(-z)", dim, len_scale=2.0)
+    w = np.array([0.0, 0.1, 1.0, 5.0])
+    assert np.abs(ours.spectral_density(w) / exact.spectral_density(w) - 1).max() < 1e-12
+    u = np.array([0.1, 0.5, 0.9])
+    assert np.abs(exact.spectral_rad_cdf(ours.spectral_rad_ppf(u)) - u).max() < 1e-12
+    assert np.all(np.diff(model.spectral_rad_ppf(u)) > 0)
+
+
+def test_variances_lengths_and_directions_are_those_of_gstools() -> None:
+    options = {"var": 2.0, "len_scale": [4.0, 2.0], "angles": 0.3, "nugget": 0.1}
+    model, own = of(gstools.Spherical(dim=2, **options)), gstools.Spherical(dim=2, **options)
+    points = np.random.default_rng(0).normal(size=(2, 20))
+    assert np.abs(model.cov_spatial(points) - own.cov_spatial(points)).max() < 1e-12
+    field = gstools.SRF(copy.deepcopy(model), mode_no=100, seed=1)
+    assert field(points).shape == (20,)
+    kriged = gstools.krige.Ordinary(model, points[:, :5], np.arange(5.0))
+    assert np.isfinite(kriged(points)[0]).all()
+
+
+def test_what_is_no_covariance_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no covariance in dimension 3"):
+        cov_model("(2/pi)*(acos(z) - z*sqrt(1 - z**2))", 3, support=1)
+    with pytest.raises(ParameterError, match="not a radial kernel"):
+        cov_model(sp.zonal("exp(u)"), 3)
+    with pytest.raises(ParameterError, match="not known here"):
+        of(gstools.Integral(dim=2))

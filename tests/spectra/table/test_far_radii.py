@@ -1,0 +1,91 @@
+"""Quantiles of very small probabilities, near 0 and in the tail, against exact distributions."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import spectra as sp
+from tests.oracles import exact_radii
+from tests.oracles.exact_radii import EXACT
+from tests.oracles.kernels.problems import PROBLEMS
+
+
+@cache
+def table_of(name, dim):
+    return sp.tabulate(sp.spectral_measure(PROBLEMS[name].kernel, dim))
+
+
+FAR = [1e-12, 1e-15, 1e-16, 1e-17, 3e-18, 1e-18, 1e-19, 6e-20]
+FARTHER = [5e-20, 1e-20, 1e-25, 1e-30]
+
+
+@pytest.mark.parametrize(
+    ("name", "dim", "sign", "is_power"),
+    [
+        ("matern_0.1", 3, 1, True),
+        ("laplace_difference", 3, -1, True),
+        ("gaussian", 16, 1, False),
+    ],
+)
+def test_quantiles_of_the_smallest_probabilities_are_accurate(
+    monkeypatch, name, dim, sign, is_power
+):
+    """1 - F(isf(q)) is q, to the last power tail; a tail that falls faster gets no small radius."""
+    monkeypatch.setattr(exact_radii, "DIGITS", 90)
+    exact = EXACT[name, dim]()
+    (part,) = (p for p in table_of(name, dim).parts if p.sign == sign)
+
+    def beyond(q):
+        (radius,) = part.law.isf([q])
+        with mp.workdps(90):
+            return float((1 - exact.part_below(sign, float(radius))) / mp.mpf(q))
+
+    for q in FAR:
+        assert abs(beyond(q) - 1.0) <= 1e-7, q
+    for q in FARTHER:
+        if is_power:
+            assert abs(beyond(q) - 1.0) <= 1e-9, q
+        else:
+            assert beyond(q) <= 1.0 + 1e-7, q
+    assert beyond(1e-30) > 0.99 or not is_power
+
+
+@pytest.mark.parametrize("q", [1e-17, 1e-300])
+def test_the_cauchy_law_is_right_to_its_smallest_probability(q):
+    (part,) = table_of("laplace", 1).parts
+    exact = float(1 / mp.tan(mp.pi * mp.mpf(q) / 2))
+    assert abs(part.law.isf([q])[0] / exact - 1.0) <= 1e-10
+
+
+#: The density at the origin.
+AT_ORIGIN = {
+    "gaussian": lambda d: float((2 * mp.pi) ** (-mp.mpf(d) / 2)),
+    "laplace": lambda d: float(mp.gamma((mp.mpf(d) + 1) / 2) / mp.pi ** ((mp.mpf(d) + 1) / 2)),
+}
+
+
+@pytest.mark.parametrize("name", AT_ORIGIN)
+@pytest.mark.parametrize("dim", [1, 3])
+def test_radii_near_zero_are_accurate(name, dim):
+    """P(R <= w) = mu(0) V_d w^d there, V_d the volume of the ball."""
+    volume = float(mp.pi ** (mp.mpf(dim) / 2) / mp.gamma(mp.mpf(dim) / 2 + 1))
+    (part,) = table_of(name, dim).parts
+    u = np.logspace(-300, -8 * dim, 200)
+    exact = (u / (AT_ORIGIN[name](dim) * volume)) ** (1.0 / dim)
+    np.testing.assert_allclose(part.law.ppf(u), exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"), [("laplace", 3), ("delta_gaussian", 1), ("wendland_31", 3)]
+)
+def test_radii_are_nonnegative_and_monotone(name, dim):
+    u = np.concatenate([[0.0], np.logspace(-320, -3, 3000)])
+    for part in table_of(name, dim).parts:
+        radii = part.law.ppf(u)
+        assert radii[0] >= 0.0
+        assert np.all(radii[1:] > 0.0)
+        assert np.all(np.diff(radii) >= -4 * np.finfo(float).eps * radii[1:])

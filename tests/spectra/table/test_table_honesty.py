@@ -1,0 +1,87 @@
+"""The u-error that a table states is at least the true one, wherever the law has a closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+import spectra as sp
+from tests.oracles.exact_radii import EXACT
+from tests.oracles.kernels.problems import PROBLEMS
+from tests.tools.grids import by_turns
+
+# Laws reach this, with lobes or none: a unit of rounding of one part is thirty of another.
+FLOOR = 3e-14
+# One case of every problem, of which every third is run by default.
+DEFAULT = {
+    ("gaussian", 16), ("gaussian_long", 1), ("laplace", 2), ("matern_0.1", 16), ("matern_3/2", 7),
+    ("matern_50", 64), ("cauchy", 3), ("delta_gaussian", 7), ("laplace_difference", 3),
+    ("laguerre", 64), ("spherical_polynomial_2_1", 2), ("spherical_polynomial_2_2", 3),
+}  # fmt: skip
+# Sums over lobes are followed up to this share of a part: its radii lie within a hundred lobes.
+FAR_LOBES = 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    by_turns(
+        [
+            pytest.param(
+                *case, marks=() if case in DEFAULT else pytest.mark.slow, id=f"{case[0]}-{case[1]}"
+            )
+            for case in EXACT
+        ],
+        every=3,
+    ),
+)
+def test_the_stated_error_of_a_table_is_at_least_the_true_one(name, dim):
+    exact = EXACT[name, dim]()
+    table = sp.tabulate(sp.spectral_measure(PROBLEMS[name].kernel, dim=dim))
+    lobed = exact.change is not None
+    assert table.u_error <= FLOOR
+    probabilities = np.concatenate(
+        [np.geomspace(1e-15, 0.3, 8), 0.5 * _golden(18 if lobed else 26)]
+    )
+    for part in table.parts:
+        for from_above in (False, True):
+            c = probabilities
+            if lobed and from_above:
+                c = c[c > FAR_LOBES]
+            w = part.law.isf(c) if from_above else part.law.ppf(c)
+            for radius, p in zip(w, c, strict=True):
+                true = exact.miss(int(part.sign), float(radius), float(p), from_above=from_above)
+                assert true <= table.u_error, (p, from_above)
+                # Far out the radius is right relative to the probability that is left.
+                assert true <= 2e-7 * p + 1e-16
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weight", [2])
+def test_the_stated_error_holds_where_the_law_jumps_between_two_clusters(weight):
+    """V = w^2 has a Gamma law in each, and beyond weight/(1 + weight) radii jump."""
+    dim, narrow = 64, mp.mpf(1) / 50
+    kernel = sp.radial(f"exp(-z**2) + {weight}*exp(-z**2/50)")
+    table = sp.tabulate(sp.spectral_measure(kernel, dim))
+    (part,) = table.parts
+
+    def cdf(w):
+        v = mp.mpf(float(w)) ** 2 / 4
+        below = [mp.gammainc(dim // 2, 0, v / a, regularized=True) for a in (1, narrow)]
+        return (below[0] + weight * below[1]) / (1 + weight)
+
+    jump = weight / (1 + weight)
+    beside = np.geomspace(2.0**-53, 1e-6, 40)
+    u = np.concatenate([jump - beside, [jump], jump + beside, _golden(30)])
+    with mp.workdps(30):
+        for p, w in zip(u, part.law.ppf(u), strict=True):
+            assert abs(cdf(w) - mp.mpf(float(p))) <= table.u_error
+        for p, w in zip(u, part.law.isf(1.0 - u), strict=True):
+            assert abs(cdf(w) - 1 + mp.mpf(float(1.0 - p))) <= table.u_error
+    assert table.u_error <= FLOOR
+
+
+def _golden(count):
+    """Multiples of the golden ratio, which meet the panels of a table at all their places."""
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    return (0.5 + golden * np.arange(count)) % 1.0

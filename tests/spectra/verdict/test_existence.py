@@ -1,0 +1,403 @@
+"""Verdicts agree with known answers, and a decision is never wrong."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from spectra.density import spectral_density
+from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
+from spectra.kernels.catalogue import Family, catalogue
+from spectra.kernels.kernel import Kernel, radial, zonal
+from spectra.verdict import D, Status, Verdict, existence, spectral_measure
+from tests.oracles.kernels.generated_verdicts import GENERATED
+from tests.oracles.kernels.verdicts import ALL, CASES, Case
+
+DIMENSIONS = (1, 2, 3, 5, 7, 16, 64)
+
+
+def _largest(condition: sympy.Basic) -> sympy.Expr:
+    """The largest d that a condition allows."""
+    if condition == sympy.true:
+        return ALL
+    allowed = [d for d in range(1, 200) if condition.subs(D, d) == sympy.true]
+    assert allowed == list(range(1, len(allowed) + 1))
+    return sympy.Integer(len(allowed))
+
+
+# --- known answers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_the_condition_on_d_is_the_known_one(case: Case) -> None:
+    verdict = existence(case.kernel)
+    assert verdict.condition is not None, verdict.reasons
+    assert _largest(verdict.condition) == case.largest, (case.why, verdict.reasons)
+    if case.largest is ALL:
+        assert verdict.status is Status.FINITE
+    elif case.largest == 0:
+        assert verdict.status is Status.INFINITE
+    else:
+        assert verdict.status is Status.UNDECIDED
+        assert "depends on d" in verdict.reasons[0]
+        assert verdict.deciding is not None
+
+
+def test_radii_that_agree_to_many_digits_do_not_cancel() -> None:
+    near = sympy.Rational(str(sympy.pi.evalf(70)))
+    kernel = radial("1 - z/pi", support=sympy.pi) - radial("1 - z/pi", support=near)
+    assert existence(kernel, 3).status is not Status.FINITE
+
+
+@pytest.mark.slow
+def test_the_conditions_of_the_catalogue_agree_with_the_verdict() -> None:
+    given_parameters = {
+        "matern": {"nu": sympy.Rational(7, 3)},
+        "generalized_cauchy": {"power": sympy.Rational(1, 2), "tail": sympy.Rational(1, 3)},
+        "spherical_polynomial": {"a": 2, "p": 3},
+        "askey": {"power": sympy.Rational(7, 2)},
+        "bochner_riesz": {"p": 4},
+        "j_bessel": {"m": 6},
+        "superspherical": {"nu": sympy.Rational(5, 2)},
+        "generalized_wendland": {"mu": sympy.Rational(10, 3), "smoothness": 2},
+        "dagum": {"power": sympy.Rational(3, 2), "tail": sympy.Rational(2, 3)},
+    }
+    for name, entry in catalogue.entries.items():
+        item = catalogue[name]
+        choices: list[dict[str, object]] = [{}]
+        if isinstance(item, Family) and name in given_parameters:
+            choices.append(given_parameters[name])
+        for chosen in choices:
+            kernel = item(**chosen) if isinstance(item, Family) else item
+            values = {p.name: p.default for p in entry.parameters if not p.sequence} | chosen
+            said = entry.finite_for(**values)
+            verdict = existence(kernel)
+            assert verdict.condition is not None, (name, verdict.reasons)
+            for dim in DIMENSIONS:
+                assert bool(said.subs(D, dim)) == (dim <= _largest(verdict.condition)), (name, dim)
+
+
+# --- generated kernels ----------------------------------------------------------------------
+
+
+def _check(sample: tuple[Kernel, sympy.Expr], dim: int) -> bool:
+    """Assert that a decision is right; say whether there was one."""
+    kernel, bound = sample
+    verdict = existence(kernel, dim)
+    if verdict.status is Status.UNDECIDED:
+        return False
+    assert (verdict.status is Status.FINITE) == (dim < bound), (str(kernel), verdict.reasons)
+    return True
+
+
+def _run(examples: int, *, draw: int) -> None:
+    outcomes: list[bool] = []
+
+    @seed(draw)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(sample=GENERATED, dim=st.integers(1, 40))
+    def theorem(sample: tuple[Kernel, sympy.Expr], dim: int) -> None:
+        outcomes.append(_check(sample, dim))
+
+    theorem()
+    assert outcomes.count(False) <= 0.05 * len(outcomes)
+
+
+def test_no_decision_on_a_generated_kernel_is_wrong() -> None:
+    _run(2, draw=0)
+
+
+@pytest.mark.slow
+def test_no_decision_on_many_generated_kernels_is_wrong() -> None:
+    _run(100, draw=1)
+
+
+@pytest.mark.parametrize("text", ["(1 - z)**(5/2)*exp(-z)", "(1 - z**2)**2*log(1 - z)"])
+def test_scaling_changes_no_verdict(text: str) -> None:
+    kernel = radial(text, support=1)
+    scaled = -3 * kernel.rescale(sympy.Rational(7, 4))
+    assert existence(scaled).condition == existence(kernel).condition
+
+
+# --- what is not decided --------------------------------------------------------------------
+
+
+def test_an_undecided_kernel_is_decided_by_an_assumption() -> None:
+    rectified = radial("Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3")
+    verdict = existence(rectified, 3)
+    assert "sin(z)" in verdict.reasons[0]
+    with pytest.raises(UndecidedError, match="assume="):
+        _ = verdict.measure
+    assumed = existence(rectified, 2, assume={"smoothness": 0.9})
+    assert assumed.status is Status.FINITE
+    assert any("Assumed" in reason for reason in assumed.reasons)
+
+
+def test_kinks_outside_the_range_of_the_sphere_do_not_matter() -> None:
+    found = existence(zonal("Min(3, exp(u))"), 3).on_sphere(degree=2)
+    assert found.positive_definite is True
+    assert found.status is Status.FINITE
+
+
+def test_a_callable_decides_nothing_of_itself() -> None:
+    assert existence(lambda z: z, 3).status is Status.UNDECIDED
+    everything = {"smoothness": 4, "decay": 1, "origin": 1}
+    assert existence(lambda z: z, 8, assume=everything).status is Status.FINITE
+    assert existence(lambda z: z, 9, assume=everything).status is Status.UNDECIDED
+
+
+def test_an_undecided_callable_names_the_missing_assumptions() -> None:
+    undecided = existence(lambda z: z, 3)
+    assert all(word in str(undecided) for word in ("radial(", "smoothness", "decay", "origin"))
+    half = existence(lambda z: z, 3, assume={"decay": 1, "origin": 1})
+    assert "smoothness" in half.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "way_out"),
+    [
+        (catalogue["matern"], "call it first"),
+        (catalogue["shift_gaussian"], "call it first"),
+        (5, "radial"),
+        (b"exp(-z)", "radial"),
+    ],
+)
+def test_objects_that_are_no_kernels_are_refused(kernel: object, way_out: str) -> None:
+    with pytest.raises(ParameterError, match=way_out):
+        existence(kernel, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("formula", "order"),
+    [
+        ("-sqrt(1 + z**2)", 1),
+        ("-z**2", 1),  # |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
+        ("z**2*log(z)", 2),
+        ("-z**5", 3),
+    ],
+)
+def test_growth_determines_the_order_of_conditional_definiteness(formula: str, order: int) -> None:
+    verdict = existence(radial(formula))
+    assert verdict.condition == sympy.false
+    assert f"conditionally positive definite only of order {order} or more." in verdict.reasons[0]
+
+
+def test_an_undecided_term_does_not_hide_an_infinite_mass() -> None:
+    bent_wave = radial("cos(z + sqrt(z))")
+    assert existence(bent_wave, 1).status is Status.UNDECIDED
+    assert existence(bent_wave, 2).status is Status.INFINITE
+
+
+def test_a_verdict_has_no_truth_value() -> None:
+    verdict = existence(radial("exp(-z)"), 2)
+    with pytest.raises(SpectraError, match="FINITE"):
+        bool(verdict)
+    with pytest.raises(SpectraError, match=r"status"):
+        bool(verdict.on_domain(1))
+    with pytest.raises(SpectraError, match="INFINITE"):
+        bool(existence(radial("z"), 2).status)
+
+
+@pytest.mark.parametrize("dim", [0, 1.5, True, "3"])
+def test_a_dimension_is_a_positive_integer(dim: object) -> None:
+    with pytest.raises(ParameterError):
+        existence(radial("exp(-z)"), dim)  # type: ignore[arg-type]
+
+
+def test_an_unknown_assumption_is_refused() -> None:
+    with pytest.raises(ParameterError, match="smoothness"):
+        existence(radial("exp(-z)"), 2, assume={"finite": 1})
+    with pytest.raises(ParameterError, match="smoothness"):
+        existence(radial("exp(-z)"), 2, assume=3)  # type: ignore[arg-type]
+
+
+def test_the_error_of_an_infinite_mass_names_an_alternative() -> None:
+    with pytest.raises(InfiniteMassError, match="design"):
+        spectral_measure(radial("(1 - z**2/4)**2", support=2), 16)
+    with pytest.raises(ParameterError, match="dim"):
+        _ = existence(radial("exp(-z)")).measure
+    with pytest.raises(ParameterError, match="double precision"):
+        spectral_measure(radial("1e-400*exp(-z)"), 3)  # a mass of 0 would be wrong
+
+
+def test_a_verdict_has_a_text_and_a_json_form() -> None:
+    verdict = existence(radial("(1 - z**2/4)**2", support=2))
+    text = str(verdict)
+    assert "exactly for d < 5" in text
+    assert "(2 - z)^2" in text
+    data = json.loads(json.dumps(verdict.as_dict()))
+    assert data["condition"] == "d < 5"
+    assert data["deciding"]["exponent"] == "2"
+    assert "has infinite mass in d = 3" in str(existence(radial("sin(z)"), 3))
+
+
+# --- on the data's range --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kernel", "z_max", "largest"),
+    [
+        (catalogue["ntk"], None, 1),
+        (catalogue["ntk"], sympy.sqrt(2), ALL),
+        (radial("(1 - z**2/4)**2", support=2), 2, ALL),
+        (radial("1 - z**2/9", support=2), 2, ALL),
+        (radial("1 - z**2/9", support=2), 3, 0),
+        (radial("z**2*log(z)"), 5, ALL),
+        (radial("cos(z)"), 7, ALL),
+        (radial("1/sqrt(z)"), 1, 0),
+        (radial("Abs(z - 1)*exp(-z)"), 2, 2),
+        (radial("(1 - z)**(3/2)", support=1), 1, 3),
+        (radial("Abs(sin(z))*exp(-z)"), 5, 2),  # beyond it has infinitely many kinks more
+    ],
+)
+def test_a_continuation_exists_exactly_where_theorem_b_allows(
+    kernel: Kernel, z_max: object, largest: object
+) -> None:
+    verdict = existence(kernel).on_domain(z_max)  # type: ignore[arg-type]
+    assert verdict.condition is not None, verdict.reasons
+    assert _largest(verdict.condition) == largest
+
+
+def test_a_radial_kernel_has_no_range_of_its_own() -> None:
+    with pytest.raises(ParameterError, match="z_max"):
+        existence(radial("exp(-z)"), 2).on_domain()
+
+
+# --- positive definiteness ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula", "dim", "answer"),
+    [
+        ("exp(-z**2/2)", 16, True),
+        ("exp(-z**(3/2))", 3, True),
+        ("z**(1/3)*besselk(1/3, 2*z)", 5, True),
+        ("exp(-z) + 1/(1 + z**2)", 3, True),
+        ("exp(-z)/(1 + log(1 + z))", 3, True),
+        ("exp(-z**2/2) - exp(-z**2/200)", 16, False),
+        ("exp(-z**3)", 1, False),
+        ("exp(-z**2)*(1 + z)", 1, False),
+        ("exp(-z)*(1 - z)", 4, False),
+        ("cos(z)", 2, False),
+        ("1/sqrt(z)", 2, False),  # completely monotone, and unbounded at 0
+    ],
+)
+def test_positive_definiteness_is_proved_or_refuted(
+    formula: str, dim: int, answer: bool | None
+) -> None:
+    assert existence(radial(formula), dim).positive_definite.answer is answer
+
+
+_EVERY = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [
+        (radial("exp(-z)/(1 + z**2)"), _EVERY),
+        (radial("(1 - z)**(5/2)", support=1), 4),
+        (radial("(1 - z)**3", support=1), 5),
+        (radial("sqrt(1 - z)", support=1), 0),
+        (catalogue["wendland_31"](), 3),
+        (radial("(1 - z)**(9/2)*(9*z/2 + 1)", support=1), 4),
+        (catalogue["bochner_riesz"](p=3), 0),
+        (catalogue["arc_cosine_0"], 0),
+        (catalogue["j_bessel"](m=6), 6),
+        (radial("cos(3*z)"), 1),
+        (radial("(sin(z) - z*cos(z))/z**3"), 5),
+        (radial("-sqrt(1 + z**2)"), 0),
+    ],
+    ids=str,
+)
+def test_the_largest_dimension_of_positive_definiteness_is_the_known_one(
+    kernel: Kernel, largest: float
+) -> None:
+    every = existence(kernel).positive_definite
+    assert every.max_dim == largest, every.reason
+    assert every.answer is (largest == _EVERY)
+    for dim in DIMENSIONS:
+        assert existence(kernel, dim).positive_definite.answer is (dim <= largest)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [(radial("(1 - z)**4", support=1), 7), (catalogue["wendland_31"](), 3)],
+    ids=str,
+)
+def test_the_spectrum_turns_negative_in_the_dimension_after_the_largest(
+    kernel: Kernel, largest: int
+) -> None:
+    w = np.geomspace(1e-2, 1e5, 20_001)  # the negative lobes begin far out, at w = 2500 for one
+    for dim in (largest, largest + 1):
+        values = spectral_density(kernel, dim).density(w)
+        assert bool(np.any(values < 0)) is (dim > largest), dim
+
+
+# --- the ladder of masses -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dim", "growth"),
+    [
+        (radial("(1 - z**2/4)**2", support=2), 3, -1.0),
+        (radial("(1 - z**2/4)**2", support=2), 16, 5.5),
+        (radial("exp(-z**2/2) - exp(-z**2/200)"), 16, float("-inf")),
+    ],
+)
+def test_the_masses_grow_as_predicted(kernel: Kernel, dim: int, growth: float) -> None:
+    verdict: Verdict = existence(kernel, dim)
+    ladder = verdict.ladder
+    assert ladder.predicted == growth
+    assert ladder.agrees is True
+    assert verdict.confirmed() is verdict
+
+
+# --- on the sphere --------------------------------------------------------------------------
+
+
+def test_the_sphere_and_the_space_are_different_questions() -> None:
+    verdict = existence(catalogue["ntk"], 3)
+    assert verdict.status is Status.INFINITE
+    on_sphere = verdict.on_sphere(degree=3)
+    assert on_sphere.status is Status.FINITE
+    assert on_sphere.positive_definite is True
+    signed = existence(zonal("(1 - (2 - 2*u)/(36/25))**3"), 3).on_sphere(degree=4)
+    assert signed.positive_definite is False
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [
+        (zonal("Abs(u)"), 3),
+        (zonal("Heaviside(u)"), 1),
+        (radial("(1 - z)**2", support=1), 5),  # in R^d only for d < 5
+        (zonal("sqrt(1 + u)"), ALL),  # a kink at the antipode, which is one point
+        (radial("1/log(4/(2 - z))", support=2), ALL),
+    ],
+    ids=str,
+)
+def test_the_sphere_allows_one_dimension_more_and_every_antipode(
+    kernel: Kernel, largest: sympy.Expr | int
+) -> None:
+    every = existence(kernel)
+    for dim in (3, 40) if largest is ALL else {max(largest, 2), max(largest + 1, 2)}:
+        verdict = every.on_sphere(dim, degree=0)
+        expected = Status.FINITE if dim <= largest else Status.INFINITE
+        assert verdict.status is expected, (dim, verdict.reasons)
+    assert verdict.condition is not None
+    assert _largest(verdict.condition) == largest
+
+
+def test_positive_definite_on_the_space_is_so_on_the_sphere() -> None:
+    assert existence(radial("(1 - z)**2", support=1)).on_sphere(3, degree=3).positive_definite
+    assert existence(radial("cos(9*z)")).on_sphere(3, degree=3).positive_definite is False
