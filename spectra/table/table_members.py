@@ -6,20 +6,18 @@ radial tables, each with its shifts; what it said of draws belongs to who draws,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from spectra.table.part import Part
+from spectra.table.parted_table import PartedTable
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.shifts import Shifts
 from spectra.table.table_file import Arrays
 from spectra.table.tails.lobed_tail import LobedTail
 from spectra.table.tails.mixed_tail import MixedTail
-
-if TYPE_CHECKING:
-    from spectra.table.spectral_table import SpectralTable
 
 __all__ = ["ASYMMETRIC", "fields_from", "fields_of"]
 
@@ -34,7 +32,7 @@ _TAIL_CHOICES = ("root", "zeros")
 _TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
-def fields_of(table: SpectralTable) -> tuple[dict[str, Any], Arrays]:
+def fields_of(table: PartedTable[Part]) -> tuple[dict[str, Any], Arrays]:
     """What a header holds of a table, and its arrays, as :func:`fields_from` reads them."""
     arrays: Arrays = {}
     header = {name: float(getattr(table, name)) for name in _NUMBERS} | {

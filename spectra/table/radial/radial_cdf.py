@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.table.radial.panels import PanelKind, Panels, local_share, local_slope
+from spectra.table.tails.lobed_tail import LobedTail
 from spectra.table.tails.mixed_tail import MixedTail, density_at, mass_beyond
-
-if TYPE_CHECKING:
-    from spectra.table.radial.radial_law import RadialLaw
 
 __all__ = ["JOIN_TOLERANCE", "place_of"]
 
@@ -21,17 +17,19 @@ JOIN_TOLERANCE = 1e-9
 _HALVINGS = 54
 
 
-def place_of(law: RadialLaw, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def place_of(
+    sides: tuple[Panels, Panels], split: float, tail: LobedTail | MixedTail | None, w: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The probabilities below and above radii w, and the density there.
 
     The smaller of the two probabilities has its own digits, the other is 1 less it.  The radii are
     flat and not negative; infinite ones lie above everything.
     """
-    below, density = _on_side(law.left, w, ascending=True)
+    left, right = sides
+    below, density = _on_side(left, w, ascending=True)
     above = 1.0 - below
-    further = np.flatnonzero(below >= law.split)
-    above[further], density[further] = _on_side(law.right, w[further], ascending=False)
-    tail = law.tail
+    further = np.flatnonzero(below >= split)
+    above[further], density[further] = _on_side(right, w[further], ascending=False)
     if tail is not None:
         members = tail.members if isinstance(tail, MixedTail) else (tail,)
         start = float(tail.isf(tail.mass))
@@ -41,7 +39,7 @@ def place_of(law: RadialLaw, w: FloatArray) -> tuple[FloatArray, FloatArray, Flo
         density[far] = np.asarray(sum(density_at(m, w[far]) for m in members))
         above[np.isinf(w)] = 0.0
     below[further] = 1.0 - above[further]
-    for side in (law.left, law.right):
+    for side in sides:
         ends = side.end_radii
         atoms = ends[(ends[:, 0] == ends[:, 1]) & (side.kinds != PanelKind.TAIL_POWER), 0]
         density[np.isin(w, atoms)] = np.inf
