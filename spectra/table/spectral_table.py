@@ -197,7 +197,7 @@ class SpectralTable(PartedTable):
                 drawn.phases[rows] += turns
 
     def _members(self) -> tuple[dict[str, Any], Arrays]:
-        return fields_of(self)
+        return fields_of(self, self.provenance)
 
     @classmethod
     def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:

@@ -32,13 +32,13 @@ _TAIL_CHOICES = ("root", "zeros")
 _TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
-def fields_of(table: PartedTable[Part]) -> tuple[dict[str, Any], Arrays]:
+def fields_of(table: PartedTable, provenance: str) -> tuple[dict[str, Any], Arrays]:
     """What a header holds of a table, and its arrays, as :func:`fields_from` reads them."""
     arrays: Arrays = {}
     header = {name: float(getattr(table, name)) for name in _NUMBERS} | {
         "domain": None if np.isinf(table.domain) else float(table.domain),
         "sphere": bool(table.sphere),
-        "provenance": table.provenance,
+        "provenance": provenance,
         "parts": [_entry(p, arrays, f"part{i}") for i, p in enumerate(table.parts)],
     }
     return header, arrays

@@ -225,9 +225,8 @@ class RadialLaw:
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
             raise ParameterError("A probability was asked for at a radius that is not a number.")
-        values = place_of(
-            (self.left, self.right), self.split, self.tail, np.maximum(w.ravel(), 0.0)
-        )[what].reshape(w.shape)
+        sides, radii = (self.left, self.right), np.maximum(w.ravel(), 0.0)
+        values = place_of(sides, self.split, self.tail, radii)[what].reshape(w.shape)
         # Radii are not negative: below 0 lies nothing.
         return np.where(w < 0.0, below_zero, values)
 
