@@ -120,7 +120,7 @@ MIXED = {
 @pytest.mark.parametrize(
     ("name", "dim"),
     [
-        ("half-integer", 1),
+        ("any order", 1),
         *(pytest.param(name, dim, marks=pytest.mark.slow) for name in MIXED for dim in (2, 16)),
     ],
 )
