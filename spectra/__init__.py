@@ -31,7 +31,7 @@ _HOME = {
     "GroupedKernel": "kernels.grouped",
     "Kernel": "kernels.kernel",
     "L1Kernel": "kernels.l1_kernel",
-    "SpectralDensity": "density.spectral_density",
+    "SpectralDensity": "density.components",
     "SpectralMeasure": "measure",
     "SpectralTable": "table",
     "Status": "verdict",

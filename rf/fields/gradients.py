@@ -71,7 +71,7 @@ def slope_of_kernel(kernel: Kernel) -> Slope:
         At the call, for a kernel that is given by its values.
     """
     # The plug-ins need sympy, which a table does not.
-    from spectra.plugins.covariance import RadialCovariance
+    from spectra.derivation.covariance import RadialCovariance
 
     covariance = RadialCovariance(kernel, 1)  # values and slopes are those of every dimension
     return lambda z: 2.0 * covariance.squared_slope(z**2)

@@ -70,7 +70,7 @@ def asarray_like(values: Any, X: Any, *, double: bool = False) -> Any:
 
     Examples
     --------
-    >>> beside([1.0, -1.0], np.eye(2, dtype=np.float32)).dtype
+    >>> asarray_like([1.0, -1.0], np.eye(2, dtype=np.float32)).dtype
     dtype('float32')
     """
     xp, _, device = get_namespace_and_device(X)

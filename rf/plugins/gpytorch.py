@@ -16,8 +16,8 @@ import numpy as np
 
 from rf.sampling import Frequencies, draw_frequencies
 from rf.variance import allocate
+from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import MissingExtraError, ParameterError
-from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
 
 if TYPE_CHECKING:
     import gpytorch

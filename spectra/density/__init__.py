@@ -11,16 +11,16 @@ so that the total mass of mu is k(0) where mu is positive.
 ``routes`` holds :func:`spectral_density` and the table of routes; ``guard`` checks every density
 against its kernel.  The routes: ``lookup`` (:mod:`.closed_pairs`, :mod:`.ball`), ``periodic``,
 ``series`` (:mod:`.gamma_sums`), ``numeric`` (:mod:`.half_line`, :mod:`.ball.numeric`,
-:mod:`.callables`).  ``spectral_density`` holds the class of what they return.
+:mod:`.callables`).  ``components`` holds the class of what they return.
 """
 
 from spectra.density.closed_pairs.summands import summands
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.routes import AUTO, LARGEST_DIMENSION, ROUTES, spectral_density
 from spectra.density.series import gamma_products, series
-from spectra.density.spectral_density import Atom, Component, SpectralDensity
 
 __all__ = [
     "AUTO",

@@ -14,7 +14,7 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.spectral_density import Atom, Component
+from spectra.density.components import Atom, Component
 from spectra.errors import AccuracyError
 
 __all__ = ["Chart", "RadialSum", "break_depths", "charts_between", "require_moderate_scale"]

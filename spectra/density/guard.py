@@ -27,7 +27,7 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import Chart, RadialSum, break_depths, require_moderate_scale
-from spectra.density.spectral_density import SpectralDensity
+from spectra.density.components import SpectralDensity
 from spectra.density.weighted_integrals import (
     Parts,
     ScaledIntegrals,

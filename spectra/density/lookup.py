@@ -12,7 +12,7 @@ from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.closed_pairs import PAIRS
 from spectra.density.closed_pairs.pair import CONSTANT, Pair
 from spectra.density.closed_pairs.summands import read, summands, tidy
-from spectra.density.spectral_density import Atom, Component, SpectralDensity
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel

@@ -12,9 +12,9 @@ from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.numeric.compact_numeric import compact_numeric_components, split_at_breaks
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables.density_of_callable import opaque_part
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.half_line import half_line
 from spectra.density.lookup import known_part
-from spectra.density.spectral_density import Atom, Component, SpectralDensity
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel

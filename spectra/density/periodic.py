@@ -23,11 +23,11 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, working
+from spectra.density.components import Atom, SpectralDensity
 from spectra.density.continuation.continuation import Continuation
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.series import series
-from spectra.density.spectral_density import Atom, SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z

@@ -12,13 +12,13 @@ from typing import overload
 import sympy
 
 from spectra.base.limits.progress import stage, staged
+from spectra.density.components import SpectralDensity
 from spectra.density.guard import contradiction
 from spectra.density.l1.l1_density import L1Density, l1_density
 from spectra.density.lookup import lookup, unknown_summand
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
 from spectra.density.series import series
-from spectra.density.spectral_density import SpectralDensity
 from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
 from spectra.formula.callables import Opaque
 from spectra.kernels.catalogue.reading import kernel_from_text

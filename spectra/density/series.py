@@ -13,10 +13,10 @@ import sympy
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.closed_pairs.summands import summands
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_sums.gamma_component import mellin_component
 from spectra.density.gamma_sums.gamma_product import GammaProduct, gamma_product
 from spectra.density.lookup import known_part
-from spectra.density.spectral_density import Atom, Component, SpectralDensity
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 

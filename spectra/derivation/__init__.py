@@ -1,10 +1,14 @@
 """From a kernel to its spectral table, through the cache."""
 
 from spectra.derivation.cache import default_cache
+from spectra.derivation.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.derivation.kernel_to_table import derive, hats_and_companion
 
 __all__ = [
+    "RadialCovariance",
     "default_cache",
     "derive",
     "hats_and_companion",
+    "positive_table",
+    "radial_kernel",
 ]

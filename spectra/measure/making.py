@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from spectra.base.numbers import real_array
-from spectra.density.spectral_density import Component, SpectralDensity
+from spectra.density.components import Component, SpectralDensity
 from spectra.errors import InfiniteMassError, ParameterError
 from spectra.measure.spectral_measure import SpectralMeasure, merged_atoms
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spectra.base.enclosures import Enclosure, legendre_antiderivative, legendre_inverse
 from spectra.base.numbers import FloatArray
-from spectra.density.spectral_density import Atom
+from spectra.density.components import Atom
 from spectra.measure.oscillating.one_frequency import LobedTailMass
 from spectra.measure.stretches import ZERO, Stretch
 

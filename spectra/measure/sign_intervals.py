@@ -17,7 +17,7 @@ from spectra.density.charts import (
     charts_between,
     require_moderate_scale,
 )
-from spectra.density.spectral_density import Component
+from spectra.density.components import Component
 
 __all__ = ["COARSE_STEP", "NEGLIGIBLE", "TRUST", "Intervals", "sign_intervals", "unseen_around"]
 

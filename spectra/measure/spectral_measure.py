@@ -14,7 +14,7 @@ from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits.progress import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density.charts import RadialSum
-from spectra.density.spectral_density import Atom, Component, SpectralDensity
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.one_frequency import LobedTailMass, waves_of
 from spectra.measure.oscillating.several_frequencies import BeatingTail

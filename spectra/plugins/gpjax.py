@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import MissingExtraError
-from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.plugins.jax_functions import elementwise, imported_jax
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.density import SpectralDensity, spectral_density
+from spectra.derivation import positive_table, radial_kernel
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.plugins.covariance import positive_table, radial_kernel
 from spectra.plugins.length_mean import LengthMean
 from spectra.table import SpectralTable
 

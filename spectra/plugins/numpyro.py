@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from spectra.derivation import RadialCovariance
 from spectra.errors import MissingExtraError
-from spectra.plugins.covariance import RadialCovariance
 from spectra.plugins.jax_functions import elementwise, imported_jax
 
 __all__ = ["diag_spectral_density", "hsgp"]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectra.base.numbers import FloatArray
+from spectra.derivation import RadialCovariance, radial_kernel
 from spectra.errors import MissingExtraError, ParameterError
-from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 if TYPE_CHECKING:
     import pymc

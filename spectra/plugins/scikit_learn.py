@@ -18,8 +18,8 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from spectra.base.numbers import FloatArray
+from spectra.derivation import RadialCovariance, radial_kernel
 from spectra.errors import ParameterError
-from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 __all__ = ["RadialGPKernel"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from spectra.base.numbers import FloatArray
-from spectra.density.spectral_density import SpectralDensity
+from spectra.density.components import SpectralDensity
 from spectra.singularities.places import LocalAnalysis
 
 __all__ = ["Ladder", "mass_ladder"]

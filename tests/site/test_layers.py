@@ -44,6 +44,16 @@ FILES = {
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
 
 
+def _exports(name: str) -> set[str]:
+    for node in TREES[name].body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return {element.value for element in getattr(node.value, "elts", ())}
+    return set()
+
+
+EXPORTS = {name: _exports(name) for name in FILES}
+
+
 def _package(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
@@ -55,7 +65,8 @@ def _imports(name: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in FILES else node.module)
+                is_file = inner in FILES and alias.name not in EXPORTS.get(node.module, ())
+                found.add(inner if is_file else node.module)
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return {module for module in found if module in FILES and module != name}

@@ -5,7 +5,6 @@ import pytest
 
 import spectra as sp
 from rf import SpectralFeatures, load_dataset, two_sample_test
-from spectra.measure import truncate
 
 GAUSS = "exp(-z**2/2)"
 # A name more is a decision: whatever is not here is a method, or lies in its room.
@@ -41,25 +40,8 @@ PUBLIC = [
 def test_the_public_names_are_few_and_all_of_them_load():
     assert sp.__all__ == PUBLIC
     assert all(getattr(sp, name) is not None for name in sp.__all__)
-    with pytest.raises(AttributeError, match="certify_table"):
-        _ = sp.certify_table
-
-
-def test_a_table_is_proved_against_the_formula_that_it_holds(tmp_path):
-    table = sp.derive(GAUSS, dim=3, cache=False)
-    table.save(tmp_path / "t.npz")
-    kept = sp.SpectralTable.load(tmp_path / "t.npz").certified()
-    assert kept.rigorous
-    assert kept == table.certified(sp.spectral_measure(sp.radial(GAUSS), 3))
-    assert 0.0 < kept.u_error < 1e-13
-
-
-def test_a_table_that_was_truncated_asks_for_its_measure():
-    cut = sp.tabulate(truncate(sp.spectral_density(sp.radial(GAUSS), 2), 6.0)).certified()
-    assert not cut.rigorous
-    assert "truncated" in cut.reason
-    assert "pass the measure" in cut.reason
-    assert cut.u_error == float("inf")
+    with pytest.raises(AttributeError, match="certify_masses"):
+        _ = sp.certify_masses
 
 
 def test_conditions_are_told_in_words():

@@ -17,8 +17,8 @@ from spectra.density.ball.ascending_series import AscendingSeries, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
 from spectra.density.ball.numeric.numeric_ball import RadialForm
+from spectra.density.components import OscillatingTail
 from spectra.density.panels.panelled_density import Panelled
-from spectra.density.spectral_density import OscillatingTail
 
 __all__ = ["BallComponent"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball
-from spectra.density.spectral_density import Radial
+from spectra.density.components import Radial
 from spectra.errors import ParameterError
 
 __all__ = ["EdgeTail", "scaled", "two_doubles"]

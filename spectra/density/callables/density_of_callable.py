@@ -24,11 +24,11 @@ from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.callables.fit import found_origin, values_of
 from spectra.density.callables.series_on_support import series_components
+from spectra.density.components import Component
 from spectra.density.half_line.endings import PowerEnding, Vanishing
 from spectra.density.half_line.sums.sampled import Sampled
 from spectra.density.panels.panel import Panel, panel_through
 from spectra.density.panels.panelled_density import Panelled
-from spectra.density.spectral_density import Component
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 

@@ -22,7 +22,7 @@ from spectra.base.numbers import FloatArray
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.numeric.numeric_ball import NumericBall
 from spectra.density.callables.fit import Surrogate, fit_surrogate, found_exponent
-from spectra.density.spectral_density import Component
+from spectra.density.components import Component
 from spectra.errors import AccuracyError, NoRouteError
 
 __all__ = ["Break", "series_components"]

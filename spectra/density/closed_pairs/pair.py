@@ -10,7 +10,7 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.summands import Summand, tidy
-from spectra.density.spectral_density import Atom, Component
+from spectra.density.components import Atom, Component
 
 __all__ = [
     "CONSTANT",

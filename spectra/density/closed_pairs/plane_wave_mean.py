@@ -19,7 +19,7 @@ from spectra.density.closed_pairs.summands import (
     tidy,
     to_mpf,
 )
-from spectra.density.spectral_density import Atom
+from spectra.density.components import Atom
 from spectra.errors import NoRouteError
 
 __all__ = ["PlaneWaveMean"]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
+from spectra.density.components import Radial
 from spectra.density.gamma_sums.poles import Pole, RadialMellin
-from spectra.density.spectral_density import Radial
 
 __all__ = ["Line", "best_of", "lines_of"]
 

@@ -28,12 +28,12 @@ from scipy.special import loggamma
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
+from spectra.density.components import Radial
 from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.continuation import number
 from spectra.density.continuation.negligible import Beyond, Detour
 from spectra.density.half_line.ends import PowerTerms
 from spectra.density.panels.panel import Panel
-from spectra.density.spectral_density import Radial
 from spectra.errors import FormulaError, NoRouteError
 
 __all__ = ["PowerEnding", "Vanishing", "power_ending", "remainder"]

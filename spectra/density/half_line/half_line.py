@@ -16,6 +16,7 @@ import sympy
 
 from spectra.base.enclosures import EPS
 from spectra.base.precision import Ball, working
+from spectra.density.components import Atom, Component
 from spectra.density.continuation.taylor import taylor
 from spectra.density.continuation.unresolved_parts import refuse_hidden
 from spectra.density.half_line.endings import power_ending
@@ -25,7 +26,6 @@ from spectra.density.half_line.prepared import Expanded, expanded, plane
 from spectra.density.half_line.sums.even_kernels import EvenSums
 from spectra.density.half_line.sums.ray_sums import RaySums
 from spectra.density.half_line.waves.slow_waves import beside_frequencies, by_waves, without_spheres
-from spectra.density.spectral_density import Atom, Component
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 
 __all__ = ["half_line"]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from spectra.base.numbers import FloatArray
+from spectra.density.components import Radial
 from spectra.density.continuation.analytic_region import AnalyticRegion
 from spectra.density.continuation.negligible import Beyond
 from spectra.density.half_line.endings import PowerEnding, Vanishing, power_ending, remainder
@@ -17,7 +18,6 @@ from spectra.density.half_line.prepared import Expanded, plane
 from spectra.density.half_line.sums.sampled import Sampled, Sampler
 from spectra.density.panels.panel import Panel, bulk_of, panel_through
 from spectra.density.panels.panelled_density import Panelled
-from spectra.density.spectral_density import Radial
 from spectra.errors import AccuracyError, FormulaError, NoRouteError
 
 __all__ = ["Builder"]

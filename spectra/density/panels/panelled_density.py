@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
+from spectra.density.components import Component, OscillatingTail, Radial
 from spectra.density.panels.panel import ROUNDING, Panel
-from spectra.density.spectral_density import Component, OscillatingTail, Radial
 
 __all__ = ["Panelled"]
 

@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.spectral_density import OscillatingTail
+from spectra.density.components import OscillatingTail
 from spectra.errors import AccuracyError
 
 __all__ = ["InverseSeries"]

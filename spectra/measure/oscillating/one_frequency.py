@@ -21,7 +21,7 @@ from numpy.polynomial import chebyshev
 from spectra.base.enclosures import ANALYSIS, EPS, NODES, WEIGHTS, Enclosure, resolve
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, RadialSum, require_moderate_scale
-from spectra.density.spectral_density import Component, OscillatingTail
+from spectra.density.components import Component, OscillatingTail
 from spectra.errors import AccuracyError
 from spectra.measure.oscillating.inverse_series import InverseSeries
 from spectra.measure.stretches import Stretch, closed

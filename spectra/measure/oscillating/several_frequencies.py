@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import EPS, Enclosure, Integrand, resolve
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart
-from spectra.density.spectral_density import Component
+from spectra.density.components import Component
 from spectra.measure.oscillating.one_frequency import LobedTailMass, waves_of
 from spectra.measure.oscillating.phase_means import (
     MOST_FREE_WAVES,

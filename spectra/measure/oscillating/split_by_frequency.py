@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from spectra.base.numbers import FloatArray
-from spectra.density.spectral_density import OscillatingTail
+from spectra.density.components import OscillatingTail
 from spectra.measure.oscillating.one_frequency import LobedTailMass
 from spectra.measure.oscillating.several_frequencies import BeatingTail
 

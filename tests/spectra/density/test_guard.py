@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from spectra.density import AUTO, ROUTES, routes, spectral_density
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
-from spectra.density.spectral_density import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, SpectraError
 from spectra.kernels.kernel import radial
 from tests.oracles.kernels.problems import PROBLEMS

@@ -18,8 +18,8 @@ from mpmath import mp
 from spectra.density import ROUTES, spectral_density
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.numeric import compact_numeric
+from spectra.density.components import SpectralDensity
 from spectra.density.half_line.half_line import half_line
-from spectra.density.spectral_density import SpectralDensity
 from spectra.kernels.kernel import Kernel
 from tests.oracles.exact_densities import DIGITS, exact_radial
 from tests.oracles.kernels.problems import PROBLEMS

@@ -12,7 +12,7 @@ from scipy.special import betainc
 
 from spectra.base.enclosures import Enclosure, resolve
 from spectra.density import spectral_density
-from spectra.density.spectral_density import Atom, Component, OscillatingTail, SpectralDensity
+from spectra.density.components import Atom, Component, OscillatingTail, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial

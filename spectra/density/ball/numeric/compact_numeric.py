@@ -20,9 +20,9 @@ import sympy
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.numeric.numeric_ball import NumericBall
 from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.components import Component
 from spectra.density.continuation.continuation import Continuation
 from spectra.density.continuation.unresolved_parts import hidden_in_a_ball, refuse_hidden
-from spectra.density.spectral_density import Component
 from spectra.errors import NoRouteError
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at

@@ -21,13 +21,13 @@ import sympy
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
+from spectra.density.components import Atom, Component
 from spectra.density.half_line.ends import Term
 from spectra.density.half_line.outwards import Builder
 from spectra.density.half_line.prepared import Expanded, expanded, plane, wave_sums
 from spectra.density.half_line.sums.sampled import Sampler
 from spectra.density.half_line.waves.wave_sums import Beside
 from spectra.density.panels.panelled_density import Panelled
-from spectra.density.spectral_density import Atom, Component
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 

@@ -17,7 +17,7 @@ from spectra.density.closed_pairs.log_bessel_k import log_scaled_bessel_k, log_s
 from spectra.density.closed_pairs.matern import Matern
 from spectra.density.closed_pairs.plane_wave_mean import PlaneWaveMean
 from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
-from spectra.density.spectral_density import Component
+from spectra.density.components import Component
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import radial
 

@@ -10,12 +10,12 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.density import spectral_density
+from spectra.density.components import SpectralDensity
 from spectra.density.continuation.continuation import Continuation
 from spectra.density.continuation.sector import Box, is_analytic
 from spectra.density.half_line.endings import power_ending
 from spectra.density.half_line.ends import expansion_of
 from spectra.density.half_line.half_line import half_line
-from spectra.density.spectral_density import SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import radial

@@ -21,7 +21,7 @@ from sympy.core.function import AppliedUndef
 
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
-from spectra.derivation import derive
+from spectra.derivation.kernel_to_table import derive
 from spectra.errors import AccuracyError, ParameterError, SpectraError
 from spectra.formula import Piece
 from spectra.formula.reader import Z
