@@ -36,12 +36,16 @@ _MARGIN = 1e-12
 class _Decided(Protocol):
     """What is read of a verdict: its kernel, its dimension, and what was found."""
 
-    kernel: Any
-    dim: int | None
-    status: Status
-    condition: sympy.Basic | None
-    analysis: LocalAnalysis | None
-
+    @property
+    def kernel(self) -> Any: ...
+    @property
+    def dim(self) -> int | None: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def condition(self) -> sympy.Basic | None: ...
+    @property
+    def analysis(self) -> LocalAnalysis | None: ...
     @property
     def measure(self) -> Any: ...
 

@@ -146,8 +146,8 @@ def features_of(kernel: PaperKernel, method: str, columns: int, seed: int) -> An
         return SpectralFeatures(
             kernel.text,
             coupling=coupling,
-            radii=radii,  # type: ignore[arg-type]
-            allocation=allocation,  # type: ignore[arg-type]
+            radii=radii,
+            allocation=allocation,
             mixed_signature="ignore",
             **options,
         )

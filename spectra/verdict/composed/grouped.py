@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from spectra.kernels.column_products import Factor, Product
 from spectra.kernels.grouped import GroupedKernel
@@ -110,7 +110,7 @@ def verdict_by_group(
     known: dict[tuple[Kernel, int], Verdict] = {}
     by_group = []
     for factor in kernel.factors:
-        key = (factor.kernel, len(factor.columns))
+        key = (cast("Kernel", factor.kernel), len(factor.columns))
         if key not in known:
             known[key] = ask(*key)
         by_group.append((factor, known[key]))

@@ -55,7 +55,7 @@ def _cell(
             if method.startswith("ours"):
                 return SpectralFeatures(kernel, **options)
             masses = "exact" if method.startswith("Algorithm 1") else "least-squares"
-            return AsKRFF(kernel, masses=masses, **options)  # type: ignore[arg-type]
+            return AsKRFF(kernel, masses=masses, **options)
 
         with warnings.catch_warnings():
             # That a part is dropped is the point of these kernels.
