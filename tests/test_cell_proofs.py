@@ -117,23 +117,3 @@ def test_a_law_that_is_drawn_by_its_panels_alone_needs_no_cells():
     proof = proved(of, with_cells(law, empty))
     assert proof.pieces == 0
     assert proof.u_error <= 2.0**-52 + 1e-30
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["panel", "tail"])
-def test_a_changed_cell_among_lobes_is_reported_with_its_size(where):
-    of, table = tabulated("(1 - z**2/4)**8", 16, 2)
-    part = next(p for p in table.parts if p.sign < 0)
-    law, cells = part.law, part.law.cells
-    keys = (cells.first + np.arange(cells.is_open.size)) / cells.count
-    tail = (keys < 0.0) & (keys > -law.tail.mass)
-    inside = np.flatnonzero(~cells.is_open & (tail if where == "tail" else ~tail))
-    i = inside[inside.size // 2]
-    broken, _ = changed(law, keys[i] + 0.5 / cells.count, 0, 1e-10)
-    size = 1e-10 / (cells.count * cells.columns[1:, i].sum())
-    parts = tuple(replace(p, law=broken) if p is part else p for p in table.parts)
-    honest = table.certified(of)[table.parts.index(part)]
-    proof = replace(table, parts=parts).certified(of)[table.parts.index(part)]
-    assert honest.rigorous
-    assert honest.u_error <= 1e-14
-    assert 0.99 * size <= proof.u_error <= 3.0 * size

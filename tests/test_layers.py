@@ -75,7 +75,7 @@ RF_LAYERS = {
     "rf.papers.datasets": 0,
     "rf.krein.sums": 0,
     "rf.sampling.directions": 0,
-    "rf.variance.radii.lobed_projection": 0,
+    "rf.variance.radii.wave_projection": 0,
     "rf.feature_maps.monomials": 0,
     "rf.features.operators": 0,
     "rf.variance.radii.plane_waves": 0,

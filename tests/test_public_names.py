@@ -84,11 +84,6 @@ def test_a_table_is_proved_against_the_formula_that_it_holds(tmp_path):
     assert 0.0 < kept.u_error < 1e-13
 
 
-def test_the_text_of_a_table_is_its_kernel_with_its_support():
-    table = sp.tabulate(sp.spectral_measure(sp.radial("(1 - z**2/4)**2", support=2), 1))
-    assert table.certified().rigorous
-
-
 def test_a_table_that_was_truncated_asks_for_its_measure():
     cut = sp.tabulate(truncate(sp.spectral_density(sp.radial(GAUSS), 2), 6.0)).certified()
     assert not cut.rigorous

@@ -56,8 +56,6 @@ def cell_proof(law: SignedLaw, table: RadialLaw) -> PartCertificate:
     keys = (cells.first + np.arange(cells.is_open.size)) / cells.count
     closed = np.flatnonzero(~cells.is_open)
     ends = [table.left.edges, -table.right.edges]
-    if table.tail is not None:
-        ends.append(table.tail.listed_ends)
     panel = np.searchsorted(np.unique(np.concatenate(ends)), keys[closed], side="right")
     waiting = np.split(closed, np.flatnonzero(np.diff(panel)) + 1) if closed.size else []
     found = [PartCertificate(0.0, 0.0, 0.0, _step_back(table, keys), 0)]

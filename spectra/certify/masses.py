@@ -9,7 +9,6 @@ import flint
 from spectra.base.enclosures import Enclosure
 from spectra.base.limits.progress import stage
 from spectra.certify.balls import Ball, Unproved, enclosure, precision
-from spectra.certify.lobes import lobed_masses
 from spectra.certify.mixtures import MassBalls, mixture_masses
 from spectra.density.ball.compact import BallComponent
 from spectra.density.spectral_density import Atom
@@ -128,9 +127,7 @@ def _continuous(measure: SpectralMeasure) -> MassBalls:
         return nothing, nothing, nothing, nothing, (), True
     balls = [c for c in measure.components if isinstance(c, BallComponent)]
     if balls:
-        if len(measure.components) > 1:
-            raise Unproved("lobes beside another component are not proved")
-        return lobed_masses(balls[0])
+        raise Unproved("densities that oscillate without end are not proved")
     return mixture_masses(measure.components)
 
 

@@ -13,27 +13,20 @@ from dataclasses import replace
 import numpy as np
 
 from spectra.base.limits.progress import stage
-from spectra.certify.ball_kernels import ball_density
 from spectra.certify.balls import Unproved, precision
 from spectra.certify.cell_proofs import cell_proof
 from spectra.certify.certificates import PartCertificate, TableCertificate
-from spectra.certify.lobed_tails import lobed_tail_proof
-from spectra.certify.lobes import proved_lobes
 from spectra.certify.panel_proofs import panel_proof
-from spectra.certify.signed_laws import SignedLaw, law_of_mixture
-from spectra.density.ball.compact import BallComponent
+from spectra.certify.signed_laws import law_of_mixture
 from spectra.errors import ParameterError, SpectraError
 from spectra.kernels.catalogue import kernel_from_text
 from spectra.measure import SpectralMeasure
-from spectra.table import LobedTail, Part, RadialLaw, SpectralTable
+from spectra.table import Part, SpectralTable
 from spectra.verdict import spectral_measure
 
 __all__ = ["proved_table"]
 
 _BITS = 160
-_LOBED_BITS = 192
-# Lobes are enclosed one by one up to so many times the radius at which the tail starts.
-_REACH = 4.0
 # A probability u becomes u - 1, or 1 - q, where it passes the split of the two sides.
 _KEY_ROUNDED = 2.0**-53
 
@@ -91,9 +84,8 @@ def proved_table(table: SpectralTable, measure: SpectralMeasure | None) -> Table
             f"The table is of R^{table.dim} and the measure of R^{measure.dim}: they do not "
             "belong together."
         )
-    found: dict[int, SignedLaw] = {}
     with stage("proving a table", has_limit=False):
-        return TableCertificate(_certified(part, table, measure, found) for part in table.parts)
+        return TableCertificate(_certified(part, table, measure) for part in table.parts)
 
 
 def _named(table: SpectralTable) -> SpectralMeasure:
@@ -116,16 +108,14 @@ def _unproved(table: SpectralTable, why: Unproved) -> PartCertificate:
     return PartCertificate(table.u_error, np.inf, 1.0, np.inf, 0, False, str(why))
 
 
-def _certified(
-    part: Part, table: SpectralTable, measure: SpectralMeasure, found: dict[int, SignedLaw]
-) -> PartCertificate:
+def _certified(part: Part, table: SpectralTable, measure: SpectralMeasure) -> PartCertificate:
     try:
         if measure.atoms or measure.radius < float("inf"):
             raise Unproved("a measure with atoms or a truncation has no proof of its table")
         if not measure.components:
             raise Unproved("the measure has no density")
         if part.law.tail is not None:
-            return _lobed(part, table.parts, measure, found)
+            raise Unproved("a tail of waves has no proof of its table")
         return _smooth(part, measure)
     except Unproved as why:
         return _unproved(table, why)
@@ -135,33 +125,6 @@ def _smooth(part: Part, measure: SpectralMeasure) -> PartCertificate:
     with precision(_BITS):
         law = law_of_mixture(measure.components, int(part.sign), _BITS)
         return _both(panel_proof(law, part.law), cell_proof(law, part.law))
-
-
-def _lobed(
-    part: Part, parts: tuple[Part, ...], measure: SpectralMeasure, found: dict[int, SignedLaw]
-) -> PartCertificate:
-    component = measure.components[0]
-    if len(measure.components) > 1 or not isinstance(component, BallComponent):
-        raise Unproved("lobes beside another component have no proof of their table")
-    tail = part.law.tail
-    if not isinstance(tail, LobedTail):
-        raise Unproved("lobes of several frequencies have no proof of their table")
-    with precision(_LOBED_BITS):
-        if not found:
-            closed = max(_closed_radius(p.law) for p in parts)
-            reach = max(tail.period * _REACH * tail.kappa, closed + tail.period)
-            density = ball_density(component)
-            if not density.is_wave:
-                raise Unproved("lobes upon a background have no proof of their table")
-            found |= proved_lobes(component, density, float(component.form.radius) * reach)
-        law = found[int(part.sign)]
-        panels, far = panel_proof(law, part.law), lobed_tail_proof(law, tail, part.law)
-        return _both(PartCertificate.joined([panels, far]), cell_proof(law, part.law))
-
-
-def _closed_radius(law: RadialLaw) -> float:
-    """The largest radius of a cell that is drawn through, which needs a lobe."""
-    return float(law.cells.columns.sum(axis=0).max(initial=0.0))
 
 
 def _both(panels: PartCertificate, cells: PartCertificate) -> PartCertificate:

@@ -1,12 +1,12 @@
 """Finite spectral measures: masses with their errors, sign changes, Jordan parts.
 
 Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (masses between),
-``inverse_series`` and ``lobes`` (infinitely many of them), ``part`` (the law of one sign),
+``part`` (the law of one sign),
 ``signed`` (the measure itself), ``making`` (from a density to its measure, or to what of it lies
-within a radius).
+within a radius).  Densities that oscillate without end: ``wave_split`` (as waves, in two parts)
+and ``wave_masses`` (their exact masses).
 
-Beating lobes, of several frequencies: ``wave_zeros``, ``phase_means``, ``beats`` and ``apart``; the
-mass of the truncated l1 distance: ``hat_masses``.
+The mass of the truncated l1 distance: ``hat_masses``.
 """
 
 from spectra.measure.making import measure_of, truncate

@@ -1,14 +1,14 @@
 """The seam between the packages: laws of radii as arrays, sampled, integrated, saved and loaded.
 
-Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``lobed_tail``
-(infinitely many lobes), ``mixed_tail`` (lobes of several frequencies), ``radial_law`` (the inverse
+Numpy and scipy only.  Read in this order: ``panels`` (polynomials of probability), ``wave_sum`` and
+``wave_tail`` (tails that oscillate without end), ``radial_law`` (the inverse
 CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table`` (the parts
 of a measure), ``grouped_table`` (products of the laws of groups of columns), ``hats`` and
 ``l1_table`` (kernels of the l1 distance), ``table_file`` and ``table_members`` (files);
-``plane_wave``, ``panel_integrals`` and ``lobed_waves`` hold the exact expectation of a wave,
+``plane_wave`` and ``panel_integrals`` hold the exact expectation of a wave,
 ``radial_interpolant`` makes thousands cheap.
 
-Draws by the million and files: ``cells``, ``lobe_shares``, ``radial_cdf``; ``parted_table`` is what
+Draws by the million and files: ``cells``, ``radial_cdf``; ``parted_table`` is what
 all tables share, ``arrays`` what all arrays are.
 """
 
@@ -20,8 +20,8 @@ from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_law import RadialLaw, Seed
 from spectra.table.shifts import Shifts
 from spectra.table.spectral_table import SpectralTable
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.mixed_tail import MixedTail
+from spectra.table.tails.wave_sum import Wave, WaveSum
+from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = [
     "FrequencySample",
@@ -29,8 +29,6 @@ __all__ = [
     "GroupedTable",
     "Hat",
     "L1Table",
-    "LobedTail",
-    "MixedTail",
     "PanelKind",
     "Panels",
     "Part",
@@ -39,4 +37,7 @@ __all__ = [
     "Seed",
     "Shifts",
     "SpectralTable",
+    "Wave",
+    "WaveSum",
+    "WaveTail",
 ]

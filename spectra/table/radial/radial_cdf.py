@@ -8,7 +8,6 @@ import numpy as np
 
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.table.radial.panels import PanelKind, Panels, local_share, local_slope
-from spectra.table.tails.mixed_tail import MixedTail, density_at, mass_beyond
 
 if TYPE_CHECKING:
     from spectra.table.radial.radial_law import RadialLaw
@@ -33,12 +32,8 @@ def place_of(law: RadialLaw, w: FloatArray) -> tuple[FloatArray, FloatArray, Flo
     above[further], density[further] = _on_side(law.right, w[further], ascending=False)
     tail = law.tail
     if tail is not None:
-        members = tail.members if isinstance(tail, MixedTail) else (tail,)
-        start = float(tail.isf(tail.mass))
-        far = np.flatnonzero((w >= start) & np.isfinite(w))
-        beyond = np.asarray(sum(mass_beyond(m, w[far]) for m in members))
-        above[far] = np.minimum(beyond, tail.mass)
-        density[far] = np.asarray(sum(density_at(m, w[far]) for m in members))
+        far = np.flatnonzero((w >= tail.start) & np.isfinite(w))
+        above[far], density[far] = np.minimum(tail.sf(w[far]), tail.mass), tail.pdf(w[far])
         above[np.isinf(w)] = 0.0
     below[further] = 1.0 - above[further]
     for side in (law.left, law.right):
