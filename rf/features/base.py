@@ -335,7 +335,7 @@ class BaseSpectralFeatures(
         axis of the difference: this is its mean square over all axes, the squared bias included.
         Beyond order 4 the cosines between its rows are sampled, which leaves an error of a few
         percent in d = 5 to 15 and less elsewhere; every other number is right to about 1e-8 of
-        the squared mass, or 1e-4 for a kernel whose lobes beat
+        the squared mass, or 1e-4 for a measure that oscillates without end
         (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
 
         Parameters

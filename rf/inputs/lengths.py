@@ -18,7 +18,7 @@ from rf.inputs.callers import user_stacklevel
 from rf.inputs.rows import check_size, dense, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
-from spectra.errors import AccuracyError, DataError, ParameterError
+from spectra.errors import DataError, ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _LOOKED_AT = np.geomspace(1e-6, 1e6, 181)
 _GROWING, _MIDDLE = 1.25, 1e3
 # A table is looked at in decades of what its median frequency makes of a length, from the first of
 # these to the last, at so many distances each (chosen), until it is flat over a whole one.  Further
-# out a law that ends in lobes takes seconds for a value, and nothing is said.
+# out nothing is said.
 _FIRST_DECADE, _LAST_DECADE, _IN_A_DECADE = -4, 3, 8
 # Decades of s that a mean over s sees: what is left away has a share of 1e-4.
 _BEYOND = 4
@@ -329,10 +329,7 @@ def _decades(
         z = first * 10.0**decade * steps
         if z[-1] > table.domain:
             return
-        try:
-            yield z, table.expected_kernel(z)
-        except AccuracyError:  # a law that ends in lobes, far out
-            return
+        yield z, table.expected_kernel(z)
 
 
 def _l1_values(table: L1Table, first: float) -> FloatArray:

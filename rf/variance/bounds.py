@@ -51,7 +51,7 @@ _MOST = 2.0**53
 _FAR = 1e-13
 # The fall of the law is read over so many decades of probability before that.
 _DECADES = 3.0
-# Gauss points of an octave of probability among lobes without end.
+# Gauss points of an octave of probability in a tail of waves.
 _TAIL_NODES = 12
 # What is beyond may make up this share of a second moment: its power is known to a percent.
 _BEYOND = 5e-2
@@ -254,7 +254,7 @@ def _radial_moments(law: RadialLaw) -> tuple[float, float]:
     within = radii <= last
     radii, weights = radii[within], weights[within]
     if leftover > _FAR:
-        # Lobes without end, of which the nodes are the first ones.
+        # A tail of waves has no nodes.
         steps = max(1, math.ceil(math.log2(leftover / _FAR)))
         q, more = composite_rule(np.geomspace(_FAR, leftover, steps + 1), _TAIL_NODES)
         radii, weights = np.append(radii, law.isf(q)), np.append(weights, more)

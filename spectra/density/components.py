@@ -57,9 +57,10 @@ class OscillatingTail:
 
     The amplitude is positive, behaves like ``w**-exponent`` and is given by its logarithm, because
     it grows beyond every double where a measure is infinite; ``phase`` increases, and its slope
-    tends to ``frequency``; ``background`` behaves like ``w**-background_exponent`` (``inf`` where
-    there is none).  All three are smooth and monotone enough in 1/w that a few Chebyshev terms
-    describe them on the whole half-line.
+    tends to ``frequency``; ``slow_phase`` is ``phase - frequency * w`` without the rounding of the
+    difference; ``background`` behaves like ``w**-background_exponent`` (``inf`` where there is
+    none).  All are smooth and monotone enough in 1/w that a few Chebyshev terms describe them on
+    the whole half-line.
     """
 
     start: float
@@ -67,6 +68,7 @@ class OscillatingTail:
     exponent: float
     log_amplitude: RadialFunction
     phase: RadialFunction
+    slow_phase: RadialFunction
     background: RadialFunction
     background_exponent: float
 

@@ -9,7 +9,7 @@ e a unit vector and N standard normal in R^d.  The left side needs the density a
 exists where the mass is infinite too; the right side needs nothing but values of the kernel; no
 contour, expansion or formula of any route has a part in it.  At r = 0 nothing oscillates but the
 density itself, and a ladder of widths sees every range of radii; around the radii at which a
-kernel ends, averages see the lobes that such an end makes.
+kernel ends, averages see the oscillations that such an end makes.
 
 What no average can see is a mistake smaller than the errors that the density states, or than
 rounding: 1e-13 of the absolute integral.
@@ -62,8 +62,8 @@ _IVE_REACH = 1e9
 # Widths around 0, as multiples of 1/radius beyond both ends of the bulk.
 _WIDEST, _NARROWEST = 2.0, 0.25
 _LEAST_WINDOWS, _MOST_WINDOWS = 6, 16
-# No more lobes than these are integrated.
-_MOST_LOBES = 100
+# No more half waves than these are integrated.
+_MOST_HALF_WAVES = 100
 # Within the narrowest width the kernel is so near to k(0), or the width is divided by 4 so often.
 _NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
 # Below exp(-12) of it a kernel is not looked at where it is so near to k(0) there.
@@ -181,7 +181,7 @@ def _windows(density: SpectralDensity) -> list[_Window]:
         default=0.0,
     )
     if wave:
-        narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_LOBES))
+        narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
     found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]

@@ -52,7 +52,7 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     Raises
     ------
     ParameterError
-        Where the radius is not positive and finite, or leaves too many lobes.
+        Where the radius is not positive and finite, or leaves too many sign changes.
     """
     if real_array(radius, "the radius").ndim or not (np.isfinite(radius) and radius > 0):
         raise ParameterError(f"A truncation needs a finite radius greater than 0, not {radius}.")

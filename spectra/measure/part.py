@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import Enclosure, legendre_antiderivative, legendre_inverse
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Atom
-from spectra.measure.oscillating.one_frequency import LobedTailMass
-from spectra.measure.stretches import ZERO, Stretch
+from spectra.measure.stretches import Stretch
+from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["MeasurePart"]
 
@@ -44,16 +44,15 @@ class MeasurePart:
         Its atoms, with positive masses, which are apart from all masses below.
     stretches : tuple of Stretch
         Its absolutely continuous part by ranges of radii, ascending.
-    lobes : tuple of LobedTailMass
-        What describes its infinitely many further lobes, if it has them: those of one frequency,
-        or of several that begin at one radius.
+    waves : WaveSum or None
+        Its density beyond the stretches, where it oscillates without end.
     """
 
     sign: int
     mass: Enclosure
     atoms: tuple[Atom, ...]
     stretches: tuple[Stretch, ...]
-    lobes: tuple[LobedTailMass, ...] = ()
+    waves: WaveSum | None = None
 
     @property
     def phase(self) -> float:
@@ -62,13 +61,15 @@ class MeasurePart:
 
     def __repr__(self) -> str:
         held = [f"{len(self.atoms)} atoms", f"{len(self.stretches)} stretches"]
-        held += ["lobes without end"] if self.lobes else []
+        held += ["waves without end"] if self.waves is not None else []
         return f"{'+' if self.sign > 0 else '-'} part of mass {self.mass}: {', '.join(held)}"
 
     @cached_property
     def beyond(self) -> float:
-        """Mass of its further lobes, which are not listed."""
-        return sum((wave.mass(self.sign) for wave in self.lobes), ZERO).mid
+        """Mass of its waves, beyond the stretches."""
+        if self.waves is None:
+            return 0.0
+        return float(self.waves.integral()(np.array([self.waves.start]))[0])
 
     def _each(self, of_stretch: Callable[[Stretch], FloatArray]) -> FloatArray:
         """What every panel of every stretch has, in their order."""

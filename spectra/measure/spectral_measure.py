@@ -16,9 +16,8 @@ from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density.charts import RadialSum
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.oscillating.one_frequency import LobedTailMass, waves_of
-from spectra.measure.oscillating.several_frequencies import BeatingTail
-from spectra.measure.oscillating.split_by_frequency import taken_apart
+from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
+from spectra.measure.oscillating.wave_split import WaveSplit, one_sign_beyond, split_beyond
 from spectra.measure.part import MeasurePart
 from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_around
 from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
@@ -31,10 +30,8 @@ __all__ = ["SpectralMeasure", "merged_atoms"]
 
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
-# Lobes listed one by one at most in a truncated measure.
-_MOST_LOBES = 20_000
-# Sign changes listed at most on request.
-_MOST_CHANGES = 1e6
+# Sign changes listed at most, in a truncated measure and on request.
+_MOST_CHANGES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +161,11 @@ class SpectralMeasure:
 
     @cached_property
     def mass(self) -> Enclosure:
-        """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it."""
+        """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it.
+
+        It is that of the Jordan parts. Where the density oscillates without end, frequencies are
+        drawn from parts of slightly larger mass: see :meth:`parts`, and the mass of the table.
+        """
         return self.positive_mass + self.negative_mass
 
     @cached_property
@@ -188,15 +189,6 @@ class SpectralMeasure:
             both = both + alone._continuous_mass(1) + alone._continuous_mass(-1)
         both = both - self._continuous_mass(1) - self._continuous_mass(-1)
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
-
-    @property
-    def hidden_mass(self) -> float:
-        """Mass, at most, of infinitely many narrow lobes that neither part holds.
-
-        They are those of a wave that nearly touches zero, beyond a thousand of them, and are part
-        of the errors of both masses.
-        """
-        return self._lobes.hidden if isinstance(self._lobes, LobedTailMass) else 0.0
 
     @overload
     def sign_changes(
@@ -234,81 +226,71 @@ class SpectralMeasure:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
-        found, lobes = self._listed[1], self._lobes
-        if lobes is not None and (
-            (isinstance(lobes, LobedTailMass) and lobes.narrow)
-            or all(m.mid >= m.rad and m.mid > 0.0 for m in map(lobes.mass, (1, -1)))
-        ):
-            count = up_to * lobes.fastest / np.pi
-            if count > _MOST_CHANGES:
-                raise ParameterError(
-                    f"The density changes sign infinitely often, about {count:.3g} times up to "
-                    f"radius {up_to:g}. Ask with a smaller up_to=..."
-                )
-            found = np.concatenate([found, lobes.changes(up_to)])
+        found, listed_to = self._listed[1], self._listed_to
+        further = self._oscillates and up_to > listed_to
+        if further and not one_sign_beyond(self.components, listed_to):
+            self._require_few_changes(up_to)
+            found = sign_intervals(self._sum, cut=up_to)[1]
         found = np.asarray(found[found <= up_to])
         return (found, unseen_around(self._sum, found)) if return_error else found
 
-    def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
-        """The positive and the negative part; one of zero mass is left out.
-
-        Parameters
-        ----------
-        kind : str
-            "jordan", or "apart": the same but where several frequencies beat.  There the lobes
-            have no law, and beyond a thousand of them each frequency has parts by itself.  The
-            measure is the same, exactly; the masses of its parts are a little larger.
-
-        Raises
-        ------
-        ParameterError
-            For another kind.
-        AccuracyError
-            For the Jordan parts where several frequencies beat: beyond the listed lobes no law
-            describes them.
-        """
-        if kind not in ("jordan", "apart"):
-            raise ParameterError(
-                f"A radial measure was asked for its {kind!r} parts. It is real and has 'jordan' "
-                "parts (phases 0 and pi), or 'apart', by frequency where lobes beat."
-            )
-        stretches, lobes = self._listed_and_lobes(kind)
-        apart = any(wave.begins is not None for wave in lobes)
+    @cached_property
+    @staged("splitting the measure by sign")
+    def _parts(self) -> tuple[MeasurePart, ...]:
+        split, stretches = None, self._listed[2] if self.components else ()
+        if self._oscillates:
+            atom = max((a.radius for a in self.atoms), default=0.0)
+            split = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
+            if split.radius != self._listed_to:
+                stretches = stretches_of(sign_intervals(self._sum, cut=split.radius)[0])
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
             own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
-            waves = tuple(w for w in lobes if w.mass_from(w.first_of(sign), sign).mid > 0.0)
-            if apart:
-                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
-                mass = sum(listed, sum((w.mass(sign) for w in waves), ZERO))
-            else:
+            waves = None if split is None else split.waves.get(sign)
+            if split is None:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
-            # Wave by wave, a sign that is not there may leave its rounding.
-            if mass.mid > (mass.rad if apart else 0.0):
-                if apart and not own:
-                    raise _made_apart(sign, lobes[0].listed_to)
+            else:
+                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
+                mass = sum(listed, split.mass(sign))
+            if mass.mid > 0.0:
+                if split is not None and waves is not None and not own:
+                    raise _no_range_of_one_sign(sign, split)
                 found.append(MeasurePart(sign, mass, atoms, own, waves))
         return tuple(found)
 
-    def _listed_and_lobes(self, kind: str) -> tuple[tuple[Stretch, ...], tuple[LobedTailMass, ...]]:
-        """The stretches of both signs, and what describes the lobes beyond them in parts."""
-        if not self.components:
-            return (), ()
-        if not isinstance(self._lobes, BeatingTail):
-            return self._listed[2], () if self._lobes is None else (self._lobes,)
-        if kind == "jordan":
-            raise AccuracyError(
-                f"The density of {self.kernel} has several oscillating components, whose "
-                "lobes beat without end, so its Jordan parts have no tabulated law. Their "
-                "masses are known; parts('apart') are a decomposition of slightly larger "
-                "mass that has one, and tabulate(measure) a table of it."
+    def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
+        """The positive and the negative part that frequencies are drawn from.
+
+        They are the Jordan parts, of the masses :attr:`positive_mass` and :attr:`negative_mass`,
+        unless the density changes its sign infinitely often.  Then they are the Jordan parts up to
+        a radius W, and beyond it (rho + k)^2/(4k) and (rho - k)^2/(4k) with a power k of the
+        radius: their difference is the measure, exactly, and their mass is larger than that of the
+        Jordan parts by up to .4 % for one frequency of oscillation, and 1 % for several.
+
+        Parameters
+        ----------
+        kind : str
+            "jordan", the only kind of a real measure.
+
+        Returns
+        -------
+        tuple of MeasurePart
+            A part of zero mass is left out.
+
+        Raises
+        ------
+        ParameterError
+            For another kind.
+        """
+        if kind != "jordan":
+            raise ParameterError(
+                f"A radial measure was asked for its {kind!r} parts. It is real, and its parts are "
+                "'jordan', the positive and the negative one."
             )
-        waves = taken_apart(self._lobes, self._last_atom)
-        intervals, _ = sign_intervals(self._sum, cut=waves[0].listed_to)
-        return stretches_of(intervals), waves
+        return self._parts
 
     def certified(self) -> CertifiedMasses:
         """The masses with a proof in ball arithmetic, as enclosures: docs/proofs.md.
@@ -349,48 +331,58 @@ class SpectralMeasure:
         return RadialSum(self.components, self.dim)
 
     @property
-    def _last_atom(self) -> float:
-        """The largest radius of an atom, which lobes that are not listed begin beyond."""
-        return max((a.radius for a in self.atoms), default=0.0)
+    def _oscillates(self) -> bool:
+        """Whether the density oscillates without end."""
+        return not np.isfinite(self.radius) and any(c.tail is not None for c in self.components)
 
     @cached_property
-    def _lobes(self) -> LobedTailMass | BeatingTail | None:
-        """What describes the lobes that are not listed, where they have no end."""
-        waves = waves_of(self.components, self.dim, self._last_atom)
+    def _listed_to(self) -> float:
+        """Radius up to which signs are listed: infinite for the whole of a measure."""
+        if self._oscillates:
+            return window_radius(self.components)
         if np.isfinite(self.radius):
-            lobes = sum(self.radius * wave.fastest / np.pi for wave in waves)
-            if lobes > _MOST_LOBES:
-                raise ParameterError(
-                    f"A truncation at radius {self.radius:g} leaves about {lobes:.3g} lobes, more "
-                    f"than the {_MOST_LOBES} that are listed. Truncate at a smaller radius."
-                )
-            return None
-        if len(waves) > 1:
-            return BeatingTail(self.components, self.dim)
-        return waves[0] if waves else None
+            self._require_few_changes(self.radius)
+        return self.radius
+
+    def _require_few_changes(self, radius: float) -> None:
+        frequencies = [c.tail.frequency for c in self.components if c.tail is not None]
+        count = radius * max(frequencies, default=0.0) / np.pi
+        if count > _MOST_CHANGES:
+            raise ParameterError(
+                f"The density changes its sign infinitely often, about {count:.3g} times up to the "
+                f"radius {radius:g}: more than the {_MOST_CHANGES} that are listed. Take a smaller "
+                "radius."
+            )
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
     def _listed(self) -> tuple[tuple[Intervals, ...], FloatArray, tuple[Stretch, ...]]:
         """Where the density has one sign, where it changes, and what it weighs between.
 
-        Lobes without end are not in it.
+        Oscillations without end are listed up to :attr:`_listed_to`.
         """
-        cut = self.radius if self._lobes is None else self._lobes.listed_to
-        intervals, changes = sign_intervals(self._sum, cut=cut)
+        intervals, changes = sign_intervals(self._sum, cut=self._listed_to)
         return intervals, changes, stretches_of(intervals)
+
+    @cached_property
+    def _windowed(self) -> dict[int, Enclosure]:
+        return masses_by_window(self.components, self._listed[2], self._listed_to)
 
     def _continuous_mass(self, sign: int) -> Enclosure:
         """Mass of a sign without atoms, with what of the other may be of this one."""
-        stretches, lobes = self._listed[2], self._lobes
-        total = ZERO if lobes is None else lobes.mass(sign)
+        stretches, total = self._listed[2], ZERO
+        seen = any(s.sign == sign for s in stretches)
+        if self._oscillates:
+            total = self._windowed[sign]
+            if not seen and total.mid <= total.rad:
+                total = ZERO
         for stretch in stretches:
             own = stretch.sign == sign
-            total = total + (stretch.mass if own else Enclosure(0.0, stretch.doubt))
+            mass = ZERO if self._oscillates else stretch.mass
+            total = total + (mass if own else Enclosure(0.0, stretch.doubt))
         if total.mid == 0.0 and self._sum.proved_sign != -sign:
             # No stretch of this sign was seen: there may be one where the other is an error.
-            unseen = 0.0 if lobes is None else lobes.mass(-sign).rad
-            total = total + Enclosure(0.0, unseen + sum(s.mass.rad for s in stretches))
+            total = total + Enclosure(0.0, sum(s.mass.rad for s in stretches))
         return total
 
     @cached_property
@@ -418,17 +410,11 @@ class SpectralMeasure:
         return positive, negative
 
 
-def _made_apart(sign: int, radius: float) -> AccuracyError:
-    """Why no mass is made of a sign that the listed lobes of a sum do not have.
-
-    Waves that never reach their lowest values together have a sum of one sign, which none of them
-    is.
-    """
+def _no_range_of_one_sign(sign: int, split: WaveSplit) -> AccuracyError:
+    name = "positive" if sign > 0 else "negative"
     return AccuracyError(
-        "The sum of several oscillating components is of one sign up to the radius "
-        f"{radius:.3g}, and its waves taken apart beyond it are not: a table of them would have "
-        f"a {'positive' if sign > 0 else 'negative'} part that the measure may not have. Its "
-        "masses are known; truncate it explicitly for a table."
+        f"The density has no {name} values up to the radius {split.radius:.3g}, and its waves may "
+        "have some beyond. Its masses are known; truncate it for a table."
     )
 
 

@@ -1,16 +1,15 @@
 """The seam between the packages: laws of radii as arrays, sampled, integrated, saved and loaded.
 
-Numpy and scipy only. Read in this order: ``radial/panels`` (polynomials of probability),
-``tails/lobed_tail`` (infinitely many lobes), ``tails/mixed_tail`` (lobes of several frequencies),
-``radial/radial_law`` (the inverse CDF), ``shifts`` and ``part`` (a law with a mass, and what
-moves it), ``spectral_table`` (the parts of a measure), ``grouped_table`` (products of the laws of
-groups of columns), ``l1/truncated`` and ``l1/l1_table`` (kernels of the l1 distance),
-``table_file`` and ``table_members`` (files); ``radial/plane_wave``, ``radial/panel_integrals``
-and ``tails/lobed_waves`` hold the exact expectation of a wave, ``radial_interpolant`` makes
-thousands cheap.
+Numpy and scipy only.  Read in this order: ``radial/panels`` (polynomials of probability),
+``tails/wave_sum`` and ``tails/wave_tail`` (tails that oscillate), ``radial/radial_law`` (the
+inverse CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table``
+(the parts of a measure), ``grouped_table`` (products of the laws of groups of columns),
+``l1/truncated`` and ``l1/l1_table`` (kernels of the l1 distance), ``table_file`` and
+``table_members`` (files); ``radial/plane_wave`` and ``radial/panel_integrals`` hold the exact
+expectation of a wave, ``radial_interpolant`` makes thousands cheap.
 
-Draws by the million and files: ``radial/cells``, ``tails/lobe_shares``, ``radial/radial_cdf``;
-``parted_table`` is what all tables share, ``spectra/base/arrays`` what all arrays are.
+Draws by the million and files: ``radial/cells``, ``radial/radial_cdf``; ``parted_table`` is what
+all tables share.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart
@@ -22,8 +21,8 @@ from spectra.table.radial.radial_law import RadialLaw, Seed
 from spectra.table.radial_interpolant import interpolated
 from spectra.table.shifts import Shifts
 from spectra.table.spectral_table import SpectralTable
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.mixed_tail import MixedTail
+from spectra.table.tails.wave_sum import Wave, WaveSum
+from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = [
     "FrequencySample",
@@ -31,8 +30,6 @@ __all__ = [
     "GroupedTable",
     "Hat",
     "L1Table",
-    "LobedTail",
-    "MixedTail",
     "PanelKind",
     "Panels",
     "Part",
@@ -41,5 +38,8 @@ __all__ = [
     "Seed",
     "Shifts",
     "SpectralTable",
+    "Wave",
+    "WaveSum",
+    "WaveTail",
     "interpolated",
 ]

@@ -122,7 +122,7 @@ class GroupedTable(PartedTable):
     terms: tuple[tuple[float, tuple[int, ...]], ...]
     formula: str
 
-    formats = (("spectra.GroupedTable", 1),)
+    formats = (("spectra.GroupedTable", 2),)
     convention = (
         "k(D) = sum over terms of weight * product over groups of k_law(|D_columns / lengths|)"
     )

@@ -212,9 +212,6 @@ class PartedTable(ABC):
         ------
         DataError
             Where differences have another number of coordinates.
-        AccuracyError
-            Where a law ends in lobes and z is thousands of the lengths on which k varies, so that
-            the sum over the lobes would take minutes to hours.
         """
         return self._expected(differences)[0]
 

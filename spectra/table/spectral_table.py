@@ -26,7 +26,7 @@ from spectra.errors import ParameterError
 from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.table_file import Arrays
-from spectra.table.table_members import ASYMMETRIC, fields_from, fields_of
+from spectra.table.table_members import fields_from, fields_of
 
 __all__ = ["SpectralTable"]
 
@@ -92,7 +92,7 @@ class SpectralTable(PartedTable):
     sphere: bool = False
     provenance: str
 
-    formats = (ASYMMETRIC, ("spectra.SpectralTable", 2), ("spectra.SpectralTable", 3))
+    formats = (("spectra.SpectralTable", 4),)
     convention = "k(D) = sum over parts of mass * E cos(w.D + phase)"
 
     def __post_init__(self) -> None:

@@ -1,8 +1,4 @@
-"""A table as a header and arrays, and back: version 3 of the file, with a reader of older ones.
-
-Version 2 has radial parts alone.  Asymmetric kernels had files of a format of their own, a list of
-radial tables, each with its shifts; what it said of draws belongs to who draws, and is passed over.
-"""
+"""A table as a header and arrays, and back: version 4 of the file."""
 
 from __future__ import annotations
 
@@ -16,20 +12,15 @@ from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.shifts import Shifts
 from spectra.table.table_file import Arrays
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.mixed_tail import MixedTail
+from spectra.table.tails.wave_sum import Wave, WaveSum
+from spectra.table.tails.wave_tail import WaveTail
 
-__all__ = ["ASYMMETRIC", "fields_from", "fields_of"]
+__all__ = ["fields_from", "fields_of"]
 
-#: Format and version of the older files of asymmetric kernels.
-ASYMMETRIC = ("spectra.AsymmetricTable", 1)
 _NUMBERS = ("k_zero", "u_error", "bias")
 _PHASES = {"0": 0.0, "pi": float(np.pi)}
 _SIDES = ("left", "right")
 _PANEL_ARRAYS = ("edges", "coefficients", "kinds", "exponents")
-_TAIL_NUMBERS = ("kappa", "period", "sigma")
-_TAIL_CHOICES = ("root", "zeros")
-_TAIL_ARRAYS = ("mass_series", "radius_series")
 
 
 def fields_of(table: PartedTable, provenance: str) -> tuple[dict[str, Any], Arrays]:
@@ -46,8 +37,6 @@ def fields_of(table: PartedTable, provenance: str) -> tuple[dict[str, Any], Arra
 
 def fields_from(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     """The parameters of a table; the arrays of its parts are taken out of the dict."""
-    if "summands" in header:
-        header = _renewed(header, arrays)
     domain = header["domain"]
     return {name: float(header[name]) for name in _NUMBERS} | {
         "dim": header["dim"],
@@ -56,30 +45,6 @@ def fields_from(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         "sphere": bool(header["sphere"]),
         "provenance": str(header["provenance"]),
         "parts": tuple(_part(p, arrays, f"part{i}") for i, p in enumerate(header["parts"])),
-    }
-
-
-def _renewed(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """Version 3 of an older file: the parts of all its radial tables, each under its shifts."""
-    parts: list[dict[str, Any]] = []
-    error = bias = 0.0
-    for i, summand in enumerate(header["summands"]):
-        radial, shifts = summand["table"], {name: summand[name] for name in ("unit", "steps")}
-        axis, weights = (arrays.pop(f"summand{i}.{name}") for name in ("axis", "weights"))
-        for j, entry in enumerate(radial["parts"]):
-            old, new = f"summand{i}.part{j}.", f"part{len(parts)}."
-            for name in [n for n in arrays if n.startswith(old)]:
-                arrays[new + name.removeprefix(old)] = arrays.pop(name)
-            arrays[f"{new}axis"], arrays[f"{new}weights"] = axis, weights
-            parts.append(entry | {"shifts": shifts, "deviation": summand["gaussian"]})
-        error = max(error, float(radial["u_error"]))
-        bias += float(radial["bias"]) * float(np.abs(weights).sum())
-    return header | {
-        "parts": parts,
-        "u_error": error,
-        "bias": bias,
-        "domain": None,
-        "sphere": False,
     }
 
 
@@ -100,7 +65,7 @@ def _entry(part: Part, arrays: Arrays, name: str) -> dict[str, Any]:
 
 def _part(entry: dict[str, Any], arrays: Arrays, name: str) -> Part:
     """The part of an entry; the arrays that it uses are taken out of the dict."""
-    own, shifts = entry.get("shifts"), None
+    own, shifts = entry["shifts"], None
     if own is not None:
         axis, weights = (arrays.pop(f"{name}.{array}") for array in ("axis", "weights"))
         shifts = Shifts(axis, float(own["unit"]), np.array(own["steps"], dtype=np.intp), weights)
@@ -110,7 +75,7 @@ def _part(entry: dict[str, Any], arrays: Arrays, name: str) -> Part:
         phase=_PHASES[entry["phase"]],
         law=_law_of(entry["tail"], arrays, name),
         shifts=shifts,
-        deviation=float(entry.get("deviation", 0.0)),
+        deviation=float(entry["deviation"]),
     )
 
 
@@ -119,13 +84,7 @@ def _law_members(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | 
     for side in _SIDES:
         for array in _PANEL_ARRAYS:
             arrays[f"{name}.{side}.{array}"] = getattr(getattr(law, side), array)
-    tail = law.tail
-    if tail is None:
-        return None
-    if isinstance(tail, LobedTail):
-        return _tail_members(tail, arrays, f"{name}.tail")
-    members = [_tail_members(m, arrays, f"{name}.tail{j}") for j, m in enumerate(tail.members)]
-    return {"start": tail.start, "members": members}
+    return None if law.tail is None else _tail_members(law.tail, arrays, f"{name}.tail")
 
 
 def _law_of(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
@@ -134,24 +93,20 @@ def _law_of(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLa
         Panels(*(arrays.pop(f"{name}.{side}.{array}") for array in _PANEL_ARRAYS))
         for side in _SIDES
     )
-    if entry is None:
-        return RadialLaw(left, right, None)
-    if "members" not in entry:
-        return RadialLaw(left, right, _tail_of(entry, arrays, f"{name}.tail"))
-    members = tuple(
-        _tail_of(one, arrays, f"{name}.tail{j}") for j, one in enumerate(entry["members"])
-    )
-    return RadialLaw(left, right, MixedTail(float(entry["start"]), members))
+    tail = None if entry is None else _tail_of(entry, arrays, f"{name}.tail")
+    return RadialLaw(left, right, tail)
 
 
-def _tail_members(tail: LobedTail, arrays: Arrays, name: str) -> dict[str, float | int]:
-    for series in _TAIL_ARRAYS:
-        arrays[f"{name}.{series}"] = getattr(tail, series)
-    return {number: getattr(tail, number) for number in (*_TAIL_NUMBERS, *_TAIL_CHOICES)}
+def _tail_members(tail: WaveTail, arrays: Arrays, name: str) -> dict[str, Any]:
+    waves = tail.density.waves
+    arrays[f"{name}.waves"] = np.array([[v.frequency, v.power] for v in waves])
+    series = np.concatenate([v.series for v in waves])
+    arrays[f"{name}.series"] = np.stack([series.real, series.imag], axis=1)
+    return {"start": tail.start, "terms": [v.series.size for v in waves]}
 
 
-def _tail_of(entry: dict[str, Any], arrays: Arrays, name: str) -> LobedTail:
-    kappa, period, sigma = (float(entry[number]) for number in _TAIL_NUMBERS)
-    masses, radii = (arrays.pop(f"{name}.{series}") for series in _TAIL_ARRAYS)
-    root, zeros = (int(entry[number]) for number in _TAIL_CHOICES)
-    return LobedTail(kappa, period, sigma, masses, radii, root, zeros)
+def _tail_of(entry: dict[str, Any], arrays: Arrays, name: str) -> WaveTail:
+    waves, numbers = (arrays.pop(f"{name}.{array}") for array in ("waves", "series"))
+    series = np.split(numbers[:, 0] + 1j * numbers[:, 1], np.cumsum(entry["terms"])[:-1])
+    found = (Wave(float(b), float(a), c) for (b, a), c in zip(waves, series, strict=True))
+    return WaveTail(WaveSum(float(entry["start"]), tuple(found)))

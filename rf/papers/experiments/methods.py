@@ -44,7 +44,7 @@ __all__ = [
     "mean_gram",
 ]
 
-# The published grid ends at 100, below the first negative lobe in d = 256; this reaches beyond it.
+# The published grid ends at 100, below the first negative values in d = 256; this one is longer.
 _GRID_REACH = 400.0
 # Error of a mean kernel between the distances where it is looked at, far below every bias shown.
 _MEAN_ERROR = 1e-5

@@ -34,9 +34,9 @@ _FEW = 256
 _FIRST_HARMONICS = 16
 # Values for a mass are integrated one by one, those for a moment are tabulated.
 _LAST_OF_A_MASS = 1 << 10
-# A wave of a law of lobes without end takes up to a tenth of a second; the error says what fewer
-# harmonics leave out.
-_LAST_OF_A_LOBED_MASS = 1 << 6
+# A wave of a law with a tail of waves takes milliseconds; the error says what fewer harmonics leave
+# out.
+_LAST_WITH_A_TAIL = 1 << 6
 _LAST_HARMONICS = 1 << 14
 # Pairs of (difference, harmonic) of one block.
 _BLOCK = 1 << 18
@@ -69,7 +69,7 @@ class HarmonicSums:
 
     def mass(self, selection: Selection) -> tuple[float, float]:
         """E f(e.w) and a bound of its error."""
-        most = _LAST_OF_A_MASS if self.law.tail is None else _LAST_OF_A_LOBED_MASS
+        most = _LAST_OF_A_MASS if self.law.tail is None else _LAST_WITH_A_TAIL
         count, _ = self._harmonics(_MASS_ERROR, most)
         orders = np.arange(-count, count + 1)
         series = self.modulation.fourier(selection, count)

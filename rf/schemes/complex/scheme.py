@@ -219,7 +219,7 @@ def _decomposed(table: SpectralTable, decomposition: Decomposition) -> Decompose
 
 def _is_known(measure: Decomposed, differences: FloatArray) -> bool:
     """Whether a decomposition can be drawn, and its masses and moments are known well enough."""
-    # A law of lobes without end takes a tenth of a second for each of a thousand waves.
+    # A law with a tail of waves takes milliseconds for each of a thousand waves.
     if any(part.law.tail is not None for part in measure.table.parts):
         return False
     try:

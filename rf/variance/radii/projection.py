@@ -23,11 +23,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from rf.variance.radii.lobed_projection import LobedProjection
+from rf.variance.radii.wave_projection import WaveProjection
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import orthonormal_sequence
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -37,26 +35,19 @@ __all__ = ["Projection", "SphereRule", "projection_of", "sphere_rule"]
 # The error of phi, weighed with the share of the range that it is made on.
 _TOLERANCE = 1e-10
 _DEGREE = 16
-# x = end +- width y^4 turns the power x^(2 nu) that a tail leaves at 0, and lobes without end where
-# their waves meet in phase, into one that polynomials of this degree reach.
+# x = width y^4 turns the power x^(2 nu) that a tail leaves at 0 into one that polynomials of this
+# degree reach.
 _ROOT = 4
 _ROOT_DEGREE = 32
-# A panel at such a cusp is like so many in how much phi moves there: a rule halves towards it.
-_LIKE_PANELS = 16
 # Halvings of a panel.  The panel then weighs 2^-24 of the range, so nothing but its error counts.
 _HALVINGS = 24
-# How far a cusp is rounded, as a share of its distance.
-_ROUNDING = 32.0 * float(np.finfo(float).eps)
-# An edge so near to a cusp is none, in halves of their distance: what is steep there reaches over
-# it, and the range goes on to the cusp, or to the end of the half beyond.
-_BESIDE = 1e-3
-# A panel: its lower end and width; of which end it takes the distance to the power 1/4: 1 the
-# lower, -1 the upper, 0 none; what it may lack; Chebyshev coefficients.
+# A panel: its lower end and width; whether it begins at 0, where it takes the distance to the power
+# 1/4; what it may lack; Chebyshev coefficients.
 _PANEL = np.dtype(
     [
         ("low", float),
         ("width", float),
-        ("side", int),
+        ("rooted", bool),
         ("tail", float),
         ("row", float, (_ROOT_DEGREE + 1,)),
     ]
@@ -77,14 +68,11 @@ class Projection:
     """phi(x) = E cos(R x) of one law on [0, reach], as Chebyshev polynomials on panels.
 
     The range grows by octaves as larger x are asked for; the panel at 0 is a polynomial in the
-    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.  Lobes
-    without end, a period p apart, leave such powers on both sides of all multiples of 2 pi / p.
+    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.
     """
 
     def __init__(self, law: RadialLaw) -> None:
         self._law = law
-        tail = law.tail
-        self._apart = 2.0 * np.pi / tail.period if isinstance(tail, LobedTail) else np.inf
         self._reach = 0.0
         # Replaced and never changed: who reads it while another thread extends sees what was there.
         self._panels = np.zeros(0, _PANEL)
@@ -92,10 +80,7 @@ class Projection:
     def panels_to(self, x_max: float) -> int:
         """Panels on the octaves up to x_max: a measure of how much phi moves there."""
         self.extend(x_max)
-        panels = self._panels
-        count = int(np.searchsorted(panels["low"], _octave(x_max)))
-        cusps = int(np.count_nonzero(panels["side"][:count])) - 1
-        return count + (_LIKE_PANELS - 1) * max(cusps, 0)
+        return int(np.searchsorted(self._panels["low"], _octave(x_max)))
 
     def extend(self, x_max: float) -> None:
         """Make [0, x_max] part of the range."""
@@ -122,72 +107,54 @@ class Projection:
     def _evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         panels = self._panels
         index = np.searchsorted(panels["low"], x, side="right") - 1
-        low, width, side = (panels[name][index] for name in ("low", "width", "side"))
+        low, width, rooted = (panels[name][index] for name in ("low", "width", "rooted"))
         share = np.clip((x - low) / width, 0.0, 1.0)
-        share[side < 0] = 1.0 - share[side < 0]
         value, error = np.empty_like(x), panels["tail"][index]
-        plain, rooted = side == 0, side != 0
         rows = panels["row"]
-        value[plain] = _series(rows[index[plain], : _DEGREE + 1], share[plain])
-        near, rows = share[rooted], rows[index[rooted]]
-        value[rooted] = _series(rows, near ** (1.0 / _ROOT))
-        # The place of a cusp is rounded, and what is steep there feels it.
-        cusp = low + np.where(side < 0, width, 0.0)
-        moved = (near + _ROUNDING * (cusp / width)[rooted]) ** (1.0 / _ROOT)
-        error[rooted] += np.abs(_series(rows, moved) - value[rooted])
+        value[~rooted] = _series(rows[index[~rooted], : _DEGREE + 1], share[~rooted])
+        value[rooted] = _series(rows[index[rooted]], share[rooted] ** (1.0 / _ROOT))
         return value, error
 
     def _extend_by(self, edges: FloatArray) -> None:
-        """Panels between neighboring edges, cut at cusps and halfway between two of them."""
-        ends, is_cusp = edges, edges == 0.0
-        if self._apart < np.inf:
-            halves = 0.5 * self._apart
-            at, whole = edges / halves, np.round(edges / halves)
-            near = (np.abs(at - whole) < _BESIDE) & (whole > 0.0)
-            following = np.ceil(at * (1.0 - _ROUNDING))
-            grid = np.arange(following[0], np.where(near, following, np.floor(at))[-1] + 1.0)
-            ends = np.union1d(edges[~near], grid * halves)
-            is_cusp = np.isin(ends, grid[grid % 2 == 0] * halves)
-        low, width = ends[:-1], np.diff(ends)
-        side = np.where(is_cusp[:-1], 1, np.where(is_cusp[1:], -1, 0))
+        """Panels between neighboring edges."""
+        low, width = edges[:-1], np.diff(edges)
         more = [
             panels
-            for kind in (1, -1, 0)
-            if np.any(side == kind)
-            for panels in self._resolved(low[side == kind], width[side == kind], kind)
+            for rooted in (True, False)
+            if np.any((low == 0.0) == rooted)
+            for panels in self._resolved(
+                low[(low == 0.0) == rooted], width[(low == 0.0) == rooted], rooted
+            )
         ]
         panels = np.concatenate([self._panels, *more])
         self._panels = panels[np.argsort(panels["low"])]
         self._reach = float(edges[-1])
 
     def _resolved(
-        self, low: FloatArray, width: FloatArray, side: int
+        self, low: FloatArray, width: FloatArray, rooted: bool
     ) -> Iterator[NDArray[np.void]]:
         """Panels from ``low``, halved until what they lack weighs nothing."""
         whole = float(width.sum())
         for halving in range(_HALVINGS + 1):
-            panels = self._fit(low, width, side)
+            panels = self._fit(low, width, rooted)
             weight = np.minimum(width / whole, 1.0)
             good = (panels["tail"] * weight <= _TOLERANCE) | (halving == _HALVINGS)
             yield panels[good]
             low, width = low[~good], 0.5 * width[~good]
             if not low.size:
                 return
-            if side:
-                at_cusp, beside = (low, low + width) if side > 0 else (low + width, low)
-                yield from self._resolved(beside, width, 0)
-                low = at_cusp
+            if rooted:
+                yield from self._resolved(low + width, width, False)
             else:
                 low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
 
-    def _fit(self, low: FloatArray, width: FloatArray, side: int) -> NDArray[np.void]:
-        y, inverse = _chebyshev_fit(_ROOT_DEGREE if side else _DEGREE)
-        share = y**_ROOT if side else y
-        x = low[:, None] + width[:, None] * (share if side >= 0 else 1.0 - share)
+    def _fit(self, low: FloatArray, width: FloatArray, rooted: bool) -> NDArray[np.void]:
+        y, inverse = _chebyshev_fit(_ROOT_DEGREE if rooted else _DEGREE)
+        x = low[:, None] + width[:, None] * (y**_ROOT if rooted else y)
         value, error = self._law.plane_wave_enclosure(1, x)
         rows = np.asarray(value @ inverse.T)
         panels = np.zeros(low.size, _PANEL)
-        panels["low"], panels["width"], panels["side"] = low, width, side
+        panels["low"], panels["width"], panels["rooted"] = low, width, rooted
         panels["row"][:, : y.size] = rows
         # The coefficients fall at least geometrically where they are resolved.
         panels["tail"] = 2.0 * np.abs(rows[:, -3:]).sum(axis=1) + error.max(axis=1)
@@ -212,10 +179,10 @@ def _chebyshev_fit(degree: int) -> tuple[FloatArray, FloatArray]:
 
 
 # A table is asked for its variance again and again; the values of phi are what that costs.
-_KNOWN: WeakKeyDictionary[RadialLaw, Projection | LobedProjection] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[RadialLaw, Projection | WaveProjection] = WeakKeyDictionary()
 
 
-def projection_of(law: RadialLaw) -> Projection | LobedProjection:
+def projection_of(law: RadialLaw) -> Projection | WaveProjection:
     """The projection of a law, which remembers what it has tabulated as long as the law lives.
 
     Examples
@@ -227,8 +194,7 @@ def projection_of(law: RadialLaw) -> Projection | LobedProjection:
     True
     """
     if law not in _KNOWN:
-        mixed = isinstance(law.tail, MixedTail)
-        _KNOWN[law] = LobedProjection(law) if mixed else Projection(law)
+        _KNOWN[law] = Projection(law) if law.tail is None else WaveProjection(law)
     return _KNOWN[law]
 
 

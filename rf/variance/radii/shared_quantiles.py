@@ -16,7 +16,6 @@ from scipy.special import gammaln
 
 from rf.variance.radii.plane_waves import plane_waves
 from spectra.base.arrays import FloatArray, panel_rule
-from spectra.table.tails.mixed_tail import MixedTail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,7 +71,7 @@ def comonotone_mean(
 
     It is (1/2) E[Omega_d((R + R') z) + Omega_d((R - R') z)], integrated over u on panels that
     halve towards both ends; the error compares two orders and adds the mass of the panels whose
-    phase no quadrature resolves, and of tails that are sums of several laws.  A ``rough`` mean is
+    phase no quadrature resolves.  A ``rough`` mean is
     that of the lower order, and its error leaves out what two orders would tell.
     """
     reach = float(z.max(initial=0.0))
@@ -104,12 +103,10 @@ def _mean_over_keys(
 def _key_rule(first: RadialLaw, second: RadialLaw, reach: float, nodes: int) -> tuple[_Rule, float]:
     """Both radii at the nodes of their key, and the mass that is left out."""
     dyadic = 2.0 ** -np.arange(_DYADIC, 0.0, -1.0)
-    end = max(_tail_without_order(law) for law in (first, second))
-    ends = np.union1d(end, dyadic[dyadic > end]) if end else dyadic
-    lost = float(dyadic[0] + ends[0])
+    lost = 2.0 * float(dyadic[0])
     breaks = np.union1d(_breaks(first), _breaks(second))
     lower = np.union1d(dyadic, breaks[(breaks > dyadic[0]) & (breaks < 0.5)])
-    upper = np.union1d(ends, (1.0 - breaks)[(breaks > 0.5) & (breaks < 1.0 - ends[0])])
+    upper = np.union1d(dyadic, (1.0 - breaks)[(breaks > 0.5) & (breaks < 1.0 - dyadic[0])])
     found: list[tuple[FloatArray, ...]] = []
     for edges, quantiles in (
         (lower, (first.ppf, second.ppf)),
@@ -126,15 +123,6 @@ def _key_rule(first: RadialLaw, second: RadialLaw, reach: float, nodes: int) -> 
         found.append((*(quantile(u.ravel()) for quantile in quantiles), weights.ravel()))
     r, q, mass = (np.concatenate(both) for both in zip(*found, strict=True))
     return (r, q, mass), lost
-
-
-def _tail_without_order(law: RadialLaw) -> float:
-    """Mass of a tail of several laws.
-
-    Its radii jump from lobe to lobe of all of them, far out, and each costs a root; so its waves
-    count as error.
-    """
-    return law.tail.mass if isinstance(law.tail, MixedTail) else 0.0
 
 
 def _parts_of_panels(

@@ -90,6 +90,7 @@ class BallComponent(Panelled):
                 exponent=-beyond.amplitude_power,
                 log_amplitude=beyond.log_amplitude,
                 phase=beyond.phase,
+                slow_phase=beyond.slow_phase,
                 background=beyond.background,
                 background_exponent=beyond.background_power,
             ),

@@ -111,8 +111,8 @@ class EdgeTail(Radial):
         """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
         return np.unwrap(np.angle(self._gamma(np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2)))
 
-    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """log A, the large part s = R w of the phase, and the rest of it."""
+    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """log A, the large part s = R w of the phase, its rounding, and the slow rest of it."""
         s, low = scaled(self.radius, w)
         q, x = self.order / s, self.start_scaled / s
         gamma = self._gamma(x)
@@ -122,7 +122,7 @@ class EdgeTail(Radial):
         guess = np.interp(np.sqrt(x), np.linspace(0.0, 1.0, _ANGLE_POINTS), self._angles)
         angle = angle + 2.0 * np.pi * np.round((guess - angle) / (2.0 * np.pi))
         slow = debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns
-        return np.asarray(log), s, low + slow
+        return np.asarray(log), s, low, slow
 
     def _signed_log_background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         if math.isinf(self.background_power):
@@ -140,8 +140,12 @@ class EdgeTail(Radial):
 
     def phase(self, w: FloatArray) -> FloatArray:
         """Increasing phase theta(w), whose slope tends to R."""
-        _, s, rest = self._wave(w)
-        return np.asarray(s + rest)
+        _, s, low, slow = self._wave(w)
+        return np.asarray(s + (low + slow))
+
+    def slow_phase(self, w: FloatArray) -> FloatArray:
+        """The phase without R w, which tends to a constant."""
+        return self._wave(w)[3]
 
     def background(self, w: FloatArray) -> FloatArray:
         """The part b(w) that does not oscillate."""
@@ -150,7 +154,8 @@ class EdgeTail(Radial):
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|; the large part of the phase is reduced without loss."""
-        log_a, s, rest = self._wave(w)
+        log_a, s, low, slow = self._wave(w)
+        rest = low + slow
         sign_b, log_b = self._signed_log_background(w)
         cosine = np.cos(s) * np.cos(rest) - np.sin(s) * np.sin(rest)
         top = np.maximum(log_a, log_b)
@@ -164,7 +169,7 @@ class EdgeTail(Radial):
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound relative to the envelope."""
-        log_a, s, _ = self._wave(w)
+        log_a, s, *_ = self._wave(w)
         envelope = np.logaddexp(log_a, self._signed_log_background(w)[1])
         # The series err relative to their largest value, which is at the start of the tail where
         # a weak leading singularity has not yet taken over.

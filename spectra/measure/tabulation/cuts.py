@@ -9,8 +9,7 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.measure import MeasurePart
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.mixed_tail import MixedTail
+from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["Cut", "cuts_of", "sides_of"]
 
@@ -56,7 +55,7 @@ class Cut:
     touch: float | None = None
 
 
-def cuts_of(law: MeasurePart, cut: float, tail: LobedTail | MixedTail | None) -> list[Cut]:
+def cuts_of(law: MeasurePart, cut: float, tail: WaveTail | None) -> list[Cut]:
     """The cuts of a law from its begin to its end, which is infinite where it has none.
 
     ``cut`` is the radius at which the measure was truncated.
@@ -65,10 +64,6 @@ def cuts_of(law: MeasurePart, cut: float, tail: LobedTail | MixedTail | None) ->
     last, open_end = _upper_end(law, cut)
     end = Cut(np.inf, law.below[-1] + law.tail, law.beyond)
     points, powers, touched = _inner_cuts(law)
-    for wave in law.lobes:
-        if wave.begins is None and wave.touching:
-            powers[end.below] = _DOUBLE_ZERO
-            touched[end.below] = wave.start_of(wave.first_of(law.sign), law.sign)
     atoms = [0.0] * len(points)
     for atom in law.atoms:
         below, above = _beside_atom(atom.radius, law, total, None if open_end else end)
@@ -136,15 +131,10 @@ def _beside_atom(
 
 def _upper_end(law: MeasurePart, cut: float) -> tuple[float, bool]:
     """Power of the last listed stretch at its upper end, and whether its radius is unbounded."""
-    if law.lobes:
-        wave, at_zero = law.lobes[0], True
-        if wave.begins is None:
-            # A lobe that fills the whole period runs into the next one without a zero.
-            first = np.array([float(wave.first_of(law.sign))])
-            at_zero = bool(wave.half_widths(first, law.sign, -1)[0] < np.pi)
-        elif law.high[-1] >= wave.begins * (1.0 - 1e-12):
-            at_zero = wave.begins_at_zero
-        return (_SIMPLE_ZERO if at_zero else 1.0), False
+    if law.waves is not None:
+        # The waves begin at any radius, at which a density of the other sign has ended before.
+        ended = law.high[-1] < law.waves.start * (1.0 - 1e-12)
+        return (_SIMPLE_ZERO if ended else 1.0), False
     last = law.stretches[-1]
     if law.tail > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
@@ -176,7 +166,7 @@ def _split_of(cuts: list[Cut], law: MeasurePart) -> int:
             if there.below > here.below:
                 cuts.insert(i + 1, _settled(here, there, law))
             return i + 1
-    # More than half of the law is the lobed tail: leave one range to the right side.
+    # More than half of the law is the tail: leave one range to the right side.
     return max(i for i in range(len(cuts)) if cuts[i].below < cuts[-1].below)
 
 

@@ -23,7 +23,7 @@ __all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
 
 # A generator draws multiples of 2^-53, so that a panel below 2^-64 is never drawn from.
 END_PROBABILITY = 2.0**-64
-# Degree of every panel: a whole lobe between simple zeros is one panel, a smooth law about 100.
+# Degree of every panel: a whole range between simple zeros is one panel, a smooth law about 100.
 DEGREE = 17
 # The tails are right to this fraction of the probability left in them, ...
 RELATIVE_ERROR = 1e-7
@@ -106,7 +106,7 @@ class Piece:
             return None
         low, high = (e != 1.0 for e in self.powers)
         if low and high:
-            return PanelKind.LOBE if self.powers == (2.0, 2.0) else None
+            return PanelKind.SINE if self.powers == (2.0, 2.0) else None
         if low:
             return PanelKind.POWER_LOW
         return PanelKind.POWER_HIGH if high else PanelKind.LINEAR

@@ -31,7 +31,6 @@ from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample, PartedTable
 from spectra.table.spectral_table import SpectralTable
 from spectra.table.table_file import Arrays
-from spectra.table.tails.lobed_tail import LobedTail
 
 __all__ = ["Hat", "L1Part", "L1Table"]
 
@@ -93,7 +92,7 @@ def _mixed_wave(
     """The mean of a sum of radial waves at z / s, where s^2 has the law Beta(1/2, (D - 1)/2).
 
     On panels that halve until what is left of every summand is small: a sum may vanish where it has
-    not begun.  Where laws end in lobes of a frequency, the kernel is not smooth at that radius, at
+    not begun.  Where laws end in waves of a frequency, the kernel is not smooth at that radius, at
     which one of the panels ends.
     """
     z = np.abs(differences).sum(axis=-1)
@@ -130,9 +129,9 @@ def _mixed_wave(
 
 
 def _radius_of_kink(weighted: tuple[tuple[float, Part], ...]) -> float:
-    """Where the kernel of laws with lobes without end is not smooth; 1, which is any, of others."""
+    """Where the kernel of laws with a tail of waves is not smooth; 1, which is any, of others."""
     tails = [part.law.tail for _, part in weighted]
-    return max((2.0 * np.pi / t.period for t in tails if isinstance(t, LobedTail)), default=1.0)
+    return max((float(t.density.frequencies[0]) for t in tails if t is not None), default=1.0)
 
 
 def _mixed_draw(
@@ -204,7 +203,7 @@ class L1Table(PartedTable):
     hats: tuple[Hat, ...]
     formula: str
 
-    formats = (("spectra.L1Table", 1),)
+    formats = (("spectra.L1Table", 2),)
     convention = (
         "k(D) = sum over hats of weight * max(radius - |D|_1, 0) + the mixture over "
         "E Omega(R |D|_1 / sqrt(S_1)), S of the law Dirichlet(1/2)"

@@ -80,7 +80,7 @@ class Cells:
         edges : ndarray
             Ascending keys between which the radius is smooth, but for its end points.
         rough : tuple of float or None
-            Two edges between which it is not smooth: where the lobes are too many to be listed.
+            Two edges between which it is not smooth: where the law is a tail of waves.
         steps : bool
             Whether the radius is constant between two edges: a law of points.
         """

@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.panels import PanelKind, Panels, sine_share, sine_slope
 from spectra.table.radial.plane_wave import (
     hankel_amplitude,
     wave_envelope,
     wave_region,
     wave_rounding,
 )
-from spectra.table.tails.lobe_shares import share_before, share_slope
 
 __all__ = ["PanelIntegrals"]
 
@@ -72,7 +71,7 @@ Cells = NDArray[np.void]
 class PanelIntegrals:
     """The panels of both sides of a law in a variable r with t = +-(2 r - 1), cut into cells.
 
-    In r the radius is a polynomial and the probability is a power of r, or sin^2 in a lobe.
+    In r the radius is a polynomial and the probability is a power of r, or sin^2 in a half wave.
     """
 
     def __init__(self, *sides: Panels) -> None:
@@ -88,7 +87,7 @@ class PanelIntegrals:
         rows[tail, 0] *= 0.5
         rows[tail, 1] = rows[tail, 0]
         self.signs = np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0)
-        self.lobes = kinds == PanelKind.LOBE
+        self.sines = kinds == PanelKind.SINE
         power = (kinds == PanelKind.POWER_LOW) | (kinds == PanelKind.POWER_HIGH)
         self.powers = np.where(tail, -exponents, np.where(power, exponents, 1.0))
         panel, ends = [np.zeros(0, np.intp)], [np.zeros((0, 2))]
@@ -119,8 +118,8 @@ class PanelIntegrals:
         """Probability per unit of r, the size of dc/dr."""
         e = self.powers[panel][:, None]
         shape = np.abs(e) * r ** (e - 1.0)
-        lobe = self.lobes[panel]
-        shape[lobe] = share_slope(1, r[lobe])
+        sine = self.sines[panel]
+        shape[sine] = sine_slope(r[sine])
         return self.masses[panel][:, None] * shape
 
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -174,8 +173,8 @@ class PanelIntegrals:
         e = self.powers[panel]
         with np.errstate(divide="ignore"):
             share = np.abs(high**e - low**e)
-        lobe = self.lobes[panel]
-        share[lobe] = share_before(1, high[lobe]) - share_before(1, low[lobe])
+        sine = self.sines[panel]
+        share[sine] = sine_share(high[sine]) - sine_share(low[sine])
         return np.asarray(self.masses[panel] * share)
 
     @cached_property

@@ -9,7 +9,7 @@ kind          local variable           made for
 LINEAR        t = 2 x - 1              a density that is smooth and positive on the panel
 POWER_LOW     t = 2 x^(1/e) - 1        a power of the density at the end c0 (w ~ u^(1/d) at 0)
 POWER_HIGH    t = 1 - 2 (1 - x)^(1/e)  the same at the end c1
-LOBE          t = (4/pi) asin √x - 1   simple zeros of the density at both ends
+SINE          t = (4/pi) asin √x - 1   simple zeros of the density at both ends
 TAIL_POWER    w = row[0] x^(-1/tau)    a power tail; only as the panel at q = 1 - u = 0
 ============  =======================  =========================================================
 
@@ -30,7 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.arrays import FloatArray, frozen_array, made_again
 from spectra.errors import ParameterError
-from spectra.table.tails.lobe_shares import place_in_lobe, share_before, share_slope
 
 __all__ = [
     "PanelKind",
@@ -39,6 +38,8 @@ __all__ = [
     "local_slope",
     "local_variable",
     "powers_of_chebyshev",
+    "sine_share",
+    "sine_slope",
 ]
 
 # Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
@@ -57,7 +58,7 @@ class PanelKind(IntEnum):
     LINEAR = 0
     POWER_LOW = 1
     POWER_HIGH = 2
-    LOBE = 3
+    SINE = 3
     TAIL_POWER = 4
 
 
@@ -292,7 +293,17 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray)
     kinds = kind[:, None]
     x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.LOBE, share_before(1, u), x))
+    return np.asarray(np.where(kinds == PanelKind.SINE, sine_share(u), x))
+
+
+def sine_share(place: FloatArray) -> FloatArray:
+    """Share of a half wave of a sine before the place (1 + t)/2."""
+    return np.asarray(np.sin(0.5 * np.pi * place) ** 2)
+
+
+def sine_slope(place: FloatArray) -> FloatArray:
+    """Derivative of :func:`sine_share`."""
+    return np.asarray(0.5 * np.pi * np.sin(np.pi * place))
 
 
 def local_variable(
@@ -318,9 +329,9 @@ def local_variable(
 def _place_from_low_end(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
     """(1 + t)/2 with its own digits near the lower end of a panel, for all kinds but POWER_HIGH."""
     place = x.copy()
-    low, lobe = kind == PanelKind.POWER_LOW, kind == PanelKind.LOBE
+    low, sine = kind == PanelKind.POWER_LOW, kind == PanelKind.SINE
     place[low] = x[low] ** (1.0 / exponent[low])
-    place[lobe] = place_in_lobe(1, x[lobe])
+    place[sine] = (2.0 / np.pi) * np.arcsin(np.sqrt(x[sine]))
     return place
 
 
@@ -337,4 +348,4 @@ def local_slope(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray)
     with np.errstate(divide="ignore"):
         slope = np.where(kinds == PanelKind.POWER_LOW, e * u ** (e - 1.0), 1.0)
         slope = np.where(kinds == PanelKind.POWER_HIGH, e * (1.0 - u) ** (e - 1.0), slope)
-    return np.asarray(0.5 * np.where(kinds == PanelKind.LOBE, share_slope(1, u), slope))
+    return np.asarray(0.5 * np.where(kinds == PanelKind.SINE, sine_slope(u), slope))

@@ -6,8 +6,7 @@ import numpy as np
 
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.table.radial.panels import PanelKind, Panels, local_share, local_slope
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.mixed_tail import MixedTail, density_at, mass_beyond
+from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["JOIN_TOLERANCE", "place_of"]
 
@@ -18,7 +17,7 @@ _HALVINGS = 54
 
 
 def place_of(
-    sides: tuple[Panels, Panels], split: float, tail: LobedTail | MixedTail | None, w: FloatArray
+    sides: tuple[Panels, Panels], split: float, tail: WaveTail | None, w: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The probabilities below and above radii w, and the density there.
 
@@ -31,12 +30,8 @@ def place_of(
     further = np.flatnonzero(below >= split)
     above[further], density[further] = _on_side(right, w[further], ascending=False)
     if tail is not None:
-        members = tail.members if isinstance(tail, MixedTail) else (tail,)
-        start = float(tail.isf(tail.mass))
-        far = np.flatnonzero((w >= start) & np.isfinite(w))
-        beyond = np.asarray(sum(mass_beyond(m, w[far]) for m in members))
-        above[far] = np.minimum(beyond, tail.mass)
-        density[far] = np.asarray(sum(density_at(m, w[far]) for m in members))
+        far = np.flatnonzero((w >= tail.start) & np.isfinite(w))
+        above[far], density[far] = np.minimum(tail.sf(w[far]), tail.mass), tail.pdf(w[far])
         above[np.isinf(w)] = 0.0
     below[further] = 1.0 - above[further]
     for side in sides:

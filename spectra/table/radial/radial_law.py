@@ -24,9 +24,7 @@ from spectra.table.radial.cells import Cells
 from spectra.table.radial.panel_integrals import PanelIntegrals
 from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_cdf import JOIN_TOLERANCE, place_of
-from spectra.table.tails.lobed_tail import LobedTail
-from spectra.table.tails.lobed_waves import lobed_plane_wave
-from spectra.table.tails.mixed_tail import MixedTail
+from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["RadialLaw", "Seed"]
 
@@ -49,8 +47,9 @@ class RadialLaw:
     left, right : Panels
         Radius as a function of u on [0, split] and of q = 1 - u on [0, 1 - split]; a side that is
         left out is empty.
-    tail : LobedTail or MixedTail, optional
-        Infinitely many lobes in place of the right panels below ``right.edges[0] == tail.mass``.
+    tail : WaveTail, optional
+        A sum of waves without end in place of the right panels below ``right.edges[0] ==
+        tail.mass``.
 
     Raises
     ------
@@ -71,11 +70,11 @@ class RadialLaw:
 
     left: Panels = field(default_factory=Panels.empty)
     right: Panels = field(default_factory=Panels.empty)
-    tail: LobedTail | MixedTail | None = None
+    tail: WaveTail | None = None
 
     def __repr__(self) -> str:
-        lobes = "" if self.tail is None else " and lobes without end"
-        return f"{self.left.size + self.right.size} panels{lobes}"
+        waves = "" if self.tail is None else " and waves without end"
+        return f"{self.left.size + self.right.size} panels{waves}"
 
     def __post_init__(self) -> None:
         left, right, tail = self.left, self.right, self.tail
@@ -83,7 +82,7 @@ class RadialLaw:
         if left.edges[0] != 0.0 or right.edges[0] != start or (tail is not None and not right.size):
             raise ParameterError(
                 "The left panels of a radial law must start at 0 and the right ones at 0 or, with "
-                f"a lobed tail, at its mass {start}; they start at {left.edges[0]} and "
+                f"a tail of waves, at its mass {start}; they start at {left.edges[0]} and "
                 f"{right.edges[0]}."
             )
         total = self.split + float(right.edges[-1])
@@ -247,15 +246,7 @@ class RadialLaw:
         shape = size if isinstance(size, tuple) else (size,)
         counts = [whole_number(n, "size", least=0, why=", or a tuple of them") for n in shape]
         whole_number(math.prod(counts), "The product of the sizes", least=0)
-        u = random_source(random_state, "random_state").random(counts)
-        if not isinstance(self.tail, MixedTail):
-            return self.ppf(u)
-        # A draw needs no inverse of the sum of several tails.
-        beyond = u - 1.0 >= -self.tail.mass
-        radii = np.empty_like(u)
-        radii[beyond] = self.tail.draws(1.0 - u[beyond])
-        radii[~beyond] = self.ppf(u[~beyond])
-        return radii
+        return self.ppf(random_source(random_state, "random_state").random(counts))
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
         r"""Exact mean of the plane wave, :math:`E\,\Omega_d(w z)`, of this law as it is stored.
@@ -293,10 +284,7 @@ class RadialLaw:
             )
         value, error = self._integrals.plane_wave(dim, z.ravel())
         if self.tail is not None:
-            if isinstance(self.tail, MixedTail):
-                extra, extra_error = self.tail.plane_wave(dim, z.ravel())
-            else:
-                extra, extra_error = lobed_plane_wave(self.tail, dim, z.ravel())
+            extra, extra_error = self.tail.expected_wave(dim, z.ravel())
             value, error = value + extra, error + extra_error
         return value.reshape(z.shape), error.reshape(z.shape)
 
@@ -309,20 +297,13 @@ class RadialLaw:
             ``sum(weights * f(radii))`` is E f(w) for f of bandwidth at most ``z_max``, apart from
             the share below.
         leftover_mass : float
-            Probability of the far tail, whose waves at ``z_max`` are too many to resolve; it
-            has no nodes, and ``sum(weights) + leftover_mass`` is 1.
+            Probability of the far tail, whose waves at ``z_max`` are too many to resolve, and of a
+            tail of waves; it has no nodes, and ``sum(weights) + leftover_mass`` is 1.
         """
         if not (z_max >= 0.0 and np.isfinite(z_max)):
             raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")
         radii, weights, leftover = self._integrals.nodes(z_max)
-        if self.tail is None:
-            return radii, weights, leftover
-        more_radii, more_weights, beyond = self.tail.nodes(z_max)
-        return (
-            np.concatenate([radii, more_radii]),
-            np.concatenate([weights, more_weights]),
-            leftover + beyond,
-        )
+        return radii, weights, leftover + (0.0 if self.tail is None else self.tail.mass)
 
     @cached_property
     def _median(self) -> float:
@@ -335,15 +316,14 @@ class RadialLaw:
     @cached_property
     def _edges(self) -> FloatArray:
         """Ascending keys, -q on the right and u on the left, between which the radius is smooth."""
-        tail = self.tail
-        # The lobes that the tail lists lie between the two sides.
-        lobes = [] if tail is None else [tail.listed_ends[1:], np.zeros(1)]
-        return np.concatenate([-self.right.edges[::-1], *lobes, self.left.edges[1:]])
+        # The tail lies between the two sides.
+        between = [] if self.tail is None else [np.zeros(1)]
+        return np.concatenate([-self.right.edges[::-1], *between, self.left.edges[1:]])
 
     @cached_property
     def cells(self) -> Cells:
         """What radii are drawn through, made of the panels when it is first asked for."""
-        rough = None if self.tail is None else (float(self.tail.listed_ends[-1]), 0.0)
+        rough = None if self.tail is None else (-self.tail.mass, 0.0)
         steps = rough is None and self.left.are_atoms and self.right.are_atoms
         return Cells.of(self.panel_radii, self._edges, rough=rough, steps=steps)
 

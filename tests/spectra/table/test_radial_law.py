@@ -36,7 +36,7 @@ def fitted(edges, inverse, kinds=None, exponents=None, degree=13):
             PanelKind.LINEAR: 0.5 * (1.0 + t),
             PanelKind.POWER_LOW: (0.5 * (1.0 + t)) ** exponents[i],
             PanelKind.POWER_HIGH: 1.0 - (0.5 * (1.0 - t)) ** exponents[i],
-            PanelKind.LOBE: np.sin(0.25 * np.pi * (1.0 + t)) ** 2,
+            PanelKind.SINE: np.sin(0.25 * np.pi * (1.0 + t)) ** 2,
         }[PanelKind(kinds[i])]
         rows.append(chebyshev.chebfit(t, inverse(edges[i] + (edges[i + 1] - edges[i]) * x), degree))
     return Panels.from_chebyshev(edges, rows, kinds, exponents)
@@ -95,8 +95,8 @@ def test_power_ends_of_either_side_have_their_hypergeometric_transform(power, mi
 
 
 @pytest.mark.parametrize("dim", [1, 7])
-def test_a_sine_lobe_is_linear_in_its_variable(dim):
-    law = RadialLaw(Panels([0.0, 1.0], [[2.5, 0.5]], [PanelKind.LOBE]))
+def test_a_half_wave_of_a_sine_is_linear_in_its_variable(dim):
+    law = RadialLaw(Panels([0.0, 1.0], [[2.5, 0.5]], [PanelKind.SINE]))
     w = law.ppf(np.linspace(0.0, 1.0, 7))
     assert np.max(np.abs(np.sin(0.5 * np.pi * (w - 2.0)) ** 2 - np.linspace(0.0, 1.0, 7))) < 1e-15
     for z in (0.0, 0.7, 13.0, 400.0):
@@ -178,8 +178,8 @@ def of_the_panels(law, u):
     t = 2.0 * x - 1.0
     warped = panels.kinds[i] == PanelKind.POWER_LOW
     t[warped] = 2.0 * x[warped] ** (1.0 / panels.exponents[i][warped].astype(np.longdouble)) - 1.0
-    lobed = panels.kinds[i] == PanelKind.LOBE
-    t[lobed] = 4.0 / np.longdouble(np.pi) * np.arcsin(np.sqrt(x[lobed])) - 1.0
+    sine = panels.kinds[i] == PanelKind.SINE
+    t[sine] = 4.0 / np.longdouble(np.pi) * np.arcsin(np.sqrt(x[sine])) - 1.0
     w = np.zeros(u.size, np.longdouble)
     for column in panels.coefficients.T[::-1]:
         w = w * t + column[i]
@@ -198,7 +198,7 @@ STORED = {
     "chi_3": lambda: chi_law(3),
     "chi_64": lambda: chi_law(64),
     "lines": lambda: many_panels(PanelKind.LINEAR),
-    "lobes": lambda: many_panels(PanelKind.LOBE),
+    "sines": lambda: many_panels(PanelKind.SINE),
     "a high power": lambda: RadialLaw(Panels([0.0, 1.0], [[1.0] + [0.0] * 16 + [1.0]]), NONE),
     "points": lambda: RadialLaw.from_atoms([0.0, 1.0, 3.0, 9.0], [0.125, 0.2, 0.275, 0.4]),
 }
@@ -377,6 +377,9 @@ def test_the_density_of_a_part_is_that_of_the_measure(formula, support, dim):
     measure = spectral_measure(radial(formula, support=support), dim)
     for part in tabulate(measure).parts:
         w = part.law.ppf(np.linspace(0.01, 0.999, 173))
+        # An oscillating tail is split by squares, and is not the density of a sign.
+        w = w[w < part.law.tail.start] if part.law.tail is not None else w
+        assert w.size > 100
         exact = part.sign * measure.density.radial(w) / part.mass
         assert np.max(np.abs(part.law.pdf(w) - exact)) < 1e-9 * exact.max()
 

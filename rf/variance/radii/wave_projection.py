@@ -1,16 +1,16 @@
-r"""The projection of a law whose tail is a sum of lobed laws: E cos(R x) from one Fourier grid.
+r"""The projection of a law with a tail of waves: E cos(R x) from a Fourier grid and the tail.
 
-Where such a law passes from its own lobes to its tail at the radius W, its transform gets waves of
-the length 2 pi / W, and a cusp at every sum of its periods: polynomials resolve them only one by
-one.  But all radii up to some W' > W are a finite sum of cosines,
+Where such a law passes to its tail at the radius W, its transform gets waves of length 2 pi / W,
+and it has cusps at the frequencies of the tail: polynomials resolve them only one by one.  But
+all radii up to W are a finite sum of cosines,
 
-.. math:: \phi(x) = \sum_i g_i \cos(w_i x) + r(x), \qquad 0 \le w_i \le W',
+.. math:: \phi(x) = \sum_i g_i \cos(w_i x) + \int_W^\infty \cos(w x)\,p(w)\,dw,
+          \qquad 0 \le w_i \le W,
 
-which is known on [0, reach] from its values at steps of pi / (2 W').  They come from one FFT, after
+which is known on [0, reach] from its values at steps of pi / (2 W).  They come from one FFT, after
 each weight is spread over its neighbours by a Kaiser-Bessel window, and values between them are
-means with the same window.  What the lobes beyond W' add is bounded for each x,
-:meth:`spectra.table.tails.mixed_tail.MixedTail.wave_beyond`, and is less than what any experiment
-sees save within 1/W' of a cusp.
+means with the same window.  The tail has its own integral,
+:meth:`spectra.table.tails.wave_tail.WaveTail.expected_wave`.
 
 References
 ----------
@@ -29,9 +29,8 @@ from scipy.special import i0
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import RadialLaw
-from spectra.table.tails.mixed_tail import MixedTail
 
-__all__ = ["LobedProjection"]
+__all__ = ["WaveProjection"]
 
 # Grid points under the window on each side of a point, and the window's shape for a grid of twice
 # the density that the band needs: the best one of Jackson et al., which errs by 3e-12.
@@ -44,7 +43,7 @@ _MOST = 1 << 22
 _CHUNK = 1 << 16
 # So few values are taken from the law itself, which has them without the error of a grid.
 _FEW = 16
-# Panels in the angle that the cusps of the projection ask for.
+# Panels in the angle that the projection asks for, and each of its cusps.
 _PANELS = 16
 
 
@@ -58,8 +57,8 @@ class _Grid(NamedTuple):
 
 
 @final
-class LobedProjection:
-    """phi(x) = E cos(R x) on [0, reach] for one law with a :class:`MixedTail`.
+class WaveProjection:
+    """phi(x) = E cos(R x) on [0, reach] for one law with a tail of waves.
 
     Parameters
     ----------
@@ -68,13 +67,13 @@ class LobedProjection:
     Raises
     ------
     ParameterError
-        Where the tail of the law is of another kind.
+        Where the law has none.
     """
 
     def __init__(self, law: RadialLaw) -> None:
-        if not isinstance(law.tail, MixedTail):
+        if law.tail is None:
             raise ParameterError(
-                "A lobed projection is made for a law whose tail is a sum of lobed tails; take "
+                "A projection with waves is made for a law with a tail of waves; take "
                 "projection_of(law), which chooses."
             )
         self._law, self._tail = law, law.tail
@@ -83,7 +82,8 @@ class LobedProjection:
 
     def panels_to(self, x_max: float) -> int:
         """Panels in the angle of a direction that the values up to x_max ask for."""
-        return _PANELS
+        cusps = np.searchsorted(self._tail.density.frequencies, x_max, side="right")
+        return _PANELS * (1 + int(cusps))
 
     def extend(self, x_max: float) -> None:
         """Make [0, x_max] part of the range."""
@@ -99,8 +99,7 @@ class LobedProjection:
         radii, weights, beyond = self._law.nodes(reach)
         # The points j of the grid reach to a quarter of the circle, and so do the turns of a step.
         kept = radii <= 0.5 * np.pi * (_MOST // 4 - 2 * _HALF) / reach
-        lost = beyond - self._tail.nodes(reach)[2]
-        lost = max(lost, 0.0) + float(weights[~kept].sum())
+        lost = max(beyond - self._tail.mass, 0.0) + float(weights[~kept].sum())
         radii, weights = radii[kept], weights[kept]
         # Where no radius is resolved, nothing is known of phi, and its error says so.
         step = 0.5 * np.pi / float(radii.max(initial=1.0 / reach))
@@ -117,7 +116,7 @@ class LobedProjection:
         return _Grid(reach, step, lost, np.fft.rfft(spread).real[:count] / _transform(j / size))
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """phi at x >= 0, and a bound of what the grid and the lobes left out lack there."""
+        """phi at x >= 0, and a bound of their error."""
         if x.size <= _FEW:
             return self._law.plane_wave_enclosure(1, x)
         if not x.any():
@@ -130,7 +129,8 @@ class LobedProjection:
             at, window = _neighbours(flat[part] / grid.step)
             # phi is even, so that the points before 0 are those after it.
             value[part] = np.sum(grid.values[np.abs(at)] * window, axis=1)
-        error = self._tail.wave_beyond(grid.reach, flat) + (grid.lost + _WINDOW_ERROR)
+        tail, error = self._tail.expected_wave(1, flat)
+        value, error = value + tail, error + (grid.lost + _WINDOW_ERROR)
         return value.reshape(x.shape), error.reshape(x.shape)
 
 

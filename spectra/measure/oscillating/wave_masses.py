@@ -1,0 +1,237 @@
+r"""Exact masses of densities that oscillate without end, by a smooth window and means over phases.
+
+With a window chi that falls smoothly from 1 at W/2 to 0 at W,
+
+.. math:: \int \rho_\pm = \int \rho_\pm \chi + \int \frac{G \pm B}{2}\,(1 - \chi),
+
+where B is the part of the density that does not oscillate and G the mean of \|rho\| over the phases
+of its waves.  What this leaves out falls faster than every power of the number of waves in the
+window.  The first integral is a sum over ranges of one sign, the second is smooth.  For one wave
+of amplitude A, :math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.special import erfc
+
+from spectra.base.arrays import ComplexArray, IntArray
+from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, resolve
+from spectra.base.numbers import FloatArray
+from spectra.density.components import Component
+from spectra.measure.oscillating.wave_split import settled_radius, wave_error, waves_of
+from spectra.measure.stretches import Stretch, closed
+from spectra.table.tails.wave_sum import WaveSum
+
+__all__ = ["masses_by_window", "window_radius"]
+
+# Half waves of the lowest common frequency up to the end of the window; where frequencies have no
+# common one, those of the highest frequency.  They are listed up to the last number at most.
+_TURNS, _FREE_TURNS, _MOST_TURNS = 200, 1000, 6000
+# Frequencies whose ratio is a fraction with a denominator up to the first number move together.
+_DENOMINATOR, _SAME_RATIO = 30, 1e-12
+# The window is erfc(12 x) across a factor of 2: smooth to rounding at both ends.
+_STEEPNESS = 12.0
+# Widest part of a panel, in its variable, on which the window is a polynomial to rounding.
+_WIDEST = 0.1
+# Beyond the window: e-folds that are integrated before a power law closes the tail.
+_E_FOLDS = 37.0
+_TOLERANCE, _FREE_TOLERANCE = 1e-14, 1e-9
+# Phases in one turn of a wave at which a mean is taken over one free phase, and over several;
+# phases at which a sign is looked at, and halvings around a change.
+_PHASES, _SIGNS, _HALVINGS = (256, 48), 24, 30
+
+
+def _groups(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
+    """Frequencies in groups of one phase, each with its multiple of a common frequency."""
+    found: list[list[float]] = []
+    for b in frequencies.tolist():
+        for group in found:
+            ratio = Fraction(b / group[0]).limit_denominator(_DENOMINATOR)
+            if abs(float(ratio) * group[0] - b) < _SAME_RATIO * b and ratio:
+                group.append(b)
+                break
+        else:
+            found.append([b])
+    out = []
+    for group in found:
+        ratios = [Fraction(b / group[0]).limit_denominator(_DENOMINATOR) for b in group]
+        common = math.lcm(*(r.denominator for r in ratios))
+        multiples = [int(r * common) for r in ratios]
+        least = math.gcd(*multiples)
+        out.append([(b, m // least) for b, m in zip(group, multiples, strict=True)])
+    # The mean over the phase of a single wave has a formula: it is taken last.
+    return sorted(out, key=lambda group: -len(group))
+
+
+def window_radius(components: Sequence[Component]) -> float:
+    """W, up to which the density is listed by its signs."""
+    frequencies = np.unique([c.tail.frequency for c in components if c.tail is not None])
+    groups = _groups(frequencies)
+    lowest = float(min(b / m for group in groups for b, m in group[:1]))
+    fastest = float(frequencies[-1])
+    turns = max(_TURNS / lowest, (_FREE_TURNS if len(groups) > 1 else 0) / fastest)
+    turns = min(turns, _MOST_TURNS / fastest)
+    return max(4.1 * settled_radius(components), math.pi * turns)
+
+
+def masses_by_window(
+    components: Sequence[Component], stretches: Sequence[Stretch], radius: float
+) -> dict[int, Enclosure]:
+    """Masses of the positive and the negative part, by sign.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        Summands of the density, of which some oscillate without end.
+    stretches : sequence of Stretch
+        The density by ranges of one sign, up to ``radius``.
+    radius : float
+        From :func:`window_radius`.
+    """
+    rho = waves_of(components, 0.25 * radius)
+    seen = wave_error(components, rho)
+    wide, narrow = (_with_window(stretches, rho, w, seen) for w in (radius, 0.5 * radius))
+    listed = sum(s.mass.rad for s in stretches)
+    shared = _stated_error(components, rho.start)
+    return {
+        s: Enclosure(wide[s].mid, wide[s].rad + listed + shared + abs(wide[s].mid - narrow[s].mid))
+        for s in (1, -1)
+    }
+
+
+def _stated_error(components: Sequence[Component], start: float) -> float:
+    """Mass beyond twice a radius that the errors of the density amount to."""
+    at = np.array([2.0 * start])
+    error = 0.0
+    for c in components:
+        share = float(c.relative_error(at)[0]) + 8.0 * EPS
+        error += share * math.exp(float(c.log_envelope(at)[0])) * at[0] / (c.decay - 1.0)
+    return error
+
+
+def _with_window(
+    stretches: Sequence[Stretch], rho: WaveSum, radius: float, seen: float
+) -> dict[int, Enclosure]:
+    near = {1: 0.0, -1: 0.0}
+    for stretch in stretches:
+        edges = stretch.panels.edges
+        half = 0.5 * np.diff(edges)
+        # Panels as wide as the window are looked at in pieces.
+        pieces = np.arange(int(np.ceil(2.0 * half.max() / _WIDEST)) or 1)
+        x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
+        weights = np.tile(WEIGHTS, pieces.size) / pieces.size
+        values = legendre.legval(x, stretch.panels.coefficients.T)
+        w = stretch.chart.radius(edges[:-1, None] + half[:, None] * (1.0 + x))
+        near[stretch.sign] += float(half @ (values * _window(w, radius)) @ weights)
+        near[stretch.sign] += stretch.head.mid
+
+    groups = _groups(rho.frequencies)
+
+    def size(w: FloatArray) -> FloatArray:
+        parts = dict(rho.amplitudes(rho.start / w))
+        background = parts.pop(0.0, np.zeros(w.size, complex)).real
+        return mean_size(background, [[(parts[b], m) for b, m in group] for group in groups])
+
+    tolerance = _FREE_TOLERANCE if len(groups) > 1 else _TOLERANCE
+    sizes = _beyond_window(size, radius, tolerance, seen)
+    means = _beyond_window(rho.mean, radius, _TOLERANCE, seen)
+    error = 0.5 * (sizes.rad + means.rad)
+    return {
+        sign: Enclosure(near[sign] + 0.5 * (sizes.mid + sign * means.mid), error)
+        for sign in (1, -1)
+    }
+
+
+def _beyond_window(
+    function: Callable[[FloatArray], FloatArray], radius: float, tolerance: float, seen: float
+) -> Enclosure:
+    """Integral of a function, which ends as a power of the radius, times 1 - chi.
+
+    ``seen`` is the relative error of the function.
+    """
+
+    def weighted(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # t is log(2 w/radius), so that a large unit of length does not cost digits.
+        w = 0.5 * radius * np.exp(t.ravel())
+        value = function(w) * w
+        beyond = value * 0.5 * erfc(-_STEEPNESS * (t.ravel() / math.log(2.0) - 0.5))
+        return beyond.reshape(t.shape), ((8.0 * EPS + seen) * np.abs(value)).reshape(t.shape)
+
+    probe, _ = weighted(np.array([3.0, 4.0]))
+    if not np.all(probe != 0.0):
+        return Enclosure(0.0, 0.0)
+    rate = max(float(np.log(probe[0] / probe[1])), 0.05)
+    middle = math.log(2.0)
+    last = middle + min(_E_FOLDS / rate, 300.0)
+    edges = np.union1d(np.linspace(0.0, middle, 5), np.linspace(middle, last, 9))
+    (panels,) = resolve(weighted, [edges], tolerance=tolerance)
+    end, error = weighted(last - np.array([0.0, 0.5, 1.0]))
+    sign = math.copysign(1.0, float(end[0]))
+    tail, _ = closed(sign * end, error, 1.0)
+    found = panels.integral
+    return Enclosure(found.mid + sign * tail.mid, found.rad + tail.rad)
+
+
+def _window(w: FloatArray, radius: float) -> FloatArray:
+    """1 below radius/2 and 0 beyond the radius, smooth to rounding."""
+    x = np.log(2.0 * w / radius) / math.log(2.0) - 0.5
+    return np.asarray(0.5 * erfc(_STEEPNESS * x))
+
+
+def mean_size(x: FloatArray, groups: Sequence[Sequence[tuple[ComplexArray, int]]]) -> FloatArray:
+    r"""Mean over independent phases of \|x + sum over groups of Re sum_j z_j exp(i m_j theta)\|."""
+    if not groups:
+        return np.abs(x)
+    group, rest = groups[0], groups[1:]
+    if not rest and len(group) == 1:
+        return _mean_of_one(np.abs(group[0][0]), x)
+    if not rest:
+        return _mean_of_group(x, group)
+    count = _PHASES[len(rest) > 1] * max(m for _, m in group)
+    total = np.zeros(x.size)
+    for theta in (np.arange(count) + 0.5) * (2.0 * np.pi / count):
+        moved = sum((z * np.exp(1j * m * theta)).real for z, m in group)
+        total += mean_size(x + moved, rest)
+    return total / count
+
+
+def _mean_of_one(a: FloatArray, x: FloatArray) -> FloatArray:
+    """Mean of \\|x + a cos(theta)\\|."""
+    x = np.abs(x)
+    ratio = np.minimum(x / np.maximum(a, 1e-300), 1.0)
+    root = np.sqrt((1.0 - ratio) * (1.0 + ratio))
+    inside = 2.0 / np.pi * (a * root + x * np.arcsin(ratio))
+    return np.where(x < a, inside, x)
+
+
+def _mean_of_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]]) -> FloatArray:
+    """The same for waves of one phase: antiderivatives between the zeros."""
+
+    def value(rows: IntArray, theta: FloatArray) -> FloatArray:
+        waves = sum((z[rows] * np.exp(1j * m * theta)).real for z, m in group)
+        return np.asarray(x[rows] + waves)
+
+    def antiderivative(rows: IntArray, theta: FloatArray) -> FloatArray:
+        waves = sum((z[rows] * np.exp(1j * m * theta) / (1j * m)).real for z, m in group)
+        return np.asarray(x[rows] * theta + waves)
+
+    count, each = _SIGNS * max(m for _, m in group), np.arange(x.size)
+    theta = np.linspace(0.0, 2.0 * np.pi, count + 1)
+    grid = value(each[:, None], theta)
+    row, column = np.nonzero(grid[:, 1:] * grid[:, :-1] < 0.0)
+    low, high = theta[column], theta[column + 1]
+    sign = np.sign(grid[row, column])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        same = value(row, middle) * sign > 0.0
+        low[same], high[~same] = middle[same], middle[~same]
+    total: FloatArray = np.sign(grid[:, -1]) * antiderivative(each, np.full(x.size, 2.0 * np.pi))
+    total = total - np.sign(grid[:, 0]) * antiderivative(each, np.zeros(x.size))
+    np.add.at(total, row, 2.0 * sign * antiderivative(row, low))
+    return total / (2.0 * np.pi)

@@ -1,0 +1,299 @@
+r"""Densities that oscillate without end, as sums of waves, split into two nonnegative parts.
+
+Beyond a radius W a density is :math:`\rho = \Re\sum_j w^{-a_j} E_j(1/w) e^{i b_j w}`.  It is split
+without a search for its zeros: with a power k of the radius of the size of rho,
+
+.. math:: p_\pm = \frac{(\rho \pm k)^2}{4 k} \ge 0, \qquad p_+ - p_- = \rho .
+
+Both are sums of waves again.  Their mass exceeds that of the Jordan parts, by about a tenth of what
+lies beyond W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial
+
+from spectra.base.arrays import ComplexArray, NumberArray
+from spectra.base.enclosures import Enclosure
+from spectra.base.numbers import FloatArray
+from spectra.density.components import Component
+from spectra.errors import AccuracyError
+from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
+
+__all__ = [
+    "WaveSplit",
+    "one_sign_beyond",
+    "settled_radius",
+    "split_beyond",
+    "split_by_squares",
+    "wave_error",
+    "waves_of",
+]
+
+# Terms of a series in W/w, and what they may leave, as a share of the largest value.
+_TERMS, _GOAL, _LIMIT = 28, 4e-15, 4e-9
+# Coefficients at the end of a series that show its rounding.
+_LAST = 6
+# Powers of the radius that differ by halves, thirds, ... are tried in this order.
+_ROOTS = (1, 2, 3, 4, 5, 6)
+# A component that falls faster than every power is over below this share of the others.
+_OVER = 1e-19
+# Backgrounds as large as the waves, to this share, do not change the sign.
+_TOUCHING = 1e-9
+# Splitting by squares adds about this share of the mass beyond; its radius grows until that is less
+# than the second share of the norm, up to so many half waves of the highest frequency.
+_ADDED, _MOST_ADDED, _HALF_WAVES = 0.12, 1e-3, 1000.0
+# Frequencies that differ so little that a split begins later than this are refused.
+_MOST_HALF_WAVES = 4000.0
+# Places at which waves are compared with the density, up to so many times their start.
+_PLACES, _FAR = 200, 8.0
+# Tails begin so many times beyond the radius from which their expansions hold, and farther, up to
+# the second factor, until their waves have this relative error.
+_MARGIN, _MOST_SETTLING, _SETTLED = 1.25, 4.0, 1e-13
+
+
+def settled_radius(components: Sequence[Component]) -> float:
+    """A radius beyond which every component is a wave, a power of the radius, or nothing."""
+    radius = 0.0
+    for c in components:
+        if c.tail is not None:
+            radius = max(radius, _MARGIN * c.tail.start)
+        elif np.isfinite(c.end):
+            radius = max(radius, c.end)
+        else:
+            radius = max(radius, 4.0 * c.bulk[1])
+    while any(_is_left(c, components, radius) for c in components):
+        radius *= 1.5
+    last = _MOST_SETTLING * radius
+    while radius < last and not _are_waves(components, radius):
+        radius *= 1.3
+    return radius
+
+
+def _are_waves(components: Sequence[Component], radius: float) -> bool:
+    """Whether series hold from a radius on, to rounding."""
+    try:
+        return wave_error(components, waves_of(components, radius)) < _SETTLED
+    except AccuracyError:
+        return False
+
+
+def _is_left(c: Component, components: Sequence[Component], w: float) -> bool:
+    """Whether a component that falls faster than every power still counts at a radius."""
+    if c.tail is not None or np.isfinite(c.decay) or np.isfinite(c.end):
+        return False
+    at = np.array([w])
+    size = max(float(o.log_envelope(at)[0]) for o in components if o.tail is not None)
+    return float(c.log_envelope(at)[0]) > size + float(np.log(_OVER))
+
+
+def waves_of(components: Sequence[Component], start: float) -> WaveSum:
+    """The density of components on [start, oo) as a sum of waves.
+
+    Raises
+    ------
+    AccuracyError
+        Where an amplitude is not a short series in a root of 1/w.
+    """
+    found: list[Wave] = []
+    for c in components:
+        tail = c.tail
+        if tail is not None:
+            a, b = tail.exponent, tail.frequency
+
+            def amplitude(w: FloatArray, c: Component = c) -> ComplexArray:
+                t = c.tail
+                assert t is not None
+                size = np.exp(t.log_amplitude(w) + t.exponent * np.log(w / start))
+                return np.asarray(size * np.exp(1j * t.slow_phase(w)))
+
+            found += _fitted(amplitude, start, b, a)
+            if np.isfinite(tail.background_exponent):
+                power = tail.background_exponent
+
+                def background(w: FloatArray, c: Component = c, a: float = power) -> FloatArray:
+                    assert c.tail is not None
+                    return np.asarray(c.tail.background(w) * (w / start) ** a)
+
+                found += _fitted(background, start, 0.0, power)
+        elif np.isfinite(c.decay) and not np.isfinite(c.end):
+
+            def smooth(w: FloatArray, c: Component = c) -> FloatArray:
+                sign, log = c.signed_log(w)
+                return np.asarray(sign * np.exp(log + c.decay * np.log(w / start)))
+
+            found += _fitted(smooth, start, 0.0, c.decay)
+    return WaveSum.of(start, found)
+
+
+def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
+    """Largest error of the waves of components, relative to their size, that is seen."""
+    w = rho.start * np.geomspace(1.0, _FAR, _PLACES)
+    value, size = np.zeros(w.size), np.zeros(w.size)
+    for c in components:
+        sign, log = c.signed_log(w)
+        value += sign * np.exp(log)
+        size += np.exp(c.log_envelope(w))
+    return float((np.abs(rho(w) - value) / size).max())
+
+
+def _fitted(
+    function: Callable[[FloatArray], NumberArray], start: float, frequency: float, power: float
+) -> list[Wave]:
+    """A slow function of the radius as waves: the shortest series in a root of start/w."""
+    best, smallest = np.zeros(1, dtype=complex), np.inf
+    root = 1
+    for tried in _ROOTS:
+        nodes = chebyshev.chebpts1(_TERMS)
+        values = function(start * (2.0 / (1.0 + nodes)) ** tried)
+        size = float(np.abs(values).max())
+        if size == 0.0:
+            return []
+        series = chebyshev.chebfit(nodes, np.stack([values.real, values.imag], axis=1), _TERMS - 1)
+        fit = series[:, 0] + 1j * series[:, 1]
+        left = float(np.abs(fit[-_LAST:]).max()) / size
+        if left < 0.1 * smallest:
+            best, smallest, root = fit, left, tried
+        if smallest < _GOAL:
+            break
+    if not smallest < _LIMIT:
+        raise AccuracyError(
+            f"The part of frequency {frequency:g} of an oscillating density is not smooth in 1/w "
+            f"or a root of it beyond w = {start:g}: a series leaves {smallest:.1e}. Tabulate the "
+            "summands of the kernel separately."
+        )
+    # Powers magnify the rounding of late coefficients, so that the shortest series is the best.
+    some = np.flatnonzero(np.abs(best) > 4.0 * np.abs(best[-_LAST:]).max())
+    best = best[: int(some[-1]) + 1]
+    powers = _in_powers(best)
+    return [
+        Wave(frequency, power + j / root, powers[j::root])
+        for j in range(root)
+        if np.any(powers[j::root])
+    ]
+
+
+def _in_powers(series: ComplexArray) -> ComplexArray:
+    """A Chebyshev series in 2 y - 1 as powers of y."""
+    out = np.zeros(1, dtype=complex)
+    for c in chebyshev.cheb2poly(series)[::-1]:
+        out = polynomial.polyadd(polynomial.polymul(out, [-1.0, 2.0]), [c])
+    return np.asarray(out[: series.size])
+
+
+def _mean_of(rho: WaveSum, square: WaveSum) -> tuple[float, float]:
+    """kappa and a of the best k = kappa (W/w)^a: that of the least mass of both parts."""
+    lead = min(v.power for v in rho.waves)
+    found = []
+    for a in sorted({lead, *(v.power for v in rho.waves if v.power < 2.0 * lead - 1.0)}):
+        weighed = square.mean.scaled(1.0, -a)
+        if min(v.power for v in weighed.waves) <= 1.0 or a <= 1.0:
+            continue
+        squares = float(weighed.integral()(np.array([rho.start]))[0])
+        kappa = float(np.sqrt(squares * (a - 1.0) / rho.start))
+        found.append((kappa * rho.start / (a - 1.0), kappa, a))
+    _, kappa, a = min(found)
+    return kappa, a
+
+
+def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
+    """The two nonnegative parts of a sum of waves, by sign; one sign alone where it has one."""
+    sign = _sign_of(rho)
+    if sign:
+        return {sign: rho.scaled(float(sign))}
+    square = rho * rho
+    kappa, a = _mean_of(rho, square)
+    level = WaveSum.of(rho.start, [Wave(0.0, a, np.array([0.25 * kappa + 0j]))])
+    even = square.scaled(0.25 / kappa, -a) + level
+    return {s: even + rho.scaled(0.5 * s) for s in (1, -1)}
+
+
+def _sign_of(rho: WaveSum) -> int:
+    """The sign of a sum of waves whose background is as large as all of them, else 0."""
+    x = np.linspace(1.0, 0.0, 400, endpoint=False)
+    lead = min(v.power for v in rho.waves)
+    parts = {b: amplitude / x**lead for b, amplitude in rho.amplitudes(x)}
+    background = parts.pop(0.0, np.zeros(x.size)).real
+    waves = np.sum([np.abs(a) for a in parts.values()], axis=0)
+    sign = 1 if background[0] > 0.0 else -1
+    return sign if np.all(sign * background >= waves * (1.0 - _TOUCHING)) else 0
+
+
+def one_sign_beyond(components: Sequence[Component], radius: float) -> bool:
+    """Whether a density that oscillates without end has one sign beyond a radius."""
+    return _sign_of(waves_of(components, radius)) != 0
+
+
+@dataclass(frozen=True, eq=False)
+class WaveSplit:
+    """Both parts of a density beyond a radius, as sums of waves.
+
+    Attributes
+    ----------
+    radius : float
+        Where they begin.
+    waves : dict of WaveSum
+        By sign; a sign that does not occur is left out.
+    error : float
+        Bound of what the mass of a part may lack.
+    """
+
+    radius: float
+    waves: dict[int, WaveSum]
+    error: float
+
+    def mass(self, sign: int) -> Enclosure:
+        """Mass of one part."""
+        part = self.waves.get(sign)
+        if part is None:
+            return Enclosure(0.0, 0.0)
+        return Enclosure(float(part.integral()(np.array([self.radius]))[0]), self.error)
+
+
+def split_beyond(
+    components: Sequence[Component], atom: float, listed_to: float, norm: float
+) -> WaveSplit:
+    """Where a density is best split by squares, and its parts there.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        Summands of the density.
+    atom : float
+        A radius (of the last atom) that must be passed.
+    listed_to : float
+        A radius up to which the signs are listed anyway.
+    norm : float
+        Mass of the measure, of which the split may add a small share.
+    """
+    fastest = max(c.tail.frequency for c in components if c.tail is not None)
+    settled = max(settled_radius(components), atom * (1.0 + 1e-9))
+    rho = waves_of(components, settled)
+    frequencies = rho.frequencies
+    lowest = min(float(frequencies[0]), *np.diff(frequencies), np.inf)
+    least = LEAST_TURNS / lowest
+    if least * fastest > _MOST_HALF_WAVES * np.pi:
+        raise AccuracyError(
+            f"The density oscillates with frequencies that differ by {lowest:.3g} only, so that "
+            f"their sum settles beyond the radius {least:.3g}. Tabulate the summands of the kernel "
+            "separately."
+        )
+    # Where there is one sign nothing is added, and double zeros cost the least near the start.
+    if not _sign_of(rho):
+        radius = max(settled, 1.01 * least)
+        while True:
+            rho = waves_of(components, radius)
+            parts = split_by_squares(rho)
+            mass = sum(float(p.integral()(np.array([radius]))[0]) for p in parts.values())
+            if _ADDED * mass <= _MOST_ADDED * norm or radius * fastest >= _HALF_WAVES * np.pi:
+                break
+            radius = min(1.5 * radius, _HALF_WAVES * np.pi / fastest)
+            if listed_to / 1.5 < radius < listed_to:
+                radius = listed_to
+    parts = split_by_squares(rho)
+    masses = [float(p.integral()(np.array([rho.start]))[0]) for p in parts.values()]
+    return WaveSplit(rho.start, parts, wave_error(components, rho) * sum(masses))

@@ -1,0 +1,244 @@
+r"""Finite real sums of waves beyond a radius, closed under sums, products and integration.
+
+.. math:: f(w) = \Re \sum_j x^{a_j} \Bigl(\sum_k c_{jk} x^k\Bigr) e^{i b_j w}, \qquad
+          x = W / w, \quad w \ge W
+
+The spectral density of a kernel of bounded support has this form far from the origin: each radius
+at which the kernel is not smooth contributes one frequency b, and the origin contributes b = 0.
+Powers that differ by fractions are separate waves of one frequency.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self, final
+
+import numpy as np
+
+from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
+from spectra.errors import ParameterError
+
+__all__ = ["LEAST_TURNS", "Wave", "WaveSum", "values_of"]
+
+# Frequencies that differ by less than this, relative to the largest one, count as equal.
+_SAME_FREQUENCY = 1e-14
+# Powers that differ by a whole number to this accuracy share one series.
+_SAME_POWER = 1e-9
+# Coefficients below this share of the largest one are dropped.
+_NEGLIGIBLE = 1e-18
+# Terms that integration by parts may add to a series, and the least b W for which they converge.
+_MOST_TERMS, LEAST_TURNS = 40, 30.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """One wave: ``x**power * polyval(series, x) * exp(1j * frequency * w)`` with x = W/w.
+
+    Attributes
+    ----------
+    frequency : float
+        b >= 0.
+    power : float
+        The leading power of W/w.
+    series : ndarray of complex
+        Coefficients of the powers of W/w, lowest first.
+    """
+
+    frequency: float
+    power: float
+    series: ComplexArray
+
+    def amplitude(self, x: NumberArray) -> ComplexArray:
+        """The wave without its exponential, at x = W/w, which may be complex."""
+        return np.asarray(_horner(self.series, x) * x**self.power)
+
+    def scaled(self, factor: complex) -> Wave:
+        """The wave times a number."""
+        return Wave(self.frequency, self.power, factor * self.series)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WaveSum:
+    """The real part of a sum of waves on [start, oo).
+
+    Parameters
+    ----------
+    start : float
+        W, the radius from which the sum is used.
+    waves : tuple of Wave
+        Waves of different frequencies, or of one frequency and powers that differ by fractions.
+
+    Examples
+    --------
+    >>> rho = WaveSum.of(10.0, [Wave(3.0, 2.0, np.array([1.0 + 0j]))])   # (10/w)^2 cos(3 w)
+    >>> bool(abs(rho(np.array([20.0]))[0] - 0.25 * np.cos(60.0)) < 1e-15)
+    True
+    >>> [(wave.frequency, wave.power) for wave in (rho * rho).waves]
+    [(6.0, 4.0), (0.0, 4.0)]
+    """
+
+    start: float
+    waves: tuple[Wave, ...]
+
+    @classmethod
+    def of(cls, start: float, waves: Iterable[Wave]) -> Self:
+        """A sum of waves, with those of one frequency merged."""
+        return cls(start, tuple(_merged(list(waves))))
+
+    def __call__(self, w: FloatArray) -> FloatArray:
+        """Value at radii w >= start."""
+        return values_of((self,), w)[0]
+
+    def __add__(self, other: WaveSum) -> WaveSum:
+        return WaveSum.of(self._shared_start(other), [*self.waves, *other.waves])
+
+    def __mul__(self, other: WaveSum) -> WaveSum:
+        """The product, whose frequencies are sums and differences."""
+        start, found = self._shared_start(other), []
+        for one in self.waves:
+            for two in other.waves:
+                power, gap = one.power + two.power, one.frequency - two.frequency
+                summed = 0.5 * np.convolve(one.series, two.series)
+                found.append(Wave(one.frequency + two.frequency, power, summed))
+                apart = 0.5 * np.convolve(one.series, two.series.conj())
+                found.append(Wave(abs(gap), power, apart if gap >= 0.0 else apart.conj()))
+        return WaveSum.of(start, found)
+
+    def scaled(self, factor: float, power: float = 0.0) -> WaveSum:
+        """The sum times ``factor * (W/w)**power``."""
+        moved = (Wave(v.frequency, v.power + power, factor * v.series) for v in self.waves)
+        return WaveSum(self.start, tuple(moved))
+
+    def integral(self) -> WaveSum:
+        r"""The integral from w to infinity, by parts: :math:`\int_w^\infty f`.
+
+        Raises
+        ------
+        ParameterError
+            If a wave without frequency does not fall faster than 1/w, or if a frequency is so low
+            that integration by parts does not converge at the start.
+        """
+        return WaveSum.of(self.start, (_integral(v, self.start) for v in self.waves))
+
+    @cached_property
+    def mean(self) -> WaveSum:
+        """The waves without frequency: the mean over all phases."""
+        return WaveSum(self.start, tuple(v for v in self.waves if v.frequency == 0.0))
+
+    @cached_property
+    def frequencies(self) -> FloatArray:
+        """The positive frequencies, ascending."""
+        return np.unique([v.frequency for v in self.waves if v.frequency > 0.0])
+
+    def amplitudes(self, x: FloatArray) -> Iterator[tuple[float, ComplexArray]]:
+        """The frequencies (0 included) and the sums of their amplitudes at x = W/w."""
+        for b in sorted({v.frequency for v in self.waves}):
+            yield b, np.sum([v.amplitude(x) for v in self.waves if v.frequency == b], axis=0)
+
+    def _shared_start(self, other: WaveSum) -> float:
+        if self.start != other.start:
+            raise ParameterError(
+                f"Sums of waves combine only from one radius on; these start at {self.start} and "
+                f"{other.start}."
+            )
+        return self.start
+
+
+def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
+    """Values of several sums with one start at the same radii, with one exponential a frequency."""
+    w, found = np.asarray(w, dtype=float), []
+    known: dict[float, ComplexArray] = {}
+    powers: dict[float, FloatArray] = {}
+    for one in sums:
+        x, out = one.start / w, np.zeros(w.shape)
+        for v in one.waves:
+            value = _horner(v.series, x)
+            if v.frequency:
+                value = value * _turned(v.frequency, w, known)
+            if v.power not in powers:
+                powers[v.power] = x**v.power
+            out += np.real(value) * powers[v.power]
+        found.append(out)
+    return found
+
+
+def _turned(b: float, w: FloatArray, known: dict[float, ComplexArray]) -> ComplexArray:
+    """exp(i b w), which is the square of another where b is twice its frequency."""
+    if b not in known:
+        half = known.get(0.5 * b)
+        known[b] = np.exp(1j * (b * w)) if half is None else half * half
+    return known[b]
+
+
+def _horner(series: ComplexArray, x: NumberArray) -> NumberArray:
+    """The polynomial, in real arithmetic where everything is real."""
+    if not np.any(series.imag):
+        coefficients: NumberArray = series.real
+    else:
+        coefficients = series
+    out: NumberArray = np.full(np.shape(x), coefficients[-1])
+    for c in coefficients[-2::-1]:
+        out = np.asarray(out * x + c)
+    return out
+
+
+def _integral(wave: Wave, start: float) -> Wave:
+    c: ComplexArray = wave.series
+    k = np.arange(c.size)
+    if wave.frequency == 0.0:
+        if wave.power <= 1.0:
+            raise ParameterError(
+                f"A tail like w^-{wave.power:g} has infinite mass: its power must exceed 1."
+            )
+        return Wave(0.0, wave.power - 1.0, start * c / (wave.power - 1.0 + k))
+    turns = wave.frequency * start
+    if turns < LEAST_TURNS:
+        raise ParameterError(
+            f"The frequency {wave.frequency:g} turns only {turns / (2.0 * math.pi):.2g} times up "
+            f"to the radius {start:g}, so its integral has no asymptotic series there. Start the "
+            "tail at a larger radius."
+        )
+    found: list[complex] = []
+    largest = float(np.abs(c).max(initial=0.0))
+    for j in range(c.size + _MOST_TERMS):
+        before = (wave.power + j - 1.0) * found[-1] if found else 0.0
+        found.append((before - (c[j] if j < c.size else 0.0)) / (1j * turns))
+        if j >= c.size and abs(found[-1]) * turns < _NEGLIGIBLE * largest:
+            break
+    series = np.array(found, dtype=complex)
+    series *= start
+    return Wave(wave.frequency, wave.power, series)
+
+
+def _merged(waves: list[Wave]) -> list[Wave]:
+    """One wave for each frequency and class of powers, without negligible coefficients."""
+    top = max((v.frequency for v in waves), default=0.0)
+    groups: list[tuple[float, float, ComplexArray]] = []
+    for v in sorted(waves, key=lambda v: v.power):
+        b = v.frequency if v.frequency > _SAME_FREQUENCY * top else 0.0
+        series = v.series if b else v.series.real + 0j
+        for i, (frequency, power, held) in enumerate(groups):
+            gap = v.power - power
+            same = abs(frequency - b) <= _SAME_FREQUENCY * top
+            if same and abs(gap - round(gap)) < _SAME_POWER:
+                both = np.zeros(max(held.size, round(gap) + series.size), dtype=complex)
+                both[: held.size] += held
+                both[round(gap) : round(gap) + series.size] += series
+                groups[i] = frequency, power, both
+                break
+        else:
+            groups.append((b, v.power, np.asarray(series, dtype=complex)))
+    least = _NEGLIGIBLE * max((float(np.abs(c).max()) for _, _, c in groups), default=0.0)
+    found = []
+    for frequency, power, series in groups:
+        some = np.flatnonzero(np.abs(series) > least)
+        if some.size:
+            # Leading terms may cancel, as those of a density that touches zero.
+            first, last = int(some[0]), int(some[-1])
+            found.append(Wave(frequency, power + first, series[first : last + 1]))
+    return found

@@ -1,0 +1,437 @@
+r"""The tail of a law of radii as a sum of waves: mass, inverse and expected waves, never cut off.
+
+Beyond a radius W the density of the law is a nonnegative
+:class:`~spectra.table.tails.wave_sum.WaveSum`, and so is the mass beyond every radius.  An
+expected wave is an integral of exponentials,
+
+.. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds ,
+
+which is taken on the rotated path, where nothing oscillates.  At a resonance Y is 0, and the same
+rule in log s still converges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import final
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, jv
+
+from spectra.base.arrays import ComplexArray, FloatArray, made_again, panel_rule
+from spectra.errors import ParameterError
+from spectra.table.radial.plane_wave import hankel_amplitude, wave_envelope, wave_region
+from spectra.table.tails.wave_sum import Wave, WaveSum, values_of
+
+__all__ = ["WaveTail"]
+
+_EPS = 2.0**-52
+# Steps of Newton's method, or of bisection where it leaves its bracket.
+_STEPS = 64
+# The method ends with a step of this phase, and begins from a table of so many phases.
+_LAST_STEP, _PHASES = 3e-9, 1025
+# The same for the mean law, which begins near its answer.
+_MEAN_STEPS = 4
+# Places between W and infinity, in W/w, at which a tail is checked and bounded.
+_PLACES = 257
+# Grid of the mean law, in log w, from which its inverse is started.
+_GRID, _DEEPEST = 4000, 700.0
+# From this phase on Gauss-Laguerre nodes are exact to rounding; below, the trapezoidal rule in
+# log s is.  For d = 1 a series in 1/Y serves beyond the last number.
+_LAGUERRE_FROM, _LAGUERRE_NODES = 50.0, 32
+_LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
+_SERIES_FROM, _SERIES_TERMS = 100.0, 18
+# Below it, panels of unit width in log |Y| from here on, with so many Chebyshev terms.
+_LOWEST, _PANELS, _PANEL_TERMS = -80.0, 85, 18
+# A wave that turns so many times faster than the plane wave is rotated by itself.
+_FASTER = 8.0
+# Phase of a Gauss-Legendre panel, its nodes, and its largest width in log t.
+_PANEL_PHASE, _PANEL_NODES, _PANEL_WIDTH = 16.0, 24, 0.5
+# Elements of an array of nodes that are held at one time.
+_BLOCK = 1 << 17
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WaveTail:
+    """A nonnegative density of radii on [W, oo), as a sum of waves, as part of a law.
+
+    Parameters
+    ----------
+    density : WaveSum
+        Probability per unit of the radius, which is not negative beyond ``density.start``.
+
+    Raises
+    ------
+    ParameterError
+        If the density is negative, or its mass is not between 0 and 1.
+
+    Examples
+    --------
+    >>> waves = [Wave(0.0, 2.0, np.array([0.1 + 0j])), Wave(9.0, 2.0, np.array([0.1 + 0j]))]
+    >>> tail = WaveTail(WaveSum.of(5.0, waves))        # 0.1 (5/w)^2 (1 + cos(9 w))
+    >>> w = tail.isf(0.01)
+    >>> bool(abs(tail.sf(w) - 0.01) < 1e-16)
+    True
+    """
+
+    density: WaveSum
+
+    def __post_init__(self) -> None:
+        rho = self.density
+        size = sum(float(np.abs(v.series).sum()) for v in rho.waves)
+        if not (rho.start > 0.0 and np.isfinite(rho.start) and 0.0 < size < np.inf):
+            raise ParameterError("A tail of waves needs a finite radius and finite coefficients.")
+        mean, _ = self._bounds
+        if not np.all(mean > 0.0) or not 0.0 < self.mass <= 1.0 + 4.0 * _EPS:
+            raise ParameterError(
+                f"The mean density of a tail of waves must be positive and its mass at most 1; it "
+                f"has mass {self.mass}."
+            )
+
+    __reduce__ = made_again
+
+    @property
+    def start(self) -> float:
+        """W, the radius at which the tail begins."""
+        return self.density.start
+
+    @cached_property
+    def _beyond(self) -> WaveSum:
+        return self.density.integral()
+
+    @cached_property
+    def mass(self) -> float:
+        """Probability of the whole tail."""
+        return float(self._beyond(np.array([self.start]))[0])
+
+    def pdf(self, w: ArrayLike) -> FloatArray:
+        """Density at radii w >= start."""
+        return np.maximum(self.density(np.asarray(w, dtype=float)), 0.0)
+
+    def sf(self, w: ArrayLike) -> FloatArray:
+        """Mass beyond radii w >= start, to its own digits."""
+        w = np.asarray(w, dtype=float)
+        out = np.zeros(w.shape)
+        some = np.isfinite(w)
+        out[some] = np.maximum(self._beyond(w[some]), 0.0)
+        return out
+
+    # ------------------------------------------------------------------------------ inverse
+
+    @cached_property
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Mean density, and how far the waves move a radius of given mass, on a grid of W/w."""
+        x = np.linspace(1.0, 0.0, _PLACES, endpoint=False)
+        lead = min(v.power for v in self.density.mean.waves) if self.density.mean.waves else 0.0
+        mean = self.density.mean(self.start / x) / x**lead
+        swing = np.zeros(x.size)
+        for b, amplitude in self._beyond.amplitudes(x):
+            if b:
+                swing += np.abs(amplitude) / x**lead
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return mean, swing / mean
+
+    @cached_property
+    def _mean_grid(self) -> tuple[FloatArray, FloatArray]:
+        """Minus the logarithm of the mean mass beyond radii, and the logarithms of the radii."""
+        power = min(v.power for v in self._beyond.mean.waves)
+        far = min(_DEEPEST / power, _DEEPEST - np.log(self.start))
+        t = np.log(self.start) + far * np.linspace(0.0, 1.0, _GRID) ** 2
+        return -np.log(self._beyond.mean(np.exp(t))), t
+
+    def isf(self, q: ArrayLike) -> FloatArray:
+        """Radius beyond which the mass is q, for 0 <= q <= mass; infinite at q = 0.
+
+        The mean law gives a bracket, in which Newton's method is safe.
+        """
+        q = np.asarray(q, dtype=float)
+        if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * _EPS))):
+            raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
+        out = np.full(q.shape, np.inf)
+        some = q > np.exp(-self._mean_grid[0][-1])
+        out[some] = self._radii(q[some])
+        return out
+
+    def _radii(self, q: FloatArray) -> FloatArray:
+        w = self._mean_radii(q)
+        if not self.density.frequencies.size:
+            return w
+        fastest = float(self.density.frequencies[-1])
+        reach = 1.01 * float(self._bounds[1].max()) + 1e-9 / fastest
+        spread = reach + 1e-12 * w
+        low, high = np.maximum(w - spread, self.start), w + spread
+        if self._shifts is not None:
+            turns = w * (float(self.density.frequencies[0]) / (2.0 * np.pi))
+            places = np.linspace(0.0, 1.0, self._shifts.size)
+            w = np.clip(w + np.interp(turns % 1.0, places, self._shifts), low, high)
+        todo = np.arange(q.size)
+        sums = (self._beyond, self.density)
+        for _ in range(_STEPS):
+            here, wanted = w[todo], q[todo]
+            found, slope = values_of(sums, here)
+            excess = found - wanted
+            low[todo] = np.where(excess > 0.0, here, low[todo])
+            high[todo] = np.where(excess > 0.0, high[todo], here)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                after = here + excess / slope
+            inside = (after >= low[todo]) & (after <= high[todo])
+            after = np.where(inside, after, 0.5 * (low[todo] + high[todo]))
+            w[todo] = after
+            # A step of Newton's method leaves the square of what it corrects.
+            step = np.abs(after - here)
+            left = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * here)
+            left &= np.abs(excess) > 2.0 * _EPS * wanted
+            todo = todo[left]
+            if not todo.size:
+                break
+        return w
+
+    def _mean_radii(self, q: FloatArray) -> FloatArray:
+        """Radii beyond which the mean mass is q."""
+        grid, t = self._mean_grid
+        goal = -np.log(q)
+        w = np.exp(np.interp(goal, grid, t))
+        for _ in range(_MEAN_STEPS):
+            slope, mass = values_of((self.density.mean, self._beyond.mean), w)
+            step = mass / (slope * w) * (goal + np.log(mass))
+            w = np.maximum(w * np.exp(step), self.start)
+            if np.abs(step).max(initial=0.0) < 1e-10:
+                break
+        return w
+
+    @cached_property
+    def _shifts(self) -> FloatArray | None:
+        """How far radii lie from those of the mean law, by the phase of the latter; where all
+        frequencies are multiples of one, and nearly so at every radius."""
+        b = self.density.frequencies
+        if np.any(b % b[0] != 0.0):
+            return None
+        period = 2.0 * np.pi / b[0]
+        w = 3.0 * self.start + period * np.linspace(0.0, 2.0, 4 * _PHASES + 1)
+        mean = self._mean_radii(self._beyond(w))
+        first = np.ceil(mean[0] / period) * period
+        return np.asarray(
+            np.interp(first + period * np.linspace(0.0, 1.0, _PHASES), mean, w - mean)
+        )
+
+    # ----------------------------------------------------------------------- expected waves
+
+    def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Integral of the plane-wave mean Ω_dim(w z) against the density, and its error, z >= 0."""
+        z = np.asarray(z, dtype=float)
+        flat, out = z.ravel(), np.zeros(z.size)
+        if dim == 1:
+            out = self._expected_cosines(flat)
+            error = np.full(z.shape, 32.0 * _EPS * self._size)
+            return out.reshape(z.shape), error
+        y, far = self.start * flat, self.start * flat >= wave_region(dim)
+        for v in self.density.waves:
+            out[far] += self._rotated(v, dim, flat[far], 1.0)
+            for i in np.flatnonzero(~far):
+                out[i] += self._near(v, dim, float(flat[i]))
+        error = 32.0 * _EPS * self._size * wave_envelope(dim, y)
+        return out.reshape(z.shape), error.reshape(z.shape)
+
+    @cached_property
+    def _size(self) -> float:
+        """The sum of the masses of all waves, each without its sign."""
+        waves = self.density.waves
+        return sum(
+            float(np.abs(v.series).sum()) * self.start / max(v.power - 1.0, 0.1) for v in waves
+        )
+
+    def _expected_cosines(self, x: FloatArray) -> FloatArray:
+        """Integral of cos(w x) against the density: for d = 1 one function of Y for each wave."""
+        out = np.zeros(x.size)
+        for begin in range(0, x.size, _BLOCK):
+            part = slice(begin, begin + _BLOCK)
+            for v, rows in zip(self.density.waves, self._cosine_tables, strict=True):
+                for gap in (v.frequency + x[part], v.frequency - x[part]):
+                    out[part] += _exponential_integral(v, rows, gap * self.start)
+        return 0.5 * self.start * out
+
+    @cached_property
+    def _cosine_tables(self) -> list[ComplexArray]:
+        """Chebyshev series of exp(-iY) I(Y) in log |Y|, for Y > 0 and then for Y < 0."""
+        s, weights, decay, fit = _turned_rule()
+        found: list[ComplexArray] = []
+        for v in self.density.waves:
+            both: list[ComplexArray] = []
+            for way in (1.0, -1.0):
+                x: ComplexArray = np.reciprocal(1.0 + 1j * way * s).astype(complex)
+                values: ComplexArray = 1j * way * weights * v.amplitude(x)
+                values = (decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T
+                both.append(values)
+            found.append(np.concatenate(both))
+        return found
+
+    def _rotated(self, v: Wave, dim: int, z: FloatArray, first: float) -> FloatArray:
+        """A wave from t = w/W = first on, where Ω is an amplitude times an exponential."""
+        if not z.size:
+            return np.zeros(0)
+        parts = []
+        for gap, sign in ((v.frequency + z, 1.0), (v.frequency - z, -1.0)):
+            parts.append(self._one_way(v, dim, z, gap * self.start, sign, first))
+        return np.asarray(0.5 * self.start * (parts[0] + parts[1]).real)
+
+    def _one_way(
+        self, v: Wave, dim: int, z: FloatArray, turns: FloatArray, sign: float, first: float
+    ) -> ComplexArray:
+        """Integral of exp(i turns t) t^-a c(1/t) H(z W t) over t >= first; H* for sign = -1."""
+        out = np.empty(z.size, dtype=complex)
+        size = np.abs(turns) * first
+        power = v.power + 0.5 * (dim - 1)
+
+        def integrand(t: ComplexArray, at: FloatArray) -> ComplexArray:
+            # H at real arguments is conjugated for the second exponential: for complex ones both
+            # conjugates are needed.
+            x = (self.start * at)[:, None] * t
+            wave = hankel_amplitude(dim, x if sign > 0 else x.conj())
+            return np.asarray(v.amplitude(1.0 / t) * (wave if sign > 0 else wave.conj()))
+
+        for mask, rule in (
+            (size >= _LAGUERRE_FROM, _laguerre_rule),
+            (size < _LAGUERRE_FROM, _log_rule),
+        ):
+            where = np.flatnonzero(mask)
+            step = max(1, _BLOCK // 400)
+            for begin in range(0, where.size, step):
+                i = where[begin : begin + step]
+                way = np.where(turns[i] < 0.0, -1.0, 1.0)
+                s, weights = rule(size[i], power)
+                t = first * (1.0 + 1j * way[:, None] * s)
+                total = np.sum(weights * integrand(t, z[i]), axis=1)
+                out[i] = first * 1j * way * np.exp(1j * turns[i] * first) * total
+        return out
+
+    def _near(self, v: Wave, dim: int, z: float) -> float:
+        """A wave against Ω(w z) where the latter has not begun to oscillate at W."""
+        y, turns = self.start * z, v.frequency * self.start
+        faster = turns >= _FASTER * y and turns > 0.0
+        if faster:
+            first = max(1.0, _LAGUERRE_FROM / turns)
+        else:
+            # Beyond the second radius no mass is left.
+            last = 40.0 / (v.power - 1.0)
+            first = float(np.exp(min(np.log(wave_region(dim)) - np.log(y), last))) if y else np.inf
+        if y == 0.0 and not faster:
+            return float(np.sum(v.series.real / (v.power - 1.0 + np.arange(v.series.size)))) * (
+                self.start
+            )
+        total = 0.0
+        if first > 1.0:
+            span = np.log(first)
+            phase = (turns + y) * first
+            count = int(np.ceil(max(span / _PANEL_WIDTH, span * phase / _PANEL_PHASE)))
+            edges = np.linspace(0.0, span, min(count, 20_000) + 1)
+            u, weights = panel_rule(edges[:-1], edges[1:], _PANEL_NODES)
+            t = np.exp(u.ravel())
+            value = v.amplitude(1.0 / t)
+            if turns:
+                value = value * np.exp(1j * turns * t)
+            waves = _complex_wave(dim, (y * t).astype(complex)).real
+            total += self.start * float((value.real * waves * t) @ weights.ravel())
+        if faster:
+            s, weights = _laguerre_rule(np.array([turns * first]), v.power)
+            t = first * (1.0 + 1j * s[0])
+            value = v.amplitude(1.0 / t) * _complex_wave(dim, y * t) * weights[0]
+            turned = first * 1j * np.exp(1j * turns * first) * value.sum()
+            return total + self.start * float(turned.real)
+        if y * first >= wave_region(dim) * (1.0 - 1e-9):
+            total += float(self._rotated(v, dim, np.array([z]), first)[0])
+        return total
+
+
+def _exponential_integral(v: Wave, rows: ComplexArray, turns: FloatArray) -> FloatArray:
+    """Real part of the integral of exp(i turns t) t^-a c(1/t) over t >= 1."""
+    size = np.abs(turns)
+    far = size >= _SERIES_FROM
+    out = np.empty(turns.size)
+    out[far] = _by_parts(v, turns[far]).real
+    near = ~far
+    y, below = size[near], turns[near] < 0.0
+    with np.errstate(divide="ignore"):
+        at = np.maximum(np.log(y) - _LOWEST, 0.0)
+    i = at.astype(np.intp)
+    t = 2.0 * (at - i) - 1.0
+    i = i + below * _PANELS
+    value, before = np.zeros((2, y.size), dtype=complex)
+    for column in rows.T[:0:-1]:
+        value, before = column[i] + 2.0 * t * value - before, value
+    value = rows[i, 0] + t * value - before
+    out[near] = (value * np.exp(1j * turns[near])).real
+    return out
+
+
+@cache
+def _turned_rule() -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Nodes and weights in log s, exp(-y s) at the nodes y of all panels, and their fit."""
+    s, weights = _log_nodes()
+    nodes = chebyshev.chebpts1(_PANEL_TERMS)
+    y = np.exp(_LOWEST + np.arange(_PANELS)[:, None] + 0.5 * (1.0 + nodes)).ravel()
+    fit = np.asarray(chebyshev.chebvander(nodes, _PANEL_TERMS - 1).T * (2.0 / _PANEL_TERMS))
+    fit[0] *= 0.5
+    return s, weights, np.exp(-y[:, None] * s), fit
+
+
+@cache
+def _log_nodes() -> tuple[FloatArray, FloatArray]:
+    u = np.arange(_LOG_LOW, _LOG_HIGH, _LOG_STEP)
+    return np.exp(u), _LOG_STEP * np.exp(u)
+
+
+def _by_parts(v: Wave, turns: FloatArray) -> ComplexArray:
+    """Integral of exp(i turns t) t^-a c(1/t) over t >= 1 as a series in 1/turns."""
+    k = v.power + np.arange(v.series.size)
+    rising, derivatives = np.ones(k.size), []
+    for n in range(_SERIES_TERMS):
+        derivatives.append(np.sum(v.series * rising))
+        rising = rising * (k + n)
+    inverse = -1j / turns
+    total = np.zeros(turns.size, dtype=complex)
+    for derivative in derivatives[::-1]:
+        total = (total + derivative) * inverse
+    return np.asarray(-np.exp(1j * turns) * total)
+
+
+@cache
+def _laguerre() -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.laguerre.laggauss(_LAGUERRE_NODES)
+    return nodes, weights
+
+
+def _laguerre_rule(turns: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
+    """Nodes s and weights of integrals of exp(-turns s) f(s), a row for each of the turns."""
+    nodes, weights = _laguerre()
+    return nodes / turns[:, None], weights / turns[:, None]
+
+
+def _log_rule(turns: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
+    """The same by the trapezoidal rule in log s, for f(s) that falls like s^-power."""
+    s, weights = _log_nodes()
+    weights = weights.copy()
+    # At a resonance the last values follow a power of s, whose sum to infinity is known.
+    weights[-1] /= -np.expm1(-_LOG_STEP * (power - 1.0))
+    return np.broadcast_to(s, (turns.size, s.size)), weights * np.exp(-turns[:, None] * s)
+
+
+def _complex_wave(dim: int, x: ComplexArray) -> ComplexArray:
+    """Ω_dim at arguments of a small imaginary part."""
+    if dim == 1:
+        return np.cos(x)
+    out = np.ones(x.shape, dtype=complex)
+    near = np.abs(x) ** 2 <= 3.0 * dim
+    term = np.ones(np.count_nonzero(near), dtype=complex)
+    total, y = term.copy(), -0.25 * x[near] ** 2
+    for n in range(1, 40):
+        term = term * (y / (n * (0.5 * dim + n - 1.0)))
+        total += term
+    out[near] = total
+    order, rest = 0.5 * dim - 1.0, x[~near]
+    scale = np.exp(float(gammaln(0.5 * dim)) + order * np.log(2.0 / rest))
+    out[~near] = scale * jv(order, rest)
+    return out

@@ -1,0 +1,173 @@
+"""Laws with tails of waves, seen along a line: values, bounds and variances."""
+
+import sys
+import threading
+from functools import cache
+
+import numpy as np
+import pytest
+
+import spectra as sp
+from rf import SpectralFeatures
+from rf.variance.radii.projection import Projection, projection_of
+from rf.variance.radii.wave_projection import WaveProjection
+from rf.variance.variance import VarianceModel
+from spectra.errors import ParameterError
+from spectra.table import Panels, Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from tests.rf.variance.test_variance import monte_carlo
+
+TWO_RADII = "max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2"
+START = 40.0
+
+
+def law_of(mass, frequencies):
+    """Uniform on [0, START], and beyond it waves upon a mean that falls like w^-2."""
+    level = mass / START
+    waves = [Wave(0.0, 2.0, np.array([level + 0j]))]
+    waves += [
+        Wave(b, 2.0, np.array([level / len(frequencies) * np.exp(1j * b)])) for b in frequencies
+    ]
+    tail = WaveTail(WaveSum.of(START, waves))
+    half = 0.5 * START
+    return RadialLaw(right=Panels([tail.mass, 1.0], [[half, -half]]), tail=tail)
+
+
+LAWS = [law_of(0.07, [1.0, 3.0]), law_of(0.012, [2.0])]
+
+
+def oscillating_table(dim):
+    parts = (Part(1.3, 0.0, 0.0, LAWS[0]), Part(0.4, np.pi, 0.0, LAWS[1]))
+    return SpectralTable(
+        dim=dim, parts=parts, formula="waves", k_zero=0.9, u_error=0.0, provenance="exact"
+    )
+
+
+@cache
+def table_of_two_radii():
+    return sp.tabulate(sp.spectral_measure(sp.radial(TWO_RADII), 3))
+
+
+def held(law, x):
+    """Values within their errors, which are small at every distance."""
+    value, error = projection_of(law)(x)
+    exact, rounding = law.plane_wave_enclosure(1, x)
+    assert np.all(np.abs(value - exact) <= error + rounding)
+    assert error.max() < 1e-10
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("reach", [1.7, 30.0])
+def test_the_grid_and_the_tail_are_the_law(law, reach):
+    cusps = [0.0, 1e-6, 1.0, 1.00001, 2.0, 3.0]
+    held(law, np.concatenate([cusps, np.linspace(0.013, reach, 47)]))
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_law_of_two_radii_is_within_its_error(part):
+    cusps = [0.0, 1.0, 2**0.5, 2.0, 1.0 + 2**0.5, 1.00001]
+    law = table_of_two_radii().parts[part].law
+    held(law, np.concatenate([cusps, np.linspace(0.013, 7.0, 60)]))
+
+
+def test_a_few_values_come_from_the_law_itself():
+    value, error = projection_of(LAWS[0])(np.array([np.pi, 1.0]))
+    assert np.array_equal(value, LAWS[0].expected_plane_wave(1, [np.pi, 1.0]))
+    assert error.max() < 1e-11
+
+
+@pytest.mark.parametrize("size", [0, 2, 40])
+def test_at_distance_zero_the_projection_is_one(size):
+    value, error = WaveProjection(LAWS[0])(np.zeros(size))
+    assert np.all(np.abs(value - 1.0) <= error)
+    assert np.all(error < 1e-11)
+
+
+def test_each_law_gets_the_projection_that_fits_its_tail():
+    atoms = RadialLaw.from_atoms([1.0], [1.0])
+    assert isinstance(projection_of(atoms), Projection)
+    assert isinstance(projection_of(LAWS[0]), WaveProjection)
+    with pytest.raises(ParameterError, match="projection_of"):
+        WaveProjection(atoms)
+
+
+def agrees_with_draws(table, counts, coupling, radii, z, *, draws, most):
+    predicted, error = VarianceModel(table, z).variance(counts, coupling=coupling, radii=radii)
+    rng = np.random.default_rng(7)
+    measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, draws)
+    assert np.all(np.abs(measured - predicted) < 6 * deviation + error)
+    assert np.all(error < most * table.mass**2)
+
+
+@pytest.mark.parametrize("radii", ["iid", "stratified"])
+@pytest.mark.parametrize("coupling", ["orthogonal", "shared", "comonotone"])
+@pytest.mark.parametrize("dim", [3, pytest.param(7, marks=pytest.mark.slow)])
+def test_variances_of_parts_with_tails_of_waves_agree_with_draws(dim, coupling, radii):
+    most = 1e-2 if coupling == "comonotone" else 1e-3
+    z = np.array([0.03, 0.1, 1.0])
+    agrees_with_draws(oscillating_table(dim), (5, 4), coupling, radii, z, draws=700, most=most)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("radii", ["iid", "stratified"])
+@pytest.mark.parametrize("coupling", ["orthogonal", "designed", "comonotone"])
+def test_variances_of_two_radii_agree_with_draws(coupling, radii):
+    z = np.array([0.3, 1.0, 2.2])
+    agrees_with_draws(table_of_two_radii(), (12, 4), coupling, radii, z, draws=700, most=1e-3)
+
+
+@pytest.mark.slow
+def test_features_of_two_radii_choose_their_plan_by_exact_variances():
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    features = SpectralFeatures(table_of_two_radii(), random_state=0, mixed_signature="ignore").fit(
+        rows
+    )
+    plans = {plan.coupling: plan.variance for plan in features.plans_}
+    assert features.coupling_ == min(plans, key=plans.get)
+    assert plans[features.coupling_] < 0.9 * plans["iid"]
+    assert np.array_equal(np.unique(features.signature_), [-1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["epanechnikov", "bochner_riesz"])
+def test_a_law_is_seen_at_its_resonances_within_what_is_stated(name):
+    law = sp.derive(name, dim=2).parts[0].law
+    b = law.tail.density.frequencies[0]
+    beside = [1e-9, 1e-6, 1e-3, 0.2]
+    x = b * np.array([n + side * g for n in (1, 2) for g in [0.0, *beside] for side in (1, -1)])
+    value, error = projection_of(law)(x)
+    exact, rounding = law.plane_wave_enclosure(1, x)
+    assert np.all(np.abs(value - exact) <= error + rounding)
+    assert np.all(error < 1e-9)
+
+
+def test_threads_that_extend_one_range_all_see_right_values():
+    class Smooth:
+        tail = None
+
+        @staticmethod
+        def plane_wave_enclosure(dim, x):
+            return np.exp(-(x**2) / 2e4), np.full_like(x, 1e-14)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    seen = []
+
+    def ask(phi, seed, start):
+        rng = np.random.default_rng(seed)
+        start.wait()
+        for k in range(12):
+            x = 2.0 ** (0.8 * k) * rng.random(40)
+            value, error = phi(x)
+            seen.append(float(np.max(np.abs(value - np.exp(-(x**2) / 2e4)) - error)))
+
+    try:
+        for _ in range(20):
+            phi, start = Projection(Smooth()), threading.Barrier(4)
+            threads = [threading.Thread(target=ask, args=(phi, s, start)) for s in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(seen) == 20 * 4 * 12
+    assert max(seen) < 1e-9
