@@ -8,8 +8,8 @@ from typing import Any
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.kernels.kernel import Kernel
 from spectra.verdict.composed.compositions import ComposedVerdict
-from spectra.verdict.definite import Definiteness
 from spectra.verdict.partial_masses import Ladder
+from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import in_words
 from spectra.verdict.verdict import Verdict
 

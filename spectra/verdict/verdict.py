@@ -18,8 +18,8 @@ from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.kernel import Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.places import LocalAnalysis, Singularity
-from spectra.verdict.definite import Definiteness, definiteness
 from spectra.verdict.partial_masses import Ladder, mass_ladder
+from spectra.verdict.positive_definite import Definiteness, definiteness
 from spectra.verdict.regions.bounded_range import verdict_on_range
 from spectra.verdict.regions.sphere import verdict_on_sphere
 from spectra.verdict.status import Decision, DomainVerdict, SphereVerdict, Status

@@ -10,7 +10,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.kept import kept
+from spectra.base.caching import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, log_of, working
 from spectra.density.continuation.continuation import Continuation

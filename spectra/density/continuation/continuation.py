@@ -14,7 +14,7 @@ from typing import Any
 import flint
 import sympy
 
-from spectra.base.kept import kept
+from spectra.base.caching import kept
 from spectra.base.precision import Ball, working
 from spectra.density.continuation.amplitudes import HankelAmplitude, hankel_amplitude
 from spectra.density.continuation.bessel_k import bessel_k, k_half_way

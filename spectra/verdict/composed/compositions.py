@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import sympy
 
 from spectra.errors import ParameterError
-from spectra.verdict.definite import Definiteness
+from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import Status
 
 __all__ = ["ComposedVerdict"]

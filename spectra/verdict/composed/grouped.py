@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 from spectra.kernels.column_products import Factor, Product
 from spectra.kernels.grouped import GroupedKernel
 from spectra.verdict.composed.compositions import ComposedVerdict
-from spectra.verdict.definite import Definiteness
+from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import Status
 
 if TYPE_CHECKING:

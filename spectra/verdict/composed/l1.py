@@ -41,7 +41,7 @@ from spectra.measure.l1_masses import hat_mass
 from spectra.singularities.definiteness import proved_in_l1
 from spectra.singularities.places import Ending, LocalAnalysis
 from spectra.verdict.composed.compositions import ComposedVerdict
-from spectra.verdict.definite import Definiteness
+from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 

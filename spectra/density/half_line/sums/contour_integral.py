@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, log, sin
 
-from spectra.base.kept import kept
+from spectra.base.caching import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, log_of, working
 from spectra.density.continuation.analytic_region import SURVEY_BITS

@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 import flint
 import numpy as np
 
-from spectra.base.kept import kept
+from spectra.base.caching import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, front, log_of, ratio, working
 from spectra.density.continuation.analytic_region import SURVEY_BITS, AnalyticRegion

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from spectra.base.kept import kept
+from spectra.base.caching import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import log_of
 from spectra.density.continuation.analytic_region import DEEP, SURVEY_BITS, AnalyticRegion

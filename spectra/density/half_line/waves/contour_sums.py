@@ -11,7 +11,7 @@ from math import ceil, exp, floor, inf, log, log2, pi
 
 import numpy as np
 
-from spectra.base.kept import kept
+from spectra.base.caching import kept
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.sums.blocks import MARGIN, Block
 from spectra.density.half_line.sums.blockwise import DEPTH, FIRST_SPACING, GOOD, Blockwise

@@ -22,8 +22,8 @@ from math import inf, log
 import flint
 import numpy as np
 
+from spectra.base.caching import kept
 from spectra.base.enclosures import EPS
-from spectra.base.kept import kept
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, front, log_of
 from spectra.density.continuation.analytic_region import DEEP, SURVEY_BITS, AnalyticRegion
