@@ -46,8 +46,8 @@ _BLOCK = 4096
 # Tail and width of w_j, and those of the others about it.  tail + (d - 1) times that of the others
 # = 1 is what the proof asks; the rest is chosen: the least c that a search found.
 _PROPOSALS = {2: ((0.5, 1.25), (0.5, 2.0)), 3: ((0.5, 1.65), (0.25, 1.55))}
-# That c.  It is proved by coverings, up to rounding (tests/test_l1_dominance.py, where the largest
-# ratio is 3.7085, and tests/test_l1_dominance_of_three.py, where it is 15.50).
+# That c.  The largest ratio is 3.7085 and 15.50, by coverings (docs/l1.md); the tests search for
+# a larger one.
 _BOUNDS = {2: 3.8, 3: 15.9}
 #: The dimensions in which there is such a law.
 DIMENSIONS = tuple(_PROPOSALS)
