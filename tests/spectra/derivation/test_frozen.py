@@ -14,8 +14,8 @@ WORSE = {
     ("density", "sinh(z)*exp(-2*z)/z", 1): "At w = 60, where the density has fallen to 1e-3 of its "
     "size, it is 3.53e-4 +- 2e-16 where it was +- 2e-17: the error that is stated is that of "
     "doubles beside the whole density, and the answer itself is the exact one to the last digit.",
-    ("table", "spherical_polynomial_2_2", 1): "The tail of its smaller part, of mass 0.035, is a sum "
-    "of waves, which errs by 4e-14 of that probability; tables promise 1e-12.",
+    ("table", "spherical_polynomial_2_2", 1): "The tail of its smaller part, of mass 0.035, is a "
+    "sum of waves, which errs by 4e-14 of that probability; tables promise 1e-12.",
     ("table", "spherical_polynomial_2_3", 1): "Its smaller part, of mass 0.015, is known to 5e-16 "
     "beside one of mass 1, which k(0) cannot tell more closely: that is 4e-14 of its probability.",
 }
