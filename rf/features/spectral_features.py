@@ -66,7 +66,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         "auto" takes the least mean variance over the distances of X, predicted for the radii that
         are drawn (``plans_`` and explain() show the others); for a formula in u, and for features
         made to order, the way of least error (see Notes).
-    radii : {"stratified", "iid", "systematic"}, default="stratified"
+    radii : {"stratified", "iid"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
