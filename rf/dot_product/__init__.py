@@ -8,8 +8,7 @@ steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer features
 (``zonal_features``).  ``comparison`` compares them by the error that is seen on a sample, and
 ``problem`` finds the range of distances and puts the order.
 
-``by_groups`` makes a kernel of groups of columns term by term, ``inside_kink`` kernels of the l1
-distance.
+``inside_kink`` serves kernels of the l1 distance.
 """
 
 from rf.dot_product.zonal_features import ZonalMap, gegenbauer_coefficients

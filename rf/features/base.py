@@ -343,7 +343,7 @@ class BaseSpectralFeatures(
         z : array_like
             Distances; for an asymmetric kernel differences x - y, shape (n, d).  Both are those of
             rows that are divided by their lengths.
-        radii : {"iid", "stratified", "systematic"}, optional
+        radii : {"iid", "stratified"}, optional
             By default those of the estimator.
 
         Raises

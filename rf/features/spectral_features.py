@@ -66,7 +66,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         "auto" takes the least mean variance over the distances of X, predicted for the radii that
         are drawn (``plans_`` and explain() show the others); for a formula in u, and for features
         made to order, the way of least error (see Notes).
-    radii : {"stratified", "iid", "systematic"}, default="stratified"
+    radii : {"stratified", "iid"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
@@ -76,7 +76,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     domain : float, "data" or None, default=None
         Largest distance of rows that is to be served, by features that are **made to order** for
         it; "data" finds it from X, with a margin.  By default that is done for a formula in u with
-        coupling "auto", and for a kernel of infinite spectral mass, which has no other features.
+        coupling "auto", and for a radial kernel of infinite spectral mass, which has no other
+        features.  Groups of columns have no one distance, and take none.
     outside : {"error", "ignore"}, default="error"
         What transform does with rows further apart than the domain of features made to order.
     kernel_params : dict, default=None
@@ -159,7 +160,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     True
     """
 
-    z_max_: float | FloatArray
+    z_max_: float
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": "no_validation",
@@ -273,32 +274,18 @@ class SpectralFeatures(BaseSpectralFeatures):
         return made, named
 
     def _of_groups(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
-        """Features of the laws of the groups, or made to order for every term."""
-        why = "A domain was asked for."
-        if self.domain is None:
-            try:
-                spectrum = resolve_spectrum(named, X.shape[1])
-            except InfiniteMassError:
-                why = f"The spectral mass of {named} is infinite."
-            else:
-                self.z_max_ = spectrum.table.domain
-                return self._plan_table(spectrum, X)
-        if self.coupling != "auto":
+        """Features of the laws of the groups, each of which must have a finite mass."""
+        if self.domain is not None:
             raise ParameterError(
-                f"{why} Features of groups of columns that are made to order have no coupling, and "
-                f"coupling={self.coupling!r} was asked for. Take coupling='auto'."
+                f"domain={self.domain!r} was asked for, and each group of columns of {named} has "
+                "distances of its own. Leave domain out, or make features of one group alone."
             )
-        from rf.dot_product.by_groups import plan_by_groups
-
-        warn_of_units(named, X)
-        strict = self.mixed_signature == "error"
-        made = plan_by_groups(named, X, self.n_components, domain=self.domain, positive=strict)
-        self.note_ = f"{why} The features are made to order, term by term, for the rows."
-        self.z_max_ = np.array([served.domain for _, served in made.ranges.ranges])
-        self._rows = made.ranges
-        made.ranges.check(X, at_any_distance=self._at_any_distance)
-        self._warn_if_useless(made.error, f"The {self.n_components} features of {named}")
-        return made, named
+        try:
+            spectrum = resolve_spectrum(named, X.shape[1])
+        except InfiniteMassError as error:
+            raise InfiniteMassError(_refused_group(named)) from error
+        self.z_max_ = spectrum.table.domain
+        return self._plan_table(spectrum, X)
 
     def _order(self, named: Any, X: Any) -> Commission | None:
         """What is to be made to order; tables do without the room and its imports."""
@@ -354,6 +341,23 @@ class SpectralFeatures(BaseSpectralFeatures):
         from rf.schemes.complex import least_axial_plan
 
         return least_axial_plan(plan, n, scheme)
+
+
+def _refused_group(kernel: Any) -> str:
+    """Which group of columns has infinite mass, why, and what to do about it."""
+    from spectra import Status, existence
+
+    by_group = existence(kernel).by_group
+    factor, verdict = next((f, v) for f, v in by_group if v.status is Status.INFINITE)
+    columns, dim = list(factor.columns), len(factor.columns)
+    design = f"design(k, {dim}, domain=(0, z_max), tol=1e-3, objective='mass')"
+    return (
+        f"The group of columns {columns} of {kernel} has the kernel {factor.kernel}, whose "
+        f"spectral mass is infinite in d = {dim}: {verdict.reasons[0]} You have two options: use a "
+        "named kernel of finite mass for this group, or approximate its kernel k on the range of "
+        f"distances of its columns, with SpectralFeatures({design}). If the kernel is a sum, "
+        "scikit-learn's ColumnTransformer joins these columns and the features of the other terms."
+    )
 
 
 def _lengths_said(lengths: FloatArray) -> str:

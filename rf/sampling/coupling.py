@@ -49,16 +49,10 @@ class Pairs:
         The law of |c| for their directions.
     count : int
         Ordered pairs within a part; pairs (i, j) of two parts.
-    far : bool
-        Of two parts with n <= m frequencies: whether j lies beyond the first n.
-    one_key : bool
-        Whether both radii are functions of one key (their direction is then one as well).
     """
 
     cosine: CosineLaw
     count: int
-    far: bool = False
-    one_key: bool = False
 
 
 @final
@@ -101,21 +95,18 @@ class Coupling(ABC):
         Whether every direction is exactly uniform, so that features are unbiased.
     known : bool
         Whether the variance has a closed form.
-    one_key : bool
-        Whether the radii of all parts are functions of common keys.
     considered : bool
         Whether "auto" compares it (where it :meth:`gains`).
-    splits : tuple of str
-        Couplings whose optimal splits over the parts serve this one; its own, if none are named.
+    split_of : str
+        The coupling whose optimal split over the parts serves this one; its own, if none is named.
     """
 
     name: ClassVar[str]
     uniform: ClassVar[bool] = True
     known: ClassVar[bool] = True
-    one_key: ClassVar[bool] = False
     across_parts: ClassVar[bool] = False
     considered: ClassVar[bool] = False
-    splits: ClassVar[tuple[str, ...]] = ()
+    split_of: ClassVar[str] = ""
 
     @abstractmethod
     def directions(
@@ -159,7 +150,7 @@ def dependent_pairs(
     --------
     >>> from rf.sampling.couplings import COUPLINGS
     >>> [(p, q, pair.count) for p, q, pair in dependent_pairs(COUPLINGS["shared"], (5, 2), 3)]
-    [(0, 0, 8), (1, 1, 2), (0, 1, 2), (0, 1, 2), (0, 1, 2)]
+    [(0, 0, 8), (1, 1, 2), (0, 1, 2), (0, 1, 4)]
     """
     total, parts = sum(counts), range(len(counts))
     found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
@@ -175,14 +166,14 @@ def dependent_pairs(
 def pairs_within(coupling: Coupling, n: int, dim: int, total: int) -> tuple[Pairs, ...]:
     """The dependent pairs of one part; in dimension 1 a cosine does not see its direction."""
     pairs = coupling.within(n, dim, total)
-    return tuple(p for p in pairs if p.count and (dim > 1 or p.one_key))
+    return tuple(p for p in pairs if p.count and dim > 1)
 
 
 @lru_cache(maxsize=8192)
 def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tuple[Pairs, ...]:
     """The dependent pairs of two parts, whichever has more frequencies."""
     pairs = coupling.across(min(n, m), max(n, m), dim, total)
-    return tuple(p for p in pairs if p.count and (dim > 1 or p.one_key))
+    return tuple(p for p in pairs if p.count and dim > 1)
 
 
 def pairs_in_blocks(n: int, size: int) -> int:

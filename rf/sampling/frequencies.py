@@ -122,9 +122,7 @@ def draw_frequencies(
         One of those listed in :mod:`rf.sampling.couplings`.
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
-        order); "systematic" (layers with one common offset).  With "qmc" the radii are a
-        coordinate of the Sobol points, and only "iid" and "stratified" mean anything: they say
-        the same.
+        order).  With "qmc" the radii are a coordinate of the Sobol points either way.
     rng : numpy.random.Generator, int or None
 
     Returns

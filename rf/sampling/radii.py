@@ -10,14 +10,12 @@ import numpy as np
 
 from spectra.base.arrays import FloatArray
 
-__all__ = ["RADII", "Layers", "Radii", "RadiusRule"]
+__all__ = ["RADII", "Radii", "RadiusRule"]
 
-Layers = Literal["stratified", "systematic"]
-Radii = Literal["iid", "stratified", "systematic"]
+Radii = Literal["iid", "stratified"]
 
 # (keys, offsets) -> probabilities u, each uniform on [0, 1), one draw to a row.  Keys and offsets
-# are iid uniform; parts that get the same ones get radii in the same order, which is what
-# "comonotone" needs.
+# are iid uniform.
 RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
 
 
@@ -26,14 +24,6 @@ def _iid_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
 
 
 def _stratified_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return _layers(keys, offsets[..., : keys.shape[-1]])
-
-
-def _systematic_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return _layers(keys, offsets[..., :1])
-
-
-def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
     """(rank of the key + offset) / n: a uniform random order of the layers."""
     n = keys.shape[-1]
     rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
@@ -43,5 +33,5 @@ def _layers(keys: FloatArray, offsets: FloatArray) -> FloatArray:
 
 #: How the radii of a part are drawn, by name; see :func:`rf.draw_frequencies`.
 RADII: Mapping[str, RadiusRule] = MappingProxyType(
-    {"iid": _iid_radii, "stratified": _stratified_radii, "systematic": _systematic_radii}
+    {"iid": _iid_radii, "stratified": _stratified_radii}
 )

@@ -26,7 +26,7 @@ from rf.sampling.couplings import COUPLINGS
 from rf.sampling.frequencies import Frequencies, Radii, draw_frequencies, pooled_frequencies
 from rf.schemes.feature_map import FeatureMap, FourierMap
 from rf.variance.allocation import Allocation, allocate
-from rf.variance.coupling_score import Plan, best_split, candidates, ranked_plans
+from rf.variance.coupling_score import Plan, candidates, ranked_plans
 from rf.variance.variance import VarianceModel
 from rf.variance.weighted_variance import WeightedModel
 from spectra.base.arrays import FloatArray
@@ -375,7 +375,7 @@ def _plan_for(
         return plan(scheme.coupling, allocate(table, n, allocation=scheme.allocation))
     model = model_of_rows(table, rows, RANKED_PAIRS)
     if scheme.coupling != "auto":
-        counts = best_split(model, n, coupling=scheme.coupling, radii=scheme.radii)
+        counts = allocate(table, n, allocation="optimal", coupling=scheme.coupling, distances=model)
         return plan(scheme.coupling, counts)
     offered = candidates(1 if several else len(table.parts), n)
     compared = ranked_plans(

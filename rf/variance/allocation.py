@@ -93,7 +93,7 @@ def allocate(
         "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
         variance of the coupling over ``distances``, with independent radii, whose best split
         serves layers as well; found for up to 256 frequencies and scaled up beyond; a coupling
-        may name another whose splits serve it, as "qmc" names "iid").
+        may name another whose split serves it, as "qmc" names "iid").
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
     distances : array_like or VarianceModel, optional
@@ -125,9 +125,9 @@ def allocate(
     model = distances
     if not isinstance(model, VarianceModel):
         model = VarianceModel(table, np.asarray(model, dtype=float))
-    served = choice(COUPLINGS, coupling, "coupling").splits
+    split_of = choice(COUPLINGS, coupling, "coupling").split_of
     few = min(n, max(_EXACT_SPLIT, len(masses)))
-    counts = least_split(model, few, COUPLINGS[served[0] if served else coupling])
+    counts = least_split(model, few, COUPLINGS[split_of or coupling])
     return counts if few == n else apportion(counts, n)
 
 
@@ -176,7 +176,7 @@ class _Terms:
         self._single = [float(v) for v in model.rough_part_variance.mean(axis=1)]
         self._signed = [float(m * s) for m, s in zip(model.masses, model.signs, strict=True)]
         self.scale = sum(self._single) / n
-        self._means: dict[tuple[int, int, CosineLaw, bool], float] = {}
+        self._means: dict[tuple[int, int, CosineLaw], float] = {}
         self._known: dict[tuple[int, int, int, int], float] = {}
 
     def of_splits(self, counts: Sequence[int], p: int, q: int) -> list[float]:
@@ -214,11 +214,9 @@ class _Terms:
     def _sum(self, p: int, q: int, pairs: Sequence[Pairs]) -> float:
         total = 0.0
         for pair in pairs:
-            key = (p, q, pair.cosine, pair.one_key)
+            key = (p, q, pair.cosine)
             if key not in self._means:
-                value, _ = self._model.covariance(
-                    p, q, pair.cosine, one_key=pair.one_key, rough=True
-                )
+                value, _ = self._model.covariance(p, q, pair.cosine, rough=True)
                 self._means[key] = float(value.mean())
             total += pair.count * self._means[key]
         return self._signed[p] * self._signed[q] * total

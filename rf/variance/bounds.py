@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rf.sampling.frequencies import refuse_other_than_table
-from rf.variance.radii.shared_quantiles import composite_rule
+from rf.variance.radii.strata import composite_rule
 from rf.variance.variance import part_variance
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import positive_number, whole_number

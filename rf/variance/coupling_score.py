@@ -19,7 +19,7 @@ from rf.variance.allocation import Allocation, allocate
 if TYPE_CHECKING:
     from rf.variance.variance import VarianceModel
 
-__all__ = ["Plan", "best_split", "candidates", "ranked_plans"]
+__all__ = ["Plan", "candidates", "ranked_plans"]
 
 
 @final
@@ -76,9 +76,8 @@ def ranked_plans(
 ) -> tuple[Plan, ...]:
     """Plans of n frequencies, the one of least predicted variance first.
 
-    Each coupling brings its split, and those of the couplings that it names (``splits``).  A plan
-    is left out where the coupling says that no part gains by it, as "designed" directions do not
-    where no part has more than d frequencies, or d is large.
+    Each coupling brings its split.  A plan is left out where the coupling says that no part gains
+    by it, as "designed" directions do not where no part has more than d frequencies, or d is large.
 
     Parameters
     ----------
@@ -110,51 +109,13 @@ def ranked_plans(
     >>> [plan.coupling for plan in plans]
     ['designed', 'orthogonal', 'iid']
     """
-    plans = [
-        Plan(name, counts, model.rough_mean_variance(counts, coupling=name, radii=radii))
-        for name, counts in _splits(model, n, couplings, allocation)
-        if any(COUPLINGS[name].gains(m, model.table.dim) for m in counts)
-    ]
-    return tuple(sorted(plans, key=lambda plan: plan.variance))
-
-
-def _splits(
-    model: VarianceModel, n: int, couplings: Sequence[str], allocation: Allocation
-) -> dict[tuple[str, tuple[int, ...]], None]:
-    """Each coupling with every split that may serve it, in order and once."""
-    known: dict[str, tuple[int, ...]] = {}
-    wanted: dict[tuple[str, tuple[int, ...]], None] = {}
-    for name in couplings:
-        if name in COUPLINGS and not COUPLINGS[name].gains(n, model.table.dim):
+    dim = model.table.dim
+    plans = []
+    for name in dict.fromkeys(couplings):
+        if name in COUPLINGS and not COUPLINGS[name].gains(n, dim):
             continue
-        served = COUPLINGS[name].splits if name in COUPLINGS else ()
-        # Without distances to weigh a split is the same for all couplings.
-        for other in served[: None if allocation == "optimal" else 1] or (name,):
-            if other not in known:
-                known[other] = allocate(
-                    model.table, n, allocation=allocation, coupling=other, distances=model
-                )
-            wanted[name, known[other]] = None
-    return wanted
-
-
-def best_split(model: VarianceModel, n: int, *, coupling: str, radii: Radii) -> tuple[int, ...]:
-    """The split of n frequencies of least predicted variance, for the radii that are drawn.
-
-    Independent radii and layers agree on it (:func:`rf.variance.allocation.allocate`), but where a
-    coupling names several splits, as "comonotone" does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf.variance.variance import VarianceModel
-    >>> from rf.inputs.tables import resolve_spectrum
-    >>> table = resolve_spectrum("exp(-z**2) - exp(-z**2/4)", 3).table
-    >>> model = VarianceModel(table, np.array([1.0]))
-    >>> sum(best_split(model, 8, coupling="comonotone", radii="stratified"))
-    8
-    """
-    if len(COUPLINGS[coupling].splits) > 1 and radii != "iid":
-        plans = ranked_plans(model, n, couplings=(coupling,), radii=radii, allocation="optimal")
-        return plans[0].counts
-    return allocate(model.table, n, allocation="optimal", coupling=coupling, distances=model)
+        counts = allocate(model.table, n, allocation=allocation, coupling=name, distances=model)
+        if any(COUPLINGS[name].gains(m, dim) for m in counts):
+            score = model.rough_mean_variance(counts, coupling=name, radii=radii)
+            plans.append(Plan(name, counts, score))
+    return tuple(sorted(plans, key=lambda plan: plan.variance))

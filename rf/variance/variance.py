@@ -22,9 +22,8 @@ In general, and in every case that is drawn, with E[g_n g_n'] in place of the pr
 .. math:: C = \sum_{n \ge 0 \text{ even}} E[g_n(R |v|)\, g_n(R' |v'|)]\;
               P_n(\cos\angle(v, v'))\; E P_n(c) - E g_0\, E g_0' :
 
-radii in strata are dealt without replacement (:mod:`rf.variance.radii.strata`), radii of one key
-are one function (:mod:`rf.variance.radii.shared_quantiles`), and waves of shifted kernels are seen
-through several vectors v, which for a radial one are the difference itself
+radii in strata are dealt without replacement (:mod:`rf.variance.radii.strata`), and waves of
+shifted kernels are seen through several vectors v, which for a radial one are the difference itself
 (:mod:`rf.variance.differences`, :mod:`rf.variance.weighted_variance`).
 
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
@@ -47,19 +46,17 @@ from numpy.typing import ArrayLike
 from rf.sampling.cosines import CosineLaw
 from rf.sampling.coupling import dependent_pairs
 from rf.sampling.couplings import COUPLINGS, Coupling, Pairs
-from rf.sampling.radii import RADII, Layers, Radii
+from rf.sampling.radii import RADII, Radii
 from rf.variance.differences import Probe
-from rf.variance.radii.radial_means import MEAN_ERROR, Waves, fewer_strata
-from rf.variance.radii.shared_quantiles import comonotone_mean, same_direction_mean
-from rf.variance.radii.strata import NODES
+from rf.variance.radii.radial_means import MEAN_ERROR, Waves
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
 __all__ = ["VarianceModel", "part_variance", "variance"]
 
-# Two parts, the law of the cosine, whether radii have one key, and whether it is a rough one.
-_Key = tuple[int, int, CosineLaw, bool, bool]
+# Two parts, the law of the cosine, and whether it is a rough one.
+_Key = tuple[int, int, CosineLaw, bool]
 # Strata that stand for more of them in a ranking.
 _ROUGH_STRATA = 64
 
@@ -164,29 +161,15 @@ class VarianceModel:
         return Waves(self.table.dim, laws, [Probe.at(self.z)] * len(laws))
 
     def covariance(
-        self,
-        first: int,
-        second: int,
-        cosine: CosineLaw,
-        *,
-        one_key: bool = False,
-        rough: bool = False,
+        self, first: int, second: int, cosine: CosineLaw, *, rough: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Covariance of two cosines of the given parts (masses apart), and a bound of its error.
 
-        With ``one_key`` their direction is one, and their radii are functions of one key.  A
-        ``rough`` one has the rough means and an error that nobody knows: it is stated as 0.
+        A ``rough`` one has the rough means and an error that nobody knows: it is stated as 0.
         """
-        key = (first, second, cosine, one_key, rough)
+        key = (first, second, cosine, rough)
         if key not in self._covariances:
-            if one_key:
-                laws = self.table.parts[first].law, self.table.parts[second].law
-                both, error = comonotone_mean(self.table.dim, *laws, self.z, rough=rough)
-                mean = self._mean(rough=rough)
-                found = both - mean[first] * mean[second], np.zeros_like(both) if rough else error
-            else:
-                found = self._waves.covariance(first, second, cosine, rough=rough)
-            self._covariances[key] = found
+            self._covariances[key] = self._waves.covariance(first, second, cosine, rough=rough)
         return self._covariances[key]
 
     def variance(
@@ -209,23 +192,19 @@ class VarianceModel:
         total = np.sum(single / np.array(counts)[:, None], axis=0)
         scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
-        pairs = self._dependent(chosen, counts)
-        in_strata = set() if radii == "iid" else _in_strata(chosen, counts)
-        for p, q, pair in pairs:
-            if (p, q) in in_strata and not pair.one_key:
+        strata: dict[int, list[Pairs]] = {}
+        if radii == "stratified":
+            strata = {p: [] for p, n in enumerate(counts) if n > 1}
+        for p, q, pair in self._dependent(chosen, counts):
+            if p == q and p in strata:
+                strata[p].append(pair)
                 continue
             weight = self._weight(p, q, pair.count, counts)
-            if pair.one_key and radii != "iid" and counts[p] != counts[q]:
-                value, bound = self._same_direction(p, q, counts, most)
-            else:
-                value, bound = self.covariance(p, q, pair.cosine, one_key=pair.one_key, rough=rough)
+            value, bound = self.covariance(p, q, pair.cosine, rough=rough)
             total = total + weight * value
             errors = errors + abs(weight) * bound
-        if radii == "iid":
-            return total, errors
-        for key in in_strata:
-            coupled = [pair for p, q, pair in pairs if (p, q) == key and not pair.one_key]
-            more, bound = self._strata(key, coupled, counts, radii, most)
+        for p, coupled in strata.items():
+            more, bound = self._strata(p, coupled, counts, most)
             total, errors = total + more, errors + bound
         return total, errors
 
@@ -237,57 +216,25 @@ class VarianceModel:
         both = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
         return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
 
-    def _same_direction(
-        self, p: int, q: int, counts: tuple[int, ...], most: int | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Covariance of two cosines of one direction and key, with unequal numbers of strata."""
-        p, q = sorted((p, q), key=lambda part: counts[part])
-        laws = self.table.parts[p].law, self.table.parts[q].law
-        strata = counts[p], counts[q]
-        if most is not None:
-            strata = fewer_strata(strata, most)
-        (coarse, lost), *rest = (
-            same_direction_mean(self.table.dim, laws, strata, self.z, nodes, rough=most is not None)
-            for nodes in (NODES[::-1] if most is None else NODES[-1:])
-        )
-        fine = rest[0][0] if rest else coarse
-        mean = self._mean(rough=most is not None)
-        value = fine - mean[p] * mean[q]
-        return value, np.abs(fine - coarse) + lost + 4 * MEAN_ERROR
-
     def _strata(
-        self,
-        key: tuple[int, int],
-        coupled: list[Pairs],
-        counts: tuple[int, ...],
-        radii: Layers,
-        most: int | None,
+        self, p: int, coupled: list[Pairs], counts: tuple[int, ...], most: int | None
     ) -> tuple[FloatArray, FloatArray]:
-        """What the pairs i != j of two parts (or one) add whose radii come from strata."""
-        p, q = sorted(key, key=lambda part: counts[part])
-        n, m = counts[p], counts[q]
-        mean = self._mean(rough=most is not None)
-        product = mean[p] * mean[q]
-        radial = [
-            (self._weight(*key, number, counts), far)
-            for number, far in ((n * (n - 1), False), (n * (m - n), True))
-            if number
-        ]
-        angular = [(self._weight(*key, pair.count, counts), pair) for pair in coupled]
+        """What the pairs i != j of a part add whose radii come from strata."""
+        n = counts[p]
         cosines = [pair.cosine for pair in coupled]
         if most is None:
-            means = self._waves.strata(p, q, (n, m), radii, cosines)
+            means = self._waves.strata(p, n, cosines)
         else:
-            means = self._waves.rough_strata(p, q, (n, m), radii, cosines, most)
-        total, errors = np.zeros_like(self.z), np.zeros_like(self.z)
-        for weight, far in radial:
-            value, bound = means.radial(far=far)
-            total += weight * (value - product)
-            errors += abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] * self.bounds[q])
-        for weight, pair in angular:
-            value, bound = means.angular(pair.cosine, far=pair.far)
-            total += weight * value
-            errors += abs(weight) * bound
+            means = self._waves.rough_strata(p, n, cosines, most)
+        weight = self._weight(p, p, n * (n - 1), counts)
+        value, bound = means.radial()
+        total = weight * (value - self._mean(rough=most is not None)[p] ** 2)
+        errors = abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)
+        for pair in coupled:
+            weight = self._weight(p, p, pair.count, counts)
+            value, bound = means.angular(pair.cosine)
+            total = total + weight * value
+            errors = errors + abs(weight) * bound
         return total, errors
 
     def pooled_variance(self, n: int, *, rough: bool = False) -> FloatArray:
@@ -325,13 +272,6 @@ class VarianceModel:
     ) -> FloatArray:
         """The variance at each distance as roughly as :meth:`rough_mean_variance`."""
         return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
-
-
-def _in_strata(coupling: Coupling, counts: Sequence[int]) -> set[tuple[int, int]]:
-    """The parts whose strata are dealt together: each with itself, and those of one key."""
-    parts = range(len(counts))
-    together = {(p, q) for p in parts for q in parts if p == q or (coupling.one_key and p < q)}
-    return {(p, q) for p, q in together if p != q or counts[p] > 1}
 
 
 def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
@@ -397,7 +337,7 @@ def variance(
         Frequencies of each part (half the columns).
     coupling : str
         A name of known variance in :data:`rf.sampling.couplings.COUPLINGS`.
-    radii : {"iid", "stratified", "systematic"}
+    radii : {"iid", "stratified"}
         How the radii of one part are drawn; strata are dealt to the directions at random.
 
     Returns

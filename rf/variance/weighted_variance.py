@@ -96,7 +96,7 @@ class WeightedModel(VarianceModel):
 
     def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
         pairs = super()._dependent(coupling, counts)
-        if any(pair.one_key or pair.cosine == Fixed(1.0) for _, _, pair in pairs):
+        if any(pair.cosine == Fixed(1.0) for _, _, pair in pairs):
             raise ParameterError(
                 f"The coupling {coupling.name!r} gives parts one direction, and what two waves "
                 "along it have in common is known for radial kernels: these parts are shifted by "

@@ -56,7 +56,6 @@ SCHEMES = {
     "GORF": ("orthogonal", "iid", "equal"),
     "GORF, Algorithm 1": ("haar", "iid", "equal"),
     "shared, equal split": ("shared", "iid", "equal"),
-    "comonotone, equal split": ("comonotone", "iid", "equal"),
     "ours (auto, stratified, optimal)": ("auto", "stratified", "optimal"),
 }
 

@@ -8,7 +8,6 @@ iid        none
 simplex    within blocks of d + 1 of one part                   -1/d
 haar       all, of all parts: one Haar matrix of order N, cut   near 0 only where N is near d
 shared     within blocks of d that all parts share              0, and 1 for the same direction
-comonotone the same, with radii at the same u                   0, and 1 for the same direction
 hadamard   rows of H D H D H D: nearly uniform                  0 within a block, if not padded
 qmc        Sobol points for radius and direction                no closed form
 designed   within a set of least energy of one part             those of the set
@@ -19,7 +18,7 @@ With c the cosine between two directions, the variance depends on E P_n(c), n = 
 Gegenbauer, P_n(1) = 1), and is least where these are negative (:mod:`rf.variance.variance`).
 
 Files: ``independent``, ``orthogonal``, ``simplex``, ``hadamard``, ``kerdock``, ``designed``,
-``quasi_random`` (within a part); ``haar``, ``shared`` with "comonotone" (between parts).  What a
+``quasi_random`` (within a part); ``haar``, ``shared`` (between parts).  What a
 coupling is stands in :mod:`rf.sampling.coupling`.
 """
 
@@ -36,7 +35,7 @@ from rf.sampling.couplings.independent import Independent
 from rf.sampling.couplings.kerdock import Kerdock
 from rf.sampling.couplings.orthogonal import Orthogonal
 from rf.sampling.couplings.quasi_random import QuasiRandom
-from rf.sampling.couplings.shared import Comonotone, Shared
+from rf.sampling.couplings.shared import Shared
 from rf.sampling.couplings.simplex import Simplex
 
 __all__ = ["COUPLINGS", "Coupling", "Pairs"]
@@ -48,7 +47,6 @@ _ALL: tuple[Coupling, ...] = (
     Simplex(),
     Haar(),
     Shared(),
-    Comonotone(),
     Hadamard(),
     QuasiRandom(),
     Designed(),

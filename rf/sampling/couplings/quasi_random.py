@@ -10,7 +10,6 @@ from scipy.special import ndtri
 
 from rf.sampling.coupling import Coupling, Drawn, Pairs, Request
 from rf.sampling.directions import unit_rows
-from rf.sampling.radii import RADII
 from rf.sampling.sobol import sobol
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -44,16 +43,11 @@ class QuasiRandom(Coupling):
 
     name: ClassVar[str] = "qmc"
     known: ClassVar[bool] = False
-    splits: ClassVar[tuple[str, ...]] = ("iid",)
+    split_of: ClassVar[str] = "iid"
     directions = staticmethod(qmc)
 
     def draw(self, asked: Request) -> Drawn:
         """The first coordinate is that of the radius."""
-        if asked.radii is RADII["systematic"]:
-            raise ParameterError(
-                "coupling='qmc' takes the radii from a coordinate of the Sobol points, so "
-                "radii='systematic' has no meaning. Leave radii at its default."
-            )
         dim, draws, rng = asked.dim + 1, asked.draws, asked.rng
         points = [sobol(n, dim, rng, draws=draws) for n in asked.counts]
         return [(p[..., 0], unit_rows(ndtri(p[..., 1:]))) for p in points]

@@ -5,30 +5,24 @@ Let h be the mean of a draw X given its coordinate: the radius, or the length al
 probability and all else independent, the mean of the draws has the variance
 
 .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
-          \mu_a = E[h \mid \text{layer } a],
-
-and with one offset o for all layers (systematic)
-
-.. math:: \frac1n E X^2 + \frac{1}{n^2} E_o\Bigl[\bigl(\sum_a h_a(o)\bigr)^2 - \sum_a h_a(o)^2\Bigr]
-          - (E X)^2 .
+          \mu_a = E[h \mid \text{layer } a] .
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rf.sampling.radii import Radii
 from rf.schemes.complex.axial_part import AxialPart
-from rf.variance.radii.shared_quantiles import composite_rule, jumps
+from rf.variance.radii.strata import composite_rule, jumps
 from spectra.base.arrays import FloatArray
 
-__all__ = ["LayerRule", "Layers", "layer_rule", "layered_variance", "offset_rule"]
-
-Layers = Literal["iid", "stratified", "systematic"]
+__all__ = ["LayerRule", "layer_rule", "layered_variance"]
 
 # Gauss points of a panel; layers are cut until there are this many panels.
 _NODES = 8
@@ -38,8 +32,6 @@ _LEVELS = 17
 _FEWEST_LEVELS = 3
 # A kink nearer to the ends of the law than this weighs nothing.
 _END = 2.0**-30
-# With more kinks than this, layers with a common offset are sampled at as many panels as this.
-_MANY_BREAKS = 64
 # Phase of a wave that the points of a panel resolve, and the most pieces that a panel is cut into
 # for it.  Beyond, a mean is below 2 / (6 * 100) of its amplitude and taken as 0.
 _PHASE = 6.0
@@ -106,24 +98,8 @@ def layer_rule(part: AxialPart, n: int, reach: float) -> LayerRule:
     return LayerRule(n, part.coordinate(u), n * weights, starts)
 
 
-def offset_rule(part: AxialPart, n: int, reach: float) -> tuple[FloatArray, FloatArray]:
-    """Offsets in [0, 1) of n layers, and weights that sum to 1."""
-    cuts = -(-_PANELS // n)
-    edges = np.arange(cuts + 1.0) / cuts
-    breaks = n * _breaks(part) % 1.0
-    if breaks.size > _MANY_BREAKS:
-        edges, breaks = np.arange(_MANY_BREAKS + 1.0) / _MANY_BREAKS, np.zeros(0)
-    edges = _graded(edges, np.append(breaks, [0.0, 1.0]), 1.0 / cuts, 1.0 / n)
-    ends = part.coordinate(np.arange(n) / n)
-    span = float(np.diff(ends).max(initial=0.0)) * reach
-    pieces = int(min(np.ceil(span / (_PHASE * cuts)), _PIECES))
-    if pieces > 1:
-        edges = np.union1d(edges, np.arange(pieces * cuts) / (pieces * cuts))
-    return composite_rule(edges, _NODES)
-
-
 def layered_variance(
-    part: AxialPart, n: int, differences: FloatArray, layers: Layers, *, most: int | None = None
+    part: AxialPart, n: int, differences: FloatArray, layers: Radii, *, most: int | None = None
 ) -> FloatArray:
     """Variance of the mean of n draws of a part with independent directions.
 
@@ -132,7 +108,7 @@ def layered_variance(
     part : AxialPart
     n : int
     differences : ndarray of shape (m, d)
-    layers : {"iid", "stratified", "systematic"}
+    layers : {"iid", "stratified"}
         Draws by rejection have no layers: they are independent whatever is asked for.
     most : int, optional
         Reckon as though no more layers were cut: an upper bound for many stratified draws.
@@ -141,27 +117,18 @@ def layered_variance(
     -------
     ndarray of shape (m,)
         Right to about 1e-8 of the squared mass, as the moments of a part are, while a layer holds
-        less than a hundred turns of the waves; where it holds more, to 1e-5.  Systematic draws of
-        a modulation that turns more than 64 times within its Gaussian are only known to 1e-3.
+        less than a hundred turns of the waves; where it holds more, to 1e-5.
     """
     D = np.asarray(differences, dtype=float)
     square, mean = part.second_moment(D), part.mean(D)
     if layers == "iid" or n == 1 or not part.has_layers:
         return np.asarray((square - mean**2) / n)
-    if layers == "stratified":
-        rule = layer_rule(part, n if most is None else min(n, most), _reach(part, D))
-        known = np.empty(len(D))
-        for rows in _blocks(len(D), rule.coordinate.size):
-            means = rule.means(part.mean_given(rule.coordinate, D[rows]), mean[rows])
-            known[rows] = np.mean(means**2, axis=0)
-        return np.asarray((square - known) / n)
-    offsets, weights = offset_rule(part, n, _reach(part, D))
-    pairs = np.zeros(len(D))
-    for rows in _blocks(offsets.size, n * len(D)):
-        u = (np.arange(n)[:, None] + offsets[rows]) / n
-        values = part.mean_given(part.coordinate(u.ravel()), D).reshape(*u.shape, -1)
-        pairs += weights[rows] @ (values.sum(axis=0) ** 2 - np.sum(values**2, axis=0))
-    return np.asarray(square / n + pairs / n**2 - mean**2)
+    rule = layer_rule(part, n if most is None else min(n, most), _reach(part, D))
+    known = np.empty(len(D))
+    for rows in _blocks(len(D), rule.coordinate.size):
+        means = rule.means(part.mean_given(rule.coordinate, D[rows]), mean[rows])
+        known[rows] = np.mean(means**2, axis=0)
+    return np.asarray((square - known) / n)
 
 
 def _reach(part: AxialPart, D: FloatArray) -> float:

@@ -119,15 +119,13 @@ class AxialPlan(FeaturePlan):
 
     def predicted(self, radii: Radii) -> float:
         """Mean variance over the differences, in the time that a choice of plans may take."""
-        layers: Radii = "iid" if radii == "iid" else "stratified"
         differences = typical_differences(self.rows, RANKED_PAIRS)
-        return float(self._variance(differences, layers, _FEW_LAYERS).mean())
+        return float(self._variance(differences, radii, _FEW_LAYERS).mean())
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
         differences = typical_differences(self.rows, STATED_PAIRS)
         both = np.concatenate([differences, np.zeros((1, self.table.dim))])
-        layers: Radii = "iid" if radii == "iid" else "stratified"
-        square = self._variance(both, layers, _LAYERS) + extra_variance + self.measure.bias**2
+        square = self._variance(both, radii, _LAYERS) + extra_variance + self.measure.bias**2
         diagonal = float(square[-1]), float(self.table.k_zero)
         mean_square = mean_square_kernel(self.table, self.rows)
         return relative_error(square[:-1], mean_square, diagonal, self.n_rows)
@@ -168,10 +166,9 @@ def axial_plan(
     if allocation == "mass":
         sizes = np.array([p.mass for p in parts])
     elif allocation == "optimal":
-        layers: Radii = "iid" if radii == "iid" else "stratified"
         differences = typical_differences(rows, RANKED_PAIRS)
         means = [
-            n * layered_variance(p, n, differences, layers, most=_FEW_LAYERS).mean() for p in parts
+            n * layered_variance(p, n, differences, radii, most=_FEW_LAYERS).mean() for p in parts
         ]
         # A variance that is zero up to rounding can come out below it.
         sizes = np.sqrt(np.maximum(means, 0.0))

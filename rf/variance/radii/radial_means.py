@@ -14,26 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rf.sampling.cosines import AngularMeans, CosineLaw, Fixed, angular_means
-from rf.sampling.radii import Layers
 from rf.variance.differences import Combination, Probe
 from rf.variance.radii.projection import projection_of, sphere_rule
 from rf.variance.radii.strata import (
     NODES,
     Side,
     StrataMeans,
-    StratumWaves,
-    means_of_strata,
     rough_stratum_waves,
-    strata_means,
+    stratum_waves,
 )
 from spectra.base.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from spectra.table import RadialLaw
 
-__all__ = ["MEAN_ERROR", "Moments", "StrataCovariances", "Waves", "fewer_strata"]
+__all__ = ["MEAN_ERROR", "Moments", "StrataCovariances", "Waves"]
 
 # What the laws promise for their expected plane waves; a variance needs a few of them.
 MEAN_ERROR = 1e-12
@@ -104,8 +101,7 @@ class Waves:
         self._values: dict[int, list[tuple[FloatArray, FloatArray]]] = {}
         self._moments: dict[tuple[int, int], Moments] = {}
         self._degrees: dict[tuple[int, int, CosineLaw], int] = {}
-        self._strata: dict[tuple[int, int, int], StratumWaves] = {}
-        self._rough_strata: dict[tuple[int, int, tuple[int, int], Layers, int], StrataMeans] = {}
+        self._rough_strata: dict[tuple[int, int, int], StrataMeans] = {}
 
     def moments(self, degree: int, panels: int) -> Moments:
         """The moments up to a degree, from a rule with so many panels."""
@@ -244,52 +240,28 @@ class Waves:
         error = 2.0 * (moments.error[first] + moments.error[second])
         return moments.products[first][second] - means, error
 
-    def strata(
-        self,
-        first: int,
-        second: int,
-        counts: tuple[int, int],
-        layers: Layers,
-        cosines: Sequence[CosineLaw],
-    ) -> StrataCovariances:
-        """Covariances of cosines i != j of one draw in strata, for the laws of their cosines."""
-        degree = self._strata_degree(first, second, cosines)
-        combination = self.combination(first, second, degree)
+    def strata(self, part: int, n: int, cosines: Sequence[CosineLaw]) -> StrataCovariances:
+        """Covariances of cosines i != j of one part in n strata, for the laws of their cosines."""
+        degrees = [self.degree_of(part, part, law) for law in cosines]
+        degree = min(max(degrees, default=0), _LAST_STRATA_DEGREE)
+        combination = self.combination(part, part, degree)
+        law = self._radii[part]
         results = []
         for nodes, halves in zip(NODES, (1, 2), strict=True):
             rows = []
-            for at, (sides, farthest) in enumerate(self._sides(first, second, counts)):
-                panels = max(
-                    self._strata_panels(side.law, side.n, farthest, degree) for side in sides
-                )
+            for at, lengths in enumerate(self._probes[part].lengths):
+                panels = self._strata_panels(law, n, float(lengths.max()), degree)
                 rule = sphere_rule(self._dim, panels // halves)
-                one = combination.at(at)
-                rows.append(strata_means(sides, layers, one, rule, degree, nodes))
+                waves = stratum_waves(Side(law, n, lengths), rule, degree, nodes)
+                rows.append(StrataMeans.of(waves, combination.at(at)))
             results.append(StrataMeans.at_all(rows))
-        tabulated = self.moments(degree, self.panels_for(degree)).error
-        errors = 4.0 * combination.error(tabulated[first], tabulated[second])
+        tabulated = self.moments(degree, self.panels_for(degree)).error[part]
+        errors = 4.0 * combination.error(tabulated, tabulated)
         fine, coarse = results
         return StrataCovariances(self._dim, fine, coarse, errors)
 
-    def _sides(
-        self, first: int, second: int, counts: tuple[int, int]
-    ) -> Iterator[tuple[tuple[Side, Side], float]]:
-        """The sides at each difference, within a part twice the same, and the largest length."""
-        one, other = self._probes[first].lengths, self._probes[second].lengths
-        for a, b in zip(one, other, strict=True):
-            side = Side(self._radii[first], counts[0], a)
-            same = first == second and counts[0] == counts[1]
-            pair = side, side if same else Side(self._radii[second], counts[1], b)
-            yield pair, float(max(a.max(), b.max()))
-
     def rough_strata(
-        self,
-        first: int,
-        second: int,
-        counts: tuple[int, int],
-        layers: Layers,
-        cosines: Sequence[CosineLaw],
-        most: int,
+        self, part: int, n: int, cosines: Sequence[CosineLaw], most: int
     ) -> StrataCovariances:
         """As :meth:`strata`, from at most that many strata and one quadrature, without an error.
 
@@ -297,47 +269,21 @@ class Waves:
         mean Q of products over the strata hardly depends on their number n.
         """
         degree = _LAST_ROUGH_DEGREE if cosines else 0
-        fewer = fewer_strata(counts, most)
-        means = self._rough_means(first, second, fewer, layers, degree)
-        share = (fewer[0] - 1) / max(counts[0] - 1, 1)
-        near = means.far + share * (means.near - means.far)
-        rough = StrataMeans(near, means.far, means.beyond, means.lost)
-        return StrataCovariances(self._dim, rough, rough, np.zeros(len(near)))
+        fewer = min(n, most)
+        means = self._rough_means(part, fewer, degree)
+        share = (fewer - 1) / (n - 1)
+        products = means.independent + share * (means.products - means.independent)
+        rough = StrataMeans(products, means.independent, means.beyond)
+        return StrataCovariances(self._dim, rough, rough, np.zeros(len(products)))
 
-    def _rough_means(
-        self, first: int, second: int, counts: tuple[int, int], layers: Layers, degree: int
-    ) -> StrataMeans:
-        key = (first, second, counts, layers, degree)
-        if key in self._rough_strata:
-            return self._rough_strata[key]
-        combination = self.combination(first, second, degree)
-        if layers == "systematic":
-            rule = sphere_rule(self._dim, _FIRST_PANELS)
-            rows = [
-                strata_means(sides, layers, combination.at(at), rule, degree, NODES[-1])
-                for at, (sides, _) in enumerate(self._sides(first, second, counts))
-            ]
-            means = StrataMeans.at_all(rows)
-        else:
-            means = means_of_strata(
-                self._rough_waves(first, counts[0], degree),
-                self._rough_waves(second, counts[1], degree),
-                combination,
-            )
-        self._rough_strata[key] = means
-        return means
-
-    def _rough_waves(self, law: int, n: int, degree: int) -> StratumWaves:
-        key = (law, n, degree)
-        if key not in self._strata:
-            whole = self.moments(degree, self.panels_for(degree, rough=True)).harmonics[law]
-            side = Side(self._radii[law], n, self._probes[law].points)
-            self._strata[key] = rough_stratum_waves(side, self._dim, degree, whole)
-        return self._strata[key]
-
-    def _strata_degree(self, first: int, second: int, cosines: Sequence[CosineLaw]) -> int:
-        degrees = [self.degree_of(first, second, law) for law in cosines]
-        return min(max(degrees, default=0), _LAST_STRATA_DEGREE)
+    def _rough_means(self, part: int, n: int, degree: int) -> StrataMeans:
+        key = (part, n, degree)
+        if key not in self._rough_strata:
+            whole = self.moments(degree, self.panels_for(degree, rough=True)).harmonics[part]
+            side = Side(self._radii[part], n, self._probes[part].points)
+            waves = rough_stratum_waves(side, self._dim, degree, whole)
+            self._rough_strata[key] = StrataMeans.of(waves, self.combination(part, part, degree))
+        return self._rough_strata[key]
 
     def _strata_panels(self, law: RadialLaw, n: int, z: float, degree: int) -> int:
         # All but the last stratum end at a finite radius.
@@ -355,28 +301,15 @@ class StrataCovariances:
     coarse: StrataMeans
     error_of_phi: FloatArray
 
-    def radial(self, *, far: bool) -> tuple[FloatArray, FloatArray]:
-        """E Omega(R_i z) Omega(R'_j z), and the error."""
-        value, coarse = (side.products(far)[:, 0] for side in (self.fine, self.coarse))
-        return value, np.abs(value - coarse) + self.fine.lost + self.error_of_phi
+    def radial(self) -> tuple[FloatArray, FloatArray]:
+        """E Omega(R_i z) Omega(R_j z), and the error."""
+        value, coarse = self.fine.products[:, 0], self.coarse.products[:, 0]
+        return value, np.abs(value - coarse) + self.error_of_phi
 
-    def angular(self, law: CosineLaw, *, far: bool) -> tuple[FloatArray, FloatArray]:
+    def angular(self, law: CosineLaw) -> tuple[FloatArray, FloatArray]:
         """The sum over m >= 2 for a pair of this law of the cosine, and the error."""
-        products, coarse = (side.products(far)[:, 1:] for side in (self.fine, self.coarse))
+        products, coarse = self.fine.products[:, 1:], self.coarse.products[:, 1:]
         angular = angular_means(law, self.dim, 2 * products.shape[1])
         value = products @ angular.means
         error = np.abs(value - coarse @ angular.means) + np.abs(products) @ angular.errors
-        beyond = angular.beyond * self.fine.beyond
-        return value, error + beyond + self.fine.lost + self.error_of_phi
-
-
-def fewer_strata(counts: tuple[int, int], most: int) -> tuple[int, int]:
-    """Numbers n <= m of strata in the same proportion, at most ``most``, and 2 where n was more.
-
-    Examples
-    --------
-    >>> fewer_strata((60, 240), 64), fewer_strata((3, 640), 64), fewer_strata((5, 6), 64)
-    ((16, 64), (2, 64), (5, 6))
-    """
-    n, m = counts
-    return counts if m <= most else (min(n, max(2, round(n * most / m))), most)
+        return value, error + angular.beyond * self.fine.beyond + self.error_of_phi

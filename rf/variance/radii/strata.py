@@ -1,15 +1,12 @@
 r"""Radii in strata: what the draws without replacement do to the covariance of two cosines.
 
 The radius i of n lies in a stratum a_i of mass 1/n, and the strata of one part are dealt in random
-order.  With the means A_a of g_m(R z) over the strata of one law, and B_b over those of another,
+order.  With the means A_a of g_m(R z) over the strata,
 
-.. math:: E[g_m(R_i z)\, g_m(R'_j z)] = \frac{1}{n (n - 1)}
-          \sum_a \Bigl(\sum_{a'} A_{a'} - A_a\Bigr) \sum_b h_{ab} B_b, \qquad i \ne j,
+.. math:: E[g_m(R_i z)\, g_m(R_j z)] = \frac{1}{n (n - 1)}
+          \sum_a \Bigl(\sum_{a'} A_{a'} - A_a\Bigr) A_a, \qquad i \ne j,
 
-for m = 0, 2, ...  Within a part h is the identity.  Comonotone parts with n <= n' frequencies take
-the orders of the same keys: the a-th of the first n keys is the b-th of all with the probability
-h_ab of a hypergeometric law, and a pair whose second key is not among the first n has independent
-strata.
+for m = 0, 2, ...
 """
 
 from __future__ import annotations
@@ -21,16 +18,11 @@ from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from rf.sampling.radii import Layers
 from rf.variance.differences import Combination
 from rf.variance.radii.plane_waves import even_waves
 from rf.variance.radii.projection import SphereRule, projection_of
-from rf.variance.radii.shared_quantiles import composite_rule, graded_edges, jumps, ranks_of_ranks
-from spectra.base.arrays import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
-from spectra.base.special.harmonics import wave_coefficients
+from spectra.base.arrays import FloatArray, panel_rule
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -40,9 +32,9 @@ __all__ = [
     "Side",
     "StrataMeans",
     "StratumWaves",
-    "means_of_strata",
+    "composite_rule",
+    "jumps",
     "rough_stratum_waves",
-    "strata_means",
     "stratum_waves",
 ]
 
@@ -52,50 +44,51 @@ NODES = (6, 4)
 _FEW = 8
 # Values of cosines that are held at one time (32 MB).
 _CHUNK = 4_000_000
-# Systematic radii: panels of the offset halve towards its end so often, are cut for waves of this
-# phase, which six Gauss nodes resolve to 1e-7, and into so many pieces at most.
-_OFFSET_LEVELS = 30
-_OFFSET_PHASE = 3.0
-_MOST_PIECES = 16
-# Waves of systematic radii beyond this phase are left out above degree 0: the layers of one draw
-# share one offset, so that every phase would have to be resolved at once.
-_SYSTEMATIC_PHASE = 512.0
+# Panels of an outer stratum halve towards the end of the law so often.
+_LEVELS = 12
+# A break counts as a jump of the radius from this relative size on: joins of panels are below, and
+# a smaller step is no matter to a quadrature.
+_JUMP = 1e-6
+# Jumps nearer to the ends of the law than this weigh less than the error of the strata.
+_END = 2.0**-30
 
 
 @dataclass(frozen=True)
 class StrataMeans:
-    """E[g_m(R_i z) g_m(R'_j z)] for i != j of one draw, m = 0, 2, ..., combined at each difference.
+    """E[g_m(R_i z) g_m(R_j z)] for i != j of one draw, m = 0, 2, ..., combined at each difference.
 
     Attributes
     ----------
-    near : ndarray of shape (differences, degrees)
-        For pairs j among the first n of the smaller part.
-    far : ndarray of shape (differences, degrees)
-        For pairs with j beyond them; the same numbers as ``near`` where there are none.
+    products : ndarray of shape (differences, degrees)
+    independent : ndarray of shape (differences, degrees)
+        The same for independent radii.
     beyond : ndarray of shape (differences,)
         Bound of the sum of the absolute products over the degrees left out.
-    lost : ndarray of shape (differences,)
-        Bound of what waves that no node resolves leave in a sum of products.
     """
 
-    near: FloatArray
-    far: FloatArray
+    products: FloatArray
+    independent: FloatArray
     beyond: FloatArray
-    lost: FloatArray
+
+    @classmethod
+    def of(cls, waves: StratumWaves, combination: Combination) -> Self:
+        """The means over the draws without replacement of the strata of a part."""
+        a = waves.harmonics
+        n = len(a)
+        root = np.sqrt(waves.missing.mean(axis=0))
+        beyond = combination.bound(root, root) * n / max(n - 1, 1)
+        independent = combination(a.mean(axis=0), a.mean(axis=0))
+        products = combination(a.sum(axis=0) - a, a).sum(axis=0) / max(n * (n - 1.0), 1.0)
+        return cls(products, independent, 2.0 * beyond + 1e-14)
 
     @classmethod
     def at_all(cls, means: Sequence[Self]) -> Self:
         """Those of single differences, along a first axis."""
         return cls(
-            np.concatenate([m.near for m in means]),
-            np.concatenate([m.far for m in means]),
+            np.concatenate([m.products for m in means]),
+            np.concatenate([m.independent for m in means]),
             np.concatenate([m.beyond for m in means]),
-            np.concatenate([m.lost for m in means]),
         )
-
-    def products(self, far: bool) -> FloatArray:
-        """Those of the far pairs, or of the near ones."""
-        return self.far if far else self.near
 
 
 @final
@@ -106,35 +99,6 @@ class Side:
     law: RadialLaw
     n: int
     lengths: FloatArray
-
-
-def strata_means(
-    sides: tuple[Side, Side],
-    layers: Layers,
-    combination: Combination,
-    rule: SphereRule,
-    degree: int,
-    nodes: int,
-) -> StrataMeans:
-    """Means of the products of wave coefficients over the strata of one draw, at one difference.
-
-    Parameters
-    ----------
-    sides : (Side, Side)
-        Twice the same one within a part; the smaller number of strata first.
-    layers : {"stratified", "systematic"}
-    combination : Combination
-        At that difference.
-    rule : SphereRule
-    degree : int
-    nodes : int
-        Gauss points in a stratum.
-    """
-    if layers == "systematic":
-        return _systematic(sides, combination, rule.dim, degree, nodes)
-    first = stratum_waves(sides[0], rule, degree, nodes)
-    second = first if sides[0] is sides[1] else stratum_waves(sides[1], rule, degree, nodes)
-    return means_of_strata(first, second, combination)
 
 
 @dataclass(frozen=True)
@@ -181,33 +145,6 @@ def rough_stratum_waves(side: Side, dim: int, degree: int, whole: FloatArray) ->
     return StratumWaves(out, np.zeros(out.shape[:2]))
 
 
-def means_of_strata(
-    first: StratumWaves, second: StratumWaves, combination: Combination
-) -> StrataMeans:
-    """Means over the draws in strata of two parts, the one of fewer strata first."""
-    a, b = first.harmonics, second.harmonics
-    n, m = len(a), len(b)
-    ranks = None if n == m else ranks_of_ranks(n, m)
-    roots = (np.sqrt(waves.missing.mean(axis=0)) for waves in (first, second))
-    beyond = combination.bound(*roots) * n / max(n - 1, 1)
-    far = combination(a.mean(axis=0), b.mean(axis=0))
-    near = _without_itself(a, b, ranks, combination)
-    return StrataMeans(near, far, 2.0 * beyond + 1e-14, np.zeros(len(far)))
-
-
-def _without_itself(
-    a: FloatArray, b: FloatArray, ranks: csr_array | None, combination: Combination
-) -> FloatArray:
-    """The mean over i != j among the first n, for strata along the first axis."""
-    n = len(a)
-    if n == 1:
-        return np.zeros_like(combination(a[0], b[0]))
-    matched = b
-    if ranks is not None:
-        matched = (ranks @ b.reshape(len(b), -1)).reshape(n, *b.shape[1:])
-    return np.asarray(combination(a.sum(axis=0) - a, matched).sum(axis=0) / (n * (n - 1.0)))
-
-
 def _stratum_waves(law: RadialLaw, n: int, z: float, rule: SphereRule, nodes: int) -> FloatArray:
     """Means of cos(R z s) over each stratum, shape (n, nodes of the rule)."""
     whole, _ = projection_of(law)(z * rule.s)
@@ -239,72 +176,33 @@ def _stratum_rule(
 def _inner_edges(law: RadialLaw, n: int) -> FloatArray:
     """Edges of all strata, with the jumps of the law and, near its ends, finer panels."""
     edges = np.arange(n + 1.0) / n
-    graded = graded_edges()
+    graded = _graded_edges()
     inside = np.arange(n)[:, None] + graded if n <= _FEW else np.stack([graded, n - 2 + graded])
     return np.union1d(np.union1d(edges, inside.ravel() / n), jumps(law))
 
 
-def _systematic(
-    sides: tuple[Side, Side], combination: Combination, dim: int, degree: int, nodes: int
-) -> StrataMeans:
-    """All strata of a draw share one offset, which is integrated last."""
-    counts = sides[0].n, sides[1].n
-    ranks = None if counts[0] == counts[1] else ranks_of_ranks(*counts)
-    offsets, weights, lost = _offset_rule(sides, nodes)
-    near: FloatArray | float = 0.0
-    far: FloatArray | float = 0.0
-    squares = [np.zeros(side.lengths.size) for side in sides]
-    step = max(1, _CHUNK // (max(counts) * (degree // 2 + 1) * sides[0].lengths.size))
-    for start in range(0, offsets.size, step):
-        some, share = offsets[start : start + step], weights[start : start + step]
-        tables: list[FloatArray] = []
-        for side, square in zip(sides, squares, strict=True):
-            if side is not sides[0] or not tables:
-                radii = side.law.ppf((np.arange(side.n)[:, None] + some) / side.n)
-                table, missing = _even_waves(dim, radii[..., None] * side.lengths, degree)
-            tables.append(table)
-            square += np.einsum("ioj,o->ij", missing, share).mean(axis=0)
-        a, b = tables
-        near = near + np.einsum("o...,o->...", _without_itself(a, b, ranks, combination), share)
-        means = combination(a.mean(axis=0), b.mean(axis=0))
-        far = far + np.einsum("o...,o->...", means, share)
-    beyond = 2.0 * combination.bound(np.sqrt(squares[0]), np.sqrt(squares[1])) + 1e-14
-    # The waves of the last strata are in this share of the products.
-    share_of_last = (1.0 / counts[0] + 1.0 / counts[1]) * combination.size
-    last = np.full(beyond.shape, share_of_last * lost)
-    return StrataMeans(np.asarray(near), np.asarray(far), beyond, last)
+@lru_cache(maxsize=64)
+def jumps(law: RadialLaw) -> FloatArray:
+    """The u in (0, 1) at which the radius jumps: atoms, and gaps of the density."""
+    u = _breaks(law)
+    u = u[(u > _END) & (u < 1.0 - _END)]
+    below, above = law.ppf(np.nextafter(u, 0.0)), law.ppf(np.nextafter(u, 1.0))
+    return np.asarray(u[above - below > _JUMP * (above + below)])
 
 
-def _offset_rule(sides: tuple[Side, Side], nodes: int) -> tuple[FloatArray, FloatArray, float]:
-    """Offsets, weights, and the share of them at which waves of the last strata are lost.
-
-    Panels halve towards the end of the law, and are cut so that the nodes resolve the waves of the
-    last strata; what turns faster cancels, by van der Corput's lemma to 8 over the phase.
-    """
-    places = [jumps(side.law) * side.n % 1.0 for side in sides]
-    finer = 1.0 - 2.0 ** -np.arange(1.0, _OFFSET_LEVELS + 1.0)
-    edges = np.union1d(graded_edges(), np.concatenate([*places, finer]))
-    inside = np.minimum(edges, np.nextafter(1.0, 0.0))
-    phase = np.zeros(edges.size - 1)
-    for side in sides:
-        u = np.minimum((side.n - 1 + inside) / side.n, np.nextafter(1.0, 0.0))
-        phase = np.maximum(phase, np.diff(side.law.ppf(u)) * side.lengths.max())
-    pieces = np.clip(np.ceil(phase / _OFFSET_PHASE), 1, _MOST_PIECES)
-    unresolved = phase > _OFFSET_PHASE * _MOST_PIECES
-    lost = float(np.diff(edges)[unresolved] @ np.minimum(1.0, 8.0 / phase[unresolved]))
-    lost += 2.0**-_OFFSET_LEVELS
-    cut = [
-        np.linspace(low, high, int(k), endpoint=False)
-        for low, high, k in zip(edges[:-1], edges[1:], pieces, strict=True)
-    ]
-    return *composite_rule(np.append(np.concatenate(cut), 1.0), nodes), lost
+def _graded_edges() -> FloatArray:
+    """Edges on [0, 1] that halve towards both ends."""
+    half = np.concatenate([[0.0], 2.0 ** -np.arange(_LEVELS, 0.0, -1.0)])
+    return np.concatenate([half, 1.0 - half[-2::-1]])
 
 
-def _even_waves(dim: int, x: FloatArray, degree: int) -> tuple[FloatArray, FloatArray]:
-    """g_m(x), m = 0, 2, ..., degree, along a last axis, and the squares that are left out."""
-    waves = np.zeros((*x.shape, degree // 2 + 1))
-    near = x <= _SYSTEMATIC_PHASE
-    waves[~near, 0] = plane_wave_mean(dim, x[~near])
-    waves[near] = wave_coefficients(dim, degree, x[near])[::2].T
-    missing = 0.5 + 0.5 * plane_wave_mean(dim, 2.0 * x) - np.sum(waves**2, axis=-1)
-    return waves, np.maximum(missing, 0.0)
+def composite_rule(edges: FloatArray, nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Composite Gauss-Legendre points and weights on the panels between ``edges``."""
+    points, weights = panel_rule(edges[:-1], edges[1:], nodes)
+    return points.ravel(), weights.ravel()
+
+
+def _breaks(law: RadialLaw) -> FloatArray:
+    """The u in (0, 1) at which the inverse CDF passes from one panel to the next."""
+    u = np.concatenate([law.left.edges, 1.0 - law.right.edges])
+    return np.asarray(np.unique(u[(u > 0.0) & (u < 1.0)]))

@@ -40,7 +40,6 @@ import rf.sampling.couplings.simplex
 import rf.sampling.designed_directions
 import rf.sampling.directions
 import rf.sampling.frequencies
-import rf.sampling.radii
 from rf import SpectralFeatures
 from rf.sampling.coupling import Coupling
 from rf.sampling.couplings.orthogonal import Orthogonal
@@ -55,8 +54,7 @@ from tests.oracles.laws import gaussian_law, matern_law, table_of
 from tests.oracles.pooling import mean_score, variance_score
 
 BOUND = 6.0
-NAMES = [name for name in COUPLINGS if name != "comonotone"]
-RULES = [name for name in RADII if name != "systematic"]
+NAMES, RULES = list(COUPLINGS), list(RADII)
 
 # --- random cases -------------------------------------------------------------------------------
 
@@ -323,8 +321,9 @@ def by_count(one: Frequencies) -> Frequencies:
     return replace(one, weights=one.weights * counts[one.part] / counts.mean())
 
 
-def without_order(layers: Any) -> Any:
-    return lambda keys, offsets: layers(np.sort(keys), offsets)
+def stratified(change: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """Stratified radii of keys and offsets that are changed before."""
+    return lambda rules: {**rules, "stratified": lambda *u: rules["stratified"](*change(*u))}
 
 
 def columns(change: Callable[[Any, int], Any]) -> Callable[[Any], Any]:
@@ -389,23 +388,23 @@ MISTAKES = {
         "mean",
     ),
     "radii of the middles of the layers": Mistake(
-        rf.sampling.radii,
-        "_layers",
-        lambda f: lambda k, o: f(k, np.full_like(o, 0.5)),
+        rf.sampling.frequencies,
+        "RADII",
+        stratified(lambda k, o: (k, np.full_like(o, 0.5))),
         PLAIN._replace(columns=6),
         "mean",
     ),
     "layers in the order of the directions": Mistake(
-        rf.sampling.radii,
-        "_layers",
-        without_order,
+        rf.sampling.frequencies,
+        "RADII",
+        stratified(lambda k, o: (np.sort(k), o)),
         at("orthogonal", dim=2, distances=(1.0, 2.0, 3.0)),
         "spread",
     ),
     "one offset for all layers": Mistake(
-        rf.sampling.radii,
-        "_layers",
-        lambda f: lambda k, o: f(k, o[..., :1]),
+        rf.sampling.frequencies,
+        "RADII",
+        stratified(lambda k, o: (k, o[..., :1])),
         at("orthogonal", dim=1),
         "spread",
     ),

@@ -402,3 +402,14 @@ def test_what_is_asked_before_a_fit_is_refused(X):
             getattr(SpectralFeatures("gaussian"), method)(X)
     with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = SpectralFeatures("gaussian").expected_error_
+
+
+def test_a_group_of_infinite_mass_is_refused_with_advice():
+    X = np.random.default_rng(0).uniform(size=(50, 3))
+    kernel = radial("exp(-z**2/2)").on([0, 1]) - 0.5 * radial("z").on([2])
+    with pytest.raises(InfiniteMassError, match=r"columns \[2\].*in d = 1.*unbounded.*design\("):
+        SpectralFeatures(kernel, n_components=40).fit(X)
+    with pytest.raises(ParameterError, match="distances of its own"):
+        SpectralFeatures(kernel, n_components=40, domain="data").fit(X)
+    with pytest.raises(ParameterError, match="distances of its own"):
+        SpectralFeatures(radial("exp(-z)").on([0, 1]), n_components=40, domain=2.0).fit(X)

@@ -42,7 +42,6 @@ _SCHEMES = {
     "GORF, Algorithm 1": ("haar", "iid", False),
     "blocks within each sign": ("orthogonal", "iid", False),
     "shared directions": ("shared", "iid", False),
-    "shared directions, radii of one key": ("comonotone", "iid", False),
     "ours: blocks, strata, best split": ("orthogonal", "stratified", True),
 }
 _CASES = (
