@@ -6,16 +6,12 @@ numbers of frequencies (or numbers in proportion to the masses, where offered); 
 estimates have less variance, but no such bound is proved for them here.
 
 =========== ========== ===========================================================================
-name        over       valid?
+name        over       from
 =========== ========== ===========================================================================
-bernstein   N points   yes, with the exact variance
-hoeffding   N points   yes
-uniform     a ball     yes: the cover of Rahimi, Recht (2007) with the constants of Sutherland,
-                       Schneider (2015), the exact variance, and the Lipschitz step mended
-liu-2021    a ball     **no**: Liu et al. (2021), Proposition 2 as published, which leaves out the
-                       masses and takes the radius of the data for its diameter
-ask-2022    a ball     **no**: He et al. (2022), Proposition 6 as published, whose Lipschitz step
-                       treats a random argument as fixed
+bernstein   N points   Bernstein's inequality with the exact variance
+hoeffding   N points   Hoeffding's inequality
+uniform     a ball     the cover of Rahimi, Recht (2007) with the constants of Sutherland,
+                       Schneider (2015), the exact variance, and a corrected Lipschitz step
 =========== ========== ===========================================================================
 """
 
@@ -39,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUNDS", "frequencies_for", "n_components_for"]
 
-BOUNDS = ("bernstein", "hoeffding", "uniform", "liu-2021", "ask-2022")
+BOUNDS = ("bernstein", "hoeffding", "uniform")
 _FINITE = ("bernstein", "hoeffding")
 
 # Distances at which the variance is looked at before its maximum is refined.
@@ -130,7 +126,7 @@ def frequencies_for(
             fractions = masses / masses.sum() if allocation == "mass" else 1.0 / len(masses)
             frequencies = _finite(table, eps, delta, n_points, diameter, bound, masses, fractions)
         elif diameter is not None:
-            frequencies = len(masses) * _compact(table, eps, delta, diameter, bound, masses)
+            frequencies = len(masses) * _compact(table, eps, delta, diameter, masses)
     if not frequencies < _MOST:
         raise ParameterError(
             f"eps = {eps:.3g} asks for {frequencies:.3g} frequencies by the bound {bound!r}, and "
@@ -199,32 +195,18 @@ def _finite(
 
 
 def _compact(
-    table: SpectralTable,
-    eps: float,
-    delta: float,
-    diameter: float,
-    bound: str,
-    masses: FloatArray,
+    table: SpectralTable, eps: float, delta: float, diameter: float, masses: FloatArray
 ) -> float:
     """Samples of one frequency for each part."""
     d = table.dim
     moments = np.array([_radial_moments(p.law) for p in table.parts])
-    if bound == "liu-2021":
-        radius = 0.5 * diameter
-        cover = 66.0 * float(np.sum(4.0 * moments[:, 1])) * (radius / eps) ** 2
-        return 32.0 * (d + 2) / eps**2 * math.log(cover / delta)
-    mass = float(masses.sum())
-    if bound == "ask-2022":
-        alpha = math.sqrt(mass * float(masses @ moments[:, 1]))
-        a = mass**2
-    else:
-        # E (sum m R)^2 for independent radii; the factor 2 mends the Lipschitz step, which must
-        # hold at the place of the largest error, a random one.
-        mean = float(masses @ moments[:, 0])
-        spread = float(masses**2 @ (moments[:, 1] - moments[:, 0] ** 2))
-        alpha = 2.0 * math.sqrt(mean**2 + spread)
-        largest = _largest_variance(table, diameter, np.ones((len(masses), 1)))
-        a = min(mass**2, largest + mass * eps / 3.0)
+    # E (sum m R)^2 for independent radii; the factor 2 is for the Lipschitz step, which must hold
+    # at the place of the largest error, a random one.
+    mean = float(masses @ moments[:, 0])
+    spread = float(masses**2 @ (moments[:, 1] - moments[:, 0] ** 2))
+    alpha = 2.0 * math.sqrt(mean**2 + spread)
+    largest = _largest_variance(table, diameter, np.ones((len(masses), 1)))
+    a = min(float(masses.sum()) ** 2, largest + float(masses.sum()) * eps / 3.0)
     half = 0.5 * d
     beta = (half ** (-d / (d + 2)) + half ** (2 / (d + 2))) * 2 ** ((6 * d + 2) / (d + 2))
     logs = 2 * d / (d + 2) * math.log(alpha * diameter / eps) + math.log(beta / delta)
