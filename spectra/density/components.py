@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.arrays import NumberArray
 from spectra.base.limits.progress import staged
 from spectra.base.numbers import FloatArray, real_array
 from spectra.base.special.bessel import log_sphere_area
@@ -30,10 +31,12 @@ __all__ = [
     "Component",
     "OscillatingTail",
     "Radial",
+    "SizedFunction",
     "SpectralDensity",
 ]
 
-RadialFunction = Callable[[FloatArray], FloatArray]
+#: A function of the radius as a factor of modulus 1 and the logarithm of its absolute value.
+SizedFunction = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -53,23 +56,19 @@ class Atom:
 
 @dataclass(frozen=True)
 class OscillatingTail:
-    r"""From ``start`` on, rho(w) = amplitude(w) cos(phase(w)) + background(w).
+    r"""From ``start`` on, rho(w) = Re[amplitude(w) exp(i frequency w)] + background(w).
 
-    The amplitude is positive, behaves like ``w**-exponent`` and is given by its logarithm, because
-    it grows beyond every double where a measure is infinite; ``phase`` increases, and its slope
-    tends to ``frequency``; ``slow_phase`` is ``phase - frequency * w`` without the rounding of the
-    difference; ``background`` behaves like ``w**-background_exponent`` (``inf`` where there is
-    none).  All are smooth and monotone enough in 1/w that a few Chebyshev terms describe them on
-    the whole half-line.
+    The amplitude behaves like ``w**-exponent`` and the background like ``w**-background_exponent``
+    (``inf`` without one).  Both are functions of w that return a factor (a complex number of
+    modulus 1; a sign) and the logarithm of the absolute value, which may exceed every double if the
+    measure is infinite.  A few Chebyshev terms in a root of 1/w describe them on [start, oo).
     """
 
     start: float
     frequency: float
     exponent: float
-    log_amplitude: RadialFunction
-    phase: RadialFunction
-    slow_phase: RadialFunction
-    background: RadialFunction
+    amplitude: SizedFunction
+    background: SizedFunction
     background_exponent: float
 
 

@@ -67,9 +67,7 @@ class MeasurePart:
     @cached_property
     def beyond(self) -> float:
         """Mass of its waves, beyond the stretches."""
-        if self.waves is None:
-            return 0.0
-        return float(self.waves.integral()(np.array([self.waves.start]))[0])
+        return 0.0 if self.waves is None else self.waves.mass
 
     def _each(self, of_stretch: Callable[[Stretch], FloatArray]) -> FloatArray:
         """What every panel of every stretch has, in their order."""

@@ -17,10 +17,11 @@ from spectra.density.charts import RadialSum
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
-from spectra.measure.oscillating.wave_split import WaveSplit, one_sign_beyond, split_beyond
+from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
 from spectra.measure.part import MeasurePart
 from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_around
 from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
+from spectra.table.tails.wave_sum import WaveSum
 
 if TYPE_CHECKING:
     from spectra.certified import CertifiedMasses
@@ -228,7 +229,7 @@ class SpectralMeasure:
             return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
         found, listed_to = self._listed[1], self._listed_to
         further = self._oscillates and up_to > listed_to
-        if further and not one_sign_beyond(self.components, listed_to):
+        if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
             found = sign_intervals(self._sum, cut=up_to)[1]
         found = np.asarray(found[found <= up_to])
@@ -237,28 +238,32 @@ class SpectralMeasure:
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[MeasurePart, ...]:
-        split, stretches = None, self._listed[2] if self.components else ()
+        stretches = self._listed[2] if self.components else ()
+        waves: dict[int, WaveSum] = {}
         if self._oscillates:
             atom = max((a.radius for a in self.atoms), default=0.0)
-            split = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
-            if split.radius != self._listed_to:
-                stretches = stretches_of(sign_intervals(self._sum, cut=split.radius)[0])
+            waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
+            radius = max(part.start for part in waves.values())
+            if radius != self._listed_to:
+                stretches = stretches_of(sign_intervals(self._sum, cut=radius)[0])
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
             own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
-            waves = None if split is None else split.waves.get(sign)
-            if split is None:
-                mass = self.positive_mass if sign > 0 else self.negative_mass
+            beyond = waves.get(sign)
+            if self._oscillates:
+                mass = ZERO if beyond is None else Enclosure(beyond.mass, error)
+                mass = sum(
+                    [*(Enclosure(a.mass, a.error) for a in atoms), *(s.mass for s in own)], mass
+                )
             else:
-                listed = [Enclosure(a.mass, a.error) for a in atoms] + [s.mass for s in own]
-                mass = sum(listed, split.mass(sign))
+                mass = self.positive_mass if sign > 0 else self.negative_mass
             if mass.mid > 0.0:
-                if split is not None and waves is not None and not own:
-                    raise _no_range_of_one_sign(sign, split)
-                found.append(MeasurePart(sign, mass, atoms, own, waves))
+                if beyond is not None and not own:
+                    raise _no_range_of_one_sign(sign, beyond.start)
+                found.append(MeasurePart(sign, mass, atoms, own, beyond))
         return tuple(found)
 
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
@@ -410,10 +415,10 @@ class SpectralMeasure:
         return positive, negative
 
 
-def _no_range_of_one_sign(sign: int, split: WaveSplit) -> AccuracyError:
+def _no_range_of_one_sign(sign: int, radius: float) -> AccuracyError:
     name = "positive" if sign > 0 else "negative"
     return AccuracyError(
-        f"The density has no {name} values up to the radius {split.radius:.3g}, and its waves may "
+        f"The density has no {name} values up to the radius {radius:.3g}, and its waves may "
         "have some beyond. Its masses are known; truncate it for a table."
     )
 

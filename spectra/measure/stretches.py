@@ -8,21 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.base.enclosures import (
-    EPS,
-    ORDER,
-    Enclosure,
-    Integrand,
-    LegendrePanels,
-    legendre_antiderivative,
-    resolve,
-)
+from spectra.base.enclosures import EPS, ORDER, Enclosure, Integrand, LegendrePanels, resolve
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart
 from spectra.measure.sign_intervals import COARSE_STEP, NEGLIGIBLE, TRUST, Intervals
@@ -82,22 +74,6 @@ class Stretch:
         """Mass of the stretch, its closures included."""
         parts = (self.panels.integral, self.head, self.tail)
         return Enclosure(sum(p.mid for p in parts), sum(p.rad for p in parts))
-
-    def beyond(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mass from t on, and a bound of its error: that of the whole panel is counted."""
-        edges, (after, errors) = self.panels.edges, self._after
-        i = np.minimum(np.searchsorted(edges, t, side="right"), edges.size - 1) - 1
-        half = 0.5 * (edges[i + 1] - edges[i])
-        x = np.minimum((t - edges[i]) / half - 1.0, 1.0)
-        _, over = legendre_antiderivative(self.panels.coefficients[i], x)
-        return half * over + after[i + 1], errors[i]
-
-    @cached_property
-    def _after(self) -> tuple[FloatArray, FloatArray]:
-        """Mass from each panel edge on, and bounds of the errors."""
-        masses = np.append(self.panels.integrals, self.tail.mid)
-        errors = np.append(self.panels.errors, self.tail.rad)
-        return np.cumsum(masses[::-1])[::-1], np.cumsum(errors[::-1])[::-1]
 
 
 def stretches_of(runs: Sequence[Intervals]) -> tuple[Stretch, ...]:

@@ -85,10 +85,6 @@ class WaveProjection:
         cusps = np.searchsorted(self._tail.density.frequencies, x_max, side="right")
         return _PANELS * (1 + int(cusps))
 
-    def extend(self, x_max: float) -> None:
-        """Make [0, x_max] part of the range."""
-        self._grid_to(x_max)
-
     def _grid_to(self, x_max: float) -> _Grid:
         grid = self._grid
         if x_max > grid.reach:

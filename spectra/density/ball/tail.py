@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 
+from spectra.base.arrays import ComplexArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball
@@ -92,14 +92,14 @@ class EdgeTail(Radial):
     quarter_turns: float
     amplitude_power: float
     amplitude_log: float
-    families: tuple[tuple[float, NDArray[np.complex128]], ...]
+    families: tuple[tuple[float, ComplexArray], ...]
     background_power: float
     background_log: float
     background_root: int
     background_series: FloatArray
     fit_error: float
 
-    def _gamma(self, x: FloatArray) -> NDArray[np.complex128]:
+    def _gamma(self, x: FloatArray) -> ComplexArray:
         """gamma at x = start / s."""
         value = np.zeros(x.shape, dtype=complex)
         for offset, series in self.families:
@@ -124,7 +124,8 @@ class EdgeTail(Radial):
         slow = debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns
         return np.asarray(log), s, low, slow
 
-    def _signed_log_background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of b, which does not oscillate."""
         if math.isinf(self.background_power):
             return np.zeros_like(w), np.full_like(w, -np.inf)
         x = (self.start_scaled / scaled(self.radius, w)[0]) ** (1.0 / self.background_root)
@@ -134,29 +135,16 @@ class EdgeTail(Radial):
         power = self.background_power * np.log(w / self.start)
         return np.sign(value), log + self.background_log - power
 
-    def log_amplitude(self, w: FloatArray) -> FloatArray:
-        """log A(w), which is finite where A exceeds the doubles."""
-        return self._wave(w)[0]
-
-    def phase(self, w: FloatArray) -> FloatArray:
-        """Increasing phase theta(w), whose slope tends to R."""
-        _, s, low, slow = self._wave(w)
-        return np.asarray(s + (low + slow))
-
-    def slow_phase(self, w: FloatArray) -> FloatArray:
-        """The phase without R w, which tends to a constant."""
-        return self._wave(w)[3]
-
-    def background(self, w: FloatArray) -> FloatArray:
-        """The part b(w) that does not oscillate."""
-        sign, log = self._signed_log_background(w)
-        return np.asarray(sign * np.exp(log))
+    def amplitude(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """exp(i (theta - R w)), which tends to a constant, and log A."""
+        log, _, _, slow = self._wave(w)
+        return np.exp(1j * slow), log
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|; the large part of the phase is reduced without loss."""
         log_a, s, low, slow = self._wave(w)
         rest = low + slow
-        sign_b, log_b = self._signed_log_background(w)
+        sign_b, log_b = self.background(w)
         cosine = np.cos(s) * np.cos(rest) - np.sin(s) * np.sin(rest)
         top = np.maximum(log_a, log_b)
         value = cosine * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
@@ -165,12 +153,12 @@ class EdgeTail(Radial):
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log(A + |b|)."""
-        return np.asarray(np.logaddexp(self._wave(w)[0], self._signed_log_background(w)[1]))
+        return np.asarray(np.logaddexp(self._wave(w)[0], self.background(w)[1]))
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound relative to the envelope."""
         log_a, s, *_ = self._wave(w)
-        envelope = np.logaddexp(log_a, self._signed_log_background(w)[1])
+        envelope = np.logaddexp(log_a, self.background(w)[1])
         # The series err relative to their largest value, which is at the start of the tail where
         # a weak leading singularity has not yet taken over.
         weight = np.exp(log_a - envelope) / np.abs(self._gamma(self.start_scaled / s))

@@ -11,23 +11,19 @@ lies beyond W.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 
-from spectra.base.arrays import ComplexArray, NumberArray
-from spectra.base.enclosures import Enclosure
-from spectra.base.numbers import FloatArray
-from spectra.density.components import Component
+from spectra.base.arrays import ComplexArray
+from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
 
 __all__ = [
-    "WaveSplit",
-    "one_sign_beyond",
     "settled_radius",
+    "sign_of",
     "split_beyond",
     "split_by_squares",
     "wave_error",
@@ -101,32 +97,12 @@ def waves_of(components: Sequence[Component], start: float) -> WaveSum:
     """
     found: list[Wave] = []
     for c in components:
-        tail = c.tail
-        if tail is not None:
-            a, b = tail.exponent, tail.frequency
-
-            def amplitude(w: FloatArray, c: Component = c) -> ComplexArray:
-                t = c.tail
-                assert t is not None
-                size = np.exp(t.log_amplitude(w) + t.exponent * np.log(w / start))
-                return np.asarray(size * np.exp(1j * t.slow_phase(w)))
-
-            found += _fitted(amplitude, start, b, a)
-            if np.isfinite(tail.background_exponent):
-                power = tail.background_exponent
-
-                def background(w: FloatArray, c: Component = c, a: float = power) -> FloatArray:
-                    assert c.tail is not None
-                    return np.asarray(c.tail.background(w) * (w / start) ** a)
-
-                found += _fitted(background, start, 0.0, power)
+        if c.tail is not None:
+            found += _fitted(c.tail.amplitude, start, c.tail.frequency, c.tail.exponent)
+            if np.isfinite(c.tail.background_exponent):
+                found += _fitted(c.tail.background, start, 0.0, c.tail.background_exponent)
         elif np.isfinite(c.decay) and not np.isfinite(c.end):
-
-            def smooth(w: FloatArray, c: Component = c) -> FloatArray:
-                sign, log = c.signed_log(w)
-                return np.asarray(sign * np.exp(log + c.decay * np.log(w / start)))
-
-            found += _fitted(smooth, start, 0.0, c.decay)
+            found += _fitted(c.signed_log, start, 0.0, c.decay)
     return WaveSum.of(start, found)
 
 
@@ -141,15 +117,14 @@ def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
     return float((np.abs(rho(w) - value) / size).max())
 
 
-def _fitted(
-    function: Callable[[FloatArray], NumberArray], start: float, frequency: float, power: float
-) -> list[Wave]:
+def _fitted(function: SizedFunction, start: float, frequency: float, power: float) -> list[Wave]:
     """A slow function of the radius as waves: the shortest series in a root of start/w."""
-    best, smallest = np.zeros(1, dtype=complex), np.inf
-    root = 1
+    best, smallest, root = np.zeros(1, dtype=complex), np.inf, 1
+    nodes = chebyshev.chebpts1(_TERMS)
     for tried in _ROOTS:
-        nodes = chebyshev.chebpts1(_TERMS)
-        values = function(start * (2.0 / (1.0 + nodes)) ** tried)
+        w = start * (2.0 / (1.0 + nodes)) ** tried
+        factor, log = function(w)
+        values = factor * np.exp(log + power * np.log(w / start))
         size = float(np.abs(values).max())
         if size == 0.0:
             return []
@@ -185,79 +160,45 @@ def _in_powers(series: ComplexArray) -> ComplexArray:
     return np.asarray(out[: series.size])
 
 
-def _mean_of(rho: WaveSum, square: WaveSum) -> tuple[float, float]:
-    """kappa and a of the best k = kappa (W/w)^a: that of the least mass of both parts."""
-    lead = min(v.power for v in rho.waves)
+def _best_level(rho: WaveSum, square: WaveSum) -> tuple[float, float]:
+    """kappa and a of the k = kappa (W/w)^a that gives both parts the least mass."""
     found = []
-    for a in sorted({lead, *(v.power for v in rho.waves if v.power < 2.0 * lead - 1.0)}):
+    for a in sorted({rho.lead, *(v.power for v in rho.waves if v.power < 2.0 * rho.lead - 1.0)}):
         weighed = square.mean.scaled(1.0, -a)
-        if min(v.power for v in weighed.waves) <= 1.0 or a <= 1.0:
-            continue
-        squares = float(weighed.integral()(np.array([rho.start]))[0])
-        kappa = float(np.sqrt(squares * (a - 1.0) / rho.start))
-        found.append((kappa * rho.start / (a - 1.0), kappa, a))
+        if weighed.lead > 1.0 and a > 1.0:
+            unit = rho.start / (a - 1.0)
+            kappa = float(np.sqrt(weighed.mass / unit))
+            found.append((kappa * unit, kappa, a))
     _, kappa, a = min(found)
     return kappa, a
 
 
 def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
     """The two nonnegative parts of a sum of waves, by sign; one sign alone where it has one."""
-    sign = _sign_of(rho)
+    sign = sign_of(rho)
     if sign:
         return {sign: rho.scaled(float(sign))}
     square = rho * rho
-    kappa, a = _mean_of(rho, square)
+    kappa, a = _best_level(rho, square)
     level = WaveSum.of(rho.start, [Wave(0.0, a, np.array([0.25 * kappa + 0j]))])
     even = square.scaled(0.25 / kappa, -a) + level
     return {s: even + rho.scaled(0.5 * s) for s in (1, -1)}
 
 
-def _sign_of(rho: WaveSum) -> int:
-    """The sign of a sum of waves whose background is as large as all of them, else 0."""
+def sign_of(rho: WaveSum) -> int:
+    """The sign of a sum of waves if its background is as large as all its waves, else 0."""
     x = np.linspace(1.0, 0.0, 400, endpoint=False)
-    lead = min(v.power for v in rho.waves)
-    parts = {b: amplitude / x**lead for b, amplitude in rho.amplitudes(x)}
+    parts = {b: amplitude / x**rho.lead for b, amplitude in rho.amplitudes(x)}
     background = parts.pop(0.0, np.zeros(x.size)).real
     waves = np.sum([np.abs(a) for a in parts.values()], axis=0)
     sign = 1 if background[0] > 0.0 else -1
     return sign if np.all(sign * background >= waves * (1.0 - _TOUCHING)) else 0
 
 
-def one_sign_beyond(components: Sequence[Component], radius: float) -> bool:
-    """Whether a density that oscillates without end has one sign beyond a radius."""
-    return _sign_of(waves_of(components, radius)) != 0
-
-
-@dataclass(frozen=True, eq=False)
-class WaveSplit:
-    """Both parts of a density beyond a radius, as sums of waves.
-
-    Attributes
-    ----------
-    radius : float
-        Where they begin.
-    waves : dict of WaveSum
-        By sign; a sign that does not occur is left out.
-    error : float
-        Bound of what the mass of a part may lack.
-    """
-
-    radius: float
-    waves: dict[int, WaveSum]
-    error: float
-
-    def mass(self, sign: int) -> Enclosure:
-        """Mass of one part."""
-        part = self.waves.get(sign)
-        if part is None:
-            return Enclosure(0.0, 0.0)
-        return Enclosure(float(part.integral()(np.array([self.radius]))[0]), self.error)
-
-
 def split_beyond(
     components: Sequence[Component], atom: float, listed_to: float, norm: float
-) -> WaveSplit:
-    """Where a density is best split by squares, and its parts there.
+) -> tuple[dict[int, WaveSum], float]:
+    """Split a density by squares beyond a radius that adds little mass.
 
     Parameters
     ----------
@@ -269,12 +210,18 @@ def split_beyond(
         A radius up to which the signs are listed anyway.
     norm : float
         Mass of the measure, of which the split may add a small share.
+
+    Returns
+    -------
+    parts : dict of WaveSum
+        By sign; a sign that does not occur is left out.
+    error : float
+        Bound of the error of the mass of a part.
     """
     fastest = max(c.tail.frequency for c in components if c.tail is not None)
-    settled = max(settled_radius(components), atom * (1.0 + 1e-9))
-    rho = waves_of(components, settled)
-    frequencies = rho.frequencies
-    lowest = min(float(frequencies[0]), *np.diff(frequencies), np.inf)
+    radius = max(settled_radius(components), atom * (1.0 + 1e-9))
+    rho = waves_of(components, radius)
+    lowest = min(float(rho.frequencies[0]), *np.diff(rho.frequencies), np.inf)
     least = LEAST_TURNS / lowest
     if least * fastest > _MOST_HALF_WAVES * np.pi:
         raise AccuracyError(
@@ -282,18 +229,15 @@ def split_beyond(
             f"their sum settles beyond the radius {least:.3g}. Tabulate the summands of the kernel "
             "separately."
         )
-    # Where there is one sign nothing is added, and double zeros cost the least near the start.
-    if not _sign_of(rho):
-        radius = max(settled, 1.01 * least)
-        while True:
-            rho = waves_of(components, radius)
-            parts = split_by_squares(rho)
-            mass = sum(float(p.integral()(np.array([radius]))[0]) for p in parts.values())
-            if _ADDED * mass <= _MOST_ADDED * norm or radius * fastest >= _HALF_WAVES * np.pi:
-                break
-            radius = min(1.5 * radius, _HALF_WAVES * np.pi / fastest)
-            if listed_to / 1.5 < radius < listed_to:
-                radius = listed_to
-    parts = split_by_squares(rho)
-    masses = [float(p.integral()(np.array([rho.start]))[0]) for p in parts.values()]
-    return WaveSplit(rho.start, parts, wave_error(components, rho) * sum(masses))
+    # If there is one sign nothing is added, and double zeros cost the least near the start.
+    radius = radius if sign_of(rho) else max(radius, 1.01 * least)
+    while True:
+        rho = waves_of(components, radius)
+        parts = split_by_squares(rho)
+        mass = sum(p.mass for p in parts.values())
+        small = len(parts) == 1 or _ADDED * mass <= _MOST_ADDED * norm
+        if small or radius * fastest >= _HALF_WAVES * np.pi:
+            return parts, wave_error(components, rho) * mass
+        radius = min(1.5 * radius, _HALF_WAVES * np.pi / fastest)
+        if listed_to / 1.5 < radius < listed_to:
+            radius = listed_to

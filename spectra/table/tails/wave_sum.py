@@ -56,10 +56,6 @@ class Wave:
         """The wave without its exponential, at x = W/w, which may be complex."""
         return np.asarray(_horner(self.series, x) * x**self.power)
 
-    def scaled(self, factor: complex) -> Wave:
-        """The wave times a number."""
-        return Wave(self.frequency, self.power, factor * self.series)
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -124,6 +120,16 @@ class WaveSum:
             that integration by parts does not converge at the start.
         """
         return WaveSum.of(self.start, (_integral(v, self.start) for v in self.waves))
+
+    @cached_property
+    def mass(self) -> float:
+        """The integral from the start to infinity."""
+        return float(self.integral()(np.array([self.start]))[0])
+
+    @cached_property
+    def lead(self) -> float:
+        """The least power of W/w."""
+        return min((v.power for v in self.waves), default=np.inf)
 
     @cached_property
     def mean(self) -> WaveSum:

@@ -159,24 +159,24 @@ def test_the_tail_is_amplitude_times_cosine_plus_background(name, dim):
     far = 1e4 if dim < 100 else 30.0  # where the mass is infinite rho itself overflows
     w = tail.start * np.concatenate([1 + np.linspace(0, 2, 300), np.geomspace(3.1, far, 300)])
     sign, log = c.signed_log(w)
-    amplitude, phase, background = np.exp(tail.log_amplitude(w)), tail.phase(w), tail.background(w)
-    value = amplitude * np.cos(phase) + background
+    (turn, log_amplitude), (side, log_background) = tail.amplitude(w), tail.background(w)
+    amplitude, background = np.exp(log_amplitude), side * np.exp(log_background)
+    phase = tail.frequency * w
+    value = amplitude * (turn * np.exp(1j * phase)).real + background
     size = amplitude + np.abs(background)
-    assert np.all(amplitude > 0)
-    assert np.all(np.diff(phase) > 0)
     assert np.all(np.abs(value - sign * np.exp(log)) <= size * (1e-12 + 3e-16 * phase))
     far = tail.start * np.array([1e6, 2e6])
     # The amplitude of an infinite measure leaves the doubles, its logarithm does not.
-    order = -np.diff(tail.log_amplitude(far)) / np.log(2)
+    turn, log_amplitude = tail.amplitude(far)
+    order = -np.diff(log_amplitude) / np.log(2)
     assert order == pytest.approx(tail.exponent, abs=1e-6 * max(1.0, abs(tail.exponent)))
     if dim > 100:
         return
-    slope = np.diff(tail.phase(far)) / np.diff(far)
-    assert slope == pytest.approx(tail.frequency, rel=1e-9)
+    assert turn[0] == pytest.approx(turn[1], abs=1e-5)
     if np.isinf(tail.background_exponent):
         assert not np.any(background)
     else:
-        ratio = np.log(np.abs(tail.background(np.array([1e5, 2e5]))))
+        ratio = tail.background(np.array([1e5, 2e5]))[1]
         assert -np.diff(ratio) / np.log(2) == pytest.approx(tail.background_exponent, abs=1e-6)
 
 

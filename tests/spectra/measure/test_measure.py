@@ -165,7 +165,7 @@ def test_a_component_with_a_wrong_total_is_refused():
 
 @pytest.mark.parametrize(
     ("decay", "tail"),
-    [(1.0, None), (1.0, OscillatingTail(1, 1, 1.0, abs, abs, abs, abs, np.inf))],
+    [(1.0, None), (1.0, OscillatingTail(1, 1, 1.0, abs, abs, np.inf))],
 )
 def test_an_infinite_mass_is_refused_with_its_reason(decay, tail):
     with pytest.raises(InfiniteMassError, match="at infinity"):
