@@ -18,7 +18,7 @@ n = 64
 
 figure, axes = plt.subplots(layout="constrained")
 alone = variance(table, z, n_per_part=(n,), coupling="iid")
-for name in ("iid", "orthogonal", "simplex", "kerdock", "designed"):
+for name in ("iid", "orthogonal", "kerdock", "designed"):
     value = variance(table, z, n_per_part=(n,), coupling=name)
     print(f"{name:10s} mean variance, relative to iid: {np.mean(value) / np.mean(alone):.3f}")
     axes.plot(z, np.sqrt(value), label=name)

@@ -5,7 +5,6 @@ coupling   pairs of frequencies                                 cosine of their 
 ========== ==================================================== =================================
 orthogonal within blocks of d of one part                       0
 iid        none
-simplex    within blocks of d + 1 of one part                   -1/d
 haar       all, of all parts: one Haar matrix of order N, cut   near 0 only where N is near d
 shared     within blocks of d that all parts share              0, and 1 for the same direction
 hadamard   rows of H D H D H D: nearly uniform                  0 within a block, if not padded
@@ -17,7 +16,7 @@ kerdock    within a set of d/2 + 1 bases, d = 4^k               0 and 1/sqrt(d)
 With c the cosine between two directions, the variance depends on E P_n(c), n = 2, 4, ... (P_n
 Gegenbauer, P_n(1) = 1), and is least where these are negative (:mod:`rf.variance.variance`).
 
-Files: ``independent``, ``orthogonal``, ``simplex``, ``hadamard``, ``kerdock``, ``designed``,
+Files: ``independent``, ``orthogonal``, ``hadamard``, ``kerdock``, ``designed``,
 ``quasi_random`` (within a part); ``haar``, ``shared`` (between parts).  What a
 coupling is stands in :mod:`rf.sampling.coupling`.
 """
@@ -36,7 +35,6 @@ from rf.sampling.couplings.kerdock import Kerdock
 from rf.sampling.couplings.orthogonal import Orthogonal
 from rf.sampling.couplings.quasi_random import QuasiRandom
 from rf.sampling.couplings.shared import Shared
-from rf.sampling.couplings.simplex import Simplex
 
 __all__ = ["COUPLINGS", "Coupling", "Pairs"]
 
@@ -44,7 +42,6 @@ __all__ = ["COUPLINGS", "Coupling", "Pairs"]
 _ALL: tuple[Coupling, ...] = (
     Orthogonal(),
     Independent(),
-    Simplex(),
     Haar(),
     Shared(),
     Hadamard(),

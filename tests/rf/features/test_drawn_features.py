@@ -36,7 +36,6 @@ import rf.sampling.couplings.haar
 import rf.sampling.couplings.hadamard
 import rf.sampling.couplings.kerdock
 import rf.sampling.couplings.quasi_random
-import rf.sampling.couplings.simplex
 import rf.sampling.designed_directions
 import rf.sampling.directions
 import rf.sampling.frequencies
@@ -438,9 +437,6 @@ MISTAKES = {
         lambda f: lambda count, order, columns, rng: f(count, order // 2, columns, rng),
         at("haar", parts=TWO[:1], columns=6),
         "spread",
-    ),
-    "a simplex that is not turned": Mistake(
-        rf.sampling.couplings.simplex, "haar_columns", not_turned, at("simplex"), "mean"
     ),
     "Kerdock lines that are not turned": Mistake(
         rf.sampling.couplings.kerdock,

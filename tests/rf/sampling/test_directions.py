@@ -8,7 +8,6 @@ import scipy.linalg
 
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.couplings.hadamard import hadamard
-from rf.sampling.couplings.simplex import simplex
 from rf.sampling.directions import iid, orthogonal
 from rf.sampling.sobol import sobol
 from spectra.base.special.bessel import plane_wave_mean
@@ -73,13 +72,6 @@ def test_orthogonal_blocks_are_orthonormal_and_the_cut_one_too(dim):
         block = rows[start : start + dim]
         np.testing.assert_allclose(block @ block.T, np.eye(len(block)), atol=1e-13)
     assert np.abs(rows[:dim] @ rows[dim : 2 * dim].T).max() > 1e-3
-
-
-@pytest.mark.parametrize("dim", [1, 16])
-def test_a_simplex_has_inner_products_minus_one_over_dim(dim):
-    rows = simplex(2 * (dim + 1), dim, np.random.default_rng(0))[: dim + 1]
-    gram = rows @ rows.T
-    np.testing.assert_allclose(gram[~np.eye(dim + 1, dtype=bool)], -1.0 / dim, atol=1e-13)
 
 
 def test_hadamard_blocks_are_orthogonal_where_nothing_is_cut():

@@ -95,7 +95,7 @@ def test_a_rough_variance_is_right_to_about_two_percent(kernel, radii):
     dim, z = distances("three columns of wine")
     model = VarianceModel(KERNELS[kernel](dim), z[3::16])
     counts = (131, 90)[: len(model.table.parts)]
-    for coupling in ("iid", "orthogonal", "shared", "simplex"):
+    for coupling in ("iid", "orthogonal", "shared"):
         exact = model.mean_variance(counts, coupling=coupling, radii=radii)
         rough = model.rough_mean_variance(counts, coupling=coupling, radii=radii)
         assert rough == pytest.approx(exact, rel=1e-5 if radii == "iid" else 0.025)

@@ -81,14 +81,14 @@ def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
 
 
 @pytest.mark.parametrize(
-    ("dim", "kind"), [(2, "simplex"), (3, "same"), (16, "orthogonal"), (64, "simplex")]
+    ("dim", "kind"), [(2, "oblique"), (3, "same"), (16, "orthogonal"), (64, "oblique")]
 )
 def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
     first = RadialLaw.from_atoms([0.0, 1.0, 2.5, 7.0], [0.1, 0.3, 0.35, 0.25])
     second = RadialLaw.from_atoms([0.5, 3.0], [0.6, 0.4])
     z = np.array([0.0, 0.2, 1.0, 3.0, 9.0])
     model = VarianceModel(table_of(dim, [(1.0, first), (-1.0, second)]), z)
-    c = {"orthogonal": 0.0, "same": 1.0, "simplex": -1.0 / dim}[kind]
+    c = {"orthogonal": 0.0, "same": 1.0, "oblique": -1.0 / dim}[kind]
     for p, a in enumerate((first, second)):
         for q, b in enumerate((first, second)):
             r, v, _ = a.nodes()
@@ -141,16 +141,6 @@ def directions(rng, coupling, draws, counts, dim):
         return [rows[:, :n] for n in counts]
     if coupling == "orthogonal":
         return [orthonormal(rng, draws, n, dim) for n in counts]
-    if coupling == "simplex":
-        vertices = np.linalg.svd(np.eye(dim + 1) - 1 / (dim + 1))[0][:, :dim]
-        vertices = unit(vertices)
-        return [
-            np.concatenate(
-                [vertices @ orthonormal(rng, draws, dim, dim) for _ in range(-(-n // (dim + 1)))],
-                axis=1,
-            )[:, :n]
-            for n in counts
-        ]
     if coupling == "hadamard":
         # Along a random axis for each draw: the prediction is a mean over all axes.
         axes = unit(rng.standard_normal((draws, dim)))[..., None]
