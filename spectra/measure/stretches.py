@@ -180,6 +180,8 @@ def _doubts(seen: Sequence[_Sample], near: Sequence[_Sample]) -> list[float]:
 
 def _size(sample: _Sample, some: NDArray[np.bool_]) -> float:
     """The integral of the size of what is at some places, with its error."""
+    if not some.any():
+        return 0.0
     t, value, error = sample
     return float(((np.abs(value) + error) * np.gradient(t))[some].sum())
 

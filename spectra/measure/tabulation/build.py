@@ -211,13 +211,16 @@ def _measured_error(table: RadialLaw, law: MeasurePart, mass: float) -> float:
             beyond = radii > shifted[:, None] if from_above else radii <= shifted[:, None]
             reached.append((continuous + beyond @ masses) / mass)
         low, high = np.minimum(*reached), np.maximum(*reached)
+        missed = np.maximum(low - c, c - high)
         # At a pole of the density the probability jumps between neighbouring doubles.
-        shifts = (w * (1.0 - _NEIGHBOURS), w * (1.0 + _NEIGHBOURS))
-        steps = [(law.split_at(x)[side] - continuous) / mass for x in shifts]
+        some = np.flatnonzero(missed > _LEAST_U_ERROR)
+        shifts = (w[some] * (1.0 - _NEIGHBOURS), w[some] * (1.0 + _NEIGHBOURS))
+        steps = [(law.split_at(x)[side] - continuous[some]) / mass for x in shifts]
         coarse = np.maximum(np.abs(steps[0]), np.abs(steps[1])) > _COARSE
-        low = low + np.where(coarse, np.minimum(*steps), 0.0)
-        high = high + np.where(coarse, np.maximum(*steps), 0.0)
-        worst = max(worst, float(np.maximum(low - c, c - high).max(initial=0.0)))
+        least = low[some] + np.where(coarse, np.minimum(*steps), 0.0)
+        most = high[some] + np.where(coarse, np.maximum(*steps), 0.0)
+        missed[some] = np.maximum(least - c[some], c[some] - most)
+        worst = max(worst, float(missed.max(initial=0.0)))
     return worst
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
@@ -140,7 +140,8 @@ class Piece:
             middle = float(np.sqrt(low * high))
         else:
             middle = 0.5 * (low + high)
-        below, above = (float(m) for m in self.masses_at((middle - low) / (high - low)))
+        share = np.array([[(middle - low) / (high - low)]])
+        below, above = (float(m[0, 0]) for m in _masses_at([self], share))
         cut = Cut(np.nan, below, above)
         lower = replace(self, high=middle, ends=(self.ends[0], cut))
         beside_tail = self.tail or self.beside_tail
@@ -150,16 +151,6 @@ class Piece:
             replace(lower, missed_before=missed if lower.kind == self.kind else np.inf),
             replace(upper, missed_before=missed if upper.kind == self.kind else np.inf),
         )
-
-    def masses_at(self, share: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Mass below and above at shares of the piece, both computed from the nearer end."""
-        x = np.asarray(share, dtype=float)
-        both = []
-        masses = ((end.below, end.above) for end in self.ends)
-        for first, last in zip(*masses, strict=True):
-            step = last - first
-            both.append(np.where(x < 0.5, first + step * x, last - step * (1.0 - x)))
-        return both[0], both[1]
 
 
 # A fitted panel: its range of probability, Chebyshev coefficients, kind and exponent.
@@ -220,9 +211,17 @@ def _exact(
     law: MeasurePart, pieces: list[Piece], shares: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Masses below and above, and radii, at shares of each piece."""
-    pairs = [p.masses_at(x) for p, x in zip(pieces, shares, strict=True)]
-    below, above = (np.array([pair[i] for pair in pairs]) for i in (0, 1))
+    below, above = _masses_at(pieces, shares)
     return below, above, law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
+
+
+def _masses_at(pieces: list[Piece], shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mass below and above at shares of each piece, both computed from the nearer end."""
+    ends = np.array([[(end.below, end.above) for end in piece.ends] for piece in pieces])
+    first, last = ends.transpose(1, 2, 0)[..., None]
+    step = last - first
+    both = np.where(shares < 0.5, first + step * shares, last - step * (1.0 - shares))
+    return both[0], both[1]
 
 
 def _fits(
@@ -351,7 +350,7 @@ def _fit_from_double_zero(
     x = local_share(kind, exponent, 0.5 * (1.0 + _MANY_NODES[None]))[0]
     away = 1.0 + _MANY_NODES if at_low else 1.0 - _MANY_NODES
     weight = away ** (piece.exponent - 1.0)
-    moved = (law.radius(*piece.masses_at(x)) - radius) * weight
+    moved = (_exact(law, [piece], x[None])[2][0] - radius) * weight
     columns = chebyshev.chebvander(_MANY_NODES, DEGREE - 1) * (away * weight)[:, None]
     slope = np.linalg.lstsq(columns, moved, rcond=None)[0]
     row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if at_low else -1.0]))
@@ -381,7 +380,8 @@ def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: f
 def _end_panel(law: MeasurePart, piece: Piece, *, from_above: bool) -> _Row:
     """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
     # Beside a gap rounding may exchange radii, or put one on its other side.
-    w = np.sort(law.radius(*piece.masses_at([1.0, 0.5, 0.0])))[:: 1 if from_above else -1]
+    w = np.sort(_exact(law, [piece], np.array([[1.0, 0.5, 0.0]]))[2][0])
+    w = w[:: 1 if from_above else -1]
     known = [end.radius for end in (piece.ends[::-1] if from_above else piece.ends)]
     w = np.fmin(np.fmax(w, known[0]), known[1])
     if piece.tail:

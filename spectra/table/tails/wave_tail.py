@@ -19,7 +19,6 @@ from typing import final
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, jv
 
 from spectra.base.arrays import ComplexArray, FloatArray, made_again, panel_rule
 from spectra.errors import ParameterError
@@ -31,8 +30,8 @@ __all__ = ["WaveTail"]
 _EPS = 2.0**-52
 # Steps of Newton's method, or of bisection where it leaves its bracket.
 _STEPS = 64
-# The method ends with a step of this phase, and begins from a table of so many phases.
-_LAST_STEP, _PHASES = 3e-9, 1025
+# The method ends with a step of this phase.
+_LAST_STEP = 3e-9
 # The same for the mean law, which begins near its answer.
 _MEAN_STEPS = 4
 # Places between W and infinity, in W/w, at which a tail is checked and bounded.
@@ -46,12 +45,11 @@ _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 _SERIES_FROM, _SERIES_TERMS = 100.0, 18
 # Below it, panels of unit width in log |Y| from here on, with so many Chebyshev terms.
 _LOWEST, _PANELS, _PANEL_TERMS = -80.0, 85, 18
-# A wave that turns so many times faster than the plane wave is rotated by itself.
-_FASTER = 8.0
-# Phase of a Gauss-Legendre panel, its nodes, and its largest width in log t.
-_PANEL_PHASE, _PANEL_NODES, _PANEL_WIDTH = 16.0, 24, 0.5
-# Elements of an array of nodes that are held at one time.
-_BLOCK = 1 << 17
+# Panels in the angle of a direction: their nodes, the largest phase of one, how often they halve
+# towards the equator, and minus the logarithm of the share of the sphere that is left out.
+_PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
+# Distances of cosines, and of other waves, that are taken at one time.
+_BLOCK, _ROWS = 1 << 17, 1 << 8
 
 
 @final
@@ -164,10 +162,6 @@ class WaveTail:
         reach = 1.01 * float(self._bounds[1].max()) + 1e-9 / fastest
         spread = reach + 1e-12 * w
         low, high = np.maximum(w - spread, self.start), w + spread
-        if self._shifts is not None:
-            turns = w * (float(self.density.frequencies[0]) / (2.0 * np.pi))
-            places = np.linspace(0.0, 1.0, self._shifts.size)
-            w = np.clip(w + np.interp(turns % 1.0, places, self._shifts), low, high)
         todo = np.arange(q.size)
         sums = (self._beyond, self.density)
         for _ in range(_STEPS):
@@ -203,37 +197,23 @@ class WaveTail:
                 break
         return w
 
-    @cached_property
-    def _shifts(self) -> FloatArray | None:
-        """How far radii lie from those of the mean law, by the phase of the latter; where all
-        frequencies are multiples of one, and nearly so at every radius."""
-        b = self.density.frequencies
-        if np.any(b % b[0] != 0.0):
-            return None
-        period = 2.0 * np.pi / b[0]
-        w = 3.0 * self.start + period * np.linspace(0.0, 2.0, 4 * _PHASES + 1)
-        mean = self._mean_radii(self._beyond(w))
-        first = np.ceil(mean[0] / period) * period
-        return np.asarray(
-            np.interp(first + period * np.linspace(0.0, 1.0, _PHASES), mean, w - mean)
-        )
-
     # ----------------------------------------------------------------------- expected waves
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of the plane-wave mean Ω_dim(w z) against the density, and its error, z >= 0."""
         z = np.asarray(z, dtype=float)
-        flat, out = z.ravel(), np.zeros(z.size)
+        flat, y = z.ravel(), self.start * z.ravel()
+        out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self._size)
         if dim == 1:
             out = self._expected_cosines(flat)
-            error = np.full(z.shape, 32.0 * _EPS * self._size)
-            return out.reshape(z.shape), error
-        y, far = self.start * flat, self.start * flat >= wave_region(dim)
-        for v in self.density.waves:
-            out[far] += self._rotated(v, dim, flat[far], 1.0)
-            for i in np.flatnonzero(~far):
-                out[i] += self._near(v, dim, float(flat[i]))
-        error = 32.0 * _EPS * self._size * wave_envelope(dim, y)
+        else:
+            far = y >= wave_region(dim)
+            out[far] = sum(self._rotated(v, dim, flat[far]) for v in self.density.waves)
+            error[far] *= wave_envelope(dim, y[far])
+            # Nearer, Omega is taken as the mean of cosines over the directions.
+            s, weights = _sphere_rule(dim)
+            cosines = self._expected_cosines(np.multiply.outer(flat[~far], s).ravel())
+            out[~far] = cosines.reshape(-1, s.size) @ weights
         return out.reshape(z.shape), error.reshape(z.shape)
 
     @cached_property
@@ -269,81 +249,26 @@ class WaveTail:
             found.append(np.concatenate(both))
         return found
 
-    def _rotated(self, v: Wave, dim: int, z: FloatArray, first: float) -> FloatArray:
-        """A wave from t = w/W = first on, where Ω is an amplitude times an exponential."""
-        if not z.size:
-            return np.zeros(0)
-        parts = []
-        for gap, sign in ((v.frequency + z, 1.0), (v.frequency - z, -1.0)):
-            parts.append(self._one_way(v, dim, z, gap * self.start, sign, first))
-        return np.asarray(0.5 * self.start * (parts[0] + parts[1]).real)
-
-    def _one_way(
-        self, v: Wave, dim: int, z: FloatArray, turns: FloatArray, sign: float, first: float
-    ) -> ComplexArray:
-        """Integral of exp(i turns t) t^-a c(1/t) H(z W t) over t >= first; H* for sign = -1."""
-        out = np.empty(z.size, dtype=complex)
-        size = np.abs(turns) * first
-        power = v.power + 0.5 * (dim - 1)
-
-        def integrand(t: ComplexArray, at: FloatArray) -> ComplexArray:
-            # H at real arguments is conjugated for the second exponential: for complex ones both
-            # conjugates are needed.
-            x = (self.start * at)[:, None] * t
-            wave = hankel_amplitude(dim, x if sign > 0 else x.conj())
-            return np.asarray(v.amplitude(1.0 / t) * (wave if sign > 0 else wave.conj()))
-
-        for mask, rule in (
-            (size >= _LAGUERRE_FROM, _laguerre_rule),
-            (size < _LAGUERRE_FROM, _log_rule),
-        ):
-            where = np.flatnonzero(mask)
-            step = max(1, _BLOCK // 400)
-            for begin in range(0, where.size, step):
-                i = where[begin : begin + step]
-                way = np.where(turns[i] < 0.0, -1.0, 1.0)
-                s, weights = rule(size[i], power)
-                t = first * (1.0 + 1j * way[:, None] * s)
-                total = np.sum(weights * integrand(t, z[i]), axis=1)
-                out[i] = first * 1j * way * np.exp(1j * turns[i] * first) * total
-        return out
-
-    def _near(self, v: Wave, dim: int, z: float) -> float:
-        """A wave against Ω(w z) where the latter has not begun to oscillate at W."""
-        y, turns = self.start * z, v.frequency * self.start
-        faster = turns >= _FASTER * y and turns > 0.0
-        if faster:
-            first = max(1.0, _LAGUERRE_FROM / turns)
-        else:
-            # Beyond the second radius no mass is left.
-            last = 40.0 / (v.power - 1.0)
-            first = float(np.exp(min(np.log(wave_region(dim)) - np.log(y), last))) if y else np.inf
-        if y == 0.0 and not faster:
-            return float(np.sum(v.series.real / (v.power - 1.0 + np.arange(v.series.size)))) * (
-                self.start
-            )
-        total = 0.0
-        if first > 1.0:
-            span = np.log(first)
-            phase = (turns + y) * first
-            count = int(np.ceil(max(span / _PANEL_WIDTH, span * phase / _PANEL_PHASE)))
-            edges = np.linspace(0.0, span, min(count, 20_000) + 1)
-            u, weights = panel_rule(edges[:-1], edges[1:], _PANEL_NODES)
-            t = np.exp(u.ravel())
-            value = v.amplitude(1.0 / t)
-            if turns:
-                value = value * np.exp(1j * turns * t)
-            waves = _complex_wave(dim, (y * t).astype(complex)).real
-            total += self.start * float((value.real * waves * t) @ weights.ravel())
-        if faster:
-            s, weights = _laguerre_rule(np.array([turns * first]), v.power)
-            t = first * (1.0 + 1j * s[0])
-            value = v.amplitude(1.0 / t) * _complex_wave(dim, y * t) * weights[0]
-            turned = first * 1j * np.exp(1j * turns * first) * value.sum()
-            return total + self.start * float(turned.real)
-        if y * first >= wave_region(dim) * (1.0 - 1e-9):
-            total += float(self._rotated(v, dim, np.array([z]), first)[0])
-        return total
+    def _rotated(self, v: Wave, dim: int, z: FloatArray) -> FloatArray:
+        """A wave against Omega = Re H exp(i w z), for z so large that H is smooth beyond W."""
+        total, power = np.zeros(z.size, dtype=complex), v.power + 0.5 * (dim - 1)
+        for sign in (1.0, -1.0):
+            turns = self.start * (v.frequency + sign * z)
+            fast = np.abs(turns) >= _LAGUERRE_FROM
+            for some, rule in ((fast, _laguerre_rule), (~fast, _log_rule)):
+                where = np.flatnonzero(some)
+                for begin in range(0, where.size, _ROWS):
+                    i = where[begin : begin + _ROWS]
+                    way = np.where(turns[i] < 0.0, -1.0, 1.0)
+                    s, weights = rule(np.abs(turns[i]), power)
+                    t = 1.0 + 1j * way[:, None] * s
+                    x = self.start * z[i, None] * t
+                    # The second exponential comes with the conjugate of H at the conjugate.
+                    wave = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
+                    wave = wave if sign > 0.0 else wave.conj()
+                    values = np.sum(weights * v.amplitude(1.0 / t) * wave, axis=1)
+                    total[i] += 1j * way * np.exp(1j * turns[i]) * values
+        return np.asarray(0.5 * self.start * total.real)
 
 
 def _exponential_integral(v: Wave, rows: ComplexArray, turns: FloatArray) -> FloatArray:
@@ -419,19 +344,12 @@ def _log_rule(turns: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
     return np.broadcast_to(s, (turns.size, s.size)), weights * np.exp(-turns[:, None] * s)
 
 
-def _complex_wave(dim: int, x: ComplexArray) -> ComplexArray:
-    """Ω_dim at arguments of a small imaginary part."""
-    if dim == 1:
-        return np.cos(x)
-    out = np.ones(x.shape, dtype=complex)
-    near = np.abs(x) ** 2 <= 3.0 * dim
-    term = np.ones(np.count_nonzero(near), dtype=complex)
-    total, y = term.copy(), -0.25 * x[near] ** 2
-    for n in range(1, 40):
-        term = term * (y / (n * (0.5 * dim + n - 1.0)))
-        total += term
-    out[near] = total
-    order, rest = 0.5 * dim - 1.0, x[~near]
-    scale = np.exp(float(gammaln(0.5 * dim)) + order * np.log(2.0 / rest))
-    out[~near] = scale * jv(order, rest)
-    return out
+@cache
+def _sphere_rule(dim: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes in the coordinate s >= 0 of a uniform direction, and weights, closer towards 0."""
+    end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_LOG_NOTHING / (dim - 2))))
+    even = np.linspace(0.0, end, 1 + int(np.ceil(wave_region(dim) * end / _PANEL_PHASE)))
+    edges = np.union1d(even, end * 2.0 ** -np.arange(_HALVINGS))
+    angle, weights = (x.ravel() for x in panel_rule(edges[:-1], edges[1:], _PANEL_NODES))
+    weights = weights * np.cos(angle) ** (dim - 2)
+    return np.sin(angle), weights / weights.sum()
