@@ -1,13 +1,13 @@
-r"""Exact masses of densities that oscillate without end, by a smooth window and means over phases.
+r"""Masses of the Jordan parts of oscillating densities, by a window and means over phases.
 
 With a window chi that falls smoothly from 1 at W/2 to 0 at W,
 
 .. math:: \int \rho_\pm = \int \rho_\pm \chi + \int \frac{G \pm B}{2}\,(1 - \chi),
 
 where B is the part of the density that does not oscillate and G the mean of \|rho\| over the phases
-of its waves.  What this leaves out falls faster than every power of the number of waves in the
-window.  The first integral is a sum over ranges of one sign, the second is smooth.  For one wave
-of amplitude A, :math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
+of its waves.  The error decreases faster than every power of the number of waves in the window.
+The first integral is a sum over ranges of constant sign, the second integrand is smooth.  For one
+wave of amplitude A, :math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["masses_by_window", "window_radius"]
 
-# Half waves of the lowest common frequency up to the end of the window; where frequencies have no
-# common one, those of the highest frequency.  They are listed up to the last number at most.
+# Half waves up to the end of the window: of the common frequency; of the highest frequency, if
+# there is no common one; the largest number of the highest frequency.
 _TURNS, _FREE_TURNS, _MOST_TURNS = 200, 1000, 6000
-# Frequencies whose ratio is a fraction with a denominator up to the first number move together.
+# Frequencies have one phase if their ratio is a fraction with at most this denominator.
 _DENOMINATOR, _SAME_RATIO = 30, 1e-12
-# The window is erfc(12 x) across a factor of 2: smooth to rounding at both ends.
+# The window is erfc(12 x)/2 across a factor of 2: constant to rounding at both ends.
 _STEEPNESS = 12.0
-# Widest part of a panel, in its variable, on which the window is a polynomial to rounding.
+# Largest width in t on which the window is a polynomial to rounding.
 _WIDEST = 0.1
-# Beyond the window: e-folds that are integrated before a power law closes the tail.
+# Integrals end with a power law once they have decreased by this number of e-folds.
 _E_FOLDS = 37.0
 _TOLERANCE, _FREE_TOLERANCE = 1e-14, 1e-9
-# Phases in one turn of a wave at which a mean is taken over one free phase, and over several;
-# phases at which a sign is looked at, and halvings around a change.
+# Points of one turn for means over one other phase and over several; points at which a sign change
+# is sought, and bisections around it.
 _PHASES, _SIGNS, _HALVINGS = (256, 48), 24, 30
 
 
-def _groups(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
+def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
     """Frequencies in groups of one phase, each with its multiple of a common frequency."""
     found: list[list[float]] = []
     for b in frequencies.tolist():
@@ -70,9 +70,9 @@ def _groups(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
 
 
 def window_radius(components: Sequence[Component]) -> float:
-    """W, up to which the density is listed by its signs."""
+    """W, up to which the sign changes of the density are needed."""
     frequencies = np.unique([c.tail.frequency for c in components if c.tail is not None])
-    groups = _groups(frequencies)
+    groups = _group_by_phase(frequencies)
     lowest = float(min(b / m for group in groups for b, m in group[:1]))
     fastest = float(frequencies[-1])
     turns = max(_TURNS / lowest, (_FREE_TURNS if len(groups) > 1 else 0) / fastest)
@@ -88,25 +88,25 @@ def masses_by_window(
     Parameters
     ----------
     components : sequence of Component
-        Summands of the density, of which some oscillate without end.
+        Summands of the density, of which at least one has an oscillating tail.
     stretches : sequence of Stretch
-        The density by ranges of one sign, up to ``radius``.
+        The density on ranges of constant sign, up to ``radius``.
     radius : float
         From :func:`window_radius`.
     """
     rho = waves_of(components, 0.25 * radius)
     seen = wave_error(components, rho)
-    wide, narrow = (_with_window(stretches, rho, w, seen) for w in (radius, 0.5 * radius))
+    wide, narrow = (_masses_with(stretches, rho, w, seen) for w in (radius, 0.5 * radius))
     listed = sum(s.mass.rad for s in stretches)
-    shared = _stated_error(components, rho.start)
+    shared = _bound_density_error(components, rho.start)
     return {
         s: Enclosure(wide[s].mid, wide[s].rad + listed + shared + abs(wide[s].mid - narrow[s].mid))
         for s in (1, -1)
     }
 
 
-def _stated_error(components: Sequence[Component], start: float) -> float:
-    """Mass beyond twice a radius that the errors of the density amount to."""
+def _bound_density_error(components: Sequence[Component], start: float) -> float:
+    """Bound of the error of a mass due to the errors of the density beyond twice a radius."""
     at = np.array([2.0 * start])
     error = 0.0
     for c in components:
@@ -115,23 +115,23 @@ def _stated_error(components: Sequence[Component], start: float) -> float:
     return error
 
 
-def _with_window(
+def _masses_with(
     stretches: Sequence[Stretch], rho: WaveSum, radius: float, seen: float
 ) -> dict[int, Enclosure]:
     near = {1: 0.0, -1: 0.0}
     for stretch in stretches:
         edges = stretch.panels.edges
         half = 0.5 * np.diff(edges)
-        # Panels as wide as the window are looked at in pieces.
+        # Wide panels are evaluated in pieces.
         pieces = np.arange(int(np.ceil(2.0 * half.max() / _WIDEST)) or 1)
         x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
         weights = np.tile(WEIGHTS, pieces.size) / pieces.size
         values = legendre.legval(x, stretch.panels.coefficients.T)
         w = stretch.chart.radius(edges[:-1, None] + half[:, None] * (1.0 + x))
-        near[stretch.sign] += float(half @ (values * _window(w, radius)) @ weights)
+        near[stretch.sign] += float(half @ (values * _window(np.log2(2.0 * w / radius))) @ weights)
         near[stretch.sign] += stretch.head.mid
 
-    groups = _groups(rho.frequencies)
+    groups = _group_by_phase(rho.frequencies)
 
     def size(w: FloatArray) -> FloatArray:
         parts = dict(rho.amplitudes(rho.start / w))
@@ -139,8 +139,8 @@ def _with_window(
         return mean_size(background, [[(parts[b], m) for b, m in group] for group in groups])
 
     tolerance = _FREE_TOLERANCE if len(groups) > 1 else _TOLERANCE
-    sizes = _beyond_window(size, radius, tolerance, seen)
-    means = _beyond_window(rho.mean, radius, _TOLERANCE, seen)
+    sizes = _integrate_beyond(size, radius, tolerance, seen)
+    means = _integrate_beyond(rho.mean, radius, _TOLERANCE, seen)
     error = 0.5 * (sizes.rad + means.rad)
     return {
         sign: Enclosure(near[sign] + 0.5 * (sizes.mid + sign * means.mid), error)
@@ -148,19 +148,16 @@ def _with_window(
     }
 
 
-def _beyond_window(
+def _integrate_beyond(
     function: Callable[[FloatArray], FloatArray], radius: float, tolerance: float, seen: float
 ) -> Enclosure:
-    """Integral of a function, which ends as a power of the radius, times 1 - chi.
-
-    ``seen`` is the relative error of the function.
-    """
+    """Integral of 1 - chi times a function with a power tail and the relative error ``seen``."""
 
     def weighted(t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        # t is log(2 w/radius), so that a large unit of length does not cost digits.
+        # t is log(2 w/radius), so that the unit of length does not matter.
         w = 0.5 * radius * np.exp(t.ravel())
         value = function(w) * w
-        beyond = value * 0.5 * erfc(-_STEEPNESS * (t.ravel() / math.log(2.0) - 0.5))
+        beyond = value * _window(1.0 - t.ravel() / math.log(2.0))
         return beyond.reshape(t.shape), ((8.0 * EPS + seen) * np.abs(value)).reshape(t.shape)
 
     probe, _ = weighted(np.array([3.0, 4.0]))
@@ -178,10 +175,9 @@ def _beyond_window(
     return Enclosure(found.mid + sign * tail.mid, found.rad + tail.rad)
 
 
-def _window(w: FloatArray, radius: float) -> FloatArray:
-    """1 below radius/2 and 0 beyond the radius, smooth to rounding."""
-    x = np.log(2.0 * w / radius) / math.log(2.0) - 0.5
-    return np.asarray(0.5 * erfc(_STEEPNESS * x))
+def _window(x: FloatArray) -> FloatArray:
+    """chi at x = log2(2 w/radius): 1 for x < 0 and 0 for x > 1, to rounding."""
+    return np.asarray(0.5 * erfc(_STEEPNESS * (x - 0.5)))
 
 
 def mean_size(x: FloatArray, groups: Sequence[Sequence[tuple[ComplexArray, int]]]) -> FloatArray:

@@ -1,12 +1,12 @@
-r"""Densities that oscillate without end, as sums of waves, split into two nonnegative parts.
+r"""Oscillating tails of densities as sums of waves, and as differences of nonnegative sums.
 
-Beyond a radius W a density is :math:`\rho = \Re\sum_j w^{-a_j} E_j(1/w) e^{i b_j w}`.  It is split
-without a search for its zeros: with a power k of the radius of the size of rho,
+Beyond a radius W a density is :math:`\rho = \Re\sum_j w^{-a_j} E_j(1/w) e^{i b_j w}`.  With a power
+k of the radius, of the size of rho,
 
 .. math:: p_\pm = \frac{(\rho \pm k)^2}{4 k} \ge 0, \qquad p_+ - p_- = \rho .
 
-Both are sums of waves again.  Their mass exceeds that of the Jordan parts, by about a tenth of what
-lies beyond W.
+Both parts are sums of waves, found without the zeros of rho.  Their mass is about a tenth larger
+than that of the Jordan parts beyond W.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ __all__ = [
     "waves_of",
 ]
 
-# Terms of a series in W/w, and what they may leave, as a share of the largest value.
+# Chebyshev terms of a series in a root of W/w; relative errors of its fit: goal and limit.
 _TERMS, _GOAL, _LIMIT = 28, 4e-15, 4e-9
-# Coefficients at the end of a series that show its rounding.
+# The number of last coefficients that estimate this error.
 _LAST = 6
-# Powers of the radius that differ by halves, thirds, ... are tried in this order.
+# Roots of W/w, tried in this order.
 _ROOTS = (1, 2, 3, 4, 5, 6)
-# A component that falls faster than every power is over below this share of the others.
+# A component that decreases faster than every power is ignored below this share of the others.
 _OVER = 1e-19
-# Backgrounds as large as the waves, to this share, do not change the sign.
+# The sign is constant if the background reaches the size of the waves, up to this share.
 _TOUCHING = 1e-9
-# Splitting by squares adds about this share of the mass beyond; its radius grows until that is less
-# than the second share of the norm, up to so many half waves of the highest frequency.
+# Splitting by squares adds about this share of the mass beyond W; W grows until that is below this
+# share of the norm, up to this number of half waves of the highest frequency.
 _ADDED, _MOST_ADDED, _HALF_WAVES = 0.12, 1e-3, 1000.0
-# Frequencies that differ so little that a split begins later than this are refused.
+# The largest W in half waves: it is inversely proportional to the difference of frequencies.
 _MOST_HALF_WAVES = 4000.0
-# Places at which waves are compared with the density, up to so many times their start.
+# Points at which waves are compared with the density, up to this multiple of their start.
 _PLACES, _FAR = 200, 8.0
-# Tails begin so many times beyond the radius from which their expansions hold, and farther, up to
-# the second factor, until their waves have this relative error.
+# Tails start at this multiple of the radius from which their expansions hold, or farther, up to
+# this factor, if that is needed for this relative error.
 _MARGIN, _MOST_SETTLING, _SETTLED = 1.25, 4.0, 1e-13
 
 
 def settled_radius(components: Sequence[Component]) -> float:
-    """A radius beyond which every component is a wave, a power of the radius, or nothing."""
+    """A radius beyond which every component is a wave, a power of the radius, or negligible."""
     radius = 0.0
     for c in components:
         if c.tail is not None:
@@ -62,7 +62,7 @@ def settled_radius(components: Sequence[Component]) -> float:
             radius = max(radius, c.end)
         else:
             radius = max(radius, 4.0 * c.bulk[1])
-    while any(_is_left(c, components, radius) for c in components):
+    while any(_matters_at(c, components, radius) for c in components):
         radius *= 1.5
     last = _MOST_SETTLING * radius
     while radius < last and not _are_waves(components, radius):
@@ -71,15 +71,15 @@ def settled_radius(components: Sequence[Component]) -> float:
 
 
 def _are_waves(components: Sequence[Component], radius: float) -> bool:
-    """Whether series hold from a radius on, to rounding."""
+    """Whether sums of waves are accurate from a radius on."""
     try:
         return wave_error(components, waves_of(components, radius)) < _SETTLED
     except AccuracyError:
         return False
 
 
-def _is_left(c: Component, components: Sequence[Component], w: float) -> bool:
-    """Whether a component that falls faster than every power still counts at a radius."""
+def _matters_at(c: Component, components: Sequence[Component], w: float) -> bool:
+    """Whether a component that decreases faster than every power matters at a radius."""
     if c.tail is not None or np.isfinite(c.decay) or np.isfinite(c.end):
         return False
     at = np.array([w])
@@ -93,21 +93,21 @@ def waves_of(components: Sequence[Component], start: float) -> WaveSum:
     Raises
     ------
     AccuracyError
-        Where an amplitude is not a short series in a root of 1/w.
+        If an amplitude is not a short series in a root of 1/w.
     """
     found: list[Wave] = []
     for c in components:
         if c.tail is not None:
-            found += _fitted(c.tail.amplitude, start, c.tail.frequency, c.tail.exponent)
+            found += _fit_waves(c.tail.amplitude, start, c.tail.frequency, c.tail.exponent)
             if np.isfinite(c.tail.background_exponent):
-                found += _fitted(c.tail.background, start, 0.0, c.tail.background_exponent)
+                found += _fit_waves(c.tail.background, start, 0.0, c.tail.background_exponent)
         elif np.isfinite(c.decay) and not np.isfinite(c.end):
-            found += _fitted(c.signed_log, start, 0.0, c.decay)
+            found += _fit_waves(c.signed_log, start, 0.0, c.decay)
     return WaveSum.of(start, found)
 
 
 def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
-    """Largest error of the waves of components, relative to their size, that is seen."""
+    """Largest error of waves at a few radii, relative to the size of the components."""
     w = rho.start * np.geomspace(1.0, _FAR, _PLACES)
     value, size = np.zeros(w.size), np.zeros(w.size)
     for c in components:
@@ -117,8 +117,8 @@ def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
     return float((np.abs(rho(w) - value) / size).max())
 
 
-def _fitted(function: SizedFunction, start: float, frequency: float, power: float) -> list[Wave]:
-    """A slow function of the radius as waves: the shortest series in a root of start/w."""
+def _fit_waves(function: SizedFunction, start: float, frequency: float, power: float) -> list[Wave]:
+    """Fit waves to a slow function of the radius: the best series in a root of start/w."""
     best, smallest, root = np.zeros(1, dtype=complex), np.inf, 1
     nodes = chebyshev.chebpts1(_TERMS)
     for tried in _ROOTS:
@@ -141,10 +141,10 @@ def _fitted(function: SizedFunction, start: float, frequency: float, power: floa
             f"or a root of it beyond w = {start:g}: a series leaves {smallest:.1e}. Tabulate the "
             "summands of the kernel separately."
         )
-    # Powers magnify the rounding of late coefficients, so that the shortest series is the best.
+    # The change to powers amplifies the rounding errors of the last coefficients: drop them.
     some = np.flatnonzero(np.abs(best) > 4.0 * np.abs(best[-_LAST:]).max())
     best = best[: int(some[-1]) + 1]
-    powers = _in_powers(best)
+    powers = _to_powers(best)
     return [
         Wave(frequency, power + j / root, powers[j::root])
         for j in range(root)
@@ -152,7 +152,7 @@ def _fitted(function: SizedFunction, start: float, frequency: float, power: floa
     ]
 
 
-def _in_powers(series: ComplexArray) -> ComplexArray:
+def _to_powers(series: ComplexArray) -> ComplexArray:
     """A Chebyshev series in 2 y - 1 as powers of y."""
     out = np.zeros(1, dtype=complex)
     for c in chebyshev.cheb2poly(series)[::-1]:
@@ -174,7 +174,7 @@ def _best_level(rho: WaveSum, square: WaveSum) -> tuple[float, float]:
 
 
 def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
-    """The two nonnegative parts of a sum of waves, by sign; one sign alone where it has one."""
+    """The two nonnegative parts of a sum of waves, by sign; only one if its sign is constant."""
     sign = sign_of(rho)
     if sign:
         return {sign: rho.scaled(float(sign))}
@@ -205,11 +205,11 @@ def split_beyond(
     components : sequence of Component
         Summands of the density.
     atom : float
-        A radius (of the last atom) that must be passed.
+        Radius of the last atom, which W must exceed.
     listed_to : float
-        A radius up to which the signs are listed anyway.
+        Radius up to which the sign changes are known; W is not a little smaller.
     norm : float
-        Mass of the measure, of which the split may add a small share.
+        Total mass of the measure.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def split_beyond(
             f"their sum settles beyond the radius {least:.3g}. Tabulate the summands of the kernel "
             "separately."
         )
-    # If there is one sign nothing is added, and double zeros cost the least near the start.
+    # A constant sign needs no split, and the smallest radius leaves the fewest double zeros below.
     radius = radius if sign_of(rho) else max(radius, 1.01 * least)
     while True:
         rho = waves_of(components, radius)

@@ -353,7 +353,7 @@ def _fit_from_double_zero(
     moved = (_exact(law, [piece], x[None])[2][0] - radius) * weight
     columns = chebyshev.chebvander(_MANY_NODES, DEGREE - 1) * (away * weight)[:, None]
     slope = np.linalg.lstsq(columns, moved, rcond=None)[0]
-    row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if at_low else -1.0]))
+    row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if at_low else -1.0]), dtype=float)
     row[0] += radius
     return row
 

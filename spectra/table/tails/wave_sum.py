@@ -1,11 +1,11 @@
-r"""Finite real sums of waves beyond a radius, closed under sums, products and integration.
+r"""Sums of waves beyond a radius, a class closed under addition, products and integration.
 
 .. math:: f(w) = \Re \sum_j x^{a_j} \Bigl(\sum_k c_{jk} x^k\Bigr) e^{i b_j w}, \qquad
           x = W / w, \quad w \ge W
 
-The spectral density of a kernel of bounded support has this form far from the origin: each radius
-at which the kernel is not smooth contributes one frequency b, and the origin contributes b = 0.
-Powers that differ by fractions are separate waves of one frequency.
+The spectral density of a kernel of bounded support has this form at large radii: each distance at
+which the kernel is not smooth contributes one frequency b, and the origin contributes b = 0.  Two
+powers of one frequency that do not differ by an integer belong to separate waves.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["LEAST_TURNS", "Wave", "WaveSum", "values_of"]
 
 # Frequencies that differ by less than this, relative to the largest one, count as equal.
 _SAME_FREQUENCY = 1e-14
-# Powers that differ by a whole number to this accuracy share one series.
+# Powers that differ by an integer to this accuracy share one series.
 _SAME_POWER = 1e-9
 # Coefficients below this share of the largest one are dropped.
 _NEGLIGIBLE = 1e-18
-# Terms that integration by parts may add to a series, and the least b W for which they converge.
+# Terms that integration by parts may add to a series, and the least b W for which it converges.
 _MOST_TERMS, LEAST_TURNS = 40, 30.0
 
 
@@ -53,7 +53,7 @@ class Wave:
     series: ComplexArray
 
     def amplitude(self, x: NumberArray) -> ComplexArray:
-        """The wave without its exponential, at x = W/w, which may be complex."""
+        """The factor of the exponential at x = W/w, which may be complex."""
         return np.asarray(_horner(self.series, x) * x**self.power)
 
 
@@ -67,7 +67,7 @@ class WaveSum:
     start : float
         W, the radius from which the sum is used.
     waves : tuple of Wave
-        Waves of different frequencies, or of one frequency and powers that differ by fractions.
+        No two of them have one frequency and powers that differ by an integer.
 
     Examples
     --------
@@ -83,8 +83,8 @@ class WaveSum:
 
     @classmethod
     def of(cls, start: float, waves: Iterable[Wave]) -> Self:
-        """A sum of waves, with those of one frequency merged."""
-        return cls(start, tuple(_merged(list(waves))))
+        """A sum of waves, merged by frequency and power."""
+        return cls(start, tuple(_merge(list(waves))))
 
     def __call__(self, w: FloatArray) -> FloatArray:
         """Value at radii w >= start."""
@@ -111,15 +111,15 @@ class WaveSum:
         return WaveSum(self.start, tuple(moved))
 
     def integral(self) -> WaveSum:
-        r"""The integral from w to infinity, by parts: :math:`\int_w^\infty f`.
+        r"""The integral :math:`\int_w^\infty f` as a function of w, by parts.
 
         Raises
         ------
         ParameterError
-            If a wave without frequency does not fall faster than 1/w, or if a frequency is so low
-            that integration by parts does not converge at the start.
+            If a wave of frequency 0 does not decrease faster than 1/w, or if a frequency is too low
+            for integration by parts to converge.
         """
-        return WaveSum.of(self.start, (_integral(v, self.start) for v in self.waves))
+        return WaveSum.of(self.start, (_integrate(v, self.start) for v in self.waves))
 
     @cached_property
     def mass(self) -> float:
@@ -133,7 +133,7 @@ class WaveSum:
 
     @cached_property
     def mean(self) -> WaveSum:
-        """The waves without frequency: the mean over all phases."""
+        """The waves of frequency 0: the mean over all phases."""
         return WaveSum(self.start, tuple(v for v in self.waves if v.frequency == 0.0))
 
     @cached_property
@@ -156,7 +156,7 @@ class WaveSum:
 
 
 def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
-    """Values of several sums with one start at the same radii, with one exponential a frequency."""
+    """Values of several sums with one start; each exponential is computed once."""
     w, found = np.asarray(w, dtype=float), []
     known: dict[float, ComplexArray] = {}
     powers: dict[float, FloatArray] = {}
@@ -165,7 +165,7 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
         for v in one.waves:
             value = _horner(v.series, x)
             if v.frequency:
-                value = value * _turned(v.frequency, w, known)
+                value = value * _exponential(v.frequency, w, known)
             if v.power not in powers:
                 powers[v.power] = x**v.power
             out += np.real(value) * powers[v.power]
@@ -173,8 +173,8 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
     return found
 
 
-def _turned(b: float, w: FloatArray, known: dict[float, ComplexArray]) -> ComplexArray:
-    """exp(i b w), which is the square of another where b is twice its frequency."""
+def _exponential(b: float, w: FloatArray, known: dict[float, ComplexArray]) -> ComplexArray:
+    """exp(i b w), as a square if the exponential of b/2 is known."""
     if b not in known:
         half = known.get(0.5 * b)
         known[b] = np.exp(1j * (b * w)) if half is None else half * half
@@ -182,18 +182,15 @@ def _turned(b: float, w: FloatArray, known: dict[float, ComplexArray]) -> Comple
 
 
 def _horner(series: ComplexArray, x: NumberArray) -> NumberArray:
-    """The polynomial, in real arithmetic where everything is real."""
-    if not np.any(series.imag):
-        coefficients: NumberArray = series.real
-    else:
-        coefficients = series
+    """The polynomial, in real arithmetic if everything is real."""
+    coefficients: NumberArray = series if np.any(series.imag) else series.real
     out: NumberArray = np.full(np.shape(x), coefficients[-1])
     for c in coefficients[-2::-1]:
         out = np.asarray(out * x + c)
     return out
 
 
-def _integral(wave: Wave, start: float) -> Wave:
+def _integrate(wave: Wave, start: float) -> Wave:
     c: ComplexArray = wave.series
     k = np.arange(c.size)
     if wave.frequency == 0.0:
@@ -221,8 +218,8 @@ def _integral(wave: Wave, start: float) -> Wave:
     return Wave(wave.frequency, wave.power, series)
 
 
-def _merged(waves: list[Wave]) -> list[Wave]:
-    """One wave for each frequency and class of powers, without negligible coefficients."""
+def _merge(waves: list[Wave]) -> list[Wave]:
+    """One wave for each frequency and power modulo 1, without negligible coefficients."""
     top = max((v.frequency for v in waves), default=0.0)
     groups: list[tuple[float, float, ComplexArray]] = []
     for v in sorted(waves, key=lambda v: v.power):

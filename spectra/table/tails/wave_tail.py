@@ -1,13 +1,12 @@
-r"""The tail of a law of radii as a sum of waves: mass, inverse and expected waves, never cut off.
+r"""The tail of a distribution of radii as a sum of waves: mass, quantiles and expected waves.
 
-Beyond a radius W the density of the law is a nonnegative
-:class:`~spectra.table.tails.wave_sum.WaveSum`, and so is the mass beyond every radius.  An
-expected wave is an integral of exponentials,
+Beyond a radius W the density is a nonnegative :class:`~spectra.table.tails.wave_sum.WaveSum`, and
+the survival function is another one.  An expected wave is an integral of exponentials,
 
 .. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds ,
 
-which is taken on the rotated path, where nothing oscillates.  At a resonance Y is 0, and the same
-rule in log s still converges.
+evaluated on the rotated path, on which the integrand does not oscillate.  At a resonance Y is 0,
+and the trapezoidal rule in log s still converges.
 """
 
 from __future__ import annotations
@@ -28,39 +27,38 @@ from spectra.table.tails.wave_sum import Wave, WaveSum, values_of
 __all__ = ["WaveTail"]
 
 _EPS = 2.0**-52
-# Steps of Newton's method, or of bisection where it leaves its bracket.
-_STEPS = 64
-# The method ends with a step of this phase.
-_LAST_STEP = 3e-9
-# The same for the mean law, which begins near its answer.
-_MEAN_STEPS = 4
-# Places between W and infinity, in W/w, at which a tail is checked and bounded.
+# Steps of Newton's method (or of bisection, if it leaves its bracket), and the phase in radians
+# below which a step is the last one.
+_STEPS, _LAST_STEP = 64, 3e-9
+# The same for the mean density, whose starting point is close.
+_MEAN_STEPS, _LAST_MEAN_STEP = 4, 1e-10
+# Values of W/w in (0, 1] at which a tail is checked and bounded.
 _PLACES = 257
-# Grid of the mean law, in log w, from which its inverse is started.
+# Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
 _GRID, _DEEPEST = 4000, 700.0
-# From this phase on Gauss-Laguerre nodes are exact to rounding; below, the trapezoidal rule in
-# log s is.  For d = 1 a series in 1/Y serves beyond the last number.
+# Gauss-Laguerre nodes are exact to rounding from this phase Y on, and the trapezoidal rule in log s
+# below it.  For d = 1 a series in 1/Y is used from the last phase on.
 _LAGUERRE_FROM, _LAGUERRE_NODES = 50.0, 32
 _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 _SERIES_FROM, _SERIES_TERMS = 100.0, 18
-# Below it, panels of unit width in log |Y| from here on, with so many Chebyshev terms.
+# Below that phase: the lowest log |Y|, the number of panels of width 1 in it, Chebyshev terms.
 _LOWEST, _PANELS, _PANEL_TERMS = -80.0, 85, 18
-# Panels in the angle of a direction: their nodes, the largest phase of one, how often they halve
-# towards the equator, and minus the logarithm of the share of the sphere that is left out.
+# Panels in the angle between a direction and the equator: nodes, the largest phase in radians, how
+# often they halve towards 0, and minus the logarithm of the share of the sphere left out.
 _PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
-# Distances of cosines, and of other waves, that are taken at one time.
+# Distances evaluated at one time: cosines, and waves of other dimensions.
 _BLOCK, _ROWS = 1 << 17, 1 << 8
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WaveTail:
-    """A nonnegative density of radii on [W, oo), as a sum of waves, as part of a law.
+    """A nonnegative sum of waves on [W, oo) as part of a probability density of radii.
 
     Parameters
     ----------
     density : WaveSum
-        Probability per unit of the radius, which is not negative beyond ``density.start``.
+        Probability per unit of the radius.
 
     Raises
     ------
@@ -101,17 +99,17 @@ class WaveTail:
     def _beyond(self) -> WaveSum:
         return self.density.integral()
 
-    @cached_property
+    @property
     def mass(self) -> float:
         """Probability of the whole tail."""
-        return float(self._beyond(np.array([self.start]))[0])
+        return self.density.mass
 
     def pdf(self, w: ArrayLike) -> FloatArray:
         """Density at radii w >= start."""
         return np.maximum(self.density(np.asarray(w, dtype=float)), 0.0)
 
     def sf(self, w: ArrayLike) -> FloatArray:
-        """Mass beyond radii w >= start, to its own digits."""
+        """Probability of radii above w >= start, accurate relative to itself."""
         w = np.asarray(w, dtype=float)
         out = np.zeros(w.shape)
         some = np.isfinite(w)
@@ -122,29 +120,27 @@ class WaveTail:
 
     @cached_property
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Mean density, and how far the waves move a radius of given mass, on a grid of W/w."""
+        """Mean density, and how far the waves move a quantile, on a grid of W/w."""
         x = np.linspace(1.0, 0.0, _PLACES, endpoint=False)
-        lead = min(v.power for v in self.density.mean.waves) if self.density.mean.waves else 0.0
-        mean = self.density.mean(self.start / x) / x**lead
-        swing = np.zeros(x.size)
-        for b, amplitude in self._beyond.amplitudes(x):
-            if b:
-                swing += np.abs(amplitude) / x**lead
         with np.errstate(divide="ignore", invalid="ignore"):
+            mean = self.density.mean(self.start / x) / x**self.density.mean.lead
+            swing = np.zeros(x.size)
+            for b, amplitude in self._beyond.amplitudes(x):
+                if b:
+                    swing += np.abs(amplitude) / x**self.density.mean.lead
             return mean, swing / mean
 
     @cached_property
     def _mean_grid(self) -> tuple[FloatArray, FloatArray]:
-        """Minus the logarithm of the mean mass beyond radii, and the logarithms of the radii."""
-        power = min(v.power for v in self._beyond.mean.waves)
-        far = min(_DEEPEST / power, _DEEPEST - np.log(self.start))
+        """Minus the logarithm of the mean survival function, and the logarithms of the radii."""
+        far = min(_DEEPEST / self._beyond.mean.lead, _DEEPEST - np.log(self.start))
         t = np.log(self.start) + far * np.linspace(0.0, 1.0, _GRID) ** 2
         return -np.log(self._beyond.mean(np.exp(t))), t
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Radius beyond which the mass is q, for 0 <= q <= mass; infinite at q = 0.
+        """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0.
 
-        The mean law gives a bracket, in which Newton's method is safe.
+        Newton's method within a bracket around the quantile of the mean density.
         """
         q = np.asarray(q, dtype=float)
         if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * _EPS))):
@@ -175,7 +171,7 @@ class WaveTail:
             inside = (after >= low[todo]) & (after <= high[todo])
             after = np.where(inside, after, 0.5 * (low[todo] + high[todo]))
             w[todo] = after
-            # A step of Newton's method leaves the square of what it corrects.
+            # The error after a step of Newton's method is the square of that step.
             step = np.abs(after - here)
             left = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * here)
             left &= np.abs(excess) > 2.0 * _EPS * wanted
@@ -185,7 +181,7 @@ class WaveTail:
         return w
 
     def _mean_radii(self, q: FloatArray) -> FloatArray:
-        """Radii beyond which the mean mass is q."""
+        """Radii above which the mean density has the mass q."""
         grid, t = self._mean_grid
         goal = -np.log(q)
         w = np.exp(np.interp(goal, grid, t))
@@ -193,14 +189,14 @@ class WaveTail:
             slope, mass = values_of((self.density.mean, self._beyond.mean), w)
             step = mass / (slope * w) * (goal + np.log(mass))
             w = np.maximum(w * np.exp(step), self.start)
-            if np.abs(step).max(initial=0.0) < 1e-10:
+            if np.abs(step).max(initial=0.0) < _LAST_MEAN_STEP:
                 break
         return w
 
     # ----------------------------------------------------------------------- expected waves
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Integral of the plane-wave mean Ω_dim(w z) against the density, and its error, z >= 0."""
+        """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
         z = np.asarray(z, dtype=float)
         flat, y = z.ravel(), self.start * z.ravel()
         out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self._size)
@@ -208,24 +204,24 @@ class WaveTail:
             out = self._expected_cosines(flat)
         else:
             far = y >= wave_region(dim)
-            out[far] = sum(self._rotated(v, dim, flat[far]) for v in self.density.waves)
+            out[far] = sum(self._integrate_rotated(v, dim, flat[far]) for v in self.density.waves)
             error[far] *= wave_envelope(dim, y[far])
-            # Nearer, Omega is taken as the mean of cosines over the directions.
-            s, weights = _sphere_rule(dim)
-            cosines = self._expected_cosines(np.multiply.outer(flat[~far], s).ravel())
-            out[~far] = cosines.reshape(-1, s.size) @ weights
+            # At shorter distances, Ω is computed as the mean of cosines over all directions.
+            (s, weights), near = _sphere_rule(dim), np.flatnonzero(~far)
+            for begin in range(0, near.size, _ROWS):
+                i = near[begin : begin + _ROWS]
+                cosines = self._expected_cosines(np.multiply.outer(flat[i], s).ravel())
+                out[i] = cosines.reshape(-1, s.size) @ weights
         return out.reshape(z.shape), error.reshape(z.shape)
 
     @cached_property
     def _size(self) -> float:
-        """The sum of the masses of all waves, each without its sign."""
-        waves = self.density.waves
-        return sum(
-            float(np.abs(v.series).sum()) * self.start / max(v.power - 1.0, 0.1) for v in waves
-        )
+        """The sum of the absolute masses of the amplitudes of all waves."""
+        sizes = [np.abs(v.series).sum() / max(v.power - 1.0, 0.1) for v in self.density.waves]
+        return self.start * float(sum(sizes))
 
     def _expected_cosines(self, x: FloatArray) -> FloatArray:
-        """Integral of cos(w x) against the density: for d = 1 one function of Y for each wave."""
+        """Integral of cos(w x) times the density, from one function of Y for each wave."""
         out = np.zeros(x.size)
         for begin in range(0, x.size, _BLOCK):
             part = slice(begin, begin + _BLOCK)
@@ -237,7 +233,7 @@ class WaveTail:
     @cached_property
     def _cosine_tables(self) -> list[ComplexArray]:
         """Chebyshev series of exp(-iY) I(Y) in log |Y|, for Y > 0 and then for Y < 0."""
-        s, weights, decay, fit = _turned_rule()
+        s, weights, decay, fit = _table_rule()
         found: list[ComplexArray] = []
         for v in self.density.waves:
             both: list[ComplexArray] = []
@@ -249,8 +245,8 @@ class WaveTail:
             found.append(np.concatenate(both))
         return found
 
-    def _rotated(self, v: Wave, dim: int, z: FloatArray) -> FloatArray:
-        """A wave against Omega = Re H exp(i w z), for z so large that H is smooth beyond W."""
+    def _integrate_rotated(self, v: Wave, dim: int, z: FloatArray) -> FloatArray:
+        """Integral of Ω = Re[H exp(i w z)] times a wave, for z so large that H is smooth."""
         total, power = np.zeros(z.size, dtype=complex), v.power + 0.5 * (dim - 1)
         for sign in (1.0, -1.0):
             turns = self.start * (v.frequency + sign * z)
@@ -263,7 +259,7 @@ class WaveTail:
                     s, weights = rule(np.abs(turns[i]), power)
                     t = 1.0 + 1j * way[:, None] * s
                     x = self.start * z[i, None] * t
-                    # The second exponential comes with the conjugate of H at the conjugate.
+                    # exp(-i w z) has the amplitude conj(H(conj(x))).
                     wave = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
                     wave = wave if sign > 0.0 else wave.conj()
                     values = np.sum(weights * v.amplitude(1.0 / t) * wave, axis=1)
@@ -293,8 +289,8 @@ def _exponential_integral(v: Wave, rows: ComplexArray, turns: FloatArray) -> Flo
 
 
 @cache
-def _turned_rule() -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Nodes and weights in log s, exp(-y s) at the nodes y of all panels, and their fit."""
+def _table_rule() -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Nodes s, weights, exp(-y s) at the nodes y of all panels, and their Chebyshev analysis."""
     s, weights = _log_nodes()
     nodes = chebyshev.chebpts1(_PANEL_TERMS)
     y = np.exp(_LOWEST + np.arange(_PANELS)[:, None] + 0.5 * (1.0 + nodes)).ravel()
@@ -325,28 +321,27 @@ def _by_parts(v: Wave, turns: FloatArray) -> ComplexArray:
 
 @cache
 def _laguerre() -> tuple[FloatArray, FloatArray]:
-    nodes, weights = np.polynomial.laguerre.laggauss(_LAGUERRE_NODES)
-    return nodes, weights
+    return np.polynomial.laguerre.laggauss(_LAGUERRE_NODES)
 
 
 def _laguerre_rule(turns: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
-    """Nodes s and weights of integrals of exp(-turns s) f(s), a row for each of the turns."""
+    """Nodes s and weights for integrals of exp(-turns s) f(s), one row for each of the turns."""
     nodes, weights = _laguerre()
     return nodes / turns[:, None], weights / turns[:, None]
 
 
 def _log_rule(turns: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
-    """The same by the trapezoidal rule in log s, for f(s) that falls like s^-power."""
+    """The same by the trapezoidal rule in log s, for f(s) that decreases like s^-power."""
     s, weights = _log_nodes()
     weights = weights.copy()
-    # At a resonance the last values follow a power of s, whose sum to infinity is known.
+    # At a resonance f decreases as a power of s, and the rest of the sum is a geometric series.
     weights[-1] /= -np.expm1(-_LOG_STEP * (power - 1.0))
     return np.broadcast_to(s, (turns.size, s.size)), weights * np.exp(-turns[:, None] * s)
 
 
 @cache
 def _sphere_rule(dim: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes in the coordinate s >= 0 of a uniform direction, and weights, closer towards 0."""
+    """Nodes and weights for means over one coordinate s >= 0 of a uniform direction."""
     end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_LOG_NOTHING / (dim - 2))))
     even = np.linspace(0.0, end, 1 + int(np.ceil(wave_region(dim) * end / _PANEL_PHASE)))
     edges = np.union1d(even, end * 2.0 ** -np.arange(_HALVINGS))
