@@ -27,9 +27,7 @@ from rf.sampling.designed_directions import (
 )
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
-from spectra.designs import Design, design
-from spectra.designs.exact_powers import power_columns
-from spectra.designs.wave_columns import angular_means
+from spectra.designs import Design, angular_means, design, power_columns
 
 __all__ = ["WaveMap", "design_offers", "set_means"]
 

@@ -26,7 +26,7 @@ from rf.dot_product.candidate import DrawnMap, Offer, Order, monomial_part
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
-from spectra.designs.wave_columns import wave_moment
+from spectra.designs import wave_moment
 from spectra.formula.reader.parsing import U
 
 if TYPE_CHECKING:

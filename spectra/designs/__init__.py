@@ -13,14 +13,19 @@ features serve).
 
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.designed_measure import Design
+from spectra.designs.exact_powers import power_columns
 from spectra.designs.solve import design
 from spectra.designs.tradeoff import PriceCurve, price_curve
+from spectra.designs.wave_columns import angular_means, wave_moment
 
 __all__ = [
     "Design",
     "PriceCurve",
+    "angular_means",
     "design",
     "estimated_sup_error",
+    "power_columns",
     "price_curve",
     "proved_sup_error",
+    "wave_moment",
 ]
