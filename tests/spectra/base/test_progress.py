@@ -122,7 +122,7 @@ SLOW = {
     "design": lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.2),
     "masses": lambda: sp.spectral_measure(sp.radial(KERNEL), 3).certified(),
     "sphere": lambda: sp.sphere_coefficients(sp.zonal("exp(u)"), 3, degree=2),
-    "directions": lambda: designed_directions.designed(7, 2, np.random.default_rng(0)),
+    "directions": lambda: designed_directions.designed(19, 2, np.random.default_rng(0)),
 }
 LABELS = {
     "density": "density by the route lookup, d = 3",
@@ -131,7 +131,7 @@ LABELS = {
     "design": "designing a measure, d = 3",
     "masses": "proving the masses",
     "sphere": "expanding on the sphere, d = 3",
-    "directions": "designing 7 directions, d = 2",
+    "directions": "designing 19 directions, d = 2",
 }
 
 
