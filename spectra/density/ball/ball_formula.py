@@ -42,7 +42,7 @@ def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
     >>> compact_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
-    dim = sympy.sympify(dim)
+    dim = sympy.sympify(dim, strict=True)
     parts = dict(form.parts)
     integrals = [(f, terms) for f, terms in form.parts if f.is_integral]
     if form.is_even and not integrals:
