@@ -119,14 +119,18 @@ class Continuation:
         for _ in range(_MOST_DOUBLINGS):
             with working(work + _SPARE):
                 z = place()
-            with working(work):
-                value = self._registers(z)[-1]
+            value = self.once(z, work)
             if value.is_finite() and (
                 value.rel_accuracy_bits() > bits - _LOST or abs(value) < flint.arb(2) ** (-8 * bits)
             ):
                 break
             work *= 2
         return value
+
+    def once(self, z: Ball, bits: int) -> Ball:
+        """k(z) in a ball with so many working bits, whatever it loses."""
+        with working(bits):
+            return self._registers(z)[-1]
 
     def parts(self, z: Ball, bits: int) -> list[Ball]:
         """The values of all functions and powers in the formula; sums and products of them, whose

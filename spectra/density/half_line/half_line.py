@@ -1,66 +1,64 @@
-r"""Spectral densities of formulas on the half-line that no closed form is known for.
+r"""Spectral densities of formulas on the half-line for which no closed form is known.
 
-One method for all: a kernel that is analytic beside the half-line is integrated along the path on
-which it cancels least, each of its waves along one of its own; its exact expansions at zero and
-at infinity say how the density ends, and at which frequencies it is singular.
+A formula that is analytic for z > 0 is integrated along rays of the complex plane
+(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree, or those on the half-line
+itself, and if it gives back the kernel (:mod:`spectra.density.guard`): two rays beyond one pole
+agree, too, and both are wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
-import flint
 import numpy as np
 import sympy
 
 from spectra.base.enclosures import EPS
-from spectra.base.precision import Ball, working
-from spectra.density.components import Atom, Component
-from spectra.density.continuation.taylor import taylor
-from spectra.density.continuation.unresolved_parts import refuse_hidden
-from spectra.density.half_line.endings import power_ending
-from spectra.density.half_line.ends import PowerTerms, long_expansion_of
-from spectra.density.half_line.outwards import Builder
-from spectra.density.half_line.prepared import Expanded, expanded, plane
-from spectra.density.half_line.sums.even_kernels import EvenSums
-from spectra.density.half_line.sums.ray_sums import RaySums
-from spectra.density.half_line.waves.slow_waves import beside_frequencies, by_waves, without_spheres
-from spectra.errors import AccuracyError, FormulaError, NoRouteError
+from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.guard import contradiction
+from spectra.density.half_line.ends.formula_ends import Ends, ends_of
+from spectra.density.half_line.ends.plane_waves import without_spheres
+from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.power_tail import PowerTail, power_tail
+from spectra.density.half_line.ray_sums import RaySums, Samples
+from spectra.density.half_line.sampled_density import joined, rounding_of, sampled_density
+from spectra.density.half_line.slow_waves import beside_frequencies
+from spectra.errors import AccuracyError, SpectraError
+from spectra.formula.pieces import Piece
+from spectra.kernels.kernel import Kernel
 
 __all__ = ["half_line"]
 
-
-# Asymptotic series are best, at 1e-15, where they have about 40 terms.
-_MANY_TURNS, _WIDEST, _TERMS = 1e3, 4.0, 48
-_DIGITS, _BITS, _AGREEMENT = 30, 128, 1e-20
-# In units far from that of the kernel, high coefficients and their powers of w leave the doubles.
-_LEAST = 1e-220
-# Where waves turn by more before the kernel is negligible, the bulk is sought at their frequencies,
-# and each is followed on a ray of its own.
-_MOST_PHASE = 200.0
-
-_REFUSALS = (AccuracyError, FormulaError, NoRouteError)
+# Angles of the rays.  Wide rays converge with long steps; a kernel may grow or be singular there.
+_ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
+# Two rays agree to this share of the largest w rho.
+_AGREE = 1e-12
+# A ray on which the kernel falls that much later than on the half-line lies beside one on which it
+# grows, and is tried last.
+_LATER = 0.6
+# So many agreeing pairs that do not give back the kernel are looked at.
+_MOST_REFUTED = 4
 
 
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
-    """Component and atoms of a formula on the whole half-line, by integration in the plane.
+    """Components and atoms of a formula on the whole half-line.
 
     Parameters
     ----------
     expr : sympy expression
         A formula in Z that is analytic for z > 0, has powers (and logarithms) at zero, and tends
-        to a limit at infinity like a power or faster; it may have sines, cosines and Bessel
-        functions of what grows like z, as a polynomial in them.
+        to a limit at infinity.
     dim : int
         Dimension d >= 1.
 
     Raises
     ------
     NoRouteError
-        Where the formula is of another class; the message says in what.
+        If the formula is of another class.
     AccuracyError
-        Where it cancels on every path, in high dimension or with many waves.
+        If no two rays agree, or the density does not give back the kernel.
 
     Examples
     --------
@@ -70,8 +68,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     >>> round(float(np.exp(log[0])), 10)
     0.240992654
     """
-    found = expanded(expr)
-    refuse_hidden(found.expr, lambda: plane(found.expr).hidden(dim))
+    found = ends_of(expr)
     atoms = []
     if found.limit != 0:
         mass = float(found.limit)
@@ -80,101 +77,88 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     atoms += spheres
     if rest is None:
         return [], atoms
+    kernel = kernel_on_rays(rest.expr)
     if rest.turning:
-        return [beside_frequencies(rest, dim)], atoms
-    return [_component(part, dim) for part in _parts(rest, dim)], atoms
-
-
-def _component(found: Expanded, dim: int) -> Component:
-    """The density, by the first way that has it; the first refusal is told."""
-    refusals = []
-    for way in _ways(found, dim):
+        return [beside_frequencies(rest, kernel, dim)], atoms
+    try:
+        return [_by_rays(rest, kernel, dim)], atoms
+    except AccuracyError as refusal:
+        if not rest.waves:
+            raise
         try:
-            return way(found, dim).component()
-        except _REFUSALS as refusal:
-            refusals.append(refusal)
-    raise refusals[0]
+            return [beside_frequencies(rest, kernel, dim)], atoms
+        except SpectraError:
+            raise refusal from None
 
 
-def _ways(found: Expanded, dim: int) -> Iterator[Callable[[Expanded, int], Builder]]:
-    # Fast waves are followed one by one on paths, since nothing may be between them and the rest;
-    # rays see them all at once.
-    slow = _phase(found) < _MOST_PHASE
-    if slow and found.decays_fast and EvenSums.serves(plane(found.expr), dim):
-        yield _by_even_sums
-    if found.waves:
-        yield from (_by_rays, by_waves) if slow else (by_waves, _by_rays)
-    else:
-        yield _by_rays
+def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
+    """The density by the first two rays that agree."""
+    ending = power_tail(found.zero, dim)
+    decay = next((a for a, _, _ in found.infinity), np.inf)
+    reasons: list[str] = []
+    tried: list[Samples] = []
+    refuted = 0
+    for ray in _rays(kernel, dim, reasons, on_axis=ending is None):
+        ray.shift = 0.5 * (len(tried) % 2)
+        try:
+            samples = ray.whole(stop=np.inf if ending is None or ending.is_short else ending.start)
+        except AccuracyError as refusal:
+            reasons.append(str(refusal))
+            continue
+        partners = tried if ray.angle else [samples]
+        for other in partners:
+            apart = other.difference(samples) / samples.peak if ray.angle else 0.0
+            if not apart <= _AGREE:
+                reasons.append(f"rays differ by {apart:.0e} of the largest value")
+                continue
+            best = min(other, samples, key=lambda s: (s.error, s.step))
+            error = 2.0 * (apart * best.peak + best.error) + rounding_of(best)
+            why = _refuted(found, replace(best, error=error), decay, ending, dim)
+            if isinstance(why, Component):
+                return why
+            reasons.append(why)
+            refuted += 1
+        tried.append(samples)
+        if refuted >= _MOST_REFUTED:
+            break
+    raise AccuracyError(
+        f"The density of {found.expr} on R^{dim} was not found to 1e-12 of its largest value: "
+        f"{'; '.join(dict.fromkeys(reasons))}. The kernel cancels, or is singular close to the "
+        "half-line. Use a smaller dimension, give its values as a callable with decay=..., or "
+        "design a finite measure for your range of distances (design)."
+    )
 
 
-def _by_even_sums(found: Expanded, dim: int) -> Builder:
-    return Builder.at_origin(found, EvenSums(plane(found.expr), dim), dim)
+def _refuted(
+    found: Ends, samples: Samples, decay: sympy.Expr, ending: PowerTail | None, dim: int
+) -> Component | str:
+    """The component of samples, or why it is not the density of the kernel."""
+    if ending is not None:
+        ending = joined(samples, ending)
+        if ending is None:
+            return "the sums do not approach the power law at large radii"
+    component = sampled_density(samples, found.total, dim, decay, ending)
+    kernel = Kernel((Piece(sympy.oo, found.expr),))
+    why = contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric"))
+    return why or component
 
 
-def _parts(found: Expanded, dim: int) -> list[Expanded]:
-    """The summands that have wide sectors together, and all others, where both fall fast.
-
-    A rough kernel has a tail that is followed far, and what waves is dear there.
-    """
-    if not (found.expr.is_Add and found.decays_fast) or plane(found.expr).is_tame(dim):
-        return [found]
-    try:
-        tame = sympy.Add(*(term for term in found.expr.args if plane(term).is_tame(dim)))
-        rest = found.expr - tame
-        parts = [expanded(part) for part in (tame, rest) if part != 0]
-    except _REFUSALS:
-        return [found]
-    whole = all(part.decays_fast and part.limit == 0 for part in parts)
-    return parts if whole else [found]
+def _rays(
+    kernel: KernelOnRays, dim: int, reasons: list[str], *, on_axis: bool
+) -> Iterator[RaySums]:
+    """The rays on which the kernel decays, the cheapest first."""
+    found = []
+    for angle in (*_ANGLES, 0.0):
+        try:
+            found.append(RaySums(kernel, dim, angle))
+        except AccuracyError as refusal:
+            reasons.append(str(refusal))
+    axis = next((ray.end for ray in found if not ray.angle), np.inf)
+    rays = [ray for ray in found if ray.angle or on_axis]
+    yield from sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
 
 
-def _phase(found: Expanded) -> float:
-    """How far waves turn before the kernel is negligible."""
-    fastest = max((wave.rate for wave in found.waves), default=0.0)
-    return fastest * float(np.exp(plane(found.expr).end)) if fastest else 0.0
-
-
-def _by_rays(found: Expanded, dim: int) -> Builder:
-    rays = plane(found.expr)
-    sums = RaySums(rays, dim)
-    # Where waves turn that often before the series serves, more of its terms are cheaper.
-    if _start_of_series(found.zero, dim) * float(np.exp(rays.end)) > _MANY_TURNS:
-        found = replace(found, zero=_with_more_terms(found))
-    fast = found.waves if _phase(found) > _MOST_PHASE else ()
-    return Builder.at_origin(found, sums, dim, tuple(wave.rate for wave in fast))
-
-
-def _start_of_series(zero: PowerTerms, dim: int) -> float:
-    try:
-        ending = power_ending(zero, dim)
-    except NoRouteError:
-        return np.inf
-    return 0.0 if ending is None else ending.start
-
-
-def _with_more_terms(found: Expanded) -> PowerTerms:
-    """The expansion at zero, with the coefficients of a circle beyond the exact ones where the
-    powers are whole, and with more of the exact ones elsewhere."""
-    if all(q == 0 and a.is_Integer for a, q, _ in found.zero):
-        rays = plane(found.expr)
-        circle = taylor(rays.kernel, _WIDEST * float(np.exp(rays.scale)), _TERMS)
-        exact = {int(a): c for a, _, c in found.zero}
-        if circle is not None and all(_holds(circle[n], c) for n, c in exact.items() if n < _TERMS):
-            more = [
-                (n, sympy.Float(c.mid().str(_DIGITS, radius=False), _DIGITS))
-                for n, c in enumerate(circle)
-                if n > max(exact) and not c.contains(0) and _LEAST < abs(c).mid() < 1 / _LEAST
-            ]
-            terms = ((sympy.Integer(n), 0, c) for n, c in more)
-            return (*found.zero, *terms)
-    try:
-        return long_expansion_of(found.expr)
-    except NoRouteError:
-        return found.zero
-
-
-def _holds(ball: Ball, exact: sympy.Expr) -> bool:
-    with working(_BITS):
-        number = flint.arb(str(sympy.N(exact, _DIGITS)))
-        return bool(abs(ball - number) <= _AGREEMENT * (1 + abs(ball)))
+@lru_cache(maxsize=16)
+def kernel_on_rays(expr: sympy.Expr) -> KernelOnRays:
+    """The kernel on rays, which every dimension shares."""
+    return KernelOnRays(expr)

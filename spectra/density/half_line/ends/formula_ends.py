@@ -1,4 +1,4 @@
-"""What every dimension needs of a formula on the half-line: its ends, and its continuation."""
+"""What a formula on the half-line does at zero and at infinity."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from functools import lru_cache
 
 import sympy
 
-from spectra.density.continuation.analytic_region import AnalyticRegion
-from spectra.density.half_line.ends import PowerTerms, Term, expansion_of
-from spectra.density.half_line.waves.read_waves import oscillation, read_waves
-from spectra.density.half_line.waves.wave import Wave
-from spectra.density.half_line.waves.wave_sums import WaveSums
+from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
+from spectra.density.half_line.ends.read_waves import oscillation, read_waves
+from spectra.density.half_line.ends.wave import Wave
+from spectra.density.half_line.kernel_on_rays import KernelOnRays
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import profile
 
-__all__ = ["Expanded", "decays_fast", "expanded", "plane", "wave_sums"]
+__all__ = ["Ends", "ends_of"]
+
+# A kernel that is below 2^-300 at all of these e-folds beyond its scale falls faster than powers.
+_BEYOND, _NOTHING = (8.0, 9.0, 10.0, 12.0), 300
 
 
 @dataclass(frozen=True, eq=False)
-class Expanded:
+class Ends:
     """A formula in Z without its limit at infinity, expanded at both ends.
 
     Attributes
@@ -31,14 +33,12 @@ class Expanded:
         The limit that was taken away.
     total : float
         k(0) without it.
-    zero, infinity : Expansion
-        What does not oscillate at the ends.
+    zero, infinity : PowerTerms
+        The expansions at the ends, without waves.
     turning : dict
         The waves that decay like powers: the leading term of each frequency.
     waves : tuple of Wave
         All waves.
-    decays_fast : bool
-        Whether it decays faster than every power.
     """
 
     expr: sympy.Expr
@@ -48,17 +48,16 @@ class Expanded:
     infinity: PowerTerms
     turning: dict[sympy.Expr, Term]
     waves: tuple[Wave, ...]
-    decays_fast: bool
 
 
 @lru_cache(maxsize=64)
-def expanded(expr: sympy.Expr) -> Expanded:
+def ends_of(expr: sympy.Expr) -> Ends:
     """The ends of a formula in Z on the whole half-line.
 
     Raises
     ------
     NoRouteError
-        Where it is not analytic for z > 0, unbounded, or has no expansion at an end.
+        If it is not analytic for z > 0, unbounded, or has no expansion at an end.
     """
     cut = profile(Kernel((Piece(sympy.oo, expr),)))
     if cut.gaps or cut.radii:
@@ -76,41 +75,29 @@ def expanded(expr: sympy.Expr) -> Expanded:
     if limit != 0:
         smooth = smooth - limit
         waves, infinity, turning = _ending(smooth)
-    zero = expansion_of(smooth, sympy.Integer(0))
     at_zero = value_at_zero(smooth)
     if at_zero is None:
         raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that could be found.")
-    fast = not infinity and not turning
-    return Expanded(smooth, limit, float(at_zero), zero, infinity, turning, waves, fast)
+    zero = expansion_of(smooth, sympy.Integer(0))
+    return Ends(smooth, limit, float(at_zero), zero, infinity, turning, waves)
 
 
 def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
-    """Waves and ending of a formula; none of either kind where it is only seen to decay fast."""
+    """Waves and expansion at infinity; nothing of a formula that falls faster than powers."""
     try:
         waves = read_waves(expr)
         return (waves, *oscillation(expr)) if waves else ((), expansion_of(expr, sympy.oo), {})
     except NoRouteError:
-        # What is not known of an ending does not matter where every power has long gone.
-        if decays_fast(expr):
+        if _falls_fast(expr):
             return (), (), {}
         raise
 
 
-def decays_fast(expr: sympy.Expr) -> bool:
-    """Whether values on the half-line fall faster than every power of interest."""
+def _falls_fast(expr: sympy.Expr) -> bool:
+    """Whether values on the half-line fall below every power of interest."""
     try:
-        return plane(expr).decays_fast
-    except FormulaError:
+        kernel = KernelOnRays(expr)
+        sizes = [kernel.log_size(kernel.scale + s, 0.0, _NOTHING) for s in _BEYOND]
+    except (FormulaError, NoRouteError):
         return False
-
-
-@lru_cache(maxsize=64)
-def plane(expr: sympy.Expr) -> AnalyticRegion:
-    """The kernel on rays, which every dimension shares."""
-    return AnalyticRegion(expr)
-
-
-@lru_cache(maxsize=4)
-def wave_sums(found: Expanded, dim: int) -> WaveSums:
-    """The density of a kernel with waves, which both sides of each frequency share."""
-    return WaveSums(plane(found.expr), found.waves, dim)
+    return max(sizes) == -float("inf")

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import sympy
 
 from spectra.density.continuation.amplitudes import HankelAmplitude
-from spectra.density.half_line.ends import (
+from spectra.density.half_line.ends.power_terms import (
     PowerTerms,
     Term,
     expansion_from,
     expansion_of,
     one_sided_expansion,
 )
-from spectra.density.half_line.waves.wave import Wave
+from spectra.density.half_line.ends.wave import Wave
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 

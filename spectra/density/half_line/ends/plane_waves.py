@@ -1,0 +1,85 @@
+"""Atoms of a kernel on spheres: waves that decay like the mean of a plane wave."""
+
+from __future__ import annotations
+
+import sympy
+
+from spectra.base.enclosures import EPS
+from spectra.density.components import Atom
+from spectra.density.half_line.ends.formula_ends import Ends, ends_of
+from spectra.errors import NoRouteError
+from spectra.formula.reader.parsing import Z
+
+__all__ = ["without_spheres"]
+
+# More atoms than this have one frequency after another.
+_MOST_ATOMS = 8
+# What is as small at this place may be zero, written in other words: sin(z) cos(z) is sin(2z)/2.
+_PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
+
+
+def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
+    """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest.
+
+    Raises
+    ------
+    NoRouteError
+        Where a wave decays too slowly to have a density.
+    """
+    atoms: list[Atom] = []
+    while (b := _slowest(found, dim)) is not None:
+        atom, rest = _without(found, b, dim)
+        atoms.append(atom)
+        if rest == 0:
+            return atoms, None
+        if len(atoms) > _MOST_ATOMS:
+            raise NoRouteError(
+                f"The formula {found.expr} has more than {_MOST_ATOMS} waves of the decay "
+                f"z^-({dim - 1}/2), each of them an atom. Give them as summands of their own."
+            )
+        found = ends_of(rest)
+    return atoms, found
+
+
+def _slowest(found: Ends, dim: int) -> sympy.Expr | None:
+    """The frequency of a wave of the decay of a plane wave's mean."""
+    least = sympy.Rational(dim - 1, 2)
+    for b, (a, q, _) in found.turning.items():
+        if (a - least).is_negative or (a == least and q != 0):
+            raise NoRouteError(
+                f"The wave of frequency {b} in {found.expr} decays like z^(-{a}), and in d = {dim} "
+                f"only waves that decay faster than z^(-{least}) have a finite measure. Use a "
+                "smaller dimension, or design a finite measure for your range of distances."
+            )
+    return next((b for b, (a, *_) in found.turning.items() if a == least), None)
+
+
+def _without(found: Ends, b: sympy.Expr, dim: int) -> tuple[Atom, sympy.Expr]:
+    """The atom of the wave of a frequency, and the formula without it."""
+    (a, _, c), half = found.turning[b], sympy.Rational(dim, 2)
+    order = half - 1
+    # DLMF 10.17.3: the wave of Omega_d(bz) = Gamma(d/2) (2/(bz))^n J_n(bz).
+    front = sympy.gamma(half) * (2 / b) ** order
+    turn = -sympy.I * sympy.pi * (order / 2 + sympy.Rational(1, 4))
+    leading = front * sympy.sqrt(2 / (sympy.pi * b)) / 2 * sympy.exp(turn)
+    mass = sympy.simplify(c / leading)
+    share = complex(mass.evalf(30))
+    if abs(share.imag) > 1e-25 * abs(share):
+        raise NoRouteError(
+            f"The wave of frequency {b} in {found.expr} decays like z^(-{a}) without "
+            f"the phase of a plane wave in d = {dim}: its measure is infinite. Design a finite "
+            "measure for your range of distances."
+        )
+    mean = front * sympy.expand_func(sympy.besselj(order, b * Z)) / Z**order
+    if dim % 2:
+        mean = sympy.expand(mean.replace(sympy.besselj, _elementary))
+    rest = sympy.powsimp(found.expr - sympy.re(mass) * mean)
+    if abs(rest.subs(Z, _PLACE).evalf(30)) < _NOTHING:
+        rest = sympy.simplify(rest.rewrite(sympy.exp))
+    return Atom(float(b), share.real, error=abs(share.real) * 4.0 * EPS), rest
+
+
+def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    """J of order 1/2 or -1/2 (DLMF 10.16.1); sums with other sines and cosines cancel exactly."""
+    wave = sympy.sin(x) if order.is_positive else sympy.cos(x)
+    return sympy.sqrt(2 / (sympy.pi * x)) * wave

@@ -1,0 +1,101 @@
+"""A kernel on rays of the complex plane, in ball arithmetic."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import ceil
+
+import flint
+import numpy as np
+import sympy
+
+from spectra.base.precision import Ball, working
+from spectra.density.continuation.continuation import Continuation
+from spectra.errors import NoRouteError
+
+__all__ = ["KernelOnRays"]
+
+# Working bits are multiples of this, so that few programs of a formula are made.
+_BITS_STEP = 64
+# The argument has this many bits more than the value.
+_SPARE = 16
+_MOST_DOUBLINGS = 6
+# The scale is sought among these log z.
+_SURVEY = np.arange(-60.0, 60.0, 0.25)
+
+
+class KernelOnRays:
+    """Values of a formula in Z at exp(s + i angle), continued from the half-line.
+
+    Parameters
+    ----------
+    expr : sympy expression
+        A formula in Z that is analytic for z > 0.
+
+    Raises
+    ------
+    FormulaError
+        If the formula has a function that is not known in ball arithmetic.
+    """
+
+    def __init__(self, expr: sympy.Expr) -> None:
+        self.expr = expr
+        self._continued = Continuation(expr)
+
+    def value(self, s: float, angle: float, unit: int) -> Ball:
+        """The value with an error below 2^-unit, or a ball that is not finite."""
+        bits = _rounded_up(max(unit, 0) + 40)
+        for _ in range(_MOST_DOUBLINGS):
+            value = self._once(s, angle, bits)
+            if (
+                value.is_finite()
+                and max(value.real.rad(), value.imag.rad()) < flint.arb(2) ** -unit
+            ):
+                return value
+            bits *= 2
+        return flint.acb("nan")
+
+    def log_size(self, s: float, angle: float, floor: int = 60) -> float:
+        """About log|k|: -inf if it is below 2^-floor, inf if it is not known."""
+        least = flint.arb(2) ** -floor
+        for bits in (floor + 20, 2 * floor + 100, 4 * floor + 640):
+            value = self._once(s, angle, _rounded_up(bits))
+            if not value.is_finite():
+                continue
+            size, wrong = abs(value).mid(), max(value.real.rad(), value.imag.rad())
+            if size + wrong < least:
+                return -np.inf
+            if wrong < size / 4:
+                return float(size.log().mid())
+        return np.inf
+
+    def _once(self, s: float, angle: float, bits: int) -> Ball:
+        with working(bits + _SPARE):
+            z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
+        return self._continued.once(z, bits)
+
+    @cached_property
+    def scale(self) -> float:
+        """The largest log z at which |k| is within a factor e of its largest value.
+
+        Raises
+        ------
+        NoRouteError
+            If the kernel has no values on the half-line.
+        """
+        sizes = np.empty(0)
+        for s in _SURVEY:
+            sizes = np.append(sizes, self.log_size(float(s), 0.0))
+            if sizes[-1] == np.inf:
+                raise NoRouteError(
+                    f"The formula {self.expr} has no value near z = {np.exp(s):.4g}: the numeric "
+                    "route needs a formula that is analytic for z > 0. Write it as pieces with "
+                    "support=..., or design a finite measure for your range of distances (design)."
+                )
+            if s > 0.0 and sizes[-40:].max() < sizes.max() - 1.0:
+                break
+        return float(_SURVEY[np.flatnonzero(sizes > sizes.max() - 1.0)[-1]])
+
+
+def _rounded_up(bits: int) -> int:
+    return _BITS_STEP * ceil(bits / _BITS_STEP)

@@ -1,0 +1,343 @@
+r"""The density at log-uniform radii, by the trapezoidal rule along one ray.
+
+With y = w z, z = exp(s + i angle), a kernel that is analytic between the half-line and the ray has
+
+.. math:: w\rho(w) = \Re \int k(z)\,g(wz)\,ds, \qquad
+          g(y) = \frac{2^{1-d/2}}{\Gamma(d/2)}\, y^{d/2+1} H^{(1)}_{d/2-1}(y).
+
+The trapezoidal rule converges geometrically.  g depends on log w + s only, so that the sums at all
+log-uniform radii are one product of two polynomials.  Both factors are rounded to integers at a
+fixed unit far below the largest value of w rho, and the integers are multiplied exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, floor, log, log2, pi, tan
+
+import flint
+import numpy as np
+
+from spectra.base.numbers import FloatArray
+from spectra.base.precision import Ball, working
+from spectra.density.half_line.hankel_factor import hankel_factor
+from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.errors import AccuracyError
+
+__all__ = ["NEGLIGIBLE", "RaySums", "Samples"]
+
+# Below this share of its largest value w rho counts as 0.
+NEGLIGIBLE = 1e-16
+# The error of a sum is about the square of its difference from the sum at twice the step.
+_STEPS_AGREE = 2e-8
+# On the half-line it is no better than the difference itself.
+_STEPS_AGREE_ON_AXIS = 1e-13
+# Bits kept below the largest value of w rho, and the most bits that are paid for cancellation.
+_KEPT_BITS, _MOST_BITS = 72, 6000
+# Steps are 2^-n; sums with more terms are refused.
+_FIRST_STEP, _LAST_STEP, _MOST_TERMS, _MOST_HALVINGS = 2, 12, 60_000, 2
+# Errors fall like exp(-2 pi a/step) times the growth of g on the ray at angle - a.
+_DEPTH = 26.0
+# The kernel is looked at on the ray at these steps of s, so many times, from so far on.
+_LOOK, _MOST_LOOKS, _BEFORE = 0.25, 140, 12.0
+# The widest range of log w.
+_WIDEST = 1400.0
+# Interpolation needs so many samples on both sides.
+MARGIN = 20
+
+_BINOMIALS = np.cumprod([1.0, *((2 * MARGIN - j) / j for j in range(1, 2 * MARGIN))])
+_WEIGHTS = _BINOMIALS * (-1.0) ** np.arange(2 * MARGIN)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """w rho at log w = (first + n) step, n = 0, 1, ...
+
+    Attributes
+    ----------
+    step, first : float
+        The grid of log w; ``first`` is a multiple of 1/2.
+    values : ndarray
+        w rho.
+    error : float
+        Estimated absolute error.
+    """
+
+    step: float
+    first: float
+    values: FloatArray
+    error: float
+
+    @cached_property
+    def peak(self) -> float:
+        """The largest absolute value."""
+        return float(np.abs(self.values).max())
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """log w."""
+        return (self.first + np.arange(self.values.size)) * self.step
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The log w between which samples are interpolated."""
+        return float(self.logs[MARGIN]), float(self.logs[-1 - MARGIN])
+
+    def __call__(self, log_w: FloatArray) -> FloatArray:
+        """w rho between the samples, by the polynomial through the nearest 40 of them."""
+        nearest = np.floor(log_w / self.step - self.first)
+        start = np.clip(nearest.astype(int) + 1 - MARGIN, 0, self.values.size - 2 * MARGIN)
+        index = start[:, None] + np.arange(2 * MARGIN)
+        # The grid is exact in doubles, and so are differences from what is nearest.
+        rest = (log_w - (self.first + nearest) * self.step) / self.step
+        apart = (rest + (nearest - start))[:, None] - np.arange(2 * MARGIN)
+        near = np.abs(apart) < 1e-9
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = _WEIGHTS / apart
+            found = (terms * self.values[index]).sum(axis=1) / terms.sum(axis=1)
+        hit = near.any(axis=1)
+        found[hit] = self.values[index][near]
+        return np.asarray(found)
+
+    def difference(self, other: Samples) -> float:
+        """The largest difference from other samples, where both are interpolated."""
+        coarse, fine = sorted((self, other), key=lambda samples: -samples.step)
+        (low, high), logs = coarse.ends, fine.logs
+        shared = (logs > low) & (logs < high)
+        if not shared.any():
+            return np.inf
+        return float(np.abs(coarse(logs[shared]) - fine.values[shared]).max())
+
+
+class RaySums:
+    """Sums of a kernel along one ray.
+
+    Parameters
+    ----------
+    kernel : KernelOnRays
+        The kernel.
+    dim : int
+        Dimension.
+    angle : float
+        Angle of the ray; 0 for the half-line.
+    shifted : bool
+        Whether radii lie half a step beside multiples of the step.  Two rays, one of them shifted,
+        show the error of the interpolation, too.
+    lowest : float
+        Sums are asked for log w above this only.
+
+    Raises
+    ------
+    AccuracyError
+        If the kernel grows on the ray.
+    """
+
+    def __init__(
+        self,
+        kernel: KernelOnRays,
+        dim: int,
+        angle: float,
+        *,
+        shifted: bool = False,
+        lowest: float = -np.inf,
+    ) -> None:
+        self.kernel, self.dim, self.angle = kernel, dim, angle
+        self.shift = 0.5 if shifted else 0.0
+        self.lowest, self.factor = lowest, hankel_factor(dim, angle)
+        self._known: dict[float, Ball] = {}
+        self._bits = 0
+        self.largest, self.end = self._looked_at()
+        if angle == 0.0 and self.end == np.inf:
+            raise AccuracyError("the kernel falls too slowly on the half-line")
+
+    def _looked_at(self) -> tuple[float, float]:
+        """The largest log|k z^tilt| on the ray, and the s from which on it is below all bits."""
+        tilt, scale = self.factor.tilt, self.kernel.scale
+        highest = 0.5 * log(self.dim) + 4.0 - scale
+        top = max(tilt * highest, 0.0) if tilt else self.factor.range(60.0)[2]
+        least = _KEPT_BITS + 4 + int(top / log(2.0))
+        sizes: list[float] = []
+        last = np.inf if self.lowest == -np.inf else self.factor.range(200.0)[1] - self.lowest
+        s = scale - _BEFORE
+        while len(sizes) <= _MOST_LOOKS and s < max(last, scale - 4.0):
+            bits = least + int(max(tilt * s, 0.0) / log(2.0))
+            sizes.append(self.kernel.log_size(s, self.angle, bits) + tilt * s)
+            if not sizes[-1] < log(2.0) * _MOST_BITS:
+                raise AccuracyError(f"the kernel grows on the ray of angle {self.angle}")
+            if s > scale and max(sizes[-3:]) == -np.inf:
+                return max(sizes), s - 2 * _LOOK
+            s += _LOOK
+        return max(sizes), np.inf
+
+    def first_step(self, high: float) -> int:
+        """The exponent n of the first step 2^-n that can be enough."""
+        if self.angle == 0.0:
+            return max(_FIRST_STEP, ceil((high + self.end - log(2.0 * pi)) / log(2.0)) - 1)
+        needed = self.dim / (2.0 * tan(self.angle)) + _DEPTH / self.angle
+        least = _FIRST_STEP if self.lowest == -np.inf else _FIRST_STEP + 3
+        return max(least, ceil(log2(needed / pi)))
+
+    @property
+    def cost(self) -> float:
+        """About what sums on this ray cost, to compare rays."""
+        high = 0.5 * log(self.dim) - self.kernel.scale + (6.0 if self.angle else 2.5)
+        bits = _KEPT_BITS + self.factor.range(60.0)[2] + max(self.largest, 0.0)
+        bits += max(self.factor.tilt * high, 0.0)
+        return 2.0 ** self.first_step(high) * (100.0 + bits)
+
+    def samples(self, low: float, high: float, least_peak: float = 0.0) -> Samples:
+        """w rho for log w from low to high; the step is halved until that changes nothing.
+
+        Raises
+        ------
+        AccuracyError
+            If the sums do not converge, or are too long.
+        """
+        first = self.first_step(high)
+        wanted = _STEPS_AGREE if self.angle else _STEPS_AGREE_ON_AXIS
+        halvings = _MOST_HALVINGS if self.angle else _MOST_HALVINGS + 3
+        for n in range(first, min(first + halvings, _LAST_STEP) + 1):
+            found, change = self._at_step(low, high, 2.0**-n)
+            peak = max(found.peak, least_peak)
+            if change < wanted * peak:
+                error = change**2 / max(peak, 1e-300) * 4.0 if self.angle else change
+                return Samples(found.step, found.first, found.values, error)
+        raise AccuracyError(f"the sums on the ray of angle {self.angle} do not settle")
+
+    def whole(self, least_peak: float = 0.0, stop: float = np.inf) -> Samples:
+        """Samples up to where w rho is negligible at both ends, or up to a given log w.
+
+        Raises
+        ------
+        AccuracyError
+            As for ``samples``, and if the density falls too slowly.
+        """
+        centre = 0.5 * log(self.dim) - self.kernel.scale
+        low, high = centre - 6.0, centre + (6.0 if self.angle else 2.5)
+        before = [np.inf, np.inf]
+        while True:
+            top = min(high, max(stop, centre) + (MARGIN + 4) * 2.0 ** -self.first_step(high))
+            found = self.samples(low, top, least_peak)
+            peak = max(found.peak, least_peak)
+            least = max(NEGLIGIBLE * peak, found.error)
+            last = max(int(0.5 / found.step), 2) + MARGIN
+            sizes = np.abs(found.values)
+            ends = [float(sizes[:last].max()), float(sizes[-last:].max())]
+            # What is small and falls no further is rounding.
+            done = [
+                end <= least or (end < _STEPS_AGREE_ON_AXIS * peak and end > 0.5 * old)
+                for end, old in zip(ends, before, strict=True)
+            ]
+            done[1] = done[1] or top < high
+            if all(done):
+                return found
+            before = ends
+            if not done[0]:
+                low -= max(0.7 * (centre - low), 2.0)
+            if not done[1]:
+                high += max(0.7 * (high - centre), 2.0) if self.angle else 0.7
+            if high - low > _WIDEST:
+                raise AccuracyError("the density falls too slowly at an end")
+
+    def beyond(self, low: float, least_peak: float, stop: float = np.inf) -> Samples:
+        """Samples from a log w up to where w rho is negligible, or up to another log w."""
+        high = low + 6.0
+        while True:
+            top = min(high, max(stop, low + 4.0) + (MARGIN + 4) * 2.0 ** -self.first_step(high))
+            found = self.samples(low, top, least_peak)
+            last = np.abs(found.values[-2 * MARGIN :])
+            peak = max(least_peak, found.peak)
+            if top < high or last.max() < max(NEGLIGIBLE * peak, found.error):
+                return found
+            high += 0.7 * (high - low)
+            if high - low > _WIDEST:
+                raise AccuracyError("the density falls too slowly at an end")
+
+    def _at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
+        """The sums at one step, and how far those at twice the step are from them."""
+        factor, tilt = self.factor, self.factor.tilt
+        bits = _KEPT_BITS + max(tilt * high, 0.0) / log(2.0)
+        cancelled = max(factor.range(bits)[2] + max(self.largest, 0.0), 0.0) / log(2.0)
+        if bits + cancelled > _MOST_BITS:
+            raise AccuracyError(f"the kernel cancels too much on the ray of angle {self.angle}")
+        least_y, most_y, top = factor.range(bits + cancelled)
+        begin = least_y - high
+        if tilt and self.dim > 1:
+            begin = max(begin, -(bits + cancelled) * log(2.0) / tilt)
+        end = min(self.end, most_y - max(low, self.lowest))
+        a0, a1 = floor(begin / step), ceil(end / step)
+        j0, j1 = floor(low / step), ceil(high / step)
+        if a1 - a0 > _MOST_TERMS or a1 - a0 + j1 - j0 > 2 * _MOST_TERMS:
+            raise AccuracyError(f"the sums on the ray of angle {self.angle} are too long")
+        units = int(bits + top / log(2.0)) + 2, int(bits + max(self.largest, 0.0) / log(2.0)) + 2
+        work = int(bits + cancelled) + 64
+        if work > self._bits:
+            self._known.clear()
+            self._bits = work + 32
+        k = [_whole(self._kernel(i * step, units[0]), units[0]) for i in range(a0, a1 + 1)]
+        places = [(i + self.shift) * step for i in range(a0 + j0, a1 + j1 + 1)]
+        nothing = flint.fmpz(0), flint.fmpz(0)
+        g = [
+            _whole(factor.value(s, work + 32), units[1]) if least_y <= s <= most_y else nothing
+            for s in places
+        ]
+        return self._correlated(k, g, j0 + self.shift, step, sum(units))
+
+    def _correlated(
+        self, k: list[_Pair], g: list[_Pair], first: float, step: float, unit: int
+    ) -> tuple[Samples, float]:
+        """Sums over even and over odd terms, at all radii, as samples."""
+        count, size = len(k), len(g) - len(k) + 1
+        scale = flint.arb(2) ** -unit * 2 * step
+        log_w, tilt = (first + np.arange(size)) * step, flint.arb(self.factor.tilt)
+        real, imag = (flint.fmpz_poly([pair[i] for pair in g]) for i in (0, 1))
+        zero = flint.fmpz(0)
+        halves = []
+        for odd in (0, 1):
+            one, other = (
+                flint.fmpz_poly([v[i] if n % 2 == odd else zero for n, v in enumerate(k)][::-1])
+                for i in (0, 1)
+            )
+            total = one * real
+            if self.angle:
+                total -= other * imag
+            with working(64):
+                sums = [total[count - 1 + j] * scale for j in range(size)]
+                if tilt:
+                    pairs = zip(sums, log_w, strict=True)
+                    sums = [v * (tilt * flint.arb(float(t))).exp() for v, t in pairs]
+                halves.append(np.array([float(v.mid()) for v in sums]))
+        even, uneven = halves
+        change = float(np.abs(even - uneven).max()) / 2.0
+        return Samples(step, first, (even + uneven) / 2.0, change), change
+
+    def _kernel(self, s: float, unit: int) -> Ball:
+        """k z^tilt on the ray."""
+        if s not in self._known:
+            tilt = self.factor.tilt
+            extra = int(max(tilt * s, 0.0) / log(2.0)) + 1
+            value = self.kernel.value(s, self.angle, self._bits + extra)
+            if not value.is_finite():
+                value = self.kernel.value(s, self.angle, unit + extra)
+            if not value.is_finite():
+                raise AccuracyError(f"the kernel is singular on the ray of angle {self.angle}")
+            if tilt:
+                with working(self._bits + extra):
+                    value = value * (flint.arb(tilt) * flint.arb(s)).exp()
+            self._known[s] = value
+        return self._known[s]
+
+
+#: Real and imaginary part as integers.
+_Pair = tuple[flint.fmpz, flint.fmpz]
+
+
+def _whole(value: Ball, unit: int) -> _Pair:
+    """Both parts times 2^unit, rounded down."""
+    found = []
+    for part in (value.real, value.imag):
+        mantissa, exponent = part.mid().man_exp()
+        shift = int(exponent) + unit
+        found.append(mantissa << shift if shift >= 0 else mantissa >> -shift)
+    return found[0], found[1]

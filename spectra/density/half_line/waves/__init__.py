@@ -1,1 +1,0 @@
-"""Kernels with waves: each wave is summed along its own ray."""
