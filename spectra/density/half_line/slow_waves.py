@@ -51,7 +51,7 @@ _NO_SHARE = 1e-9
 
 
 class _Place(NamedTuple):
-    """One side of a radius, up to a reach; there the density begins like a power of the distance."""
+    """One side of a radius up to a reach, and the power with which the density begins there."""
 
     about: float
     side: int
