@@ -228,6 +228,7 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     widths = [s for _, s in windows]
     origin = min(c.origin_exponent for c in components)
     low = max(-np.log(max(widths)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
+    low = _followed_down(density, float(low))
     high = np.log((_REACH + np.sqrt(density.dim)) / min(widths))
     depths = break_depths(components, _DEPTH)
     high = min(high, np.log(max(c.end for c in components)))
@@ -241,6 +242,14 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     weights = [partial(_at_radius, window, density.dim) for window in windows]
     inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
     return added(found, inner, below(values, weights, low, 1.0 + origin))
+
+
+def _followed_down(density: SpectralDensity, low: float) -> float:
+    """The log w below which w |rho| is negligible: heavy tails reach their power of w late."""
+    t = np.arange(-_FARTHEST, low + 1.0)
+    size = density.signed_log_radial(np.exp(t))[1] + t
+    alive = np.flatnonzero(size > size[-1] - _DEPTH)
+    return min(low, float(t[alive[0]])) if alive.size else low
 
 
 def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
