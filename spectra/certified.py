@@ -34,8 +34,13 @@ import sympy
 from spectra.base.balls import Ball, Unproved, enclosure, exact_ball, hull, precision
 from spectra.base.enclosures import Enclosure
 from spectra.base.limits.progress import stage
-from spectra.density.closed_pairs import GAUSSIAN, MATERN, RATIONAL_QUADRATIC, ClosedPair
-from spectra.density.closed_pairs.gaussian import coefficients
+from spectra.density.closed_pairs import (
+    GAUSSIAN,
+    MATERN,
+    RATIONAL_QUADRATIC,
+    ClosedPair,
+    coefficients,
+)
 from spectra.errors import NoRouteError
 from spectra.measure import SpectralMeasure
 

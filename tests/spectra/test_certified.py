@@ -262,7 +262,7 @@ def test_signed_ranges_end_where_the_density_changes_sign():
     """exp(-z^2/2) - exp(-z^2/200) in d = 3 changes sign at V = 6 log(10)/99."""
     components = sp.spectral_density(sp.radial("exp(-z**2/2) - exp(-z**2/200)"), 3).components
     with precision(204):
-        laws = [certified._GaussianLaw(c) for c in components]
+        laws = [certified._law(c) for c in components]
         ranges, loose = certified._signed_ranges(laws, flint.arb(2) ** -68)
         root = 6 * flint.arb(10).log() / 99
         (_, low, first), (high, _, second) = ranges

@@ -33,11 +33,6 @@ __all__ = ["GAUSSIAN", "GAUSSIAN_WAVE", "coefficients"]
 _ZERO = 1e-40
 # exp(-y) underflows at this y, and a polynomial in y does not overflow.
 _LARGEST_OFFSET = 1e10
-# The bulk of a wave reaches this many standard deviations from b, and begins at least at this part
-# of one.
-_REACH, _LEAST = 3.0, 0.0125
-# If b is more standard deviations than this, b is a break, which tells where to look for it.
-_NARROW = 4.0
 
 
 def coefficients(polynomial: sympy.Expr) -> list[sympy.Expr]:
@@ -137,8 +132,9 @@ def _wave_component(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.
     return ClosedPair(
         GAUSSIAN_WAVE, dim, (rate, frequency), c, float(front), values,
         origin_exponent=dim - 1.0,
-        bulk=(max(middle - _REACH * width, _LEAST * width), middle + _REACH * width),
-        breaks=((middle, 0.0),) if middle > _NARROW * width else (),
+        bulk=(max(middle - 3.0 * width, 0.0125 * width), middle + 3.0 * width),
+        # A break tells where to look for a narrow bell.
+        breaks=((middle, 0.0),) if middle > 4.0 * width else (),
         has_one_sign=dim == 1,
     )  # fmt: skip
 

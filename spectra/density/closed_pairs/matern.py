@@ -33,11 +33,6 @@ __all__ = ["MATERN", "reverse_bessel"]
 
 # Higher powers times an exponential are left to other routes: the summands would cancel.
 _LARGEST_POWER = 40
-# Smaller shares of a t distribution lie at radii that overflow.
-_LEAST_SHARE = 1e-200
-# The bulk of a wave is where the mass per unit of log w is more than this share of its maximum.
-_BULK_SHARE = 1e-2
-_BULK_GRID = np.geomspace(1e-6, 1e6, 2001)
 
 
 def _read(s: Summand) -> list[Term] | None:
@@ -92,15 +87,16 @@ def _component(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> Clo
         return _values(w, dim, float(order), complex(a), complex(phase))
 
     if rate.is_real:
-        # w^2 / (a^2 + w^2) has the distribution Beta(d/2, nu).
+        # w^2 / (a^2 + w^2) has the distribution Beta(d/2, nu).  The radius must not overflow.
         low = betaincinv(dim / 2, float(nu), TAILS[0])
-        high = max(betaincinv(float(nu), dim / 2, TAILS[0]), _LEAST_SHARE)
+        high = max(betaincinv(float(nu), dim / 2, TAILS[0]), 1e-200)
         ends = float(scale) * np.sqrt([low / (1.0 - low), (1.0 - high) / high])
     else:
-        w = float(scale) * _BULK_GRID
+        # Where the mass per unit of log w is more than 1 % of its maximum.
+        w = float(scale) * np.geomspace(1e-6, 1e6, 2001)
         found = values(w)
         mass = sum(found.terms) + np.log(found.size * w)
-        ends = w[mass >= mass.max() + np.log(_BULK_SHARE)]
+        ends = w[mass >= mass.max() + np.log(0.01)]
     return ClosedPair(
         MATERN, dim, (nu, rate), c, float(front), values,
         origin_exponent=dim - 1.0,

@@ -23,12 +23,6 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["RATIONAL_QUADRATIC", "log_bessel_k_integral"]
 
-# K of a half-integer order up to this one is written in elementary functions.
-_LARGEST_ELEMENTARY_ORDER = sympy.Rational(7, 2)
-# The mixing variable has quantiles below this only if they underflow.
-_LEAST_QUANTILE = 1e-200
-# Below this argument, K of an order less than 1 is scipy's.
-_SMALL = 0.5
 # exp(-40) is below the rounding of a sum of positive terms.
 _NEGLIGIBLE = 40.0
 
@@ -65,7 +59,7 @@ def _component(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) ->
     nu, length, sign = float(order), float(b), float(sympy.sign(c))
     x0 = length * centre
     root0 = np.hypot(nu, x0)
-    mixing = np.maximum(gammaincinv(float(power), TAILS), _LEAST_QUANTILE)
+    mixing = np.maximum(gammaincinv(float(power), TAILS), 1e-200)  # it may underflow
     low, high = 2.0 * np.sqrt(mixing * gammaincinv(dim / 2, TAILS)) / length
 
     def values(w: FloatArray) -> Values:
@@ -97,10 +91,11 @@ def log_bessel_k_integral(order: float, x: FloatArray) -> FloatArray:
               \quad R = \sqrt{\nu^2+x^2}
 
     It is DLMF 10.32.9 about its saddle point.  The trapezoidal rule converges exponentially, and
-    no terms cancel, for every order nu >= 0 and every x > 0.
+    no terms cancel, for every order nu >= 0 and every x > 0.  For nu < 1 and x < 1/2, where it
+    would be long, K is scipy's.
     """
     log = np.empty_like(x)
-    is_small = (x < _SMALL) & (order < 1.0)
+    is_small = (x < 0.5) & (order < 1.0)
     y, root = x[is_small], np.hypot(order, x[is_small])
     log[is_small] = np.log(kve(order, y)) - y + root + order * np.log(y / (order + root))
     y = x[~is_small]
@@ -124,7 +119,7 @@ def _formula(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> s
     order = abs(alpha - half)
     bessel = sympy.besselk(order, x)
     n = order - sympy.Rational(1, 2)
-    if n.is_Integer and order <= _LARGEST_ELEMENTARY_ORDER:
+    if n.is_Integer and n <= 3:  # K is elementary, and short
         terms = (t * x**j for j, t in enumerate(reverse_bessel(int(n))))
         bessel = sympy.sqrt(sympy.pi / 2) * sympy.exp(-x) * sympy.Add(*terms) / x**order
     return sympy.powsimp(c * front * (x / 2) ** (alpha - half) * bessel)
