@@ -21,7 +21,7 @@ __all__ = ["known_part", "lookup", "unknown_summand"]
 
 #: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
 _Known = dict[tuple[Family | None, tuple[Any, ...]], sympy.Expr]
-_CONSTANT = (None, ())
+_CONSTANT: tuple[Family | None, tuple[Any, ...]] = (None, ())
 # A sum of closed forms that loses more than this share of its largest value leaves the kernel to
 # other routes.
 _LEAST_ACCURACY = 1e-8

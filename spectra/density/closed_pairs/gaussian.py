@@ -127,7 +127,7 @@ def _wave_component(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.
         lost, far, near = middle * np.expm1(-turn), (w + middle) * other, w * (1.0 + other)
         factor = np.where(turn < 1.0, near + lost, u + far)
         size = np.where(turn < 1.0, near - lost, np.abs(u) + width + far)
-        return Values((-bell, np.log(w)), sign * factor, size, roundings)
+        return Values((-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size)
 
     return ClosedPair(
         GAUSSIAN_WAVE, dim, (rate, frequency), c, float(front), values,
