@@ -68,11 +68,8 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             components.append(BallComponent.of(form, dim))
             formulas.append(compact_formula(form, dim))
             continue
-        known, rest = _known_summands(piece.expr, dim)
-        if rest:
-            return None
-        smooth, points = _transform(known, dim)
-        if _cancel(smooth):
+        smooth, points, rest = known_part(piece.expr, dim)
+        if rest != 0:
             return None
         components.extend(smooth)
         formulas.extend(c.formula() for c in smooth)
@@ -81,7 +78,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
 
 
-def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom], sympy.Expr]:
+def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom], sympy.Expr]:
     """Components and atoms of the summands in closed form, and the rest of the formula.
 
     A formula without such a summand is returned as it was written: multiplying it out could give
@@ -110,11 +107,9 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
         if not rest:
             raise
         return [], [], expr
-    if _cancel(smooth):
+    if _cancel(smooth) or (rest and not smooth and not atoms):
         return [], [], expr
-    if not smooth and not atoms:
-        return [], [], expr if rest else sympy.Integer(0)
-    return list(smooth), atoms, sympy.Add(*rest)
+    return smooth, atoms, sympy.Add(*rest)
 
 
 def unknown_summand(kernel: Kernel, dim: int) -> str | None:
@@ -124,9 +119,9 @@ def unknown_summand(kernel: Kernel, dim: int) -> str | None:
             if ball_form(piece.expr, piece.support) is None:
                 return f"{piece.expr} on z <= {piece.support}"
             continue
-        known, rest = _known_summands(piece.expr, dim)
-        if rest or _cancel(_transform(known, dim)[0]):
-            return str(rest[0] if rest else piece.expr)
+        _, _, rest = known_part(piece.expr, dim)
+        if rest != 0:
+            return str(sympy.Add.make_args(rest)[0])
     return None
 
 
