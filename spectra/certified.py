@@ -34,7 +34,13 @@ import sympy
 from spectra.base.balls import Ball, Unproved, enclosure, exact_ball, hull, precision
 from spectra.base.enclosures import Enclosure
 from spectra.base.limits.progress import stage
-from spectra.density.closed_pairs import Gaussian, Matern, Pair, RationalQuadratic
+from spectra.density.closed_pairs import (
+    GAUSSIAN,
+    MATERN,
+    RATIONAL_QUADRATIC,
+    ClosedPair,
+    coefficients,
+)
 from spectra.errors import NoRouteError
 from spectra.measure import SpectralMeasure
 
@@ -110,17 +116,14 @@ def _proved(measure: SpectralMeasure) -> CertifiedMasses:
 def _continuous(components: Sequence[Any], bits: int) -> tuple[Ball, Ball]:
     """M+ and M- of the absolutely continuous part."""
     nothing = flint.arb(0)
-    totals = [exact_ball(c.exact_total) for c in components if isinstance(c, Pair)]
+    totals = [exact_ball(c.exact_total) for c in components if isinstance(c, ClosedPair)]
     total = sum(totals, nothing)
     if len(totals) == len(components) and all(c.has_one_sign for c in components):
         if all(t > 0 for t in totals):
             return total, nothing
         if all(t < 0 for t in totals):
             return nothing, -total
-    for c in components:
-        if type(c) not in _LAWS:
-            raise Unproved(f"no proof is known for its component {type(c).__name__}")
-    laws = [_LAWS[type(c)](c) for c in components]
+    laws = [_law(c) for c in components]
     tolerance = flint.arb(2) ** -bits * sum((law.moment(nothing) for law in laws), nothing)
     ranges, loose = _signed_ranges(laws, tolerance)
     masses = {1: nothing, -1: nothing}
@@ -213,15 +216,15 @@ def _integral(law: Any, low: Ball, high: Ball, tolerance: Ball) -> Ball:
 class _GaussianLaw:
     """exp(-a z^2) times a polynomial in z^2: V has Gamma distributions."""
 
-    def __init__(self, source: Gaussian) -> None:
-        self.half = flint.arb(source.dim) / 2
+    def __init__(self, dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> None:
+        self.half = flint.arb(dim) / 2
         self.limits = -self.half, flint.arb("inf")
-        self.rate = 1 / (4 * exact_ball(source.rate))
+        self.rate = 1 / (4 * exact_ball(rate))
         self.front = self.rate**self.half / self.half.gamma()
         # Q(y) = sum_j c_j j! a^-j L_j^(h-1)(y), and
         # j! [y^i] L_j^(h-1) = (-1)^i binomial(j, i) (h + i)_(j - i).
-        h, powers = sympy.Rational(source.dim, 2), range(len(source.coefficients))
-        scaled = [c / source.rate**j for j, c in enumerate(source.coefficients)]
+        scaled = [c / rate**j for j, c in enumerate(coefficients(polynomial))]
+        h, powers = sympy.Rational(dim, 2), range(len(scaled))
         self.polynomial = []
         for i in powers:
             terms = (scaled[j] * sympy.binomial(j, i) * sympy.rf(h + i, j - i) for j in powers[i:])
@@ -249,11 +252,11 @@ class _GaussianLaw:
 class _MaternLaw:
     """A Matern kernel: V / (a^2 + V) has a Beta distribution."""
 
-    def __init__(self, source: Matern) -> None:
-        self.half = flint.arb(source.dim) / 2
-        nu, self.total = exact_ball(source.nu), exact_ball(source.coefficient)
+    def __init__(self, dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> None:
+        self.half = flint.arb(dim) / 2
+        nu, self.total = exact_ball(nu), exact_ball(c)
         self.limits = -self.half, nu
-        self.square, self.order = exact_ball(source.rate) ** 2, nu + self.half
+        self.square, self.order = exact_ball(rate) ** 2, nu + self.half
         self.norm = nu.gamma() * self.half.gamma()
         self.front = self.total * self.square**nu * self.order.gamma() / self.norm
 
@@ -276,16 +279,16 @@ class _MaternLaw:
 class _CauchyLaw:
     """A rational quadratic (Cauchy) kernel: V is a product of two Gamma variables."""
 
-    def __init__(self, source: RationalQuadratic) -> None:
-        self.half = flint.arb(source.dim) / 2
-        self.alpha, self.total = exact_ball(source.alpha), exact_ball(source.coefficient)
+    def __init__(self, dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> None:
+        self.half = flint.arb(dim) / 2
+        self.alpha, self.total = exact_ball(alpha), exact_ball(c)
         self.limits = -self.half.min(self.alpha), flint.arb("inf")
-        self.length = exact_ball(source.scale)
+        self.length = exact_ball(scale)
         self.quarter = self.length**2 / 4
         self.norm = self.half.gamma() * self.alpha.gamma()
         self.front = 2 * self.total * self.quarter**self.half / self.norm
         with precision(_ORDER_BITS):
-            order = exact_ball(source.alpha - sympy.Rational(source.dim, 2))
+            order = exact_ball(alpha - sympy.Rational(dim, 2))
             self.orders = [order - k for k in range(_DEGREE + 1)]
 
     def moment(self, s: Ball) -> Ball:
@@ -343,4 +346,18 @@ def _bessel_k_at(x: Any, order: Ball) -> Any:
         return x.bessel_k(flint.acb(order))
 
 
-_LAWS: dict[type, Any] = {Gaussian: _GaussianLaw, Matern: _MaternLaw, RationalQuadratic: _CauchyLaw}
+_LAWS: dict[Any, Any] = {
+    GAUSSIAN: _GaussianLaw,
+    MATERN: _MaternLaw,
+    RATIONAL_QUADRATIC: _CauchyLaw,
+}
+
+
+def _law(c: Any) -> Any:
+    """The law of a component, if a proof is known for it."""
+    if not isinstance(c, ClosedPair):
+        raise Unproved("one of its components has no closed form")
+    # A Matern kernel of a complex rate is a wave.
+    if c.family not in _LAWS or not all(p.is_real for p in c.parameters):
+        raise Unproved(f"no proof is known for one of its components ({c.family.name})")
+    return _LAWS[c.family](c.dim, *c.parameters, c.coefficient)

@@ -1,16 +1,16 @@
-"""The look-up route: kernels that are sums of families with a known transform pair."""
+"""Look-up: kernels that are sums of kernels with a known transform."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import sympy
 
 from spectra.density.ball.ball_formula import compact_formula
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.closed_pairs import PAIRS
-from spectra.density.closed_pairs.pair import CONSTANT, Pair
+from spectra.density.closed_pairs import FAMILIES, ClosedPair, Family
 from spectra.density.closed_pairs.summands import read, summands, tidy
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
@@ -19,36 +19,42 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["known_part", "lookup", "unknown_summand"]
 
-#: Coefficients by the pair that has them and by its own key; a constant has none.
-_Claims = dict[tuple[type[Pair] | None, tuple[Any, ...]], sympy.Expr]
+#: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
+_Known = dict[tuple[Family | None, tuple[Any, ...]], sympy.Expr]
+_CONSTANT: tuple[Family | None, tuple[Any, ...]] = (None, ())
+# A sum of closed forms that loses more than this share of its largest value leaves the kernel to
+# other routes.
+_LEAST_ACCURACY = 1e-8
+_RADII = 201
 
 
 def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density of a kernel whose summands all have a known pair, else None.
+    """Spectral density of a kernel whose summands all have a closed form, or None.
 
     Parameters
     ----------
     kernel : Kernel
-        Any kernel; pieces of finite support go to :mod:`.on_balls.compact`.
+        Any kernel.  Pieces of finite support are handled by :mod:`spectra.density.ball`.
     dim : int
         Dimension d >= 1.
 
     Returns
     -------
     SpectralDensity or None
-        None where a summand is in no family; :func:`unknown_summand` names it.
+        None if a summand belongs to no family (:func:`unknown_summand` names it), or if the closed
+        forms cancel to fewer than 8 digits.
 
     Raises
     ------
     NoRouteError
-        Where the transform is known and is not a measure: a plane-wave mean of fewer than d
+        If the transform is known and is not a measure: a plane-wave mean of fewer than d
         dimensions, such as cos(z) for d = 2.
 
     Examples
     --------
     >>> from spectra.kernels.kernel import radial
     >>> density = lookup(radial("exp(-z**2/2) - 0.3*exp(-z)"), 3)
-    >>> [type(c).__name__ for c in density.components]
+    >>> [c.family.name for c in density.components]
     ['Gaussian', 'Matern']
     """
     components: list[Component] = []
@@ -62,23 +68,22 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             components.append(BallComponent.of(form, dim))
             formulas.append(compact_formula(form, dim))
             continue
-        known, rest = _claimed(piece.expr, dim)
-        if rest:
+        smooth, points, rest = known_part(piece.expr, dim)
+        if rest != 0:
             return None
-        smooth, points = _transform(known, dim)
         components.extend(smooth)
-        formulas.extend(c.formula() for c in smooth if isinstance(c, Pair))
+        formulas.extend(c.formula() for c in smooth)
         atoms.extend(points)
     expr = None if None in formulas else sympy.Add(*formulas)
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
 
 
-def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom], sympy.Expr]:
-    """Components and atoms of the summands that a family knows, and the rest of the formula.
+def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom], sympy.Expr]:
+    """Components and atoms of the summands in closed form, and the rest of the formula.
 
-    A formula without such a summand is returned as it was written: multiplying it out could
-    divide it into parts that are unbounded one by one.  So is one of which a summand is a wave
-    that has no measure alone: (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
+    A formula without such a summand is returned as it was written: multiplying it out could give
+    summands that are unbounded.  So is a formula whose known summands cancel, or one with a wave
+    that has no measure by itself: (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
 
     Parameters
     ----------
@@ -92,66 +97,78 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom],
     NoRouteError
         As :func:`lookup` does.
     """
-    known, rest = _claimed(expr, dim)
+    known, rest = _known_summands(expr, dim)
     if rest:
-        # The limit of what is left may be minus that, and no atom is there: 1 - sqrt(z/(1 + z)).
-        rest.append(known.pop((None, CONSTANT), sympy.Integer(0)))
+        # The limit of what is left may be minus the constant: 1 - sqrt(z/(1 + z)) has no atom.
+        rest.append(known.pop(_CONSTANT, sympy.Integer(0)))
     try:
         smooth, atoms = _transform(known, dim)
     except NoRouteError:
         if not rest:
             raise
         return [], [], expr
-    if not smooth and not atoms:
-        return [], [], expr if rest else sympy.Integer(0)
+    if _cancel(smooth) or (rest and not smooth and not atoms):
+        return [], [], expr
     return smooth, atoms, sympy.Add(*rest)
 
 
 def unknown_summand(kernel: Kernel, dim: int) -> str | None:
-    """The first summand of a kernel that is in no family, as text; None where all are known."""
+    """The first summand of a kernel that has no closed form, as text; None if all have one."""
     for piece in kernel.pieces:
         if piece.support != sympy.oo:
             if ball_form(piece.expr, piece.support) is None:
                 return f"{piece.expr} on z <= {piece.support}"
             continue
-        _, rest = _claimed(piece.expr, dim)
-        if rest:
-            return str(rest[0])
+        _, _, rest = known_part(piece.expr, dim)
+        if rest != 0:
+            return str(sympy.Add.make_args(rest)[0])
     return None
 
 
-def _claimed(expr: sympy.Expr, dim: int) -> tuple[_Claims, list[sympy.Expr]]:
-    """The exact sum of the summands that each pair claims, by their keys; and the others."""
-    serving = [pair for pair in PAIRS if pair.serves(dim)]
-    known: _Claims = {}
+def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr]]:
+    """The exact sums of the summands of each family, by their parameters; and other summands."""
+    families = [f for f in FAMILIES if not f.dims or dim in f.dims]
+    known: _Known = {}
     rest = []
     for term in summands(expr):
-        if not term.has(Z):
-            known[None, CONSTANT] = tidy(known.get((None, CONSTANT), 0) + term)
-            continue
-        summand = read(term)
-        for pair in serving:
-            parts = pair.claim(summand)
-            if parts is not None:
-                break
-        else:
-            rest.append(term)
-            continue
+        parts = [(_CONSTANT, term)]
+        if term.has(Z):
+            summand = read(term)
+            found = ((f, f.read(summand)) for f in families)
+            family, kernels = next(((f, k) for f, k in found if k is not None), (None, []))
+            parts = [((family, parameters), value) for parameters, value in kernels]
+            if family is None:
+                rest.append(term)
         for key, value in parts:
-            owner, tidied = (None, tidy) if key == CONSTANT else (pair, pair.tidy)
-            known[owner, key] = tidied(known.get((owner, key), 0) + value)
+            known[key] = tidy(known.get(key, sympy.Integer(0)) + value)
     return {key: value for key, value in known.items() if value != 0}, rest
 
 
-def _transform(known: _Claims, dim: int) -> tuple[list[Component], list[Atom]]:
-    """Components and atoms of claimed summands in a dimension, in the order of the pairs."""
-    made = [
-        owner.made(dim, key, value)
-        for owner in PAIRS
-        for (pair, key), value in known.items()
-        if pair is owner
-    ]
-    constant = known.get((None, CONSTANT))
+def _transform(known: _Known, dim: int) -> tuple[list[ClosedPair], list[Atom]]:
+    """Components and atoms in a dimension, in the order of the families."""
+    constant = known.get(_CONSTANT)
     atoms = [] if constant is None else [Atom.of(sympy.Integer(0), constant)]
-    atoms += [found for found in made if isinstance(found, Atom)]
-    return [found for found in made if isinstance(found, Component)], atoms
+    smooth: list[ClosedPair] = []
+    for family in FAMILIES:
+        for (owner, parameters), value in known.items():
+            if owner is family:
+                made = family.make(dim, *parameters, value)
+                if isinstance(made, Atom):
+                    atoms.append(made)
+                else:
+                    smooth.append(made)
+    return smooth, atoms
+
+
+def _cancel(components: list[ClosedPair]) -> bool:
+    """Whether the sum of components is known to fewer than 8 digits of its largest w |rho|."""
+    signs = {np.sign(c.total) if c.has_one_sign else 0.0 for c in components}
+    if len(components) < 2 or (len(signs) == 1 and 0.0 not in signs):
+        return False
+    low, high = (f(c.bulk[i] for c in components) for i, f in enumerate((min, max)))
+    w = np.geomspace(low, high, _RADII)
+    logs = np.log(w) + [c.signed_log(w)[1] for c in components]
+    top = logs.max()
+    signed = [c.signed_log(w)[0] for c in components] * np.exp(logs - top)
+    errors = [np.exp(c.log_envelope(w) - top) * w * c.relative_error(w) for c in components]
+    return bool(np.max(np.sum(errors, axis=0)) > _LEAST_ACCURACY * np.abs(signed.sum(axis=0)).max())

@@ -77,10 +77,11 @@ def _is_mine(expr: sympy.Expr) -> bool:
 
 def _on_half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]] | None:
     products = gamma_products(expr)
-    known: list[Component] = []
+    components: list[Component] = []
     atoms: list[Atom] = []
     if products is None:
         known, atoms, rest = known_part(expr, dim)
+        components.extend(known)
         products = gamma_products(rest) if known or atoms else None
     if products is None:
         return None
@@ -88,8 +89,8 @@ def _on_half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Ato
         component = mellin_component(group, dim)
         if component is None:
             return None
-        known.append(component)
-    return known, atoms
+        components.append(component)
+    return components, atoms
 
 
 def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:

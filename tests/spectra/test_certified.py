@@ -12,8 +12,6 @@ from mpmath import mp
 import spectra as sp
 from spectra import certified
 from spectra.base.balls import exact_ball, precision
-from spectra.density.closed_pairs.matern import Matern
-from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
 from spectra.errors import NoRouteError
 from spectra.measure import truncate
 
@@ -215,8 +213,8 @@ def test_a_wrong_density_does_not_add_up(monkeypatch):
 def test_integrands_refuse_balls_on_which_they_are_not_analytic():
     one, half = sympy.Integer(1), sympy.Rational(1, 2)
     with precision(128):
-        matern = certified._MaternLaw(Matern(2, half, one, one))
-        cauchy = certified._CauchyLaw(RationalQuadratic(2, half, one, one))
+        matern = certified._MaternLaw(2, half, one, one)
+        cauchy = certified._CauchyLaw(2, half, one, one)
         across = flint.acb(flint.arb(0, 0.25), flint.arb(2, 0.25))  # the cut of 1 + w^2 at w = 2i
         beside = flint.acb(flint.arb(1, 0.25), flint.arb(2, 0.25))
         for law in (matern, cauchy):
@@ -264,7 +262,7 @@ def test_signed_ranges_end_where_the_density_changes_sign():
     """exp(-z^2/2) - exp(-z^2/200) in d = 3 changes sign at V = 6 log(10)/99."""
     components = sp.spectral_density(sp.radial("exp(-z**2/2) - exp(-z**2/200)"), 3).components
     with precision(204):
-        laws = [certified._GaussianLaw(c) for c in components]
+        laws = [certified._law(c) for c in components]
         ranges, loose = certified._signed_ranges(laws, flint.arb(2) ** -68)
         root = 6 * flint.arb(10).log() / 99
         (_, low, first), (high, _, second) = ranges

@@ -1,34 +1,26 @@
-"""Closed pairs on the half-line, one to a file.
+"""Closed pairs: families of kernels on the half-line whose spectral density is a formula.
 
-``pair`` says what each of them must know, and what most share, a logarithm that keeps its digits in
-every dimension; ``log_bessel_k`` is a function.  The pairs: ``gaussian``, ``gaussian_wave``,
-``matern``, ``damped_wave``, ``rational_quadratic``, ``plane_wave_mean``.  A new one is a file
-beside ``matern`` (a good one to begin from), its name in :data:`PAIRS` and among those above.
+``pair`` defines :class:`Family`, a name and three functions, and :class:`ClosedPair`, the component
+that a family makes in one dimension.  To add a family, write one file (``plane_wave_mean`` is a
+short example) and add its name to :data:`FAMILIES`.
 """
 
-from spectra.density.closed_pairs.damped_wave import DampedWave
-from spectra.density.closed_pairs.gaussian import Gaussian
-from spectra.density.closed_pairs.gaussian_wave import GaussianWave
-from spectra.density.closed_pairs.matern import Matern
-from spectra.density.closed_pairs.pair import Pair, W
-from spectra.density.closed_pairs.plane_wave_mean import PlaneWaveMean
-from spectra.density.closed_pairs.rational_quadratic import RationalQuadratic
+from spectra.density.closed_pairs.gaussian import GAUSSIAN, GAUSSIAN_WAVE, coefficients
+from spectra.density.closed_pairs.matern import MATERN
+from spectra.density.closed_pairs.pair import ClosedPair, Family, W
+from spectra.density.closed_pairs.plane_wave_mean import PLANE_WAVE_MEAN
+from spectra.density.closed_pairs.rational_quadratic import RATIONAL_QUADRATIC
 
 __all__ = [
-    "PAIRS",
-    "Gaussian",
-    "Matern",
-    "Pair",
-    "RationalQuadratic",
+    "FAMILIES",
+    "GAUSSIAN",
+    "MATERN",
+    "RATIONAL_QUADRATIC",
+    "ClosedPair",
+    "Family",
     "W",
+    "coefficients",
 ]
 
-#: The pairs; the first one that claims a summand has it.
-PAIRS: tuple[type[Pair], ...] = (
-    Gaussian,
-    GaussianWave,
-    Matern,
-    DampedWave,
-    RationalQuadratic,
-    PlaneWaveMean,
-)
+#: All families.  A summand belongs to the first family that reads it.
+FAMILIES = (GAUSSIAN, GAUSSIAN_WAVE, MATERN, RATIONAL_QUADRATIC, PLANE_WAVE_MEAN)

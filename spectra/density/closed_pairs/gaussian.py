@@ -1,207 +1,152 @@
-"""Gaussians times polynomials in z^2."""
+r"""Gaussians times polynomials in z^2, and Gaussians times waves.
+
+With y = w^2/(4a) the transform of a Gaussian times a polynomial is (DLMF 10.22.51)
+
+.. math:: k(z) = e^{-a z^2} \sum_j c_j z^{2j}, \qquad
+          \mu(w) = (4\pi a)^{-d/2} e^{-y} \sum_j c_j\,j!\,a^{-j} L_j^{(d/2-1)}(y).
+
+Its parameter is a > 0; its coefficient is the polynomial.  A Gaussian times a wave is a term of a
+spectral mixture (Wilson and Adams 2013).  With :math:`G(u) = (4\pi a)^{-1/2} e^{-u^2/(4a)}`,
+
+.. math:: k(z) = c\,e^{-a z^2}\cos(bz), \quad \rho_1(w) = c\,(G(w-b) + G(w+b)), \quad
+          \rho_3(w) = \frac{c\,w}{2a}\left((w-b)G(w-b) + (w+b)G(w+b)\right).
+
+Its parameters are a > 0 and b > 0.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import sympy
 from mpmath import mp
+from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import DIGITS, OUTSIDE, CentredPair, Term, W
-from spectra.density.closed_pairs.summands import Summand, tidy, to_mpf
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Family, Term, Values, W, log_ratio
+from spectra.density.closed_pairs.summands import Summand, positive_rate, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["Gaussian"]
+__all__ = ["GAUSSIAN", "GAUSSIAN_WAVE", "coefficients"]
 
-# exp(-y) is 0 at such a y for every use, and a polynomial of y does not overflow.
+# A sum of 50-digit terms that is smaller than this share of them is an exact zero.
+_ZERO = 1e-40
+# exp(-y) underflows at this y, and a polynomial in y does not overflow.
 _LARGEST_OFFSET = 1e10
 
 
-@dataclass(frozen=True)
-class Gaussian(CentredPair):
-    r"""Spectral component of a Gaussian times a polynomial in z^2.
-
-    .. math:: k(z) = e^{-a z^2} \sum_j c_j z^{2j}
-
-    .. math:: \mu(w) = (4\pi a)^{-d/2} e^{-y} \sum_j c_j\,j!\,a^{-j} L_j^{(d/2-1)}(y),
-              \qquad y = w^2/(4a)
-
-    Parameters
-    ----------
-    dim : int
-        Dimension d >= 1.
-    rate : sympy number
-        a > 0, in units of 1/length^2.
-    coefficients : tuple of sympy numbers
-        c_0, c_1, ...; the last one is not zero.
-
-    Notes
-    -----
-    The transform is DLMF 10.22.51 and its derivatives in a; the polynomial is stored as its
-    Taylor series at the centre of the bulk, so that it keeps its digits at d = 1000.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> g = Gaussian(1, sympy.Rational(1, 2), (sympy.Integer(1),))
-    >>> sign, log = g.signed_log(np.array([1.0]))
-    >>> round(float(np.exp(log[0])), 12)            # 2 phi(1)
-    0.483941449038
-    """
-
-    dim: int
-    rate: sympy.Expr
-    coefficients: tuple[sympy.Expr, ...]
-    _quarter: float = field(init=False, repr=False, compare=False)
-    _taylor: FloatArray = field(init=False, repr=False, compare=False)
-    _powers: FloatArray = field(init=False, repr=False, compare=False)
-
-    @classmethod
-    def claim(cls, s: Summand) -> list[Term] | None:
-        """z^(2j) exp(-a z^2), by their rate; what goes with it is a polynomial in z."""
-        j = s.even_power
-        if s.factors or s.linear != 0 or not s.quadratic.is_positive or j is None:
-            return None
-        return [((s.quadratic,), s.coefficient * Z ** (2 * j))]
-
-    @classmethod
-    def tidy(cls, coefficient: sympy.Expr) -> sympy.Expr:
-        """A polynomial in z, each coefficient in its short form."""
-        terms = sympy.Poly(coefficient, Z).terms()
-        return sympy.Add(*(tidy(c) * Z**power for (power,), c in terms))
-
-    @classmethod
-    def made(cls, dim: int, key: tuple[Any, ...], coefficient: sympy.Expr) -> Gaussian:
-        """The Gaussian of a rate times a polynomial in z."""
-        (rate,) = key
-        return cls(dim, rate, tuple(reversed(sympy.Poly(coefficient, Z).all_coeffs()[::2])))
-
-    @property
-    def exact_total(self) -> sympy.Expr:
-        """The total as an exact number."""
-        return self.coefficients[0]
-
-    @property
-    def has_one_sign(self) -> bool:  # type: ignore[override]
-        """Whether it is a Gaussian without a polynomial."""
-        return len(self.coefficients) == 1
-
-    def __post_init__(self) -> None:
-        d, degree = self.dim, len(self.coefficients) - 1
-        with mp.workdps(DIGITS):
-            a = to_mpf(self.rate)
-            centre = float(mp.sqrt(2 * a * max(d - 1, 1)))
-            y0, half = mp.mpf(centre) ** 2 / (4 * a), mp.mpf(d) / 2
-            log_centre = (
-                mp.log(2) - mp.loggamma(half) - y0
-                + (d - 1) * mp.log(centre) - half * mp.log(4 * a)
-            )  # fmt: skip
-            scaled = [to_mpf(c) * mp.factorial(j) / a**j for j, c in enumerate(self.coefficients)]
-            taylor = _taylor_of_laguerre(scaled, half - 1, y0)
-            powers = _taylor_of_laguerre(scaled, half - 1, mp.mpf(0))
-            scale = max(abs(q) for q in taylor)
-            # A sum of 50-digit terms this small is an exact zero.
-            zero = mp.mpf(10) ** (10 - DIGITS) * max(abs(q) for q in powers)
-            powers = [mp.mpf(0) if abs(q) < zero else q for q in powers]
-            order = next(i for i, q in enumerate(powers) if q != 0)
-            self._set(
-                total=float(to_mpf(self.coefficients[0])),
-                origin_exponent=float(d - 1 + 2 * order),
-                bulk=(
-                    float(mp.sqrt(4 * a)) * float(np.sqrt(gammaincinv(d / 2, OUTSIDE))),
-                    float(mp.sqrt(4 * a))
-                    * float(np.sqrt(gammaincinv(d / 2 + degree, 1 - OUTSIDE))),
-                ),
-                decay=np.inf,
-                _sign=float(mp.sign(taylor[0])),
-                _centre=centre,
-                _log_centre=float(log_centre + mp.log(scale)),
-                _quarter=float(1 / (4 * a)),
-                _taylor=np.array([float(q / scale) for q in taylor]),
-                _powers=np.array([float(q / scale) for q in powers]),
-            )
-
-    def _offset(self, w: FloatArray) -> FloatArray:
-        """y(w) - y(centre)."""
-        return (w - self._centre) * (w + self._centre) * self._quarter
-
-    def _terms(self, w: FloatArray) -> tuple[FloatArray, ...]:
-        return self._origin_term(w, self.dim - 1.0), -self._offset(w)
-
-    def _conditioning(self, w: FloatArray) -> FloatArray:
-        return np.full_like(w, 4.0 * (len(self._taylor) - 1))
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and logarithm of the absolute value of the component at radii w > 0."""
-        sign, log = CentredPair.signed_log(self, w)
-        if len(self._taylor) == 1:
-            return sign, log
-        t, y = self._arguments(w)
-        about_centre, about_zero = _polynomial(self._taylor, t), _polynomial(self._powers, y)
-        near = _absolute_sum(self._taylor, t) <= _absolute_sum(self._powers, y)
-        value = np.where(near, about_centre, about_zero)
-        with np.errstate(divide="ignore"):
-            return np.sign(value), log + np.log(np.abs(value))
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the local size: the absolute terms of the polynomial, added."""
-        log = CentredPair.signed_log(self, w)[1]
-        if len(self._taylor) == 1:
-            return log
-        t, y = self._arguments(w)
-        # One more unit of y, so that the size is not small where the value passes through zero.
-        size = np.minimum(
-            _absolute_sum(self._taylor, np.abs(t) + 1.0), _absolute_sum(self._powers, y)
-        )
-        with np.errstate(divide="ignore"):
-            # A density that vanishes at the origin underflows there: its logarithm is -inf.
-            return np.asarray(log + np.log(size))
-
-    def _arguments(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """y - y(centre) and y, cut where the exponential is 0 and the polynomial overflows."""
-        w = np.asarray(w, dtype=float)
-        with np.errstate(over="ignore"):
-            t, y = self._offset(w), w * w * self._quarter
-        return np.minimum(t, _LARGEST_OFFSET), np.minimum(y, _LARGEST_OFFSET)
-
-    def formula(self) -> sympy.Expr:
-        """mu(w) as a sympy expression in ``w`` for this dimension."""
-        a, half = self.rate, sympy.Rational(self.dim, 2)
-        y = W**2 / (4 * a)
-        total = sum(
-            c * sympy.factorial(j) / a**j * sympy.assoc_laguerre(j, half - 1, y)
-            for j, c in enumerate(self.coefficients)
-        )
-        return (4 * sympy.pi * a) ** (-half) * sympy.exp(-y) * total
+def coefficients(polynomial: sympy.Expr) -> list[sympy.Expr]:
+    """The coefficients c_0, c_1, ... of a polynomial in z^2."""
+    return list(reversed(sympy.Poly(polynomial, Z).all_coeffs()))[::2]
 
 
-def _laguerre(degree: int, order: Any, y: Any) -> Any:
-    """L_degree^(order)(y) by its recurrence; mpmath's series never ends at a zero of it."""
-    before, value = mp.mpf(0), mp.mpf(1)
-    for k in range(degree):
-        before, value = value, ((2 * k + 1 + order - y) * value - (k + order) * before) / (k + 1)
-    return value
+def _read(s: Summand) -> list[Term] | None:
+    """z^(2j) exp(-a z^2)."""
+    is_even = s.power.is_integer and s.power >= 0 and s.power % 2 == 0
+    if s.factors or s.linear != 0 or not s.quadratic.is_positive or not is_even:
+        return None
+    return [((s.quadratic,), s.coefficient * Z**s.power)]
 
 
-def _taylor_of_laguerre(scaled: list[Any], order: Any, y: Any) -> list[Any]:
-    """Taylor coefficients at y of sum_j scaled[j] L_j^(order), by DLMF 18.9.23."""
-    return [
-        mp.fsum(scaled[j] * _laguerre(j - i, order + i, y) for j in range(i, len(scaled)))
-        * (-1) ** i
-        / mp.factorial(i)
-        for i in range(len(scaled))
-    ]
+def _laguerre_sum(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> sympy.Poly:
+    """The polynomial in y, here called z."""
+    terms = (
+        c * sympy.factorial(j) / rate**j * sympy.assoc_laguerre(j, sympy.Rational(dim, 2) - 1, Z)
+        for j, c in enumerate(coefficients(polynomial))
+    )
+    return sympy.Poly(sympy.Add(*terms), Z)
 
 
-def _polynomial(coefficients: FloatArray, x: FloatArray) -> FloatArray:
-    """The value at x of a polynomial, the constant coefficient first."""
-    return np.asarray(np.polynomial.polynomial.polyval(x, coefficients))
+def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
+    a, half = to_mpf(rate), mp.mpf(dim) / 2
+    middle = sympy.Rational(max(dim - 1, 1), 2)
+    centre = float(2 * mp.sqrt(a * to_mpf(middle)))
+    front = mp.log(2) - mp.loggamma(half) - mp.mpf(centre) ** 2 / (4 * a)
+    front += (dim - 1) * mp.log(centre) - half * mp.log(4 * a)
+    laguerre = _laguerre_sum(dim, rate, polynomial)
+    exact = [to_mpf(c) for c in reversed(laguerre.all_coeffs())]
+    moved = laguerre.compose(sympy.Poly(Z + middle, Z))
+    moved = [to_mpf(c) for c in reversed(moved.all_coeffs())]
+    scale, degree = max(abs(q) for q in moved), len(moved) - 1
+    exact = [mp.chop(q, _ZERO * max(abs(q) for q in exact)) for q in exact]
+    at_zero, at_centre = (np.array([float(q / scale) for q in each]) for each in (exact, moved))
+    quarter = float(1 / (4 * a))
+    low, high = float(2 * mp.sqrt(a)) * np.sqrt(gammaincinv([dim / 2, dim / 2 + degree], TAILS))
+
+    def values(w: FloatArray) -> Values:
+        offset = (w - centre) * (w + centre) * quarter
+        terms = (dim - 1.0) * log_ratio(w, centre, w - centre), -offset
+        if degree == 0:
+            return Values(terms, at_centre[0])
+        # The polynomial by its Taylor series at 0 or at the centre, whichever cancels less.
+        t, y = (np.minimum(x, _LARGEST_OFFSET) for x in (offset, w * w * quarter))
+        size = polyval(y, np.abs(at_zero))
+        near = polyval(np.abs(t), np.abs(at_centre)) <= size
+        factor = np.where(near, polyval(t, at_centre), polyval(y, at_zero))
+        # The size at one unit of y farther out is not small at a zero.
+        size = np.minimum(polyval(np.abs(t) + 1.0, np.abs(at_centre)), size)
+        return Values(terms, factor, size, 4.0 * degree + 0.25 * dim)
+
+    return ClosedPair(
+        GAUSSIAN, dim, (rate,), polynomial, float(front + mp.log(scale)), values,
+        origin_exponent=dim - 1.0 + 2.0 * np.flatnonzero(at_zero)[0],
+        bulk=(low, high),
+        has_one_sign=degree == 0,
+    )  # fmt: skip
 
 
-def _absolute_sum(coefficients: FloatArray, x: FloatArray) -> FloatArray:
-    """The sum of the absolute terms of a polynomial, which its rounding error is relative to."""
-    return _polynomial(np.abs(coefficients), np.abs(x))
+def _formula(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> sympy.Expr:
+    y = W**2 / (4 * rate)
+    total = _laguerre_sum(dim, rate, polynomial).as_expr().subs(Z, y)
+    return (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y) * total
+
+
+def _read_wave(s: Summand) -> list[Term] | None:
+    """exp(-a z^2) cos(b z)."""
+    if len(s.factors) != 1 or s.linear != 0 or s.power != 0 or not s.quadratic.is_positive:
+        return None
+    (wave,) = s.factors
+    frequency = positive_rate(wave.args[0]) if isinstance(wave, sympy.cos) else None
+    return None if frequency is None else [((tidy(s.quadratic), tidy(frequency)), s.coefficient)]
+
+
+def _wave_component(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+    a, b, value = to_mpf(rate), to_mpf(frequency), to_mpf(c)
+    front = mp.log(abs(value)) - mp.log(4 * mp.pi * a) / 2 - (mp.log(2 * a) if dim == 3 else 0)
+    middle, width, quarter = float(b), float(mp.sqrt(2 * a)), float(1 / (4 * a))
+    rest, sign = float(b - middle), float(mp.sign(value))
+
+    def values(w: FloatArray) -> Values:
+        u, turn = (w - middle) - rest, 4.0 * quarter * middle * w
+        other = np.exp(-turn)  # G(w + b) / G(w - b)
+        bell = quarter * u * u
+        # The radius is rounded, too, which counts if the bell is far narrower than b.
+        roundings = 3.0 * bell + quarter * np.abs(u) * w
+        if dim == 1:
+            return Values((-bell,), sign * (1.0 + other), 1.0 + other, roundings)
+        lost, far, near = middle * np.expm1(-turn), (w + middle) * other, w * (1.0 + other)
+        factor = np.where(turn < 1.0, near + lost, u + far)
+        size = np.where(turn < 1.0, near - lost, np.abs(u) + width + far)
+        return Values((-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size)
+
+    return ClosedPair(
+        GAUSSIAN_WAVE, dim, (rate, frequency), c, float(front), values,
+        origin_exponent=dim - 1.0,
+        bulk=(max(middle - 3.0 * width, 0.0125 * width), middle + 3.0 * width),
+        # A break tells where to look for a narrow bell.
+        breaks=((middle, 0.0),) if middle > 4.0 * width else (),
+        has_one_sign=dim == 1,
+    )  # fmt: skip
+
+
+def _wave_formula(dim: int, a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> sympy.Expr:
+    below, above = (
+        sympy.exp(-((W + u) ** 2) / (4 * a)) / sympy.sqrt(4 * sympy.pi * a) for u in (-b, b)
+    )
+    if dim == 1:
+        return c * (below + above) / 2
+    return c * ((W - b) * below + (W + b) * above) / (8 * sympy.pi * a * W)
+
+
+GAUSSIAN = Family("Gaussian", _read, _component, _formula)
+GAUSSIAN_WAVE = Family("Gaussian wave", _read_wave, _wave_component, _wave_formula, dims=(1, 3))

@@ -1,143 +1,134 @@
-"""What a closed pair is: the summands that it claims, and the component that their sum makes."""
+"""What a closed pair is: a family of kernels, and the component of its density in one dimension."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
+from mpmath import mp
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.summands import Summand, tidy
+from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component
+from spectra.formula.reader.parsing import Z
 
-__all__ = [
-    "CONSTANT",
-    "DIGITS",
-    "LEAST_SHARE",
-    "OUTSIDE",
-    "ROUNDING",
-    "CentredPair",
-    "Pair",
-    "Term",
-    "W",
-    "log_ratio",
-]
+__all__ = ["TAILS", "ClosedPair", "Family", "Term", "Values", "W", "log_ratio"]
 
-#: The key of what is constant: a summand may be a sum of a pair's own and a number.
-CONSTANT = ()
-#: The parameters between the dimension and the coefficient, and the coefficient.
+#: The parameters of a kernel of a family, and its coefficient.
 Term = tuple[tuple[Any, ...], sympy.Expr]
-#: The radius of a frequency, the variable of the formulas of densities.
+#: The radius of a frequency, the variable of the formulas.
 W = sympy.Symbol("w", positive=True)
-#: The bulk leaves out this share of a law on each side.
-OUTSIDE = 0.01
-#: A share of a law below this lies at no radius that a double can hold.
-LEAST_SHARE = 1e-200
-#: Decimal digits of the constants.
-DIGITS = 50
-#: A logarithm of a ratio, its factor and its place in a sum round at most six half-ulps.
-ROUNDING = 3.0 * float(np.finfo(float).eps)
+#: The quantiles between which the bulk of a distribution lies.
+TAILS = np.array([0.01, 0.99])
+# Decimal digits of the constants.
+_DIGITS = 50
+# A term of the logarithm is rounded at most six times, by half a unit each.
+_ROUNDING = 3.0 * float(np.finfo(float).eps)
+
+
+class Values(NamedTuple):
+    """The signed radial density at radii: ``exp(log_front + sum(terms)) * factor``.
+
+    ``size`` is the local size of the factor, which is not small at a change of sign, and
+    ``roundings`` counts the rounding errors that are not proportional to a term.
+    """
+
+    terms: tuple[FloatArray, ...]
+    factor: FloatArray | float
+    size: FloatArray | float = 1.0
+    roundings: FloatArray | float = 0.0
+
+
+class Family(NamedTuple):
+    """A family of kernels with a known transform."""
+
+    name: str
+    #: A summand as a sum of kernels of the family, or None.
+    read: Callable[[Summand], list[Term] | None]
+    #: The component (or atom) of a kernel, from dim, the parameters and the coefficient.  It runs
+    #: with 50 digits, and raises NoRouteError if the transform is known and is not a measure.
+    component: Callable[..., ClosedPair | Atom]
+    #: The density mu(w) on R^dim as an expression in ``w``, from the same arguments.
+    formula: Callable[..., sympy.Expr]
+    #: The dimensions in which the transform is known; empty for all.
+    dims: tuple[int, ...] = ()
+
+    def make(self, dim: int, *arguments: Any) -> ClosedPair | Atom:
+        """The component of a kernel in a dimension."""
+        with mp.workdps(_DIGITS):
+            return self.component(dim, *arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedPair(Component):
+    """The component of a kernel of a family in one dimension.
+
+    At d = 1000 the sum of log Gamma(d/2), d log w and the like loses digits.  So ``log_front`` is
+    computed with 50 digits, and ``values`` uses terms that are small in the bulk.  The coefficient
+    is exact: a polynomial in z for a Gaussian, a complex number for a Matern kernel with a wave.
+    """
+
+    family: Family
+    dim: int
+    parameters: tuple[Any, ...]
+    coefficient: sympy.Expr
+    log_front: float
+    values: Callable[[FloatArray], Values]
+    origin_exponent: float
+    bulk: tuple[float, float]
+    decay: float = np.inf
+    breaks: tuple[tuple[float, float], ...] = ()
+    end: float = np.inf
+    has_one_sign: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.family.make, (self.dim, *self.parameters, self.coefficient)
+
+    @property
+    def exact_total(self) -> sympy.Expr:
+        """The total as an exact number."""
+        return sympy.re(self.coefficient.subs(Z, 0))
+
+    @property
+    def total(self) -> float:  # type: ignore[override]
+        """The total, rounded."""
+        return float(self.exact_total)
+
+    def formula(self) -> sympy.Expr:
+        """The density mu(w) as a sympy expression in ``w``."""
+        return self.family.formula(self.dim, *self.parameters, self.coefficient)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of the absolute value at radii w > 0."""
+        log, values = self._evaluate(w)
+        with np.errstate(divide="ignore"):
+            return np.sign(values.factor) * np.ones_like(log), log + np.log(np.abs(values.factor))
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """Logarithm of the local size at radii w > 0."""
+        log, values = self._evaluate(w)
+        with np.errstate(divide="ignore"):
+            return np.asarray(log + np.log(values.size))
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Estimate of the rounding error at w, relative to the local size."""
+        log, values = self._evaluate(w)
+        count = 1.0 + abs(self.log_front) + sum(np.abs(t) for t in values.terms) + values.roundings
+        # If the logarithm is -inf, the density is 0 and so is its error.
+        return np.asarray(_ROUNDING * np.where(np.isfinite(log), count, 1.0))
+
+    def _evaluate(self, w: FloatArray) -> tuple[FloatArray, Values]:
+        with np.errstate(over="ignore", divide="ignore"):
+            values = self.values(np.asarray(w, dtype=float))
+            return np.asarray(self.log_front + sum(values.terms)), values
 
 
 def log_ratio(value: FloatArray, reference: float, difference: FloatArray) -> FloatArray:
     """log(value / reference), given value - reference to full relative accuracy."""
     x = difference / reference
     near = np.abs(x) < 0.5
-    with np.errstate(divide="ignore"):
-        far = np.log(np.where(near, 1.0, value / reference))
-    return np.asarray(np.where(near, np.log1p(np.where(near, x, 0.0)), far))
-
-
-class Pair(Component):
-    """A family of kernels with a known transform, as a component of a density.
-
-    It is made as ``cls(dim, *key, coefficient)``, with the keys that :meth:`claim` returns.
-    """
-
-    coefficient: sympy.Expr
-
-    @classmethod
-    def serves(cls, dim: int) -> bool:
-        """Whether the transform is known in a dimension."""
-        return True
-
-    @classmethod
-    @abstractmethod
-    def claim(cls, s: Summand) -> list[Term] | None:
-        """A summand as a sum of kernels of the family; None where it is none."""
-
-    @classmethod
-    def tidy(cls, coefficient: sympy.Expr) -> sympy.Expr:
-        """One form for equal coefficients; 0 where a sum of them cancels."""
-        return tidy(coefficient)
-
-    @classmethod
-    def made(cls, dim: int, key: tuple[Any, ...], coefficient: sympy.Expr) -> Self | Atom:
-        """The transform in a dimension.
-
-        Raises
-        ------
-        NoRouteError
-            Where it is known and is not a measure.
-        """
-        return cls(dim, *key, coefficient)  # type: ignore[call-arg]
-
-    @property
-    def exact_total(self) -> sympy.Expr:
-        """The total as an exact number."""
-        return self.coefficient
-
-    @abstractmethod
-    def formula(self) -> sympy.Expr | None:
-        """mu(w) as a sympy expression in ``w``, if there is one."""
-
-    def _set(self, **values: Any) -> None:
-        """What ``__post_init__`` finds of a frozen pair."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-
-class CentredPair(Pair):
-    """A pair c * exp(log), with one sign, whose logarithm knows the size of its terms.
-
-    At d = 1000 a sum of logarithms such as log Gamma(d/2) and d log w loses three digits.  Here
-    the logarithm is its value at a radius in the bulk, found once with 50 digits, plus differences
-    that are small there; the error counts every rounding of that sum.  The subclass sets
-    ``_sign``, ``_centre`` (a radius in the bulk) and ``_log_centre``, the logarithm of the
-    component there.
-    """
-
-    dim: int
-    _sign: float
-    _centre: float
-    _log_centre: float
-
-    @abstractmethod
-    def _terms(self, w: FloatArray) -> tuple[FloatArray, ...]:
-        """The summands of log|rho(w)| - log|rho(centre)|."""
-
-    def _origin_term(self, w: FloatArray, exponent: float) -> FloatArray:
-        return exponent * log_ratio(w, self._centre, w - self._centre)
-
-    def _conditioning(self, w: FloatArray) -> FloatArray:
-        """Relative error, in units of rounding, that the terms do not show by their size."""
-        return np.zeros_like(w)
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and logarithm of the absolute value of the component at radii w > 0."""
-        w = np.asarray(w, dtype=float)
-        # A log that leaves the range of doubles is -inf: the density there is 0 for every use.
-        with np.errstate(over="ignore"):
-            log = self._log_centre + sum(self._terms(w), np.zeros_like(w))
-        return np.full_like(w, self._sign), log
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error at w, relative to the absolute value (or envelope) there."""
-        w = np.asarray(w, dtype=float)
-        with np.errstate(over="ignore"):
-            size = sum((np.abs(t) for t in self._terms(w)), np.zeros_like(w))
-            size += abs(self._log_centre) + self._conditioning(w)
-        # Where the size is infinite the density is 0, and so is its error.
-        return np.asarray(ROUNDING * (1.0 + np.where(np.isfinite(size), size, 0.0)))
+    far = np.log(np.where(near, 1.0, value / reference))
+    return np.where(near, np.log1p(np.where(near, x, 0.0)), far)

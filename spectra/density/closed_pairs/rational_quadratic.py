@@ -1,185 +1,128 @@
-"""Rational quadratics, mixtures of Gaussians over a Gamma law."""
+r"""Rational quadratic (Cauchy) kernels, which are mixtures of Gaussians over a Gamma distribution.
+
+.. math:: k(z) = c\,(1 + z^2/b^2)^{-\alpha}, \qquad
+          \mu(w) = c\,\frac{2 b^d}{(4\pi)^{d/2}\Gamma(\alpha)} (bw/2)^{\alpha-d/2}
+                   K_{d/2-\alpha}(bw)
+
+The parameters are alpha > 0 and b > 0; the integral is DLMF 10.32.10.  At the origin the radial
+density behaves like w^(min(2 alpha, d) - 1), with a logarithm if 2 alpha = d.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
-import flint
 import numpy as np
 import sympy
 from mpmath import mp
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, kve
 
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import working
-from spectra.density.closed_pairs.log_bessel_k import log_scaled_bessel_k, log_scaled_bessel_k_error
-from spectra.density.closed_pairs.pair import (
-    CONSTANT,
-    DIGITS,
-    LEAST_SHARE,
-    OUTSIDE,
-    ROUNDING,
-    CentredPair,
-    Term,
-    W,
-)
+from spectra.density.closed_pairs.matern import reverse_bessel
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Family, Term, Values, W, log_ratio
 from spectra.density.closed_pairs.summands import Summand, polynomial, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["RationalQuadratic"]
+__all__ = ["RATIONAL_QUADRATIC", "log_bessel_k_integral"]
 
-# The elementary form of K of a half-integer order has one more term than this.
-_LARGEST_ELEMENTARY_ORDER = 3
+# exp(-40) is below the rounding of a sum of positive terms.
+_NEGLIGIBLE = 40.0
 
 
-def _bessel_k_formula(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
-    """K_order(x) as an expression, elementary where it is short (DLMF 10.49.12)."""
-    n = order - sympy.Rational(1, 2)
-    if not (n.is_Integer and n <= _LARGEST_ELEMENTARY_ORDER):
-        return sympy.besselk(order, x)
-    terms = [
-        sympy.factorial(n + k) / (sympy.factorial(k) * sympy.factorial(n - k)) / (2 * x) ** k
-        for k in range(int(n) + 1)
+def _read(s: Summand) -> list[Term] | None:
+    """z^(2j) (A + B z^2)^(-alpha), A, B > 0, j < alpha."""
+    if s.lone_factor is None or not (s.power / 2).is_integer or not s.power.is_nonnegative:
+        return None
+    base, exponent = s.lone_factor.as_base_exp()
+    poly = polynomial(base)
+    if poly is None or not exponent.is_number or not exponent.is_negative:
+        return None
+    a, b, c = (poly.coeff_monomial(Z**i) for i in (0, 1, 2))
+    j, alpha, length2 = s.power / 2, -exponent, tidy(a / c)
+    if poly.degree() != 2 or b != 0 or not (a.is_positive and c.is_positive and alpha > j):
+        return None
+    # z^2 = b^2 ((1 + z^2/b^2) - 1)
+    value = s.coefficient * a**exponent * length2**j
+    return [
+        ((alpha - i, sympy.sqrt(length2)), value * sympy.binomial(j, i) * (-1) ** (j - i))
+        for i in range(int(j) + 1)
     ]
-    return sympy.sqrt(sympy.pi / (2 * x)) * sympy.exp(-x) * sympy.Add(*terms)
 
 
-def _log_bessel_k(order: Any, x: Any) -> Any:
-    """log K_order(x); mpmath's own function gives up for some large orders."""
-    bits = mp.prec
-    while True:
-        with working(bits):
-            value = flint.arb(x).bessel_k(flint.arb(order))
-            if value.rel_accuracy_bits() > mp.prec // 2:
-                return mp.mpf(value.log())
-        bits *= 2
+def _component(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+    power, b, half = to_mpf(alpha), to_mpf(scale), mp.mpf(dim) / 2
+    order, origin = abs(power - half), 2 * min(power, half) - 1
+    # The frequency is sqrt(2 s) / b times a normal one, and s has the distribution Gamma(alpha).
+    centre = float(mp.sqrt(4 * power * half) / b)
+    x = b * mp.mpf(centre)
+    root = mp.hypot(order, x)
+    front = mp.log(2 * b * abs(to_mpf(c))) - mp.loggamma(half) - mp.loggamma(power)
+    front += origin * mp.log(x / 2) - root + order * mp.log((order + root) / 2)
+    nu, length, sign = float(order), float(b), float(sympy.sign(c))
+    x0 = length * centre
+    root0 = np.hypot(nu, x0)
+    mixing = np.maximum(gammaincinv(float(power), TAILS), 1e-200)  # it may underflow
+    low, high = 2.0 * np.sqrt(mixing * gammaincinv(dim / 2, TAILS)) / length
 
-
-@dataclass(frozen=True)
-class RationalQuadratic(CentredPair):
-    r"""Spectral component of a rational quadratic (Cauchy) kernel, c (1 + z^2/b^2)^(-alpha).
-
-    .. math:: \mu(w) = c\,\frac{2 b^d}{(4\pi)^{d/2}\Gamma(\alpha)} (bw/2)^{\alpha-d/2}
-                       K_{d/2-\alpha}(bw)
-
-    Parameters
-    ----------
-    dim : int
-        Dimension d >= 1.
-    alpha : sympy number
-        Exponent, greater than 0.
-    scale : sympy number
-        b > 0, a length.
-    coefficient : sympy number
-        c = k(0), not zero.
-
-    Notes
-    -----
-    A Gamma(alpha) mixture of Gaussians; the integral is DLMF 10.32.10.  At the origin the radial
-    density behaves like w^(min(2 alpha, d) - 1), with a logarithm where 2 alpha = d.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> r = RationalQuadratic(1, sympy.Integer(1), sympy.Integer(1), sympy.Integer(1))
-    >>> round(float(np.exp(r.signed_log(np.array([2.0]))[1][0])), 12)     # exp(-w) at w = 2
-    0.135335283237
-    """
-
-    has_one_sign = True
-
-    dim: int
-    alpha: sympy.Expr
-    scale: sympy.Expr
-    coefficient: sympy.Expr
-    _order: float = field(init=False, repr=False, compare=False)
-    _scale: float = field(init=False, repr=False, compare=False)
-    _bessel_centre: float = field(init=False, repr=False, compare=False)
-
-    @classmethod
-    def claim(cls, s: Summand) -> list[Term] | None:
-        """z^(2j) (A + B z^2)^(-alpha), A, B > 0, j <= alpha."""
-        factor, j = s.lone_factor, s.even_power
-        if factor is None or j is None:
-            return None
-        base, exponent = factor.as_base_exp()
-        poly = polynomial(base)
-        if poly is None or not exponent.is_number or not exponent.is_negative:
-            return None
-        scale, power = sympy.Integer(1), 1
-        if poly.degree() > 2:
-            (scale, roots) = sympy.factor_list(base)
-            if len(roots) != 1:
-                return None
-            poly, power = sympy.Poly(roots[0][0], Z), roots[0][1]
-        a, b, c = (poly.coeff_monomial(Z**i) for i in (0, 1, 2))
-        if poly.degree() != 2 or b != 0 or not a.is_positive or not c.is_positive:
-            return None
-        alpha = -exponent * power
-        if not (alpha - j).is_nonnegative:
-            return None
-        front = s.coefficient * scale**exponent * a ** (-alpha)
-        length2 = tidy(a / c)
-        # z^2 = b^2 [(1 + z^2/b^2) - 1]
-        return [
-            (
-                CONSTANT if alpha == i else (alpha - i, sympy.sqrt(length2)),
-                front * length2**j * sympy.binomial(j, i) * (-1) ** (j - i),
-            )
-            for i in range(j + 1)
-        ]
-
-    def __post_init__(self) -> None:
-        d = self.dim
-        with mp.workdps(DIGITS):
-            alpha, b, c = to_mpf(self.alpha), to_mpf(self.scale), to_mpf(self.coefficient)
-            half = mp.mpf(d) / 2
-            order = float(abs(alpha - half))
-            # The frequency is sqrt(2 s) / b times a Gaussian one, and s has the law Gamma(alpha).
-            centre = float(mp.sqrt(4 * alpha * half) / b)
-            x0 = b * mp.mpf(centre)
-            log_centre = (
-                mp.log(2 * b * abs(c)) - mp.loggamma(half) - mp.loggamma(alpha)
-                + (alpha + half - 1) * mp.log(x0 / 2) + _log_bessel_k(abs(alpha - half), x0)
-            )  # fmt: skip
-            shares = (OUTSIDE, 1.0 - OUTSIDE)
-            mixing = [max(float(gammaincinv(float(alpha), p)), LEAST_SHARE) for p in shares]
-            chi = [float(gammaincinv(d / 2, p)) for p in shares]
-            self._set(
-                total=float(c),
-                origin_exponent=float(min(2 * alpha, d) - 1),
-                bulk=tuple(
-                    2.0 * np.sqrt(s * y) / float(b) for s, y in zip(mixing, chi, strict=True)
-                ),
-                decay=np.inf,
-                _sign=float(mp.sign(c)),
-                _centre=centre,
-                _log_centre=float(log_centre),
-                _order=order,
-                _scale=float(b),
-                _bessel_centre=float(log_scaled_bessel_k(order, np.array(float(b) * centre))),
-            )
-
-    def _terms(self, w: FloatArray) -> tuple[FloatArray, ...]:
-        return (
-            self._origin_term(w, self.origin_exponent),
-            log_scaled_bessel_k(self._order, self._scale * w),
-            np.full_like(w, -self._bessel_centre),
+    def values(w: FloatArray) -> Values:
+        x = length * w
+        root = np.hypot(nu, x)
+        change = (x - x0) * ((x + x0) / (root + root0))
+        terms = (
+            float(origin) * log_ratio(w, centre, w - centre),
+            nu * log_ratio(nu + root, nu + root0, change),
+            -change,
+            log_bessel_k_integral(nu, x),
         )
+        # x is rounded, and this is the slope of log K in log x.
+        return Values(terms, sign, roundings=x * (x / (x + nu + 1.0)))
 
-    def _conditioning(self, w: FloatArray) -> FloatArray:
-        # x = b w is rounded, and the slope of the Bessel term in log x is at most this.
-        x = self._scale * w
-        slope = x * (x / (x + self._order + 1.0))
-        at_centre = float(log_scaled_bessel_k_error(self._order, self._scale * self._centre))
-        bessel = log_scaled_bessel_k_error(self._order, x) + at_centre
-        return np.asarray(bessel / ROUNDING + slope)
+    return ClosedPair(
+        RATIONAL_QUADRATIC, dim, (alpha, scale), c, float(front), values,
+        origin_exponent=float(origin),
+        bulk=(low, high),
+        has_one_sign=True,
+    )  # fmt: skip
 
-    def formula(self) -> sympy.Expr:
-        """mu(w) as a sympy expression in ``w`` for this dimension."""
-        alpha, b, half = self.alpha, self.scale, sympy.Rational(self.dim, 2)
-        front = 2 * b**self.dim / ((4 * sympy.pi) ** half * sympy.gamma(alpha))
-        order = alpha - half
-        bessel = _bessel_k_formula(-order if order.is_negative else order, b * W)
-        return sympy.powsimp(self.coefficient * front * (b * W / 2) ** order * bessel)
+
+def log_bessel_k_integral(order: float, x: FloatArray) -> FloatArray:
+    r"""Logarithm of the integral that is left of K without its powers and its exponential.
+
+    .. math:: (x/2)^\nu K_\nu(x) = \left(\frac{\nu+R}{2}\right)^\nu e^{-R}\;\frac12
+              \int_{-\infty}^\infty e^{-(R-\nu)(\cosh s-1)-\nu(e^s-1-s)}\,ds,
+              \quad R = \sqrt{\nu^2+x^2}
+
+    It is DLMF 10.32.9 about its saddle point.  The trapezoidal rule converges exponentially, and
+    no terms cancel, for every order nu >= 0 and every x > 0.  For nu < 1 and x < 1/2, where it
+    would be long, K is scipy's.
+    """
+    log = np.empty_like(x)
+    is_small = (x < 0.5) & (order < 1.0)
+    y, root = x[is_small], np.hypot(order, x[is_small])
+    log[is_small] = np.log(kve(order, y)) - y + root + order * np.log(y / (order + root))
+    y = x[~is_small]
+    if y.size:
+        root = np.hypot(order, y)
+        gap = y * (y / (root + order))  # R - nu
+        step = 2.0 * np.pi / (26.0 + 9.0 * np.sqrt(root))
+        left = np.arccosh(1.0 + _NEGLIGIBLE / gap)
+        left = np.minimum(left, _NEGLIGIBLE / order + 1.0) if order else left
+        right = np.arccosh(1.0 + _NEGLIGIBLE / root)
+        first, last = (int(np.max(end / step)) + 2 for end in (left, right))
+        s = np.multiply.outer(step, np.arange(-first, last))
+        bell = 2.0 * gap[:, None] * np.sinh(0.5 * s) ** 2 + order * (np.expm1(s) - s)
+        log[~is_small] = np.log(0.5 * step * np.exp(-bell).sum(axis=-1))
+    return log
+
+
+def _formula(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> sympy.Expr:
+    half, x = sympy.Rational(dim, 2), scale * W
+    front = 2 * scale**dim / ((4 * sympy.pi) ** half * sympy.gamma(alpha))
+    order = abs(alpha - half)
+    bessel = sympy.besselk(order, x)
+    n = order - sympy.Rational(1, 2)
+    if n.is_Integer and n <= 3:  # K is elementary, and short
+        terms = (t * x**j for j, t in enumerate(reverse_bessel(int(n))))
+        bessel = sympy.sqrt(sympy.pi / 2) * sympy.exp(-x) * sympy.Add(*terms) / x**order
+    return sympy.powsimp(c * front * (x / 2) ** (alpha - half) * bessel)
+
+
+RATIONAL_QUADRATIC = Family("Rational quadratic", _read, _component, _formula)

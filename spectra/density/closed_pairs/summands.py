@@ -1,21 +1,16 @@
-"""What a formula is a sum of: summands, each a power and an exponential times other factors.
-
-And its numbers: in one form, and to many digits.
-"""
+"""Split a formula into summands, and read a summand as a power, an exponential and factors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-import mpmath
 import sympy
+from mpmath import mp
 
 from spectra.formula.reader.parsing import Z
 
 __all__ = [
-    "LARGEST_POWER",
     "Summand",
     "polynomial",
     "positive_rate",
@@ -26,67 +21,66 @@ __all__ = [
     "to_mpf",
 ]
 
-#: Larger powers of sums are left as they are: a kernel with that many summands is no known pair.
-LARGEST_POWER = 64
+# Larger powers of sums are not multiplied out; neither are products with more summands.
+_LARGEST_POWER = 64
 _LARGEST_PRODUCT = 400
-
-_ONE = sympy.Integer(1)
 
 
 def summands(expr: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """Multiply out a formula into summands, each with its exponentials and powers combined.
 
-    Denominators stay as they are: sympy's ``expand`` would turn (1 + z^2)^-2 into
-    1/(z^4 + 2 z^2 + 1), which hides the family.
+    Denominators stay as they are, unlike with sympy's ``expand``.
 
     Examples
     --------
     >>> summands(sympy.exp(-Z**2) * (1 - 2 * Z**2) ** 2)
     (exp(-z**2), -4*z**2*exp(-z**2), 4*z**4*exp(-z**2))
     """
-    trigonometric = expr.has(sympy.sin, sympy.cos)
-    plain = expr if trigonometric else expr.rewrite([sympy.cosh, sympy.sinh], sympy.exp)
+    if not expr.has(sympy.sin, sympy.cos):
+        expr = expr.rewrite([sympy.cosh, sympy.sinh], sympy.exp)
     collected: dict[sympy.Expr, sympy.Expr] = {}
-    for term in _multiplied_out(plain):
+    for term in _multiplied_out(expr):
         coefficient, rest = sympy.powsimp(term, combine="exp").as_independent(Z, as_Add=False)
         collected[rest] = collected.get(rest, sympy.Integer(0)) + coefficient
     return tuple(c * rest for rest, c in collected.items() if tidy(c) != 0)
 
 
-def tidy(number: sympy.Expr) -> sympy.Expr:
-    """One form for equal numbers, so that like summands meet and cancellations are exact."""
-    return sympy.simplify(number) if number.has(sympy.Add) else number
-
-
-def to_mpf(value: Any) -> Any:
-    """The exact number ``value`` (of sympy, Python or mpmath) at mpmath's working precision."""
-    if isinstance(value, mpmath.mpf):
-        return +value
-    if isinstance(value, int | Fraction):
-        return mpmath.mpf(value.numerator) / value.denominator
-    if value.is_Rational:
-        return mpmath.mpf(int(value.p)) / int(value.q)
-    return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
-
-
 def _multiplied_out(expr: sympy.Expr) -> list[sympy.Expr]:
     if expr.is_Add:
         return [t for argument in expr.args for t in _multiplied_out(argument)]
+    terms = [sympy.Integer(1)]
     if expr.is_Mul:
-        terms = [_ONE]
         for factor in expr.args:
             parts = _multiplied_out(factor)
             if len(terms) * len(parts) > _LARGEST_PRODUCT:
                 return [expr]
             terms = [a * b for a in terms for b in parts]
         return terms
-    if expr.is_Pow and expr.exp.is_Integer and 0 < expr.exp <= LARGEST_POWER:
+    if expr.is_Pow and expr.exp.is_Integer and 0 < expr.exp <= _LARGEST_POWER:
         base = _multiplied_out(expr.base)
         if len(base) > 1:
             expanded = sympy.expand_multinomial(sympy.Add(*base) ** expr.exp)
             terms = list(sympy.Add.make_args(expanded))
             return terms if len(terms) <= _LARGEST_PRODUCT else [expr]
     return [expr]
+
+
+def tidy(number: sympy.Expr) -> sympy.Expr:
+    """One form for equal numbers, so that equal summands meet and cancellations are exact.
+
+    A complex number is split into its parts, and a polynomial in z into its coefficients.
+    """
+    if number.has(Z):
+        terms = sympy.Poly(number, Z).terms()
+        return sympy.Add(*(tidy(c) * Z**power for (power,), c in terms))
+    if number.has(sympy.I):
+        return sympy.expand(sympy.radsimp(number))
+    return sympy.simplify(number) if number.has(sympy.Add) else number
+
+
+def to_mpf(value: Any) -> Any:
+    """An exact number at mpmath's working precision."""
+    return mp.mpf(sympy.sympify(value).evalf(mp.dps + 5))
 
 
 @dataclass(frozen=True)
@@ -100,14 +94,8 @@ class Summand:
     factors: tuple[sympy.Expr, ...]
 
     @property
-    def even_power(self) -> int | None:
-        """j of a power z^(2j), j = 0, 1, ...; None for any other."""
-        p = self.power
-        return int(p) // 2 if p.is_Integer and p >= 0 and p % 2 == 0 else None
-
-    @property
     def lone_factor(self) -> sympy.Expr | None:
-        """The factor of a power times one factor; None where there is an exponential, or more."""
+        """The factor, if there is one factor and no exponential."""
         alone = len(self.factors) == 1 and self.linear == 0 and self.quadratic == 0
         return self.factors[0] if alone else None
 
@@ -142,24 +130,19 @@ def read(term: sympy.Expr) -> Summand:
 
 
 def polynomial(expr: sympy.Expr) -> sympy.Poly | None:
-    """A formula as a polynomial in z; None where it is none."""
-    if not expr.is_polynomial(Z):
-        return None
-    return sympy.Poly(expr, Z, extension=None)
+    """A formula as a polynomial in z, or None."""
+    return sympy.Poly(expr, Z, extension=None) if expr.is_polynomial(Z) else None
 
 
 def scaled_argument(
     factor: sympy.Expr, head: type[sympy.Expr]
 ) -> tuple[sympy.Expr, sympy.Expr] | None:
     """Order nu and positive rate a of ``head(nu, a z)``."""
-    if not isinstance(factor, head):
-        return None
-    order, argument = factor.args
-    rate = positive_rate(argument)
-    return None if rate is None or not order.is_real else (order, rate)
+    rate = positive_rate(factor.args[1]) if isinstance(factor, head) else None
+    return None if rate is None or not factor.args[0].is_real else (factor.args[0], rate)
 
 
 def positive_rate(argument: sympy.Expr) -> sympy.Expr | None:
-    """a > 0 of an argument a z; None for any other."""
+    """a > 0 of an argument a z, or None."""
     rate = sympy.cancel(argument / Z)
     return None if rate.has(Z) or not rate.is_positive else rate
