@@ -15,7 +15,6 @@ from rf.explore.columns import distances, errors_of_l1
 from rf.explore.estimates import columns_panel, table_panel
 from rf.explore.panel import Grid, Panel
 from spectra.derivation import derive
-from spectra.errors import NoRouteError
 from spectra.kernels import GroupedKernel, Kernel, L1Kernel
 from spectra.table import L1Table
 from spectra.verdict import existence
@@ -102,18 +101,9 @@ class L1Answers:
             tables = (Grid("Truncated distances weight · (radius − z)₊", head, rows, is_open=True),)
         return Panel(
             lines=("A frequency is one of a truncated distance or of an exponential.",),
-            facts=(*self._masses(), ("drawn", f"parts of mass {table.mass:.6g} in all")),
+            facts=masses_of(table),
             tables=tables,
         )
-
-    def _masses(self) -> tuple[tuple[str, str], ...]:
-        """The masses of the Jordan parts where they are known, else what is drawn bounds them."""
-        verdict = self._verdict
-        try:
-            known = verdict.positive_mass, verdict.negative_mass, verdict.mass
-        except NoRouteError:
-            return masses_of(self._table)
-        return tuple(zip(("M₊", "M₋", "both together"), map(str, known), strict=True))
 
     def table(self) -> Panel:
         """The table, and how far the mean of its features is from the kernel."""
