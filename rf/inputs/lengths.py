@@ -296,9 +296,10 @@ def _where_a_table_varies(table: SpectralTable | L1Table) -> tuple[float, float]
     rates = np.abs(table.sample(_DRAWS, _SEED).frequencies[:, 0])
     if not np.any(rates > 0.0):
         return np.inf, 0.0
-    radial = table if isinstance(table, SpectralTable) else table.mixture
-    parts = () if radial is None else radial.parts
-    limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in parts)
+    if isinstance(table, L1Table):
+        limit = sum(weight for weight, rate in table.exponentials if rate == 0.0)
+    else:
+        limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in table.parts)
     near = far = np.inf
     size, flat = abs(table.k_zero), _FLAT * max(abs(table.k_zero), abs(limit))
     for z, values in _decades(table, 1.0 / float(np.median(rates[rates > 0.0]))):
@@ -321,33 +322,18 @@ def _decades(
     """Distances of a decade with the values there, in units of ``first``, as long as they come."""
     decades = range(_FIRST_DECADE, _LAST_DECADE)
     steps = 10.0 ** (np.arange(_IN_A_DECADE) / _IN_A_DECADE)
-    if isinstance(table, L1Table):
-        z = first * np.multiply.outer(10.0 ** np.array(decades), steps)
-        yield from zip(z, _l1_values(table, first).reshape(z.shape), strict=True)
-        return
     for decade in decades:
         z = first * 10.0**decade * steps
         if z[-1] > table.domain:
             return
-        yield z, table.expected_kernel(z)
+        yield z, _l1_values(table, z) if isinstance(table, L1Table) else table.expected_kernel(z)
 
 
-def _l1_values(table: L1Table, first: float) -> FloatArray:
-    """f at all distances of the decades: the mean of a radial kernel at z / s by Simpson's rule.
-
-    With s = exp(-t) all are values on one geometric grid, of which each is asked for once.
-    """
-    count = _IN_A_DECADE * (_LAST_DECADE - _FIRST_DECADE)
-    beyond = _IN_A_DECADE * _BEYOND
-    grid = 10.0 ** (_FIRST_DECADE + np.arange(count + beyond) / _IN_A_DECADE)
-    z, values = first * grid[:count], np.zeros(count)
+def _l1_values(table: L1Table, z: FloatArray) -> FloatArray:
+    """f at distances z, from the summands of the table."""
+    values: FloatArray = np.zeros_like(z)
     for weight, radius in table.hats:
         values += weight * np.maximum(radius - z, 0.0)
-    if table.mixture is not None:
-        s = grid[0] / grid[: beyond + 1]
-        simpson = np.where(np.arange(beyond + 1) % 2 == 1, 4.0, 2.0)
-        simpson[[0, -1]] = 1.0
-        shares = simpson * s * (1.0 - s**2) ** (0.5 * (table.mixture.dim - 3))
-        radial = table.mixture.expected_kernel(first * grid)
-        values += np.convolve(radial, shares[::-1] / shares.sum(), mode="valid")[:count]
+    for weight, rate in table.exponentials:
+        values += weight * np.exp(-rate * z)
     return values

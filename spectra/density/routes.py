@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import overload
 
 import sympy
+from numpy.typing import ArrayLike
 
+from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import stage, staged
 from spectra.density.components import SpectralDensity
 from spectra.density.guard import contradiction
-from spectra.density.l1.l1_density import L1Density, l1_density
 from spectra.density.lookup import lookup, unknown_summand
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
@@ -24,6 +25,7 @@ from spectra.formula.callables import Opaque
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
+from spectra.table import L1Table
 
 __all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "spectral_density"]
 
@@ -58,7 +60,7 @@ LARGEST_DIMENSION = 20_000
 
 
 @overload
-def spectral_density(kernel: L1Kernel, dim: int) -> L1Density: ...
+def spectral_density(kernel: L1Kernel, dim: int) -> Callable[[ArrayLike], FloatArray]: ...
 
 
 @overload
@@ -72,7 +74,7 @@ def spectral_density(kernel: Kernel | str, dim: int, *, route: str = "auto") -> 
 )
 def spectral_density(
     kernel: Kernel | L1Kernel | str, dim: int, *, route: str = "auto"
-) -> SpectralDensity | L1Density:
+) -> SpectralDensity | Callable[[ArrayLike], FloatArray]:
     r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
 
     .. math:: \mu(w) = (2\pi)^{-d/2} w^{1-d/2} \int_0^\infty k(z) z^{d/2} J_{d/2-1}(wz)\,dz
@@ -83,8 +85,7 @@ def spectral_density(
     ----------
     kernel : Kernel or str
         A kernel in z = |x - y|, or text that names one; a zonal one is 0 beyond z = 2.  That of an
-        L1Kernel is a function of frequencies of shape (..., d), with proved errors
-        (:mod:`spectra.density.l1.l1_density`).
+        L1Kernel is a function of frequencies of shape (..., d), without atoms, for dim >= 2.
     dim : int
         Dimension d >= 1 of the inputs.
     route : str
@@ -116,7 +117,10 @@ def spectral_density(
     array([0.60653066])
     """
     if isinstance(kernel, L1Kernel):
-        return l1_density(kernel, dim)
+        hats, exponentials = kernel.numbers()
+        return L1Table(
+            dim=_dimension(dim), hats=hats, exponentials=exponentials, formula=str(kernel)
+        ).density
     if isinstance(kernel, str):
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):

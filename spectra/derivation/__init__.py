@@ -2,13 +2,12 @@
 
 from spectra.derivation.cache import default_cache
 from spectra.derivation.covariance import RadialCovariance, positive_table, radial_kernel
-from spectra.derivation.kernel_to_table import derive, hats_and_companion
+from spectra.derivation.kernel_to_table import derive
 
 __all__ = [
     "RadialCovariance",
     "default_cache",
     "derive",
-    "hats_and_companion",
     "positive_table",
     "radial_kernel",
 ]

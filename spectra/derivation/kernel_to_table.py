@@ -13,7 +13,7 @@ from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.derivation.cache import TableCache, address_of, default_cache
-from spectra.errors import AccuracyError, NoRouteError, ParameterError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Family, kernel_named
 from spectra.kernels.catalogue.grouped_text import named_by_text
@@ -23,12 +23,10 @@ from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
-from spectra.table import Group, GroupedTable, Hat, L1Table, SpectralTable
-from spectra.table.l1.truncated import DIMENSIONS
-from spectra.verdict import Status, Verdict, existence, spectral_measure
-from spectra.verdict.composed.l1 import hats_and_rest
+from spectra.table import Group, GroupedTable, L1Table, SpectralTable
+from spectra.verdict import existence, spectral_measure
 
-__all__ = ["derive", "hats_and_companion"]
+__all__ = ["derive"]
 
 
 @overload
@@ -73,8 +71,8 @@ def derive(
     ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
     version of the code.  A kernel of a Python callable is not kept: its formula is not known.  Of
     shifted kernels and their sums each radial kernel is derived once, and seen under its shifts; of
-    kernels of groups of columns each is derived once, in the dimension of its group.  Of a kernel
-    of the l1 distance it is the radial companion, or the truncated distances that add up to it.
+    kernels of groups of columns each is derived once, in the dimension of its group.  A kernel of
+    the l1 distance is a sum of truncated distances and exponentials.
 
     Parameters
     ----------
@@ -186,65 +184,15 @@ def _grouped_table(
 def _l1_table(
     kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable | GroupedTable | L1Table:
-    """The table of the radial or grouped kernel that it is, its hats, or its radial companion."""
+    """The table of the radial or grouped kernel that it is, or of its summands."""
     standing = kernel.standing(dim)
     if isinstance(standing, GroupedKernel):
         return _grouped_table(standing, dim, table_of)
     if standing is not None:
         return table_of(standing, dim)
-    hats, companion = hats_and_companion(kernel, dim)
-    mixture = None
-    if companion is not None:
-        assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
-        assert companion.dim is not None
-        mixture = table_of(companion.kernel, companion.dim)
-    return L1Table(dim=dim, mixture=mixture, hats=hats, formula=str(kernel))
-
-
-def hats_and_companion(kernel: L1Kernel, dim: int) -> tuple[tuple[Hat, ...], Verdict | None]:
-    """What a kernel of the l1 distance is drawn from, in several columns.
-
-    Returns
-    -------
-    tuple of (weight, radius)
-        The truncated distances that are taken out of it.
-    Verdict or None
-        On the radial companion of the rest, of finite mass; None where nothing is left.
-
-    Raises
-    ------
-    InfiniteMassError, UndecidedError
-        Where the verdict is not FINITE.
-    NoRouteError
-        Where the mass is finite, and no such law is known.
-
-    Examples
-    --------
-    >>> from spectra import l1
-    >>> hats, companion = hats_and_companion(l1("Max(1 - z, 0)"), 2)
-    >>> hats, companion
-    (((1.0, 1.0),), None)
-    """
-    verdict = existence(kernel, dim)
-    verdict.refuse()
-    assert verdict.line.analysis is not None  # every radial kernel has one
-    hats: tuple[Hat, ...] = ()
-    if dim in DIMENSIONS:
-        split = hats_and_rest(verdict.line.analysis)
-        if split is not None and split[0]:
-            hats = tuple(split[0])
-            verdict = existence(L1Kernel(split[1]), dim)
-    if hats and not verdict.kernel.profile.pieces:
-        return hats, None
-    if verdict.companion is not None and verdict.companion.status is Status.FINITE:
-        return hats, verdict.companion
-    raise NoRouteError(
-        f"The measure of {kernel} has finite mass in d = {dim}, and no law to draw from is known: "
-        f"that of its radial companion is not finite, and truncated distances are drawn in d = "
-        f"{DIMENSIONS}, since their mass grows by a factor with every dimension.",
-        in_python="Make features to order for the range of the data, SpectralFeatures(kernel, "
-        "domain='data').",
-    )
+    existence(kernel, dim).refuse()
+    hats, exponentials = kernel.numbers()
+    return L1Table(dim=dim, hats=hats, exponentials=exponentials, formula=str(kernel))
 
 
 def _place(cache: TableCache | bool | None) -> TableCache | None:

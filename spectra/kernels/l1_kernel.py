@@ -1,14 +1,15 @@
 r"""Kernels of the l1 distance: k(x, y) = f(|x - y|_1), the sum of the distances of all columns.
 
-Where f is a sum of exponentials the kernel is a product of kernels of one column each,
-:math:`e^{-t |x|_1} = \prod_i e^{-t |x_i|}`, and so a kernel of groups of columns; in one column it
-is the radial kernel f.
+In one column k is the radial kernel f.  In several columns the measure is known if f is a sum of
+truncated distances c max(tau - z, 0) and exponentials, which are products of kernels of one column,
+:math:`e^{-t |x|_1} = \prod_i e^{-t |x_i|}`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows
-from spectra.errors import ParameterError
+from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.asymmetric import is_number
@@ -27,33 +28,20 @@ from spectra.kernels.kernel import Algebra, Kernel, radial
 
 __all__ = ["L1Kernel", "l1"]
 
+Pairs = tuple[tuple[sympy.Expr, sympy.Expr], ...]
+Numbers = tuple[tuple[float, float], ...]
+
 
 @final
 @dataclass(frozen=True, repr=False)
 class L1Kernel(Algebra):
-    """A kernel f(|x - y|_1) of the l1 distance; make one with :func:`l1`.
-
-    It adds, subtracts and multiplies with others of its kind and with numbers.
-
-    Attributes
-    ----------
-    profile : Kernel
-        f, as a radial kernel.
-    label : str
-        How to print it where it was named.
-
-    Examples
-    --------
-    >>> kernel = l1("Max(tau - z, 0)", tau=2)
-    >>> kernel([[0.5, -0.5], [2.0, 2.0]])
-    array([1., 0.])
-    """
+    """A kernel f(|x - y|_1) of the l1 distance, with f as a radial kernel; see :func:`l1`."""
 
     profile: Kernel
     label: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return self.label or f"{self.profile} at z = |x - y|_1"
+        return f"{self.profile} at z = |x - y|_1"
 
     @property
     def formula(self) -> str:
@@ -74,13 +62,7 @@ class L1Kernel(Algebra):
         return self.profile(cdist(X, Y, metric="cityblock"))
 
     def rescale(self, length: float | sympy.Expr) -> L1Kernel:
-        """The kernel f(|x - y|_1 / length).
-
-        Raises
-        ------
-        ParameterError
-            Where the length is no positive number; a length for each column is for the rows.
-        """
+        """The kernel f(|x - y|_1 / length), for one positive number as length."""
         if not isinstance(length, sympy.Basic) and np.ndim(length):
             raise ParameterError(
                 "A kernel of the l1 distance has one length. Divide the columns of the rows, or "
@@ -88,29 +70,67 @@ class L1Kernel(Algebra):
             )
         return L1Kernel(self.profile.rescale(length))
 
-    def standing(self, dim: int) -> Kernel | GroupedKernel | None:
-        """The radial kernel, or the one of groups, that this is in d columns; None where neither.
+    @cached_property
+    def terms(self) -> tuple[Pairs, Pairs] | None:
+        """The pairs (c, tau) of c max(tau - z, 0) and (c, t) of c exp(-t z) that add up to f.
+
+        None if f is not such a sum.
 
         Examples
         --------
-        >>> print(l1("exp(-z) + 1").standing(2))
-        1 + (exp(-z)).on([0])*(exp(-z)).on([1])
-        >>> print(l1("1/(1 + z)").standing(1), l1("1/(1 + z)").standing(2))
-        1/(1 + z) None
+        >>> l1("3*Max(2 - z, 0) + exp(-z/2) - 1").terms
+        (((3, 2),), ((-1, 0), (1, 1/2)))
         """
-        dim = checked_dim(dim)
-        if dim == 1:
-            return self.profile
-        rates = exponentials(self.profile)
-        if rates is None:
+        truncated, smooth = [], sympy.Integer(0)
+        if any(piece.support is not sympy.oo for piece in self.profile.pieces):
             return None
-        terms = []
-        for weight, rate in rates:
+        for piece in self.profile.pieces:
+            for term in sympy.Add.make_args(sympy.expand(piece.expr)):
+                c, factor = term.as_independent(Z, as_Add=False)
+                if factor.func is sympy.Max and len(factor.args) == 2 and 0 in factor.args:
+                    line = sympy.Add(*factor.args)
+                    slope = -line.diff(Z)
+                    if slope.has(Z) or not slope.is_positive:
+                        return None
+                    truncated.append((c * slope, sympy.cancel(line.subs(Z, 0) / slope)))
+                else:
+                    smooth += term
+        exponentials = exponential_terms(smooth.rewrite(sympy.exp), 1) if smooth != 0 else []
+        if exponentials is None or not all(c.is_real for c, _ in exponentials):
+            return None
+        return _collected(truncated), _collected(exponentials)
+
+    def numbers(self) -> tuple[Numbers, Numbers]:
+        """The :attr:`terms` in doubles; a NoRouteError if there are none."""
+        if self.terms is None:
+            raise NoRouteError(
+                f"{self} is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), the only "
+                "formulas of the l1 distance whose measure in several columns is known here. "
+                "Approximate it by such a sum, or use the Euclidean distance (radial) and a finite "
+                "measure for the range of distances in your data (design)."
+            )
+        truncated, exponentials = (tuple((float(a), float(b)) for a, b in p) for p in self.terms)
+        return truncated, exponentials
+
+    def standing(self, dim: int) -> Kernel | GroupedKernel | None:
+        """The radial kernel, or the one of groups, that this is in d columns; None if neither.
+
+        Examples
+        --------
+        >>> print(l1("exp(-z) + 1").standing(2), l1("1/(1 + z)").standing(2))
+        1 + (exp(-z)).on([0])*(exp(-z)).on([1]) None
+        """
+        if checked_dim(dim) == 1:
+            return self.profile
+        if self.terms is None or self.terms[0]:
+            return None
+        total = GroupedKernel((), dim)
+        for weight, rate in self.terms[1]:
             one = radial(sympy.exp(-rate * Z))
             columns = [on_columns(one, j) for j in range(dim)] if rate != 0 else []
             constant = GroupedKernel((Product(float(weight), ()),), dim)
-            terms.append(reduce(lambda a, b: a * b, columns, constant))
-        return reduce(lambda a, b: a + b, terms)
+            total += reduce(lambda a, b: a * b, columns, constant)
+        return total
 
     def __add__(self, other: Any) -> L1Kernel:
         inner = _profile_of(other)
@@ -137,17 +157,13 @@ def l1(
     Returns
     -------
     L1Kernel
-
-    Raises
-    ------
-    FormulaError, ParameterError
-        As :func:`radial` does.
+        Any formula has values and kernel matrices.  In several columns, only sums of multiples of
+        ``Max(tau - z, 0)`` and ``exp(-c*z)`` have measures and features.
 
     References
     ----------
-    S. Cambanis, R. Keener and G. Simons, "On alpha-symmetric multivariate distributions", J.
-    Multivariate Anal. 13 (1983) 213; X. Huang et al., "Classification with truncated l1 distance
-    kernel", IEEE Trans. Neural Netw. Learn. Syst. 29 (2018) 2025.
+    X. Huang et al., "Classification with truncated l1 distance kernel", IEEE Trans. Neural Netw.
+    Learn. Syst. 29 (2018) 2025.
 
     Examples
     --------
@@ -156,24 +172,16 @@ def l1(
     array([[3., 1.],
            [1., 3.]])
     """
-    profile = radial(formula, support=support, **parameters)
-    return L1Kernel(profile, f"{profile.label} at z = |x - y|_1" if profile.label else "")
+    return L1Kernel(radial(formula, support=support, **parameters))
 
 
-def exponentials(profile: Kernel) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
-    """The weights c and rates t >= 0 of a sum of c exp(-t z); None for anything else.
-
-    Examples
-    --------
-    >>> exponentials(radial("2*exp(-z/3) - 1"))
-    [(-1, 0), (2, 1/3)]
-    """
-    if len(profile.pieces) != 1 or profile.pieces[0].support is not sympy.oo:
-        return None
-    found = exponential_terms(profile.pieces[0].expr.rewrite(sympy.exp), 1)
-    if found is None or not all(weight.is_real for weight, _ in found):
-        return None
-    return sorted(found, key=lambda pair: sympy.default_sort_key(pair[1]))
+def _collected(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Pairs:
+    """The weights of equal radii or rates added up, in ascending order."""
+    weights: dict[sympy.Expr, sympy.Expr] = {}
+    for weight, key in pairs:
+        weights[key] = sympy.expand(weights.get(key, sympy.Integer(0)) + weight)
+    ascending = sorted(weights, key=sympy.default_sort_key)
+    return tuple((weights[key], key) for key in ascending if weights[key] != 0)
 
 
 def _profile_of(other: Any) -> Kernel | float | None:

@@ -6,7 +6,6 @@ density to its measure, or to what of it lies within a radius).  Densities that 
 end: ``oscillating/wave_split`` (as sums of waves, in two parts) and ``oscillating/wave_masses``
 (their exact masses).
 
-The mass of the truncated l1 distance: ``l1_masses``.
 """
 
 from spectra.measure.from_density import measure_of, truncate

@@ -4,7 +4,7 @@ Numpy and scipy only.  Read in this order: ``radial/panels`` (polynomials of pro
 ``tails/wave_sum`` and ``tails/wave_tail`` (tails that oscillate), ``radial/radial_law`` (the
 inverse CDF), ``shifts`` and ``part`` (a law with a mass, and what moves it), ``spectral_table``
 (the parts of a measure), ``grouped_table`` (products of the laws of groups of columns),
-``l1/truncated`` and ``l1/l1_table`` (kernels of the l1 distance), ``table_file`` and
+``l1_table`` (kernels of the l1 distance), ``table_file`` and
 ``table_members`` (files); ``radial/plane_wave`` and ``radial/panel_integrals`` hold the exact
 expectation of a wave, ``radial_interpolant`` makes thousands cheap.
 
@@ -13,7 +13,7 @@ all tables share.
 """
 
 from spectra.table.grouped_table import Group, GroupedTable, ProductPart
-from spectra.table.l1.l1_table import Hat, L1Table
+from spectra.table.l1_table import L1Table
 from spectra.table.part import Part
 from spectra.table.parted_table import FrequencySample
 from spectra.table.radial.panels import PanelKind, Panels
@@ -28,7 +28,6 @@ __all__ = [
     "FrequencySample",
     "Group",
     "GroupedTable",
-    "Hat",
     "L1Table",
     "PanelKind",
     "Panels",

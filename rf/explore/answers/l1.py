@@ -13,9 +13,8 @@ from rf.explore.answers.grouped import GroupedAnswers, masses_of
 from rf.explore.answers.radial import RadialAnswers, definite_line
 from rf.explore.columns import distances, errors_of_l1
 from rf.explore.estimates import columns_panel, table_panel
-from rf.explore.panel import Grid, Panel, answered
-from spectra.derivation import derive, hats_and_companion
-from spectra.errors import NoRouteError
+from rf.explore.panel import Grid, Panel
+from spectra.derivation import derive
 from spectra.kernels import GroupedKernel, Kernel, L1Kernel
 from spectra.table import L1Table
 from spectra.verdict import existence
@@ -79,7 +78,7 @@ class L1Answers:
         lines = (str(verdict).split("\n")[0], *verdict.reasons, definite_line(verdict))
         rows = [
             (name, str(of.kernel), str(of.dim), of.status.value)
-            for name, of in (("f on the line", verdict.line), ("companion", verdict.companion))
+            for name, of in (("f on the line", verdict.line),)
             if of is not None
         ]
         head = ("radial kernel", "formula", "d", "mass")
@@ -89,47 +88,22 @@ class L1Answers:
         )
 
     def density(self) -> Panel:
-        """The truncated distances that are taken out, and the density of the companion."""
+        """The summands of the kernel."""
         if self._standing is not None:
             return self._standing.density()
-        hats, companion = hats_and_companion(self._kernel, self._dim)
         table = self._table
         tables: tuple[Grid, ...] = ()
-        if hats:
-            masses = [f"{p.mass:.6g}" for p in table.parts[-2 * len(hats) :]]
-            rows = tuple(
-                (f"{weight:.6g}", f"{radius:.6g}", up, down)
-                for (weight, radius), up, down in zip(hats, masses[::2], masses[1::2], strict=True)
-            )
+        if table.hats:
+            masses = [f"{p.mass:.6g}" for p in table.parts[-2 * len(table.hats) :]]
+            found = zip(table.hats, masses[::2], masses[1::2], strict=True)
+            rows = tuple((f"{a:.6g}", f"{r:.6g}", up, down) for (a, r), up, down in found)
             head = ("weight", "radius", "M₊ drawn", "M₋ drawn")
             tables = (Grid("Truncated distances weight · (radius − z)₊", head, rows, is_open=True),)
-        pieces: tuple[tuple[str, Panel], ...] = ()
-        if companion is not None:
-            assert isinstance(companion.kernel, Kernel)  # by_l1 asks so
-            assert companion.dim is not None
-            law = RadialAnswers(
-                companion.kernel, companion.dim, self._reach_of(companion.kernel), "-companion"
-            )
-            title = f"The companion {companion.kernel} in dimension {companion.dim}"
-            pieces = ((title, answered(law.density)),)
         return Panel(
-            lines=(
-                "A frequency is one of the truncated distances, or one of the radial companion "
-                "under other directions.",
-            ),
-            facts=(*self._masses(), ("drawn", f"parts of mass {table.mass:.6g} in all")),
+            lines=("A frequency is one of a truncated distance or of an exponential.",),
+            facts=masses_of(table),
             tables=tables,
-            pieces=pieces,
         )
-
-    def _masses(self) -> tuple[tuple[str, str], ...]:
-        """The masses of the Jordan parts where they are known, else what is drawn bounds them."""
-        verdict = self._verdict
-        try:
-            known = verdict.positive_mass, verdict.negative_mass, verdict.mass
-        except NoRouteError:
-            return masses_of(self._table)
-        return tuple(zip(("M₊", "M₋", "both together"), map(str, known), strict=True))
 
     def table(self) -> Panel:
         """The table, and how far the mean of its features is from the kernel."""

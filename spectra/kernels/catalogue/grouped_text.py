@@ -64,7 +64,7 @@ def named_by_text(
             raise ParameterError(
                 f"{profile} is no formula in z, and the l1 distance (--metric l1) takes one."
             )
-        return L1Kernel(profile, f"{profile} at z = |x - y|_1")
+        return L1Kernel(profile)
     if _ON.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
     given = [name for name, value in options.items() if value is not None]

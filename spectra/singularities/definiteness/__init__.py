@@ -9,7 +9,6 @@ also for sums, products and power series of positive definite functions).
 from spectra.singularities.definiteness.monotone import is_completely_monotone
 from spectra.singularities.definiteness.proofs import (
     Proof,
-    proved_in_l1,
     proved_on_space,
     proved_on_sphere,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "has_nonnegative_taylor_series",
     "is_complete_bernstein",
     "is_completely_monotone",
-    "proved_in_l1",
     "proved_on_space",
     "proved_on_sphere",
 ]

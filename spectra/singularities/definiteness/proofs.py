@@ -18,7 +18,6 @@ from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness.closed_forms import (
-    edge_and_polynomial,
     known_largest_dimension,
     largest_of_damped_cosine,
     largest_of_edge,
@@ -29,7 +28,7 @@ from spectra.singularities.definiteness.polya import hat_dimension
 from spectra.singularities.places import LocalAnalysis
 from spectra.singularities.power_series import Closure, finite, has_nonnegative_taylor_series
 
-__all__ = ["Proof", "proved_in_l1", "proved_on_space", "proved_on_sphere"]
+__all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 
 #: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
 #: least eigenvalue 0.
@@ -196,41 +195,6 @@ def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
 
 
 _SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
-
-
-# --- of the l1 distance ---------------------------------------------------------------------
-
-
-def proved_in_l1(profile: Kernel, analysis: LocalAnalysis) -> Proof | None:
-    """For which rows f(|x - y|_1) is positive definite, where a theorem says so of f.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> from spectra.singularities import analyse
-    >>> hat = radial("Max(1 - z, 0)**3")
-    >>> proved_in_l1(hat, analyse(hat)).largest
-    2
-    """
-    pieces = _resolved(profile, analysis)
-    if len(pieces) != 1:
-        return None
-    (piece,) = pieces
-    if piece.support is sympy.oo:
-        text = "It is completely monotone in z, a mixture of products exp(-t |x_1|) ... "
-        text += "exp(-t |x_d|) (Bernstein)."
-        is_mixture = is_completely_monotone(piece.expr.subs(Z, Z**2))
-        return Proof(math.inf, text, exact=True) if is_mixture else None
-    split = edge_and_polynomial(piece)
-    if split is None or split[1].degree() != 0 or not sign(split[1].LC()) > 0:
-        return None
-    bound = (split[0] + 1) / 2
-    text = (
-        f"A multiple of (R - z)_+^s of the l1 distance, here with s = {split[0]}, is positive "
-        f"definite exactly for d <= (s + 1)/2 = {bound}: its companion is a Wendland function, "
-        "(1 - z)_+^(s - d + 1) under d - 1 halves of an integration."
-    )
-    return Proof(max(int(sympy.floor(bound)), 0), text, exact=True)
 
 
 # --- on the sphere --------------------------------------------------------------------------

@@ -95,23 +95,6 @@ def _listed() -> list[ColumnProblem]:
             "l1 exponentials", lambda: sp.l1("exp(-z)"), 7, lambda D: np.exp(-l1(D)), True, 1.0
         ),
         ColumnProblem(
-            "l1 power",
-            lambda: sp.l1("(1 - z)**5", support=1),
-            3,
-            lambda D: np.maximum(1 - l1(D), 0) ** 5,
-            True,
-            1.0,
-            slow=True,
-        ),
-        ColumnProblem(
-            "l1 gaussian",
-            lambda: sp.l1("exp(-z**2)"),
-            3,
-            lambda D: np.exp(-(l1(D) ** 2)),
-            False,
-            slow=True,
-        ),
-        ColumnProblem(
             "tl1 in 2",
             lambda: sp.l1("Max(tau - z, 0)", tau=2),
             2,

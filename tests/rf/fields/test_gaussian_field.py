@@ -167,11 +167,6 @@ def test_groups_of_columns_have_gradients_through_data() -> None:
     assert np.all(np.isfinite(rough.mean_gradient(new[:, :2])))
     with pytest.raises(ParameterError, match="may have a kink"):
         rough.mean_gradient([[X[2, 0], 0.123]])
-    kinked = GaussianField(sp.l1("1/(1+z)"), 2, random_state=0).condition(X[:, :2], y, noise=0.1)
-    with pytest.raises(ParameterError, match="has no gradient"):
-        kinked.gradient(new[:, :2])
-    with pytest.raises(ParameterError, match="has a kink"):
-        kinked.mean_gradient(new[:, :2])
 
 
 def test_rough_fields_have_a_mean_with_a_gradient_beside_the_data_only() -> None:

@@ -1,1 +1,0 @@
-"""Densities of kernels of the l1 distance."""

@@ -1,1 +1,0 @@
-"""Tables of kernels of the l1 distance."""
