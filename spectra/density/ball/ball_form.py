@@ -23,19 +23,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import flint
+import numpy as np
 import sympy
 
 from spectra.base.precision import Ball
-from spectra.density.continuation.continuation import number as in_ball
+from spectra.formula.evaluation.ball_function import number as in_ball
 
 __all__ = [
     "MAX_DEGREE",
     "BallForm",
     "Factor",
     "Monomials",
+    "RadialForm",
     "is_zero",
     "to_ball",
 ]
@@ -181,8 +183,8 @@ class BallForm:
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
 
-    #: Nothing is known of R w below which the expansions at the ends do not serve.
-    least_start: ClassVar[float] = 0.0
+    #: Terms that the expansions at the ends can have.
+    most_terms: ClassVar[int] = 400
 
     @property
     def value_at_zero(self) -> sympy.Expr:
@@ -196,6 +198,12 @@ class BallForm:
             ),
             sympy.Integer(0),
         )
+
+    @cached_property
+    def cancelled_bits(self) -> int:
+        """Bits that sums of its terms lose at most."""
+        sizes = (abs(float(c)) for _, monomials in self.parts for _, c in monomials)
+        return max(int(np.log2(max(sizes))), 0)
 
     @property
     def is_even(self) -> bool:
@@ -283,6 +291,36 @@ class BallForm:
             for m, c in sorted(terms.items())
             if not is_zero(c)
         ]
+
+
+class RadialForm(Protocol):
+    """What the expansions at large radii need of a formula on a ball, in x = z / radius."""
+
+    radius: sympy.Expr
+    most_terms: int
+    cancelled_bits: int
+
+    @property
+    def value_at_zero(self) -> Any:
+        """The formula at z = 0."""
+
+    @property
+    def has_finite_edge(self) -> bool:
+        """Whether the expansion at the edge ends."""
+
+    @property
+    def has_finite_origin(self) -> bool:
+        """Whether the expansion at the origin ends."""
+
+    @property
+    def edge_exponents(self) -> tuple[sympy.Expr, ...]:
+        """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
+
+    def edge_series(self, power: sympy.Expr, length: int) -> list[Ball]:
+        """Coefficients of (1 - x^2)^(power + j) at the edge."""
+
+    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Any]]:
+        """The powers of x at the origin that are no even integers, with their coefficients."""
 
 
 def _power_series(
