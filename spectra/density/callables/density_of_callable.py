@@ -57,9 +57,8 @@ _COSINES = (256, 1024, 4096, 16384, 65536)
 _QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
 # Panels at the upper end that are known to less than this are left out.
 _NOISE_LIMIT = 2e-3
-# Powers of w^2 next to the origin, the w reach / sqrt(d) up to which they are used, and the width
-# of the first panels in log w.
-_POWERS, _NEAR, _WIDTH = 12, 0.5, 0.4
+# Below this w reach the density is a power; the first panels have this width in log w.
+_NEAR, _WIDTH = 1e-4, 0.5
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 1e-7
 # The power with which the bound of a negligible density falls.
@@ -257,14 +256,13 @@ class _Integral:
 
     def component(self, origin: sympy.Expr) -> Component:
         """The density; odd powers of z at 0 give its tail."""
-        first = _NEAR * np.sqrt(self.dim) / self.reach
+        first = _NEAR / self.reach
         odd = None if origin is sympy.oo else self._odd_powers(origin)
         if odd is None:
             self.frequency = self._highest_frequency()
         last = self.frequency if odd is None else self._start_of(odd, first)
         count = max(int(np.log(last / first) / _WIDTH), 1)
         panels = fit_panels(self.sample, np.linspace(np.log(first), np.log(last), count + 1))
-        beginning = self._powers(first)
         sizes = np.log(panels.top) + panels.level
         best = int(np.argmax(sizes))
         share = panels.error / panels.top
@@ -288,7 +286,7 @@ class _Integral:
             origin_exponent=float(self.dim - 1),
             bulk=panels.bulk(_OUTSIDE),
             decay=np.inf if odd is None else -float(odd.exponents[0]),
-            beginning=beginning,
+            beginning=self._beginning(first),
             ending=ending if odd is None else odd,
         )
 
@@ -325,21 +323,13 @@ class _Integral:
         error = _SAFETY * np.abs(results[1] - results[0]) + rounding
         return results[1] * factor, error * factor, log
 
-    def _powers(self, reach: float) -> Powers:
-        """The density at w < reach as powers, from moments."""
-        (rough_z, rough), (z, weight) = self._weights(0.0), self._weights(0.0, 1.5)
-        factor, terms, wrong = 1.0, [], []
-        for n in range(_POWERS):
-            moments = weight * (reach * z) ** (2 * n)
-            terms.append(factor * moments.sum())
-            miss = _SAFETY * abs(moments.sum() - (rough * (reach * rough_z) ** (2 * n)).sum())
-            wrong.append(abs(factor) * (miss + 4.0 * EPS * np.abs(moments).sum()))
-            factor /= -4.0 * (n + 1) * (0.5 * self.dim + n)
-        value, error = np.array(terms), np.array(wrong)
-        size = np.maximum(np.abs(value), error)
-        log = float(self._front(np.array([reach]))[0]) - np.log(reach) + np.log(size)
-        exponents = self.dim - 1.0 + 2.0 * np.arange(_POWERS)
-        return Powers(exponents, value / size, np.asarray(log), error / size, reach)
+    def _beginning(self, w: float) -> Powers:
+        """The density below a small radius: a power, and the size of the next one."""
+        (value,), (error,), log = self.sample(w, np.zeros(1))
+        size = abs(value) + error
+        logs = log - np.log(w) + np.log(size) + np.array([0.0, 2.0 * np.log(w * self.reach)])
+        signs, wrong = np.array([value, 0.0]) / size, np.array([error / size, 1.0])
+        return Powers(np.array([0.0, 2.0]) + self.dim - 1.0, signs, logs, wrong, w)
 
     def _highest_frequency(self) -> float:
         """The highest frequency that the callable holds above the rounding of its values.

@@ -68,14 +68,14 @@ def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
 class Powers(Radial):
     """The sum of sign * exp(log_size) * (w / scale)**exponent over a few exponents.
 
+    The last term estimates what the sum leaves out.
+
     Attributes
     ----------
     exponents, signs, log_sizes, wrong : ndarray
         One entry per term, the leading term first; ``wrong`` is the relative error of each.
     scale : float
         A radius inside the range.
-    left_out : bool
-        Whether the last term estimates what the sum leaves out.
     """
 
     exponents: FloatArray
@@ -83,7 +83,6 @@ class Powers(Radial):
     log_sizes: FloatArray
     wrong: FloatArray
     scale: float = 1.0
-    left_out: bool = True
 
     def _terms(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Absolute values of all terms, relative to the largest, and its logarithm."""
@@ -108,7 +107,7 @@ class Powers(Radial):
         sizes, top = self._terms(w)
         spread = np.abs(self.exponents).max() * np.abs(np.log(w.ravel() / self.scale))
         rounding = EPS * (_ROUNDING + np.abs(top) + spread)
-        return (self.wrong @ sizes + self.left_out * sizes[-1] + rounding).reshape(w.shape)
+        return (self.wrong @ sizes + sizes[-1] + rounding).reshape(w.shape)
 
 
 @dataclass(frozen=True, eq=False)
