@@ -10,10 +10,10 @@ is then stored as powers next to w = 0 and on Chebyshev panels of log w beyond.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 import flint
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.ball.ball_form import BallForm, RadialForm, to_ball
+from spectra.density.ball.ball_form import RadialForm, to_ball
 from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
 
 __all__ = ["AscendingSeries", "BallTransform", "build_panels"]
@@ -42,15 +42,17 @@ _RADIANS, _GROWTH = 0.5 * DEGREE, 256.0
 _ZERO_BITS = 56
 
 
-class BallTransform(Protocol):
+class BallTransform(ABC):
     """F(s) of a formula on a ball, with which rho(w) = front w^(d-1) F(R w)."""
 
     form: RadialForm
     dim: int
 
+    @abstractmethod
     def __call__(self, w: Sequence[Ball]) -> list[Ball]:
         """Values F(R w) at exact radii, to about 60 bits of the largest."""
 
+    @abstractmethod
     def taylor(self, count: int) -> list[Ball]:
         """Coefficients of F in powers of s^2."""
 
@@ -62,10 +64,10 @@ def front_of(form: RadialForm, dim: int) -> Ball:
 
 
 @dataclass(eq=False)
-class AscendingSeries:
+class AscendingSeries(BallTransform):
     """F(R w) of a formula with exact moments, to 68 bits of the largest value of each batch."""
 
-    form: BallForm
+    form: RadialForm
     dim: int
     _bits: int = field(default=_BITS_STEP, init=False)
     _known: dict[int, tuple[Iterator[Ball], list[Ball]]] = field(default_factory=dict, init=False)
@@ -153,6 +155,6 @@ def _beginning(series: BallTransform, reach: float) -> Powers:
         logs = (front_of(series.form, dim) * scale ** (dim - 1)).log()
         sizes = [float(logs) + max(log_of(c), -1e3) for c in found[first:]]
         signs = [float(np.sign(float(c.mid()))) for c in found[first:]]
-    exponents = dim - 1.0 + 2.0 * np.arange(first, _POWERS)
+    exponents = np.asarray(dim - 1.0 + 2.0 * np.arange(first, _POWERS))
     wrong = np.full(exponents.size, 2.0 * EPS)
     return Powers(exponents, np.array(signs), np.array(sizes), wrong, float(scale))

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import flint
 import numpy as np
@@ -51,6 +51,8 @@ MAX_DEGREE = 256
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
+#: A formula on a ball: a BallForm, or one with the same attributes (:mod:`.numeric`).
+RadialForm = Any
 #: Makes numbers of one kind of exact ones.
 Number = Callable[[sympy.Expr], Any]
 #: Powers of tau, and series in tau that multiply them.
@@ -291,36 +293,6 @@ class BallForm:
             for m, c in sorted(terms.items())
             if not is_zero(c)
         ]
-
-
-class RadialForm(Protocol):
-    """What the expansions at large radii need of a formula on a ball, in x = z / radius."""
-
-    radius: sympy.Expr
-    most_terms: int
-    cancelled_bits: int
-
-    @property
-    def value_at_zero(self) -> Any:
-        """The formula at z = 0."""
-
-    @property
-    def has_finite_edge(self) -> bool:
-        """Whether the expansion at the edge ends."""
-
-    @property
-    def has_finite_origin(self) -> bool:
-        """Whether the expansion at the origin ends."""
-
-    @property
-    def edge_exponents(self) -> tuple[sympy.Expr, ...]:
-        """Leading exponents of 1 - x^2 at the edge, one for each class modulo 1, sorted."""
-
-    def edge_series(self, power: sympy.Expr, length: int) -> list[Ball]:
-        """Coefficients of (1 - x^2)^(power + j) at the edge."""
-
-    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Any]]:
-        """The powers of x at the origin that are no even integers, with their coefficients."""
 
 
 def _power_series(

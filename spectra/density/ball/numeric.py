@@ -19,8 +19,8 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.ball.ascending_series import build_panels
-from spectra.density.ball.ball_form import RadialForm, to_ball
+from spectra.density.ball.ascending_series import BallTransform, build_panels
+from spectra.density.ball.ball_form import to_ball
 from spectra.density.ball.compact import BallComponent
 from spectra.density.ball.power_series import interpolate, power_series
 from spectra.density.ball.read_ball_form import ball_form
@@ -36,7 +36,7 @@ from spectra.formula.reader.parsing import Z
 __all__ = ["NumericForm", "integrated_components"]
 
 # Powers kept in the exact expansions at both ends, tried in turn until a term shows.
-_WINDOWS = (8, 24, 64)
+_WINDOWS = (3, 12, 48)
 # Exponents with a larger common denominator need too long series.
 _LARGEST_ROOT = 4
 # Coefficients below this share of the largest are zero, among so many of each class.
@@ -44,7 +44,7 @@ _ZERO_BITS, _SEARCHED = 150, 24
 # Terms of the expansions at the ends.
 _MOST_TERMS = 124
 # Bits of F relative to its size at the largest s, and bits beyond those lost in the integral.
-_BITS, _SPARE = 56, 32
+_BITS, _SPARE = 56, 40
 _EVALUATIONS = 50_000
 # Below this relative accuracy an argument is a neighbourhood, for which a bound of the Bessel
 # function is enough.
@@ -90,7 +90,7 @@ def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> li
     return [_flat_component(series) if form.is_flat else BallComponent.of_transform(series)]
 
 
-class NumericForm(RadialForm):
+class NumericForm:
     """A formula on a ball known by its values, with exact exponents at both ends.
 
     Attributes
@@ -175,7 +175,7 @@ class NumericForm(RadialForm):
                 return mine[:length]
         return []
 
-    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, Ball]]:
+    def odd_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
         """The powers x^m at the origin that are no even integers, with their coefficients."""
         root = self.origin_root
         size = max(abs(c) for c in self._origin[: _SEARCHED * root])
@@ -184,7 +184,7 @@ class NumericForm(RadialForm):
         return odd[seen[0] :][:length] if seen else []
 
 
-class BallIntegral:
+class BallIntegral(BallTransform):
     """F(s) of a formula on a ball, by integration at Chebyshev points in s^2."""
 
     def __init__(self, form: NumericForm, dim: int) -> None:
@@ -217,8 +217,8 @@ class BallIntegral:
             nodes = 1.03 * nodes + 2.0
             ratio = 2.0 * nodes / reach
             decay = reach * (ratio * math.acosh(ratio) - math.sqrt(ratio * ratio - 1.0))
-        count = int(nodes) + 1
-        self._poly, left_out = interpolate(
+        count = int(nodes) + 6
+        self._poly, left_out, _ = interpolate(
             lambda q: self.at(reach * q.sqrt().mid(), bits), count, 1.0, bits
         )
         self._reach, self._work = reach, int(bits + 2.55 * count + _SPARE)
@@ -230,31 +230,33 @@ class BallIntegral:
 
     def at(self, s: Ball | float, bits: int) -> Ball:
         """F(s) to an absolute error of about 2^-bits."""
-        k, radii = self.form.function, (flint.acb(0), flint.acb(1))
         # Functions like acos(1 - x^2) of a rounded argument keep half of the digits at z = 0, and
         # nested ones a third.
         around_zero = flint.acb(flint.arb(0, 0.001), flint.arb(0, 0.001))
-        work = bits if k(around_zero, analytic=True).is_finite() else 3 * bits
-        with working(work + _SPARE):
-            s, order, cut = flint.arb(s), flint.acb(self.dim) / 2, flint.acb(2) ** -bits
-            low, high = (end if k(end).is_finite() else abs(end - cut) for end in radii)
+        factor = 1 if self.form.function(around_zero, analytic=True).is_finite() else 3
+        # Bessel functions of half-integer order lose digits in the middle of their range.
+        for spare in (_SPARE, _SPARE + bits):
+            with working(factor * bits + spare):
+                value = self._integral(flint.arb(s), bits)
+            if value.is_finite() and value.rad() < flint.arb(2) ** (6 - bits):
+                return value
+        raise AccuracyError(
+            f"The integral of a formula over a ball did not converge at R w = {float(s):.4g} "
+            f"within {_EVALUATIONS} evaluations: it has singularities near the support or is "
+            "hard to evaluate. Write the kernel as a sum of simpler ones, or design a finite "
+            "measure for the range of your data (design)."
+        )
 
-            def integrand(x: Ball, analytic: bool) -> Ball:
-                return k(x, analytic) * x ** (self.dim - 1) * _mean_wave(order, s * x)
+    def _integral(self, s: Ball, bits: int) -> Ball:
+        k, order, cut = self.form.function, flint.acb(self.dim) / 2, flint.acb(2) ** -bits
+        ends = [end if k(end).is_finite() else abs(end - cut) for end in map(flint.acb, (0, 1))]
+        tolerance = flint.arb(2) ** -(bits + 6)
 
-            tolerance = flint.arb(2) ** -(bits + 6)
-            value = flint.acb.integral(
-                integrand, low, high,
-                rel_tol=tolerance, abs_tol=tolerance, eval_limit=_EVALUATIONS,
-            ).real  # fmt: skip
-        if not (value.is_finite() and value.rad() < flint.arb(2) ** (6 - bits)):
-            raise AccuracyError(
-                f"The integral of a formula over a ball did not converge at R w = {float(s):.4g} "
-                f"within {_EVALUATIONS} evaluations: it has singularities near the support or is "
-                "hard to evaluate. Write the kernel as a sum of simpler ones, or design a finite "
-                "measure for the range of your data (design)."
-            )
-        return value
+        def integrand(x: Ball, analytic: bool) -> Ball:
+            return k(x, analytic) * x ** (self.dim - 1) * _mean_wave(order, s * x)
+
+        options = {"rel_tol": tolerance, "abs_tol": tolerance, "eval_limit": _EVALUATIONS}
+        return flint.acb.integral(integrand, *ends, **options).real
 
 
 def _mean_wave(order: Ball, y: Ball) -> Ball:
@@ -270,7 +272,7 @@ def _mean_wave(order: Ball, y: Ball) -> Ball:
         return y.cos()
     if order.real * 2 == 3:
         return y.sinc()
-    if y.real > 20:
+    if y.real > 6:
         return order.gamma() * (2 / y).pow(order - 1) * y.bessel_j(order - 1)
     return (-(y * y) / 4).hypgeom_0f1(order)
 
@@ -294,7 +296,6 @@ def _flat_component(series: BallIntegral) -> Component:
     beginning, panels = build_panels(series, s / radius)
     sizes = np.log(panels.top) + panels.level
     last = math.exp(panels.high[-1])
-    none = Powers(*(np.array([v]) for v in (-6.0, 0.0, sizes[-1] - math.log(last), 1.0)), last)
     return Panelled(
         panels=panels,
         total=float(series.form.value_at_zero),
@@ -302,7 +303,7 @@ def _flat_component(series: BallIntegral) -> Component:
         bulk=panels.bulk(),
         decay=np.inf,
         beginning=beginning,
-        ending=none,
+        ending=Powers.vanishing(last, float(sizes[-1]) - math.log(last)),
     )
 
 

@@ -40,7 +40,8 @@ def power_series(function: Function, count: int) -> list[Ball]:
     reach = _REACH
     for _ in range(_SHRINKINGS):
         for nodes in _NODES:
-            poly, left_out = interpolate(function, nodes, reach, _SERIES_BITS)
+            poly, last, largest = interpolate(function, nodes, reach, _SERIES_BITS)
+            left_out = last / largest
             if left_out <= 2.0**-_SERIES_BITS:
                 return [poly[j].mid() for j in range(count)]
             # Coefficients decay geometrically: more nodes may be known to be too few.
@@ -54,8 +55,8 @@ def power_series(function: Function, count: int) -> list[Ball]:
     )
 
 
-def interpolate(function: Function, nodes: int, reach: Ball, bits: int) -> tuple[Ball, Ball]:
-    """The polynomial through values at Chebyshev nodes of [0, reach], and its relative remainder.
+def interpolate(function: Function, nodes: int, reach: Ball, bits: int) -> tuple[Ball, Ball, Ball]:
+    """The polynomial through values at Chebyshev nodes of [0, reach], and its remainder.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ def interpolate(function: Function, nodes: int, reach: Ball, bits: int) -> tuple
     Returns
     -------
     poly : flint.arb_poly
-    left_out : ball
-        The last Chebyshev coefficients, relative to the largest one.
+    last, largest : ball
+        The size of the last Chebyshev coefficients, and of the largest one.
     """
     with working(int(bits + _BITS_PER_DEGREE * nodes + _SPARE_BITS)):
         reach = flint.arb(reach)
@@ -88,7 +89,7 @@ def interpolate(function: Function, nodes: int, reach: Ball, bits: int) -> tuple
         series = [a.real / nodes for a in flint.acb.dft(values)[:nodes]]
         series[0] /= 2
         sizes = [abs(a).upper() for a in series]
-        return _monomials(series, reach), max(sizes[-6:]) / max(sizes)
+        return _monomials(series, reach), max(sizes[-6:]), max(sizes)
 
 
 def _monomials(series: Sequence[Ball], reach: Ball) -> Ball:

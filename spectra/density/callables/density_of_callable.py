@@ -34,7 +34,7 @@ from spectra.density.callables.fit import (
     values_of,
 )
 from spectra.density.components import Component
-from spectra.density.panels.log_panels import Panelled, Panels, Powers, fit_panels
+from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
@@ -61,8 +61,6 @@ _NOISE_LIMIT = 2e-3
 _NEAR, _WIDTH = 1e-4, 0.5
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 1e-7
-# The power with which the bound of a negligible density falls.
-_STEEP = 6.0
 # Two independent series at z = 0, and the powers of z that are read off them.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
 # Above this dimension doubles keep too few digits without a support.
@@ -274,12 +272,11 @@ class _Integral:
             )
         if odd is None:
             kept = 1 + int(np.flatnonzero(share <= _NOISE_LIMIT)[-1])
-            panels = Panels(*(getattr(panels, n)[:kept] for n in _COLUMNS))
+            panels = panels.first(kept)
             end = float(np.exp(panels.high[-1]))
             left = float(np.abs(panels.series[-1].sum())) + float(panels.error[-1])
             size = panels.level[-1] + panels.slope[-1] * panels.half[-1] + np.log(left)
-            columns = (-_STEEP, 0.0, size - np.log(end), 1.0)
-            ending = Powers(*(np.array([v]) for v in columns), end)
+            ending = Powers.vanishing(end, float(size) - np.log(end))
         return Panelled(
             panels=panels,
             total=float(self.values(np.zeros(1))[0]),
@@ -329,7 +326,7 @@ class _Integral:
         size = abs(value) + error
         logs = log - np.log(w) + np.log(size) + np.array([0.0, 2.0 * np.log(w * self.reach)])
         signs, wrong = np.array([value, 0.0]) / size, np.array([error / size, 1.0])
-        return Powers(np.array([0.0, 2.0]) + self.dim - 1.0, signs, logs, wrong, w)
+        return Powers(np.asarray(self.dim + np.array([-1.0, 1.0])), signs, logs, wrong, w)
 
     def _highest_frequency(self) -> float:
         """The highest frequency that the callable holds above the rounding of its values.
@@ -393,6 +390,3 @@ class _Integral:
             "show, so its density has no tail that can be read off. State origin=..., or write it "
             "as a formula."
         )
-
-
-_COLUMNS = ("centre", "half", "level", "slope", "series", "error")

@@ -7,7 +7,7 @@ the distance from the middle of the panel in log w.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -53,6 +53,7 @@ _NARROWEST = 1e-4
 _STEADY = 0.05
 # Rounding of the last operations, in units of EPS.
 _ROUNDING = 8.0
+_COLUMNS = ("centre", "half", "level", "slope", "series", "error")
 # Nodes per panel at which masses and signs are looked for.
 _FEW, _MANY = 4, 12
 
@@ -84,6 +85,13 @@ class Powers(Radial):
     wrong: FloatArray
     scale: float = 1.0
 
+    @classmethod
+    def vanishing(cls, radius: float, log_size: float) -> Powers:
+        """No density, with an error bound exp(log_size) at a radius that falls like w^-6."""
+        columns = (np.array([value]) for value in (-6.0, 0.0, log_size, 1.0))
+        exponents, signs, log_sizes, wrong = columns
+        return cls(exponents, signs, log_sizes, wrong, radius)
+
     def _terms(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Absolute values of all terms, relative to the largest, and its logarithm."""
         logs = self.log_sizes[:, None] + self.exponents[:, None] * np.log(w.ravel() / self.scale)
@@ -100,14 +108,14 @@ class Powers(Radial):
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """Logarithm of the largest term."""
-        return self._terms(w)[1].reshape(w.shape)
+        return np.asarray(self._terms(w)[1]).reshape(w.shape)
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Estimate of the error relative to the largest term."""
         sizes, top = self._terms(w)
         spread = np.abs(self.exponents).max() * np.abs(np.log(w.ravel() / self.scale))
         rounding = EPS * (_ROUNDING + np.abs(top) + spread)
-        return (self.wrong @ sizes + sizes[-1] + rounding).reshape(w.shape)
+        return np.asarray(self.wrong @ sizes + sizes[-1] + rounding).reshape(w.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +154,10 @@ class Panels(Radial):
     def high(self) -> FloatArray:
         """Upper ends in log|w - about|."""
         return np.asarray(np.log(self.centre) + self.half)
+
+    def first(self, count: int) -> Panels:
+        """The first panels alone."""
+        return replace(self, **{name: getattr(self, name)[:count] for name in _COLUMNS})
 
     @cached_property
     def _dense(self) -> FloatArray:
@@ -218,7 +230,7 @@ class Panels(Radial):
 
 
 def fit_panels(
-    sample: Sample, edges: Sequence[float], *, about: float = 0.0, side: float = 1.0
+    sample: Sample, edges: Sequence[float] | FloatArray, *, about: float = 0.0, side: float = 1.0
 ) -> Panels:
     """Panels between ascending edges in log|w - about|, halved until the series resolve the values.
 
@@ -227,7 +239,7 @@ def fit_panels(
     AccuracyError
         If the values are not smooth on the narrowest panels.
     """
-    waiting = [*pairwise(edges)][::-1]
+    waiting = [*pairwise(float(edge) for edge in edges)][::-1]
     rows: list[tuple[Any, ...]] = []
     peak = -np.inf
     while waiting:
@@ -246,7 +258,7 @@ def fit_panels(
             )
         waiting += [(0.5 * (low + high), high), (low, 0.5 * (low + high))]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Panels(*columns, about=about, side=side)
+    return Panels(**dict(zip(_COLUMNS, columns, strict=True)), about=about, side=side)
 
 
 def _fit_panel(

@@ -27,9 +27,7 @@ __all__ = ["BallFunction", "number"]
 _NAN = flint.acb("nan")
 
 
-def _guarded(
-    function: Callable[..., Ball], guard: Callable[[Ball], Ball]
-) -> Callable[[bool, Any], Ball]:
+def _guarded(function: Callable[..., Ball], guard: Callable[[Ball], Ball]) -> Callable[..., Ball]:
     """A function whose branch cut is where ``guard`` of its last argument is real and <= 0."""
 
     def value(analytic: bool, *arguments: Ball) -> Ball:
