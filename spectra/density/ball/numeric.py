@@ -113,17 +113,7 @@ class NumericForm:
         self.radius = radius
         self.function = BallFunction(expr.subs(Z, radius * Z), Z)
         self.edge, self.edge_root = _exponents(expr, radius, -1)
-        start, root = _exponents(expr, sympy.Integer(0), 1)
-        if start is None or start.is_negative or not start.is_Rational:
-            raise NoRouteError(
-                f"The formula {expr} on z <= {radius} is unbounded or not a power at z = 0 (it "
-                f"starts like z^({start})). If it is the difference of two branches, the one "
-                "beyond the radius has no bounded continuation to z = 0. Design a finite measure "
-                "for the range of your data (design)."
-            )
-        self.origin_root = math.lcm(root, int(start.q))
-        if self.origin_root > _LARGEST_ROOT:
-            raise NoRouteError(_mixed(expr, sympy.Integer(0)))
+        _, self.origin_root = _exponents(expr, sympy.Integer(0), 1)
 
     @property
     def is_flat(self) -> bool:
@@ -310,48 +300,45 @@ def _flat_component(series: BallIntegral) -> Component:
 def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> tuple[sympy.Expr | None, int]:
     """The leading exponent at an end, None if the formula is flat there, and the common
     denominator of the differences to the others."""
-    series = None
+    series: list[tuple[tuple[sympy.Expr, int], object]] = []
     for window in _WINDOWS:
         try:
             expanded = expand_at(expr, place, side, window)
         except ExpansionError as error:
-            raise NoRouteError(
-                f"The behaviour of {expr} at z = {place} could not be expanded ({error}), and "
-                "the transform of a formula on a ball needs its exponents there."
-            ) from error
-        if place != 0 and expanded.parts and all(phase != ZERO for phase, _ in expanded.parts):
-            return None, 1
-        if any(phase != ZERO for phase, _ in expanded.parts):
-            raise NoRouteError(
-                f"The formula {expr} has an essential singularity at z = {place} next to powers. "
-                "Design a finite measure for the range of your data (design)."
-            )
-        if expanded.plain.terms:
-            series = expanded.plain
+            raise _no_powers(expr, place, str(error)) from error
+        phases = [phase != ZERO for phase, _ in expanded.parts]
+        if any(phases):
+            if place != 0 and all(phases):
+                return None, 1
+            raise _no_powers(expr, place, "it has an essential singularity there, next to powers")
+        series = expanded.plain.terms
+        if series:
             break
-    if series is None:
-        raise NoRouteError(
-            f"No power of |z - {place}| was found in {expr}: it may be zero there, and the "
-            "transform of a formula on a ball needs its exponents."
-        )
-    if any(minus_log != 0 for (_, minus_log), _ in series.terms):
-        raise NoRouteError(
-            f"The formula {expr} has a logarithm at z = {place}, and the expansion of its density "
-            "is known for powers only. Design a finite measure for the range of your data (design)."
-        )
-    first = series.terms[0][0][0]
-    gaps = [sympy.nsimplify(sympy.expand(e - first)) for (e, _), _ in series.terms]
+    if not series:
+        raise _no_powers(expr, place, "no power was found there")
+    if any(minus_log != 0 for (_, minus_log), _ in series):
+        raise _no_powers(expr, place, "it has a logarithm there")
+    first = series[0][0][0]
+    gaps = [sympy.nsimplify(sympy.expand(e - first)) for (e, _), _ in series]
     root = math.lcm(*(int(g.q) if g.is_Rational else _LARGEST_ROOT + 1 for g in gaps))
+    if place == 0 and (first.is_negative or not first.is_Rational):
+        raise _no_powers(
+            expr,
+            place,
+            f"it starts like z^({first}). If it is the difference of two branches, the outer one "
+            "has no bounded continuation to z = 0",
+        )
+    root = root if place != 0 else math.lcm(root, int(first.q))
     if root > _LARGEST_ROOT:
-        raise NoRouteError(_mixed(expr, place))
+        raise _no_powers(expr, place, f"they have no common denominator up to {_LARGEST_ROOT}")
     return first, root
 
 
-def _mixed(expr: sympy.Expr, place: sympy.Expr) -> str:
-    return (
-        f"The powers in the expansion of {expr} at z = {place} have no common denominator up to "
-        f"{_LARGEST_ROOT}. Treat its summands as kernels of their own, or design a finite measure "
-        "for the range of your data (design)."
+def _no_powers(expr: sympy.Expr, place: sympy.Expr, reason: str) -> NoRouteError:
+    return NoRouteError(
+        f"The density of {expr} on a ball is computed from its powers at z = {place}, but "
+        f"{reason}. Treat its summands as kernels of their own, or design a finite measure for "
+        "the range of your data (design)."
     )
 
 
