@@ -1,29 +1,36 @@
-"""The numeric route: what no family knows is integrated, summand by summand.
+r"""The numeric route: summands without a closed form are integrated.
 
-Summands that the catalogue knows keep their closed forms; what is left of each piece goes to the
-rooms of callables, half-lines and balls, and one density has the components of both.
+Summands that the catalogue knows keep their closed forms.  Callables are taken out of a piece, and
+a formula is cut at the radii where it is not analytic.  With e_j the formula below the radius r_j,
+
+.. math:: k = \sum_j (e_j - e_{j+1})\,1[z \le r_j] + e_{\mathrm{last}} ,
+
+so that each summand is one formula on one ball, or on the half-line.
 """
 
 from __future__ import annotations
 
 import sympy
 
-from spectra.density.ball.compact import BallComponent
-from spectra.density.ball.numeric.compact_numeric import compact_numeric_components, split_at_breaks
+from spectra.density.ball.numeric import integrated_components
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables.density_of_callable import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.half_line import half_line
 from spectra.density.lookup import known_part
+from spectra.errors import NoRouteError
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
+from spectra.singularities.branches import branch_radii, is_analytic_at
+from spectra.singularities.local import profile
+from spectra.singularities.zeros import same_radius
 
-__all__ = ["numeric"]
+__all__ = ["numeric", "split_at_breaks"]
 
 
 def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density of a kernel with summands that only quadrature knows, else None.
+    """Spectral density of a kernel with summands that need integration, else None.
 
     Parameters
     ----------
@@ -35,17 +42,13 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
     Returns
     -------
     SpectralDensity or None
-        None where look-up alone knows all pieces.
+        None if look-up alone knows all pieces.
 
     Raises
     ------
     NoRouteError
-        Where the transform of a summand is known and is not a measure, or a solver can say why
-        a piece is beyond it.
-
-    Notes
-    -----
-    A piece is cut where it changes its formula, and callables are taken out of it first.
+        If the transform of a summand is known and is not a measure, or a piece cannot be
+        integrated, with the reason.
     """
     components: list[Component] = []
     atoms: list[Atom] = []
@@ -59,28 +62,83 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
             if opaque[1] == 0:
                 continue
             piece = Piece(whole.support, opaque[1])
-        if piece.support == sympy.oo and piece.expr.has(*KINKS):
-            balls, smooth = split_at_breaks(piece)
-            for radius, formula in balls:
-                components += compact_numeric_components(formula, radius, dim)
+        balls, smooth = _split(piece)
+        for radius, formula in balls:
+            components += integrated_components(formula, radius, dim)
             integrated = True
-            if smooth == 0:
-                continue
-            piece = Piece(sympy.oo, smooth)
-        if piece.support == sympy.oo:
-            known, known_atoms, rest = known_part(piece.expr, dim)
-            components += known
-            atoms += known_atoms
-            if rest == 0:
-                continue
+        if smooth == 0:
+            continue
+        known, known_atoms, rest = known_part(smooth, dim)
+        components += known
+        atoms += known_atoms
+        if rest != 0:
             smooth_part, points = half_line(rest, dim)
             components += smooth_part
             atoms += points
-        elif (form := ball_form(piece.expr, piece.support)) is not None:
-            components.append(BallComponent.of(form, dim))
-        else:
-            components += compact_numeric_components(piece.expr, piece.support, dim)
-        integrated = True
+            integrated = True
     if not integrated:
         return None
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
+
+
+def _split(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
+    """Formulas on balls, each with its radius, and one on the half-line."""
+    if piece.support == sympy.oo and not piece.expr.has(*KINKS):
+        return [], piece.expr
+    if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
+        return [(piece.support, piece.expr)], sympy.Integer(0)
+    return split_at_breaks(piece)
+
+
+def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
+    """Write a piece as a sum of formulas on balls and one on the whole half-line.
+
+    Returns
+    -------
+    balls : list of (radius, expr)
+        Each formula is analytic below its radius.
+    rest : sympy expression
+        The formula beyond the last break, continued to z > 0; 0 for a finite support.
+
+    Raises
+    ------
+    NoRouteError
+        If a formula cannot be continued below its break.
+
+    Examples
+    --------
+    >>> split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
+    ([(2, (2 - z)**2)], exp(-z))
+    """
+    cut = profile(Kernel((piece,)))
+    if cut.gaps:
+        raise NoRouteError(
+            f"The radii where {piece.expr} changes its branch are not all known "
+            f"({cut.gaps[0].reason}), so it cannot be cut there. Write the kernel as a sum of "
+            "pieces with supports of their own."
+        )
+    exprs = list(cut.exprs)
+    is_whole = len(cut.radii) == 1 and same_radius(cut.radii[0], piece.support)
+    if is_whole and not piece.expr.has(*KINKS):
+        exprs[0] = piece.expr
+    balls = []
+    for radius, below, above in zip(cut.radii, exprs[:-1], exprs[1:], strict=True):
+        difference = below - above
+        if difference == 0 or sympy.expand(difference) == 0:
+            continue
+        _check_continuation(difference, radius)
+        balls.append((radius, difference))
+    if cut.radii and exprs[-1] != 0:
+        _check_continuation(exprs[-1], cut.radii[-1])
+    return balls, exprs[-1]
+
+
+def _check_continuation(expr: sympy.Expr, radius: sympy.Expr) -> None:
+    for r in branch_radii(expr, radius):
+        if not same_radius(r, radius) and is_analytic_at(expr, r) != "analytic":
+            raise NoRouteError(
+                f"The formula {expr} holds up to or from the radius {radius}, and is not analytic "
+                f"at the smaller radius {r}: its part beyond {r} has no continuation to z = 0. "
+                "Write the kernel as a sum of formulas that are analytic from z = 0 to their "
+                "support."
+            )

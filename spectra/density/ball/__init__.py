@@ -1,10 +1,9 @@
-"""Kernels that are zero beyond a radius: moments within, expansions at the edge.
+"""Densities of formulas on a ball z <= R: closed forms and numbers.
 
-Read in this order: ``compact`` (closed forms, with ``read_ball_form`` and ``ball_formula``),
-``numeric/compact_numeric`` (any other formula, with ``numeric/numeric_ball`` and
-``numeric/tanh_sinh``); both end in ``ball_form``: moments, expansions at the edge and at the
-origin. From there ``ascending_series`` (small radii), ``edge``, ``numeric/power_series`` and
-``tail`` (large ones).
+``read_ball_form`` recognizes sums of powers (``ball_form``), whose transforms have exact moments
+(``ascending_series``) and formulas (``ball_formula``).  ``numeric`` integrates any other formula.
+Both become a component (``compact``): panels up to a radius, and from there on the expansions at
+the edge and at the origin (``edge``, ``tail``).
 """
 
 from spectra.density.ball.ball_formula import compact_formula

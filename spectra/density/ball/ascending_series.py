@@ -1,16 +1,16 @@
-r"""The ascending series of a formula on a ball, summed in balls, and its panels in doubles.
+r"""The radial density of a formula on a ball up to moderate radii, from its ascending series.
 
 .. math:: F(s) = \int_0^1 k(Rx)\,x^{d-1}\,\Omega_d(sx)\,dx
           = \sum_n \frac{(-s^2/4)^n}{n!\,(d/2)_n} \int_0^1 k(Rx)\,x^{d-1+2n}\,dx .
 
-The terms cancel like e^s, so they are summed in as many bits as the result asks for.  The set-up
-then stores the density on panels as a power times a series in w: no evaluation cancels anything,
-whatever the kernel and the dimension.
+The terms cancel like e^s, so they are summed with as many bits as the result needs.  The density
+is then stored as powers next to w = 0 and on Chebyshev panels of log w beyond.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,66 +18,77 @@ from functools import partial
 import flint
 import numpy as np
 
+from spectra.base.enclosures import EPS
+from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.ball.ball_form import to_ball
-from spectra.density.ball.numeric.numeric_ball import RadialForm
-from spectra.density.panels.panel import (
-    Panel,
-    bisected,
-    checked_panel,
-    middle_of,
-    places,
-    short,
-    slope_between,
-)
-from spectra.errors import AccuracyError
+from spectra.density.ball.ball_form import RadialForm, to_ball
+from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
 
-__all__ = ["AscendingSeries", "build_panels"]
+__all__ = ["AscendingSeries", "BallTransform", "build_panels"]
 
 # Every value carries at least this many correct bits, relative to the largest of its batch.
 _TARGET_BITS = 68
 # Precisions are multiples of this, so that few lists of moments are kept.
 _BITS_STEP = 128
-# Bits of nodes and of powers of them, which are exact.
+# Bits of the nodes of panels and of powers of them.
 _NODE_BITS = 256
-_DEGREE = 32
-_PLACES = places(_DEGREE)
-_FIRST_PANELS = 4
-# A panel is split while one half is larger than the other by this, unless it is shorter than
-# half a period: the error is relative to the largest value of the panel.
-_UNEVEN = 8.0
-_HALF_PERIOD = 3.0
-# Next to the origin no power of w makes both ends of a panel alike.
-_UNEVEN_AT_ZERO = 2.0
-# A panel is split until its last coefficients are below this share of its largest value.
-_PANEL_TOLERANCE = 2e-16
-# No entire function of exponential type 1 needs panels this narrow.
-_LEAST_PANEL = 1e-4
+# Bits of the moments next to the origin: those of high powers of 1 - x cancel.
+_MOMENT_BITS = 1024
+# Powers of w^2 next to the origin, and the s^2 / d up to which they are used.
+_POWERS, _NEAR = 12, 0.25
+# A panel holds so many radians of the wave of the edge, and no more growth than exp(this).
+_RADIANS, _GROWTH = 0.5 * DEGREE, 256.0
+# Values above this size relative to the nearby ones are not zero.
+_ZERO_BITS = 56
+
+
+class BallTransform(ABC):
+    """F(s) of a formula on a ball, with which rho(w) = front w^(d-1) F(R w)."""
+
+    form: RadialForm
+    dim: int
+
+    @abstractmethod
+    def __call__(self, w: Sequence[Ball]) -> list[Ball]:
+        """Values F(R w) at exact radii, to about 60 bits of the largest."""
+
+    @abstractmethod
+    def taylor(self, count: int) -> list[Ball]:
+        """Coefficients of F in powers of s^2."""
+
+
+def front_of(form: RadialForm, dim: int) -> Ball:
+    """R^d 2^(2-d) / Gamma(d/2)^2, with which rho(w) = front w^(d-1) F(R w)."""
+    radius = to_ball(form.radius)
+    return radius**dim * flint.arb(2) ** (2 - dim) / (flint.arb(dim) / 2).gamma() ** 2
 
 
 @dataclass(eq=False)
-class AscendingSeries:
-    """F(R w) of a formula, to 68 bits of the largest value of each batch."""
+class AscendingSeries(BallTransform):
+    """F(R w) of a formula with exact moments, to 68 bits of the largest value of each batch."""
 
     form: RadialForm
     dim: int
     _bits: int = field(default=_BITS_STEP, init=False)
     _known: dict[int, tuple[Iterator[Ball], list[Ball]]] = field(default_factory=dict, init=False)
 
-    @property
-    def front(self) -> Ball:
-        """R^d 2^(2-d) / Gamma(d/2)^2, with which rho(w) = front w^(d-1) F(R w)."""
-        d, radius = self.dim, to_ball(self.form.radius)
-        return radius**d * flint.arb(2) ** (2 - d) / (flint.arb(d) / 2).gamma() ** 2
+    def taylor(self, count: int) -> list[Ball]:
+        """Coefficients of F in powers of s^2."""
+        moments, factor, found = self.form.moments(self.dim), flint.arb(1), []
+        for n in range(count):
+            found.append(factor * next(moments))
+            factor = factor / (-4 * (n + 1) * (flint.arb(self.dim) / 2 + n))
+        return found
 
     def __call__(self, w: Sequence[Ball]) -> list[Ball]:
-        """Values F(R w) at exact radii."""
+        """Values F(R w) at exact radii; those of w^d F have 68 bits of the largest of them."""
         while True:
             with working(self._bits):
                 radius = to_ball(self.form.radius)
                 values = self._sums([(radius * x) ** 2 for x in w])
-                size = max(v.abs_lower() for v in values)
-                wrong = max(v.rad() for v in values)
+                weighted = [v * x**self.dim for v, x in zip(values, w, strict=True)]
+                size = max(v.abs_lower() for v in weighted)
+                wrong = max(v.rad() for v in weighted)
                 if wrong * 2.0**_TARGET_BITS < size:
                     return values
                 lost = log_of(wrong / size) / math.log(2.0) if size > 0 else self._bits
@@ -105,57 +116,45 @@ class AscendingSeries:
         return [series(q) + rest for q in squares]
 
 
-def _debye_slope(order: float, s: float) -> float:
-    """Slope of Debye's exponent for the size of 0F1(; order + 1; -s^2/4)."""
-    root = math.sqrt((order - s) * (order + s)) if s < order else 0.0
-    return -s / (order + root) if s < order else -order / s
+def build_panels(series: BallTransform, stop: float) -> tuple[Powers, Panels]:
+    """The density next to the origin as powers of w, and on panels from there to a radius."""
+    radius, dim = float(series.form.radius), series.dim
+    first = math.sqrt(_NEAR * dim)
+    edges, last = [math.log(first / radius)], math.log(stop)
+    while edges[-1] < last:
+        s = radius * math.exp(edges[-1])
+        width = min(1.0, math.log1p(_RADIANS / s), _GROWTH / dim)
+        edges.append(last if edges[-1] + 1.2 * width > last else edges[-1] + width)
+    return _beginning(series, first), fit_panels(partial(_sample, series), edges)
 
 
-def build_panels(series: AscendingSeries, order: float, stop: float) -> tuple[Panel, ...]:
-    """Panels of the radial density from 0 to a radius, each split until its series ends.
-
-    ``order`` is that of the Bessel function J(s) (2/s)^order which F resembles where it waves.
-    """
-    fit = partial(_fit, series, order, _LEAST_PANEL * stop)
-    ends = [-np.inf, *np.log(np.linspace(0.0, stop, _FIRST_PANELS + 1)[1:])]
-    return bisected(ends, fit, lambda low, high: float(np.log(0.5 * np.exp([low, high]).sum())))
-
-
-def _fit(
-    series: AscendingSeries, order: float, narrowest: float, low: float, high: float
-) -> Panel | None:
-    """The panel between two logarithms of radii, if its series ends."""
-    dim, radius = series.dim, float(series.form.radius)
-    begin = float(np.exp(low))
-    middle, half = middle_of(begin, high)
-    if 2.0 * half < narrowest:
-        raise AccuracyError(
-            f"The density on a panel at w = {middle:.17g} is no polynomial to rounding, although "
-            "it is an entire function: please report the kernel."
-        )
+def _sample(
+    series: BallTransform, centre: float, offsets: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """w rho on a panel, as :func:`fit_panels` takes it."""
     with working(_NODE_BITS):
-        # Exact nodes: rounded ones would be off by s eps, which is more than the panel may err.
-        w = [flint.arb(middle) + flint.arb(half) * flint.arb(x) for x in _PLACES]
-        values = [v.mid() for v in series(w)]
-        x = [v.log() for v in w]
-        sizes = np.array([log_of(v) for v in values])
-        turn = 0.0
-        if begin and len({v > 0 for v in values}) == 1:
-            nodes = slice(_DEGREE + 1)
-            turn = slope_between(np.array(x, dtype=float)[nodes], sizes[nodes])
-        elif begin:  # So few waves show no power of their own.
-            turn = radius * middle * _debye_slope(order, radius * middle)
-        slope = dim - 1 + short(turn)
-        front = series.front.log()
-        logs = [front + (dim - 1 - slope) * t for t in x]
-        level = short(float(max(sizes + np.array(logs, dtype=float))))
-        scaled = np.array(
-            [float(v * (log - level).exp()) for v, log in zip(values, logs, strict=True)]
-        )
-    shown = low if begin else high - 1.0
-    panel, left_out = checked_panel(shown, high, begin, (level, slope), scaled)
-    halves = [float(np.max(np.abs(scaled[_PLACES * side >= 0]))) for side in (-1, 1)]
-    uneven = max(halves) > (_UNEVEN if begin else _UNEVEN_AT_ZERO) * min(halves)
-    if uneven and 2.0 * half * radius > _HALF_PERIOD:
-        return None
-    return panel if left_out <= _PANEL_TOLERANCE * panel.top else None
+        w = [(flint.arb(centre) * flint.arb(float(t)).exp()).mid() for t in offsets]
+        front = front_of(series.form, series.dim)
+        values = [front * x**series.dim * v for x, v in zip(w, series(w), strict=True)]
+        log = max(log_of(v) for v in values)
+        unit = flint.arb(-log).exp()
+        scaled = np.array([float((v * unit).mid()) for v in values])
+        wrong = np.array([float((v.rad() * unit).upper()) for v in values])
+    return scaled, wrong + EPS * np.abs(scaled), log
+
+
+def _beginning(series: BallTransform, reach: float) -> Powers:
+    """The density at R w < reach as a sum of powers."""
+    dim = series.dim
+    with working(_MOMENT_BITS):
+        radius = to_ball(series.form.radius)
+        scale = (reach / radius).mid()
+        found = [c * (radius * scale) ** (2 * n) for n, c in enumerate(series.taylor(_POWERS))]
+        least = max(abs(c).upper() for c in found) * flint.arb(2) ** -_ZERO_BITS
+        first = next(n for n, c in enumerate(found) if abs(c) > least)
+        logs = (front_of(series.form, dim) * scale ** (dim - 1)).log()
+        sizes = [float(logs) + max(log_of(c), -1e3) for c in found[first:]]
+        signs = [float(np.sign(float(c.mid()))) for c in found[first:]]
+    exponents = np.asarray(dim - 1.0 + 2.0 * np.arange(first, _POWERS))
+    wrong = np.full(exponents.size, 2.0 * EPS)
+    return Powers(exponents, np.array(signs), np.array(sizes), wrong, float(scale))

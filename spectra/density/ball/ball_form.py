@@ -26,16 +26,18 @@ from itertools import count
 from typing import Any, ClassVar
 
 import flint
+import numpy as np
 import sympy
 
 from spectra.base.precision import Ball
-from spectra.density.continuation.continuation import number as in_ball
+from spectra.formula.evaluation.ball_function import number as in_ball
 
 __all__ = [
     "MAX_DEGREE",
     "BallForm",
     "Factor",
     "Monomials",
+    "RadialForm",
     "is_zero",
     "to_ball",
 ]
@@ -49,6 +51,8 @@ MAX_DEGREE = 256
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
+#: A formula on a ball: a BallForm, or one with the same attributes (:mod:`.numeric`).
+RadialForm = Any
 #: Makes numbers of one kind of exact ones.
 Number = Callable[[sympy.Expr], Any]
 #: Powers of tau, and series in tau that multiply them.
@@ -181,8 +185,8 @@ class BallForm:
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
 
-    #: Nothing is known of R w below which the expansions at the ends do not serve.
-    least_start: ClassVar[float] = 0.0
+    #: Terms that the expansions at the ends can have.
+    most_terms: ClassVar[int] = 400
 
     @property
     def value_at_zero(self) -> sympy.Expr:
@@ -196,6 +200,12 @@ class BallForm:
             ),
             sympy.Integer(0),
         )
+
+    @cached_property
+    def cancelled_bits(self) -> int:
+        """Bits that sums of its terms lose at most."""
+        sizes = (abs(float(c)) for _, monomials in self.parts for _, c in monomials)
+        return max(int(np.log2(max(sizes))), 0)
 
     @property
     def is_even(self) -> bool:

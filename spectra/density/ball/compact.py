@@ -1,8 +1,7 @@
-r"""Kernels of compact support in closed form: polynomials in z, Bochner-Riesz, arc-cosine, NTK.
+"""The radial density of a formula on a ball, as a component.
 
-A piece k(z) on z <= R, a sum of powers of z times 1, (1 - z/R)^p, (1 - z^2/R^2)^p or arcsin(z/R),
-becomes one component.  Below ``start`` it is the ascending series, stored on panels; beyond, the
-expansion at the edge z = R plus the one at the origin, compared with the series where they meet.
+Up to ``tail.start`` the density is held on panels; beyond, it is the expansion at the edge z = R
+plus the one at the origin, compared with values where they meet.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import working
-from spectra.density.ball.ascending_series import AscendingSeries, build_panels
+from spectra.density.ball.ascending_series import AscendingSeries, BallTransform, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
-from spectra.density.ball.numeric.numeric_ball import RadialForm
 from spectra.density.components import OscillatingTail
-from spectra.density.panels.panelled_density import Panelled
+from spectra.density.panels.log_panels import Panelled
 
 __all__ = ["BallComponent"]
 
@@ -26,9 +23,6 @@ __all__ = ["BallComponent"]
 # of J_n: further out the density of a kernel of infinite mass grows without end.
 _BULK_SHARE = 1e-6
 _BULK_GRID = 400
-# A moment of so many zero bits is zero: it is rational, or rational plus rational times pi.  Those
-# from quadrature cost more, and are no such numbers.
-_MOMENT_BITS, _QUADRATURE_BITS = 512, 256
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,17 +31,12 @@ class BallComponent(Panelled):
 
     Attributes
     ----------
-    form : RadialForm
-        The formula on the unit ball.
-    dim : int
     tail : OscillatingTail
         ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
     doubt : (ndarray, ndarray) or None
-        Logarithms of radii and what else the density errs by there, relative to its envelope.
+        Logarithms of radii, and an additional error of the density there relative to its envelope.
     """
 
-    form: RadialForm
-    dim: int
     doubt: tuple[FloatArray, FloatArray] | None = None
 
     def relative_error(self, w: FloatArray) -> FloatArray:
@@ -56,13 +45,13 @@ class BallComponent(Panelled):
         return found if self.doubt is None else found + np.interp(np.log(w), *self.doubt)
 
     @classmethod
-    def of(cls, form: RadialForm, dim: int) -> BallComponent:
-        """Panels up to the radius from which the expansions at the ends serve.
+    def of(cls, form: BallForm, dim: int) -> BallComponent:
+        """The density of a formula with exact moments.
 
         Raises
         ------
         AccuracyError
-            Where the expansion at the edge could not be matched to the series.
+            If the expansion at the edge does not match the values up to the largest start tried.
 
         Examples
         --------
@@ -74,16 +63,21 @@ class BallComponent(Panelled):
         >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
         True
         """
-        series = AscendingSeries(form, dim)
+        return cls.of_transform(AscendingSeries(form, dim))
+
+    @classmethod
+    def of_transform(cls, series: BallTransform) -> BallComponent:
+        """Panels up to the radius from which the expansions at both ends are accurate."""
         beyond = build_tail(series)
+        beginning, panels = build_panels(series, beyond.start)
         found = cls(
-            form=form,
-            dim=dim,
-            panels=build_panels(series, beyond.order, beyond.start),
-            total=float(form.value_at_zero),
-            origin_exponent=float(dim - 1 + 2 * _vanishing_moments(form, dim)),
+            panels=panels,
+            total=float(series.form.value_at_zero),
+            origin_exponent=float(beginning.exponents[0]),
             bulk=(beyond.start, beyond.start),
             decay=min(-beyond.amplitude_power, beyond.background_power),
+            beginning=beginning,
+            ending=beyond,
             tail=OscillatingTail(
                 start=beyond.start,
                 frequency=beyond.radius[0],
@@ -92,16 +86,9 @@ class BallComponent(Panelled):
                 background=beyond.background,
                 background_exponent=beyond.background_power,
             ),
-            ending=beyond,
         )
         w = beyond.start * np.arange(1, _BULK_GRID) / _BULK_GRID
         log = found.log_envelope(w)
         turning = log[np.searchsorted(w, beyond.order / beyond.radius[0])]
         first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
         return replace(found, bulk=(float(w[first]), beyond.start))
-
-
-def _vanishing_moments(form: RadialForm, dim: int) -> int:
-    """How many of the integrals of x^(d-1+2n) times the formula vanish, to hundreds of bits."""
-    with working(_MOMENT_BITS if isinstance(form, BallForm) else _QUADRATURE_BITS):
-        return next(n for n, value in enumerate(form.moments(dim)) if not value.contains(0))

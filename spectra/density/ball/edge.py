@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.ball.ascending_series import AscendingSeries
+from spectra.density.ball.ascending_series import BallTransform, front_of
 from spectra.density.ball.ball_form import to_ball
 from spectra.density.ball.tail import EdgeTail, two_doubles
-from spectra.density.panels.panel import chebyshev_coefficients
+from spectra.density.panels.log_panels import chebyshev_coefficients
 from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]
@@ -52,11 +52,10 @@ _MAX_TRIES = 12
 # The tail is accepted where its series end and agree with the ascending series to this.
 _TAIL_TOLERANCE = 4e-15
 _TRUNCATION = 1e-17
-_MAX_TERMS = 400
 _DEGREES = (26, 52, 104)
 _FIT_TOLERANCE = 3e-16
 # Where the tail is compared with the ascending series, as multiples of its start.
-_CHECK_POINTS = (1.0, 1.013, 1.057, 1.131, 1.27, 1.55)
+_CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
 _GUARD_BITS = 130
 # How often the bits of a Hankel function are doubled.
 _DOUBLINGS = 6
@@ -95,7 +94,7 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
     return s
 
 
-def build_tail(series: AscendingSeries) -> EdgeTail:
+def build_tail(series: BallTransform) -> EdgeTail:
     """The tail of a formula, started where it agrees with the ascending series.
 
     Raises
@@ -107,10 +106,10 @@ def build_tail(series: AscendingSeries) -> EdgeTail:
     exponents = form.edge_exponents
     lead = float(exponents[0])
     order = 0.5 * dim + lead
-    start = max(_first_start(order, lead, exact=form.has_finite_edge), form.least_start)
+    start = _first_start(order, lead, exact=form.has_finite_edge)
     starts = [start * _GROWTH**k for k in range(_MAX_TRIES)]
     if lead >= _FLAT and not form.has_finite_edge:
-        starts = [max(_first_start(order, lead, exact=True), form.least_start), *starts]
+        starts = [_first_start(order, lead, exact=True), *starts]
     best = math.inf
     for start in starts:
         tail = _Ends(series, start).tail()
@@ -118,9 +117,11 @@ def build_tail(series: AscendingSeries) -> EdgeTail:
             return tail
         best = best if tail is None else min(best, tail.fit_error)
     raise AccuracyError(
-        f"The edge expansion of a kernel on a ball in dimension {dim} misses the ascending series "
-        f"by {best:.1e} of the local amplitude up to R w = {start:.0f}. Its tail cannot be trusted "
-        'there: use spectral_density(..., route="numeric").'
+        f"The expansion at the edge of a kernel on a ball in dimension {dim} misses the integral "
+        f"by {best:.1e} of the local amplitude up to R w = {start:.0f}: the formula has a complex "
+        "singularity near one of its ends. Write the kernel as a sum of one that is smoother "
+        "there and one with a shorter support, or design a finite measure for the range of your "
+        "data (design)."
     )
 
 
@@ -135,14 +136,17 @@ class _Ends:
         n = d/2 + p, that of the first Hankel function.
     """
 
-    def __init__(self, series: AscendingSeries, start: float) -> None:
+    def __init__(self, series: BallTransform, start: float) -> None:
         self.series, self.form, self.dim = series, series.form, series.dim
         self.start, self.s = start, flint.arb(start)
         self.exponents = self.form.edge_exponents
         self.order = sympy.Rational(self.dim, 2) + self.exponents[0]
-        self.length = min(_MAX_TERMS, int(1.3 * start) + 24)
+        self.length = min(self.form.most_terms, int(1.3 * start) + 24)
         # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
-        self.bits = int(_GUARD_BITS + 4.5 * float(self.exponents[0]) + 1.3 * self.length)
+        self.bits = (
+            int(_GUARD_BITS + 4.5 * float(self.exponents[0]) + 1.3 * self.length)
+            + self.form.cancelled_bits
+        )
 
     def tail(self) -> EdgeTail | None:
         """The tail, or None where the expansions do not reach the tolerance at this start."""
@@ -297,7 +301,7 @@ class _Ends:
     def _compared(self, tail: EdgeTail) -> EdgeTail:
         """The tail with what it misses by, against the ascending series, in its error."""
         w = tail.start * np.array(_CHECK_POINTS)
-        front = self.series.front
+        front = front_of(self.form, self.dim)
         sign, log = tail.signed_log(w)
         excess = 0.0
         columns = zip(w, sign, log, tail.log_envelope(w), tail.relative_error(w), strict=True)

@@ -1,16 +1,19 @@
 r"""Spectral densities of Python callables, from values in double precision.
 
-On a support, and on the half-line for one that starts like an odd power, the callable is followed
-by a series (:mod:`.opaque_fit`), whose transform is exact; a second, independent
-series shows what the values leave open.  One that is smooth and has no end is integrated by
-Gauss-Legendre panels at each frequency: its density falls below the rounding of its values, which
-in high dimension is everywhere.
+A callable with a support is written as a sum of functions on balls, one for each radius
+:math:`b_1 < \dots < b_n = R` at which it is not smooth, from the outside inwards:
+
+.. math:: k(z) = \sum_i P_i(z)\,[z \le b_i]
+
+with series P_i that are transformed exactly.  A second sum, with longer series through other
+values, shows the error.  A callable without a support is integrated by Gauss-Legendre panels at
+each radius w.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,48 +25,46 @@ from scipy.special import gammaln, rgamma
 from spectra.base.enclosures import EPS, NODES, WEIGHTS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.density.callables.fit import found_origin, values_of
-from spectra.density.callables.series_on_support import series_components
+from spectra.density.ball.compact import BallComponent
+from spectra.density.callables.fit import (
+    Values,
+    fit_on_ball,
+    found_exponent,
+    found_origin,
+    values_of,
+)
 from spectra.density.components import Component
-from spectra.density.half_line.endings import PowerEnding, Vanishing
-from spectra.density.half_line.sums.sampled import Sampled
-from spectra.density.panels.panel import Panel, panel_through
-from spectra.density.panels.panelled_density import Panelled
+from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
 __all__ = ["opaque_part"]
 
-# Values below this share of the largest one are the end of a callable without support.
-_ENDED = 1e-19
-_LARGEST_REACH = 1e6
-# Half the difference of two fits is the error of either; neighbouring zeros hide it.
+# The second sum of series has so many terms more in each.
+_MORE = 5
+# Half the difference of two results is the error of either; neighbouring zeros hide it.
 _SAFETY = 4.0
-# Panels of the quadrature at rest, and their number for each unit of the phase w z.
-_PANELS, _PANELS_PER_PHASE = 24, 0.15
-_WIDTH = 0.4
-_NARROWEST = 1e-3
-# A panel may fall by about e^-2.
-_FALL = 2.0
-_MOST_PANELS = 1500
-# Values of the cosine series that shows the highest frequency; what is left beyond it is so quiet,
-# and no coefficient of rounding is so many times larger than their median, or than rounding.
-_COSINES = (256, 1024, 4096, 16384, 65536)
-_COSINE_QUIET, _COSINE_NOISE, _COSINE_ROUNDING = 1e-12, 10.0, 4.0 * EPS
-# The last panel: its error is this share of it, and it is e^-3 of the largest one at most.
-_NOISE_LIMIT, _FALLEN = 2e-3, 3.0
-# The least power of 1/w at which the density is taken to fall on beyond its last panel.
-_STEEP = 6.0
-# Panels whose w rho is within e^-16 of the largest are the bulk.
-_BULK = 16.0
-# Two independent series at the origin, and the powers of z that they are read for.
-_ORIGIN_DEGREES = (19, 23)
-_ORIGIN_POWERS = 13
-_ORIGIN_HALVINGS = 24
-# No callable without support is integrated in higher dimensions.
-_LARGEST_DIM = 48
-# A component is refused where its values keep no digit even at their best.
+# Two sums are compared from a hundredth of the bulk to where only rounding differs.
+_FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 420, 18
+# A density whose largest value is known to less than this is refused.
 _LEAST_DIGITS = 1e-3
+# Values below this share of the largest are negligible.
+_ENDED, _LARGEST_REACH = 1e-19, 1e6
+# Quadrature panels at w = 0, and their number for each radian of w z.
+_PANELS, _PANELS_PER_RADIAN = 24, 0.15
+# Lengths of the cosine series that shows the highest frequency, and what counts as rounding there.
+_COSINES = (256, 1024, 4096, 16384, 65536)
+_QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
+# Panels at the upper end that are known to less than this are left out.
+_NOISE_LIMIT = 2e-3
+# Below this w reach the density is a power; the first panels have this width in log w.
+_NEAR, _WIDTH = 1e-4, 0.5
+# The bulk leaves out this share of the mass on either side.
+_OUTSIDE = 1e-7
+# Two independent series at z = 0, and the powers of z that are read off them.
+_ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
+# Above this dimension doubles keep too few digits without a support.
+_LARGEST_DIM = 48
 
 
 def opaque_part(
@@ -74,17 +75,17 @@ def opaque_part(
     Parameters
     ----------
     expr, support : sympy expressions
-        As in :class:`spectra.kernels.kernel.Piece`.
+        As in :class:`spectra.formula.pieces.Piece`.
     dim : int
         Dimension d >= 1.
 
     Raises
     ------
     NoRouteError
-        Where the callable is a factor, has breaks but no support, decays slowly, or its ends were
-        neither stated nor can be read off its values.
+        If a callable is a factor, has breaks but no support, decays slowly, or its behaviour at
+        the ends was neither stated nor can be read off its values.
     AccuracyError
-        Where values in double precision leave nothing of the density.
+        If values in double precision leave no digit of the density.
     """
     if not expr.has(Opaque):
         return None
@@ -105,13 +106,12 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
     origin = found_origin(term)
     if support is not sympy.oo:
         edge = function.edge if function.support * term.scale == support else None
-        ends = (*inside, (support, edge))
-        return series_components(name, partial(values_of, term), ends, origin, dim)
+        return _on_support(term, (*inside, (support, edge)), origin, dim)
     if inside:
         raise NoRouteError(
             f"The callable {name} has no support and is not smooth at z = {inside[0][0]}. "
-            "Values give the density of a kernel with breaks where it ends: add callables with a "
-            "support for what ends at its breaks to one that is smooth."
+            "Values give the density of a kernel with breaks only if it ends: add callables with "
+            "a support for what ends at its breaks to one that is smooth."
         )
     if not (function.decay is None or function.decay in FAST_DECAYS):
         raise NoRouteError(
@@ -123,189 +123,270 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
             f"The callable {name} has no support and starts like z^({origin}); values give the "
             "density of one that starts like an odd power. Write it as a formula."
         )
-    return [_integrated(term, _reach(term, dim), origin, dim)]
+    return [_Integral(term, dim).component(origin)]
 
 
-def _reach(term: OpaqueTerm, dim: int) -> float:
-    """A distance beyond which the callable is below rounding, in the integral over R^dim."""
-    z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
-    with np.errstate(divide="ignore"):
-        size = np.log(np.abs(values_of(term, z))) + (dim - 1) * np.log(z)
-    alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
-    if not alive.size:
-        raise NoRouteError(
-            f"The callable {term.function.__name__} is 0 at every distance from z = {z[0]:g} to "
-            f"{z[-1]:g}, so its values show nothing. Measure distances in another unit."
+# --- callables with a support ---------------------------------------------------------------------
+
+
+def _on_support(
+    term: OpaqueTerm,
+    breaks: Sequence[tuple[sympy.Expr, sympy.Expr | None]],
+    origin: sympy.Expr,
+    dim: int,
+) -> list[Component]:
+    """One component for each break, the support last; an exponent None is read off the values."""
+    power = sympy.Integer(2)
+    if origin is not sympy.oo:
+        if not (origin.is_Rational and origin.q <= 2):
+            raise NoRouteError(
+                f"The callable {term.function.__name__} starts like z^({origin}), and values are "
+                "followed in powers of z and of its root only. Write it as a formula."
+            )
+        power = sympy.Rational(1, origin.q)
+    first, miss = _balls(term, breaks, power, dim, more=0)
+    second, _ = _balls(term, breaks, power, dim, more=_MORE)
+    doubt = _difference(first, second, miss)
+    return [replace(ball, doubt=doubt) for ball in first]
+
+
+def _balls(
+    term: OpaqueTerm,
+    breaks: Sequence[tuple[sympy.Expr, sympy.Expr | None]],
+    power: sympy.Rational,
+    dim: int,
+    *,
+    more: int,
+) -> tuple[list[BallComponent], float]:
+    """The balls from the inside outwards, and by how much the series miss the values."""
+    rest: Values = partial(values_of, term)
+    size = float(np.abs(rest(float(breaks[-1][0]) * np.linspace(0.01, 0.99, 99))).max())
+    balls: list[BallComponent] = []
+    missed = 0.0
+    for i in range(len(breaks) - 1, -1, -1):
+        end, edge = breaks[i]
+        radius = float(end)
+        if edge is None:
+            edge = found_exponent(rest, term.function.__name__, radius, size)
+        # Only the innermost series reaches z = 0; the others are smooth there.
+        fit = fit_on_ball(
+            partial(_scaled, rest, radius),
+            edge,
+            sympy.Integer(2) if i else power,
+            more=more,
+            low=float(breaks[i - 1][0]) / radius if i else 0.0,
+            size=size,
         )
-    if alive[-1] == z.size - 1:
-        raise NoRouteError(
-            f"The callable {term.function.__name__} has not decayed at z = {z[-1]:g}. Values alone "
-            "give the density of a kernel with a support or a fast decay; write it as a formula."
-        )
-    return float(z[alive[-1] + 1])
+        missed = max(missed, fit.miss)
+        balls.insert(0, BallComponent.of(fit.form(end), dim))
+        rest = partial(_without, rest, fit, radius)
+    return balls, missed
 
 
-def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
-    r"""The highest frequency that the callable holds above the rounding of its values.
-
-    A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
-    coefficients are its spectrum on a line. Where the upper half of them is rounding, the series
-    is all there is; in R^dim the spectrum ends where it ends on a line.
-    """
-    highest = 0.0
-    for count in _COSINES:
-        z = reach * np.arange(count + 1) / count
-        spectrum = np.abs(dct(values_of(term, z), type=1))
-        top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
-        if top == 0.0:
-            return 0.0
-        above = np.flatnonzero(spectrum > max(_COSINE_NOISE * rest, _COSINE_ROUNDING * top))
-        highest = float(np.pi * above[-1] / reach) if above.size else np.inf
-        if rest <= _COSINE_QUIET * top and above[-1] < count // 2:
-            return highest
-    raise AccuracyError(
-        f"The callable {term.function.__name__} holds frequencies up to {highest:.3g} or more on "
-        f"z <= {reach:.3g}: {_COSINES[-1]} values do not resolve it. It is not as smooth as was "
-        "stated (origin=), or it varies much faster than it ends: write it as a formula."
-    )
+def _scaled(values: Values, radius: float, x: FloatArray) -> FloatArray:
+    return values(radius * x)
 
 
-# --- quadrature ----------------------------------------------------------------------------------
+def _without(values: Values, fit: Values, radius: float, z: FloatArray) -> FloatArray:
+    return values(z) - fit(z / radius)
 
 
-def _integrated(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> Component:
-    """A callable without support, by quadrature; its odd powers at 0 give the tail."""
-    if dim > _LARGEST_DIM:
+def _difference(
+    first: Sequence[BallComponent], second: Sequence[BallComponent], miss: float
+) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of radii, and what two sums differ by there, relative to all envelopes."""
+    low, high = min(b.bulk[0] for b in first), max(b.bulk[1] for b in first)
+    w = np.geomspace(_FIRST * low, _LAST * high, _GRID)
+    # Points between those of the grid meet other phases of the wave.
+    w = np.sort(np.concatenate([w, w * 1.003, w * 1.011]))
+    envelope = np.logaddexp.reduce([b.log_envelope(w) for b in first], axis=0)
+    difference = np.zeros_like(w)
+    for sign, balls in ((1.0, first), (-1.0, second)):
+        for ball in balls:
+            own, log = ball.signed_log(w)
+            difference += sign * own * np.exp(log - envelope)
+    padded = np.pad(np.abs(difference), _NEIGHBOURS, mode="edge")
+    window = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+    differs = _SAFETY * window.max(axis=1) + miss
+    if not differs.min() < _LEAST_DIGITS:
         raise AccuracyError(
-            f"The integral of the callable {term.function.__name__} was asked for in dimension "
-            f"{dim}, and above {_LARGEST_DIM} doubles keep too few digits of it. "
-            "Write the kernel as a formula."
+            "The values of a callable in double precision leave no digit of its density: two "
+            f"series through them differ by {differs.min():.1e} of it at best. Write the kernel "
+            "as a formula."
         )
-    sample = partial(_sampled, partial(values_of, term), reach, dim)
-    power = float(dim - 1)
-    firsts = (0.5**i / reach for i in itertools.count())
-    tried = (_fitted(sample, float(np.log(w)), float(np.log(2.0 * w)), power) for w in firsts)
-    panels = [next(panel for panel, resolved in tried if resolved)]
-    _check_digits(panels[0], term, dim)
-    odd = None if origin is sympy.oo else _odd_powers(term, reach, origin, dim)
-    # Spectra have gaps: where one peak has fallen to rounding another may follow.
-    highest = 0.0 if odd is not None else _highest_frequency(term, reach)
-    best, width = panels[0].height_at(panels[0].high), _WIDTH
-    while len(panels) < _MOST_PANELS:
-        low = panels[-1].high
-        panel, resolved = _fitted(sample, low, low + width)
-        if not resolved and width > _NARROWEST:
-            width *= 0.5
-            continue
-        panels.append(panel)
-        share = panel.error / panel.top
-        height = panel.height_at(panel.high)
-        best = max(best, height)
-        end = np.exp(panel.high)
-        if odd is not None and odd.relative_error(end) <= share:
-            break
-        if height >= best - _FALLEN:
-            _check_digits(panel, term, dim)
-        elif share > _NOISE_LIMIT and end > highest:
-            break
-        # Noise counts in units of the least value of a panel: it should not be much below others.
-        width = min(_WIDTH, 2.0 * width, _FALL / max(abs(panel.slope), 1.0))
-    else:
-        raise AccuracyError(
-            f"The spectrum of the callable {term.function.__name__} needs more than "
-            f"{_MOST_PANELS} panels up to w = {np.exp(panels[-1].high):.4g}: it has too many "
-            "narrow peaks. Write the kernel as a formula."
+    return np.log(w), differs
+
+
+# --- callables without a support ------------------------------------------------------------------
+
+
+class _Integral:
+    """The transform of a callable that is negligible beyond a distance, by quadrature."""
+
+    def __init__(self, term: OpaqueTerm, dim: int) -> None:
+        self.name, self.dim = term.function.__name__, dim
+        self.values: Values = partial(values_of, term)
+        if dim > _LARGEST_DIM:
+            raise AccuracyError(
+                f"The integral of the callable {self.name} was requested in dimension {dim}, and "
+                f"above {_LARGEST_DIM} double precision keeps too few digits of it. Write the "
+                "kernel as a formula."
+            )
+        self.reach, self.frequency = self._find_reach(float(term.scale)), 0.0
+
+    def _find_reach(self, scale: float) -> float:
+        """A distance beyond which the callable is negligible in the integral over R^d."""
+        z = scale * np.geomspace(1e-3, _LARGEST_REACH, 401)
+        with np.errstate(divide="ignore"):
+            size = np.log(np.abs(self.values(z))) + (self.dim - 1) * np.log(z)
+        alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
+        if not alive.size:
+            raise NoRouteError(
+                f"The callable {self.name} is 0 at every distance from z = {z[0]:g} to "
+                f"{z[-1]:g}. Measure distances in another unit."
+            )
+        if alive[-1] == z.size - 1:
+            raise NoRouteError(
+                f"The callable {self.name} has not decayed at z = {z[-1]:g}. Values alone give "
+                "the density of a kernel with a support or a fast decay; write it as a formula."
+            )
+        return float(z[alive[-1] + 1])
+
+    def component(self, origin: sympy.Expr) -> Component:
+        """The density; odd powers of z at 0 give its tail."""
+        first = _NEAR / self.reach
+        odd = None if origin is sympy.oo else self._odd_powers(origin)
+        if odd is None:
+            self.frequency = self._highest_frequency()
+        last = self.frequency if odd is None else self._start_of(odd, first)
+        count = max(int(np.log(last / first) / _WIDTH), 1)
+        panels = fit_panels(self.sample, np.linspace(np.log(first), np.log(last), count + 1))
+        sizes = np.log(panels.top) + panels.level
+        best = int(np.argmax(sizes))
+        share = panels.error / panels.top
+        if share[best] > _LEAST_DIGITS:
+            raise AccuracyError(
+                f"The integral of the callable {self.name} cancels in dimension {self.dim}: "
+                f"double precision leaves an error of {share[best]:.1e} of the density. Write the "
+                "kernel as a formula."
+            )
+        if odd is None:
+            kept = 1 + int(np.flatnonzero(share <= _NOISE_LIMIT)[-1])
+            panels = panels.first(kept)
+            end = float(np.exp(panels.high[-1]))
+            left = float(np.abs(panels.series[-1].sum())) + float(panels.error[-1])
+            size = panels.level[-1] + panels.slope[-1] * panels.half[-1] + np.log(left)
+            ending = Powers.vanishing(end, float(size) - np.log(end))
+        return Panelled(
+            panels=panels,
+            total=float(self.values(np.zeros(1))[0]),
+            origin_exponent=float(self.dim - 1),
+            bulk=panels.bulk(_OUTSIDE),
+            decay=np.inf if odd is None else -float(odd.exponents[0]),
+            beginning=self._beginning(first),
+            ending=ending if odd is None else odd,
         )
-    bulk = [p for p in panels if p.height_at(p.high) > best - _BULK]
-    return Panelled(
-        tuple(panels),
-        total=float(values_of(term, np.zeros(1))[0]),
-        origin_exponent=power,
-        bulk=(float(np.exp(bulk[0].low)), float(np.exp(bulk[-1].high))),
-        decay=np.inf if odd is None else odd.exponent,
-        ending=Vanishing.like_a_power(panels[-1], _STEEP) if odd is None else odd,
-    )
 
-
-def _check_digits(panel: Panel, term: OpaqueTerm, dim: int) -> None:
-    if panel.error > _LEAST_DIGITS * panel.top:
-        raise AccuracyError(
-            f"The integral of the callable {term.function.__name__} cancels in dimension {dim}: "
-            f"values in double precision leave an error of {panel.error / panel.top:.1e} of the "
-            "density. Write the kernel as a formula, whose values have more digits."
-        )
-
-
-def _fitted(
-    sample: Callable[[FloatArray], Sampled], low: float, high: float, power: float | None = None
-) -> tuple[Panel, bool]:
-    """The panel through values, and whether its series resolves them; ``power`` as there."""
-    t = 0.5 * (1.0 + NODES)
-    w = np.exp(low + (high - low) * t) if power is None else np.exp(high) * t
-    return panel_through(low, high, sample(w), power=power)
-
-
-def _sampled(
-    values: Callable[[FloatArray], FloatArray], reach: float, dim: int, w: FloatArray
-) -> Sampled:
-    """rho at w, and its error: the rounding of the sum, and what half as wide panels change."""
-    results = []
-    rounding = np.zeros(w.shape)
-    for refinement in (1.0, 1.5):
-        count = int(refinement * (_PANELS + _PANELS_PER_PHASE * float(w.max()) * reach)) + 1
-        # Squares bring panels to the origin, where a callable varies most.
-        edges = reach * np.linspace(0.0, 1.0, count + 1) ** 2
+    def _weights(self, phase: float, refinement: float = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Nodes z, and weights times k (z / reach)^(d-1), for waves of so many radians."""
+        count = int(refinement * (_PANELS + _PANELS_PER_RADIAN * phase)) + 1
+        # Squares make narrow panels next to z = 0, where callables vary most.
+        edges = self.reach * np.linspace(0.0, 1.0, count + 1) ** 2
         half = 0.5 * np.diff(edges)
         z = ((edges[:-1] + half)[:, None] + half[:, None] * NODES).ravel()
-        weight = (half[:, None] * WEIGHTS).ravel() * values(z)
-        log_z = (dim - 1) * np.log(z / reach)
-        terms = plane_wave_mean(dim, w[:, None] * z) * (weight * np.exp(log_z))
-        results.append(terms.sum(axis=1))
-        rounding = (
-            np.abs(weight * np.exp(log_z)).sum() * EPS * 2.0 + np.abs(terms).sum(axis=1) * EPS
+        weight = (half[:, None] * WEIGHTS).ravel() * self.values(z)
+        return z, weight * np.exp((self.dim - 1) * np.log(z / self.reach))
+
+    def _front(self, w: FloatArray) -> FloatArray:
+        """Logarithm of the factor of the integral in w rho(w)."""
+        d = self.dim
+        constant = (2 - d) * np.log(2.0) - 2.0 * gammaln(0.5 * d)
+        return np.asarray(constant + (d - 1) * np.log(w * self.reach) + np.log(w))
+
+    def sample(self, centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """w rho and its error, as :func:`fit_panels` takes them."""
+        w = centre * np.exp(offsets)
+        results, rounding = [], np.zeros_like(w)
+        for refinement in (1.0, 1.5):
+            z, weight = self._weights((float(w.max()) + self.frequency) * self.reach, refinement)
+            terms = plane_wave_mean(self.dim, w[:, None] * z) * weight
+            results.append(terms.sum(axis=1))
+            rounding = EPS * (2.0 * np.abs(weight).sum() + np.abs(terms).sum(axis=1))
+        front = self._front(w)
+        # The logarithm of the factor is rounded too.
+        rounding += EPS * (4.0 + 4.0 * np.abs(front)) * np.abs(results[1])
+        log = float(front.max())
+        factor = np.exp(front - log)
+        error = _SAFETY * np.abs(results[1] - results[0]) + rounding
+        return results[1] * factor, error * factor, log
+
+    def _beginning(self, w: float) -> Powers:
+        """The density below a small radius: a power, and the size of the next one."""
+        (value,), (error,), log = self.sample(w, np.zeros(1))
+        size = abs(value) + error
+        logs = log - np.log(w) + np.log(size) + np.array([0.0, 2.0 * np.log(w * self.reach)])
+        signs, wrong = np.array([value, 0.0]) / size, np.array([error / size, 1.0])
+        return Powers(np.asarray(self.dim + np.array([-1.0, 1.0])), signs, logs, wrong, w)
+
+    def _highest_frequency(self) -> float:
+        """The highest frequency that the callable holds above the rounding of its values.
+
+        A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
+        coefficients are its spectrum on a line; in R^d the spectrum ends where it ends on a line.
+        """
+        highest = 0.0
+        for count in _COSINES:
+            z = self.reach * np.arange(count + 1) / count
+            spectrum = np.abs(dct(self.values(z), type=1))
+            top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
+            above = np.flatnonzero(spectrum > max(_NOISE * rest, _ROUNDING * top))
+            highest = float(np.pi * above[-1] / self.reach) if above.size else np.inf
+            if rest <= _QUIET * top and above.size and above[-1] < count // 2:
+                return 1.2 * highest + 4.0 / self.reach
+        raise AccuracyError(
+            f"The callable {self.name} holds frequencies up to {highest:.3g} or more on "
+            f"z <= {self.reach:.3g}: {_COSINES[-1]} values do not resolve it. It is not as smooth "
+            "as was stated (origin=), or it varies much faster than it ends: write it as a formula."
         )
-    parts = ((2 - dim) * np.log(2.0), 2.0 * gammaln(0.5 * dim), (dim - 1) * np.log(w * reach))
-    front = np.exp(parts[0] - parts[1] + parts[2])
-    # A logarithm is rounded to its own size, and so is the value.
-    rounding = rounding + EPS * (4.0 + sum(np.abs(p) for p in parts)) * np.abs(results[1])
-    value = front * results[1]
-    error = front * (_SAFETY * np.abs(results[1] - results[0]) + rounding)
-    size = np.abs(value) + error
-    return Sampled(value / size, error / size, np.log(size))
 
+    def _odd_powers(self, origin: sympy.Expr) -> Powers:
+        """The density at large w from the odd powers of z at 0."""
+        found, second = (self._taylor(degree) for degree in _ORIGIN_DEGREES)
+        powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
+        growth = powers * np.log(2.0) + gammaln(0.5 * (self.dim + powers))
+        front = 2.0 * np.exp(growth - gammaln(0.5 * self.dim)) * rgamma(-0.5 * powers)
+        at = powers.astype(int)
+        value, error = front * found[at], _SAFETY * np.abs(front * (found[at] - second[at]))
+        size = np.maximum(np.abs(value), error) + 5e-324
+        return Powers(-(powers + 1.0), value / size, np.log(size), error / size)
 
-# --- towards infinity ----------------------------------------------------------------------------
+    def _start_of(self, odd: Powers, first: float) -> float:
+        """The radius from which the tail is at least as accurate as the integral."""
+        w = np.geomspace(4.0 * first, 1e4 / self.reach * 10.0, 200)
+        _, weight = self._weights(0.0)
+        noise = np.log(2.0 * EPS * np.abs(weight).sum()) + self._front(w) - np.log(w)
+        wrong = odd.log_envelope(w) + np.log(odd.relative_error(w))
+        good = np.flatnonzero(wrong <= noise)
+        return float(w[good[0]] if good.size else w[-1])
 
-
-def _odd_powers(term: OpaqueTerm, reach: float, origin: sympy.Expr, dim: int) -> PowerEnding:
-    """The density that odd powers of z at 0 make at large w, from a series close to z = 0."""
-    found, second = (_taylor(term, reach, degree) for degree in _ORIGIN_DEGREES)
-    powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
-    growth = powers * np.log(2.0) + gammaln(0.5 * (dim + powers)) - gammaln(0.5 * dim)
-    front = 2.0 * np.exp(growth) * rgamma(-0.5 * powers)
-    at = powers.astype(int)
-    wrong = _SAFETY * np.abs(front * (found[at] - second[at]))
-    return PowerEnding.of_powers(powers + 1.0, front * found[at], wrong)
-
-
-def _taylor(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:
-    """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
-    end = 0.25 * reach
-    nodes = chebyshev.chebpts1(2 * degree)
-    for _ in range(_ORIGIN_HALVINGS):
-        value = values_of(term, 0.5 * end * (1.0 + nodes))
-        series = chebyshev.chebfit(nodes, value, degree)
-        miss = np.abs(chebyshev.chebval(nodes, series) - value).max()
-        if miss <= 16.0 * EPS * np.abs(value).max():
-            series = series[np.cumsum(np.abs(series[::-1]))[::-1] > EPS * np.abs(series).max()]
-            plain = Polynomial(chebyshev.cheb2poly(series))(Polynomial([-1.0, 2.0 / end]))
-            found = np.zeros(_ORIGIN_POWERS + 1)
-            count = min(plain.coef.size, found.size)
-            found[:count] = plain.coef[:count]
-            return found
-        end *= 0.5
-    raise AccuracyError(
-        f"The callable {term.function.__name__} is no power series close to z = 0 as far as its "
-        "values show, so that its density has no tail to be read off. State origin=..., or write "
-        "it as a formula."
-    )
+    def _taylor(self, degree: int) -> FloatArray:
+        """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
+        end = 0.25 * self.reach
+        nodes = chebyshev.chebpts1(2 * degree)
+        for _ in range(_ORIGIN_HALVINGS):
+            value = self.values(0.5 * end * (1.0 + nodes))
+            series = chebyshev.chebfit(nodes, value, degree)
+            miss = np.abs(chebyshev.chebval(nodes, series) - value).max()
+            if miss <= 16.0 * EPS * np.abs(value).max():
+                series = series[np.cumsum(np.abs(series[::-1]))[::-1] > EPS * np.abs(series).max()]
+                plain = Polynomial(chebyshev.cheb2poly(series))(Polynomial([-1.0, 2.0 / end]))
+                found = np.zeros(_ORIGIN_POWERS + 1)
+                count = min(plain.coef.size, found.size)
+                found[:count] = plain.coef[:count]
+                return found
+            end *= 0.5
+        raise AccuracyError(
+            f"The callable {self.name} is no power series next to z = 0 as far as its values "
+            "show, so its density has no tail that can be read off. State origin=..., or write it "
+            "as a formula."
+        )

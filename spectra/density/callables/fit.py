@@ -1,8 +1,8 @@
-r"""Callables as polynomials: what their values show, and series that pass through them.
+r"""Callables as polynomials: exponents read off their values, and series through them.
 
-A callable on z <= R is taken as :math:`(1 - x^2)^p h(t)`, x = z/R, with the edge exponent p that
-is stated or found, and h a Chebyshev series in t = x^2 where k is smooth at z = 0, else in a root
-of x.
+A callable on z <= R is followed as :math:`(1 - x^2)^p h(t)`, x = z/R, with the exponent p at the
+edge that is stated or found.  h is a Chebyshev series in t = x^2 if the callable is smooth at 0,
+and in a root of x otherwise.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from numpy.polynomial import chebyshev
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball
-from spectra.density.ball.ball_form import to_ball
+from spectra.density.ball.ball_form import BallForm, Factor
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import OpaqueTerm
 
 __all__ = [
-    "Surrogate",
-    "fit_surrogate",
+    "BallFit",
+    "Values",
+    "fit_on_ball",
     "found_edge",
     "found_exponent",
     "found_origin",
     "values_of",
 ]
 
-# Degrees tried in turn; between one and the next the series of a smooth function ends.
+Values = Callable[[FloatArray], FloatArray]
+
+# Degrees tried in turn.
 _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
-# A fit is accepted where it misses by this, relative to the largest value; 1e-9 at the last degree
-# still is a kernel, with that error.
+# A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
+# the second number at the last degree is accepted with that error.
 _GOAL, _LIMIT = 64 * EPS, 1e-9
 _SAMPLES_PER_TERM = 3
-# The distances to the edge that show its exponent, and how close to a half-integer it must be.
+# Relative distances to the edge that show its exponent, and how close it must be to a half-integer.
 _HALVINGS = np.arange(4, 16)
 _CLOSE = 0.02
 _SEEN = 1e-9
@@ -47,7 +49,7 @@ _EVEN_DEGREE, _EVEN_PART, _EVEN_MISS = 24, 0.25, 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class Surrogate:
+class BallFit:
     """(1 - x^2)^edge times a Chebyshev series in 2t - 1, t = x^power."""
 
     edge: sympy.Expr
@@ -55,60 +57,75 @@ class Surrogate:
     series: FloatArray
     miss: float
 
-    def in_doubles(self, x: FloatArray) -> FloatArray:
+    def __call__(self, x: FloatArray) -> FloatArray:
         """Values at an array of x."""
         t = 2.0 * np.asarray(x, dtype=float) ** float(self.power) - 1.0
         weight = ((1.0 - x) * (1.0 + x)) ** float(self.edge)
         return np.asarray(chebyshev.chebval(t, self.series) * weight)
 
-    def __call__(self, x: Ball) -> Ball:
-        """The value at an exact x, in a ball."""
-        twice = 4 * x ** to_ball(self.power) - 2
-        now = before = flint.arb(0)
+    def form(self, radius: sympy.Expr) -> BallForm:
+        """The same function exactly, as a sum of powers."""
+        twice, one = flint.fmpq_poly([-2, 4]), flint.fmpq_poly([1])
+        now = before = flint.fmpq_poly([])
         for c in self.series[:0:-1]:
-            now, before = float(c) + twice * now - before, now
-        value = float(self.series[0]) + twice * now / 2 - before
-        return value * ((1 - x) * (1 + x)) ** to_ball(self.edge)
+            now, before = _exact(c) * one + twice * now - before, now
+        poly = _exact(self.series[0]) * one + flint.fmpq_poly([-1, 2]) * now - before
+        whole = sympy.floor(self.edge)
+        rim = flint.fmpq_poly([1, 0, -1]) ** int(whole)
+        parts = []
+        for r in range(int(self.power.q)):
+            shift = sympy.Rational(r, self.power.q)
+            mine = [poly[i] for i in range(r, len(poly), int(self.power.q))]
+            powers = flint.fmpq_poly([0] * int(self.power.p) + [1])(flint.fmpq_poly([0, 1]))
+            in_x = flint.fmpq_poly(mine)(powers) * rim
+            terms = tuple((m, sympy.Rational(int(c.p), int(c.q))) for m, c in enumerate(in_x) if c)
+            if terms:
+                parts.append((Factor(self.edge - whole, 2, shift), terms))
+        return BallForm(radius, tuple(parts))
 
 
-def fit_surrogate(
-    function: Callable[[FloatArray], FloatArray],
+def _exact(c: float) -> flint.fmpq:
+    return flint.fmpq(*float(c).as_integer_ratio())
+
+
+def fit_on_ball(
+    function: Values,
     edge: sympy.Expr,
     power: sympy.Rational,
     *,
     more: int = 0,
     low: float = 0.0,
     size: float | None = None,
-) -> Surrogate:
-    """The series of least degree that passes through the values of a function on [low, 1].
+) -> BallFit:
+    """The series of least degree through the values of a function of x on [low, 1].
 
     Parameters
     ----------
     function : callable
-        Values at x in (0, 1), in doubles.
+        Values at x in (0, 1).
     edge : sympy number
         The exponent of 1 - x at the edge.
     power : sympy number
         The series is in x**power: 2 for functions that are smooth at 0.
     more : int
-        So many terms and nodes more than needed: an independent fit, to be compared with.
+        Additional terms and nodes, for an independent fit to compare with.
     low : float
-        Below it, where the series is the least one that continues it, nothing is asked.
+        Nothing is asked of the series below it.
     size : float, optional
         What misses are relative to; the largest value by default.
 
     Raises
     ------
     AccuracyError
-        Where no series passes through the values: they are not smooth, or the exponents wrong.
+        If no series follows the values: they are not smooth, or the exponents are wrong.
 
     Examples
     --------
-    >>> fit = fit_surrogate(lambda x: (1 - x) ** 2 * np.exp(x), sympy.Integer(2), sympy.Integer(1))
-    >>> bool(abs(float(fit(flint.arb(0.5))) - 0.25 * np.exp(0.5)) < 1e-14)
+    >>> fit = fit_on_ball(lambda x: (1 - x) ** 2 * np.exp(x), sympy.Integer(2), sympy.Integer(1))
+    >>> bool(abs(fit(np.array([0.5]))[0] - 0.25 * np.exp(0.5)) < 1e-14)
     True
     """
-    best: Surrogate | None = None
+    best: BallFit | None = None
     for degree in _DEGREES:
         terms = degree + more + 1
         least = low ** float(power)
@@ -123,8 +140,8 @@ def fit_surrogate(
         design = weight[:, None] * chebyshev.chebvander(2.0 * t - 1.0, terms - 1)
         scale = np.sqrt((design**2).sum(axis=0))
         series = np.linalg.lstsq(design / scale, value, rcond=1e-15)[0] / scale
-        found = Surrogate(edge, power, series, 0.0)
-        miss = np.abs(found.in_doubles(check) - function(check))
+        found = BallFit(edge, power, series, 0.0)
+        miss = np.abs(found(check) - function(check))
         found = replace(found, miss=float(miss.max()) / max(unit, 1e-300))
         if best is None or found.miss < best.miss:
             best = found
@@ -142,15 +159,13 @@ def fit_surrogate(
     )
 
 
-def found_exponent(
-    function: Callable[[FloatArray], FloatArray], name: str, radius: float, size: float
-) -> sympy.Expr:
-    """The exponent with which values end at a radius, a multiple of 1/2; ``size`` is theirs.
+def found_exponent(function: Values, name: str, radius: float, size: float) -> sympy.Expr:
+    """The exponent with which values end at a radius, a multiple of 1/2, from their ``size``.
 
     Raises
     ------
     NoRouteError
-        Where they show none.
+        If the values show none.
 
     Examples
     --------
@@ -181,12 +196,12 @@ def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
 
 
 def found_origin(term: OpaqueTerm) -> sympy.Expr:
-    """What is stated of z = 0; else ``oo`` for what looks smooth there, 1 for what looks like z.
+    """The exponent stated for z = 0; else ``oo`` if the values look smooth, 1 if they look odd.
 
     Raises
     ------
     NoRouteError
-        Where values show neither.
+        If the values show neither.
     """
     function = term.function
     if function.origin is not None:

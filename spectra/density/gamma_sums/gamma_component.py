@@ -12,25 +12,17 @@ from functools import partial
 
 import numpy as np
 
+from spectra.base.numbers import FloatArray
 from spectra.density.gamma_sums.gamma_product import GammaProduct
 from spectra.density.gamma_sums.poles import Pole, RadialMellin
 from spectra.density.gamma_sums.vertical_lines import Line, best_of, lines_of
-from spectra.density.panels.panel import Panel, bisected, bulk_of, checked_panel, places, short
-from spectra.density.panels.panelled_density import Panelled
+from spectra.density.panels.log_panels import Panelled, fit_panels
 
 __all__ = ["mellin_component"]
 
 # The sum on a line is left out where it is below exp(-40) = 4e-18 of the leading power.
 _NEGLIGIBLE = 40.0
-_PLACES = places(24)
 _FIRST_WIDTH = 1.0
-# A panel is split while its last coefficients exceed this share of its largest value, or the noise.
-_RESOLVED = 4e-16
-_NOISE = 1.0
-# A panel is split where log|rho| bends by more than this: its error is relative to its largest
-# value.
-_BENT = 1.0
-_LEAST_WIDTH = 1e-3
 # A component that knows less than this of its mass is left to other routes (chosen).
 _MOST_LOST, _LOOKS = 1e-9, 64
 
@@ -72,12 +64,13 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
         return None
     start = -_reach(lines[0], below[0])
     stop = _reach(lines[-1], above[0]) if above else _crossing(*lines[-2:])
-    panels = _panels(lines, start, stop)
+    count = max(int((stop - start) / _FIRST_WIDTH), 4)
+    panels = fit_panels(partial(_sample, lines), np.linspace(start, stop, count + 1))
     component = Panelled(
         panels=panels,
         total=mellin.total(),
         origin_exponent=-float(below[0].place),
-        bulk=bulk_of(panels, _FIRST_WIDTH),
+        bulk=panels.bulk(),
         decay=float(above[0].place) if above else np.inf,
         beginning=lines[0],
         ending=lines[-1],
@@ -110,32 +103,17 @@ def _crossing(one: Line, other: Line) -> float:
     return float((other.log_size - one.log_size) / (other.place - one.place))
 
 
-def _panels(lines: tuple[Line, ...], start: float, stop: float) -> tuple[Panel, ...]:
-    count = max(int((stop - start) / _FIRST_WIDTH), 4)
-    edges = np.linspace(start, stop, count + 1).tolist()
-    return bisected(edges, partial(_fit, lines), lambda low, high: 0.5 * (low + high))
-
-
-def _fit(lines: tuple[Line, ...], left: float, right: float) -> Panel | None:
-    accept = right - left < _LEAST_WIDTH
-    middle, half = 0.5 * (left + right), 0.5 * (right - left)
-    x = middle + half * _PLACES
-    ends = np.array([left, middle, right])
-    at_ends = [float(min(line.log_bound(ends[i : i + 1])[0] for line in lines)) for i in range(3)]
-    if abs(at_ends[1] - 0.5 * (at_ends[2] + at_ends[0])) > _BENT and not accept:
-        return None
-    slope = short(0.5 * (at_ends[2] - at_ends[0]) / half)
-    level = short(at_ends[1] - slope * middle)
-    unit = level + slope * x
+def _sample(
+    lines: tuple[Line, ...], centre: float, offsets: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """w rho on a panel, as :func:`fit_panels` takes it."""
+    x = float(np.log(centre)) + offsets
+    bounds = np.min([line.log_bound(x) for line in lines], axis=0) + x
+    log = float(bounds.max())
     values, noise = np.empty_like(x), np.empty_like(x)
     chosen = best_of(lines, x)
     for i in np.unique(chosen):
         at = chosen == i
-        values[at] = lines[i].values(x[at], unit[at])
-        noise[at] = np.exp(lines[i].log_error(x[at]) - unit[at])
-    # Interpolation amplifies noise by the Lebesgue constant, below 3 for this degree.
-    panel, left_out = checked_panel(
-        left, right, None, (level, slope), values, 3.0 * float(noise.max())
-    )
-    resolved = left_out <= max(_RESOLVED * panel.top, _NOISE * float(noise.max()))
-    return panel if resolved or accept else None
+        values[at] = lines[i].values(x[at], log - x[at])
+        noise[at] = np.exp(lines[i].log_error(x[at]) + x[at] - log)
+    return values, noise, log

@@ -28,7 +28,7 @@ from spectra.density.half_line.sampled_density import (
     rounding_of,
 )
 from spectra.density.half_line.wave_integrals import WaveIntegrals
-from spectra.density.panels.panel import chebyshev_coefficients
+from spectra.density.panels.log_panels import chebyshev_coefficients
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.reader.parsing import Z
 

@@ -1,1 +1,0 @@
-"""Densities of formulas on a ball without a closed form."""

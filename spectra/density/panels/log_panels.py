@@ -1,0 +1,343 @@
+"""Densities as Chebyshev series on panels of log w, between two sums of powers.
+
+A panel holds ``w rho(w)`` as ``exp(level + slope t)`` times a Chebyshev series in ``t``, where t is
+the distance from the middle of the panel in log w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from scipy.fft import dct
+
+from spectra.base.enclosures import EPS
+from spectra.base.numbers import FloatArray
+from spectra.density.components import Component, OscillatingTail, Radial
+from spectra.errors import AccuracyError
+
+__all__ = [
+    "DEGREE",
+    "Panelled",
+    "Panels",
+    "Powers",
+    "Sample",
+    "chebyshev_coefficients",
+    "fit_panels",
+]
+
+#: Values of w rho at w = about + side * centre * exp(offsets), as (values, errors, log): both are
+#: to be multiplied by exp(log).
+Sample = Callable[[float, FloatArray], tuple[FloatArray, FloatArray, float]]
+
+DEGREE = 32
+# Points between the nodes where a fit is checked, and those where its size is measured.
+_CHECKS = np.array([-0.983, 0.041, 0.871])
+_DENSE = np.linspace(-1.0, 1.0, 129)
+# Coefficients below this share of the largest value are rounding; errors of values leave up to
+# three times their size in a coefficient.
+_RESOLVED, _NOISE = 4e-16, 3.0
+# A power is taken out of values that are known to this share everywhere.
+_CLEAN = 1e-13
+# What is smaller than this share of the peak is not resolved further.
+_NEGLIGIBLE = 1e-17
+# No density of the package needs narrower panels.
+_NARROWEST = 1e-4
+# On a panel whose values stay above this share of the largest, |rho| itself is the local size.
+_STEADY = 0.05
+# Rounding of the last operations, in units of EPS.
+_ROUNDING = 8.0
+_COLUMNS = ("centre", "half", "level", "slope", "series", "error")
+# Nodes per panel at which masses and signs are looked for.
+_FEW, _MANY = 4, 12
+
+
+def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
+    """Chebyshev coefficients from the values at the ascending nodes ``chebpts1(len(values))``."""
+    c = np.asarray(dct(values[::-1], type=2)) / len(values)
+    c[0] *= 0.5
+    return c
+
+
+@dataclass(frozen=True, eq=False)
+class Powers(Radial):
+    """The sum of sign * exp(log_size) * (w / scale)**exponent over a few exponents.
+
+    The last term estimates what the sum leaves out.
+
+    Attributes
+    ----------
+    exponents, signs, log_sizes, wrong : ndarray
+        One entry per term, the leading term first; ``wrong`` is the relative error of each.
+    scale : float
+        A radius inside the range.
+    """
+
+    exponents: FloatArray
+    signs: FloatArray
+    log_sizes: FloatArray
+    wrong: FloatArray
+    scale: float = 1.0
+
+    @classmethod
+    def vanishing(cls, radius: float, log_size: float) -> Powers:
+        """No density, with an error bound exp(log_size) at a radius that falls like w^-6."""
+        columns = (np.array([value]) for value in (-6.0, 0.0, log_size, 1.0))
+        exponents, signs, log_sizes, wrong = columns
+        return cls(exponents, signs, log_sizes, wrong, radius)
+
+    def _terms(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Absolute values of all terms, relative to the largest, and its logarithm."""
+        logs = self.log_sizes[:, None] + self.exponents[:, None] * np.log(w.ravel() / self.scale)
+        top = logs.max(axis=0)
+        return np.exp(logs - top), top
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho|."""
+        sizes, top = self._terms(w)
+        total = self.signs @ sizes
+        with np.errstate(divide="ignore"):
+            log = np.log(np.abs(total)) + top
+        return np.sign(total).reshape(w.shape), log.reshape(w.shape)
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """Logarithm of the largest term."""
+        return np.asarray(self._terms(w)[1]).reshape(w.shape)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Estimate of the error relative to the largest term."""
+        sizes, top = self._terms(w)
+        spread = np.abs(self.exponents).max() * np.abs(np.log(w.ravel() / self.scale))
+        rounding = EPS * (_ROUNDING + np.abs(top) + spread)
+        return np.asarray(self.wrong @ sizes + sizes[-1] + rounding).reshape(w.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Panels(Radial):
+    """w rho as Chebyshev series on adjacent panels of log|w - about|.
+
+    Attributes
+    ----------
+    centre, half : ndarray
+        The middle of each panel as a distance |w - about|, and half of its width in the logarithm.
+    level, slope : ndarray
+        w rho is exp(level + slope t) times the series in t / half, t = log(|w - about| / centre).
+    series : ndarray of shape (panels, terms)
+        Chebyshev coefficients.
+    error : ndarray
+        Estimate of the error of each series.
+    about, side : float
+        The panels cover radii w = about + side * distance, where ``side`` is 1 or -1.
+    """
+
+    centre: FloatArray
+    half: FloatArray
+    level: FloatArray
+    slope: FloatArray
+    series: FloatArray
+    error: FloatArray
+    about: float = 0.0
+    side: float = 1.0
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends in log|w - about|."""
+        return np.asarray(np.log(self.centre) - self.half)
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends in log|w - about|."""
+        return np.asarray(np.log(self.centre) + self.half)
+
+    def first(self, count: int) -> Panels:
+        """The first panels alone."""
+        return replace(self, **{name: getattr(self, name)[:count] for name in _COLUMNS})
+
+    @cached_property
+    def _dense(self) -> FloatArray:
+        return np.asarray(chebyshev.chebval(_DENSE, self.series.T))
+
+    @cached_property
+    def top(self) -> FloatArray:
+        """Largest absolute value of each series."""
+        return np.asarray(np.abs(self._dense).max(axis=1) * (1.0 + 1e-3))
+
+    @cached_property
+    def steady(self) -> NDArray[np.bool_]:
+        """Whether each series keeps its sign and roughly its size."""
+        least = np.abs(self._dense).min(axis=1)
+        one_sign = np.abs(np.sign(self._dense).sum(axis=1)) == _DENSE.size
+        return np.asarray(one_sign & (least > _STEADY * self.top))
+
+    def _located(self, w: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+        """The panel of each radius, the place on it in [-1, 1], and log of the factor of rho."""
+        distance = np.abs(w - self.about)
+        i = np.searchsorted(self.low, np.log(distance), side="right") - 1
+        i = np.clip(i, 0, self.centre.size - 1)
+        t = np.log(distance / self.centre[i])
+        return i, t / self.half[i], self.level[i] + self.slope[i] * t - np.log(w)
+
+    def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
+        now, before = np.zeros_like(x), np.zeros_like(x)
+        for row in self.series.T[:0:-1]:
+            now, before = row[i] + 2.0 * x * now - before, now
+        return np.asarray(self.series[i, 0] + x * now - before)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at radii on the panels."""
+        i, x, log = self._located(w)
+        value = self._series_at(i, x)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), np.log(np.abs(value)) + log
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho| on steady panels, elsewhere the largest value on the panel."""
+        i, x, log = self._located(w)
+        size = np.where(self.steady[i], np.abs(self._series_at(i, x)), self.top[i])
+        return np.asarray(np.log(size) + log)
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Estimate of the error relative to the envelope."""
+        i, _, log = self._located(w)
+        envelope = self.log_envelope(w)
+        rounding = EPS * (_ROUNDING + np.abs(log) + np.abs(envelope) + np.abs(np.log(w)))
+        return np.asarray(self.error[i] * np.exp(log - envelope) + rounding)
+
+    def telling_radii(self) -> FloatArray:
+        """A few radii on every panel, more where the density oscillates."""
+        counts = np.where(self.steady, _FEW, _MANY)
+        each = [
+            c * np.exp(h * np.linspace(-1.0, 1.0, n, endpoint=False))
+            for c, h, n in zip(self.centre, self.half, counts, strict=True)
+        ]
+        return np.asarray(self.about + self.side * np.concatenate(each))
+
+    def bulk(self, outside: float = 0.01) -> tuple[float, float]:
+        """Distances between which all but ``outside`` of the absolute mass on either side lies."""
+        t = 0.5 * (_DENSE[1:] + _DENSE[:-1])[None, :] * self.half[:, None]
+        sizes = np.abs(0.5 * (self._dense[:, 1:] + self._dense[:, :-1])) * self.half[:, None]
+        top = (self.level + np.abs(self.slope) * self.half).max()
+        share = np.cumsum(sizes * np.exp(self.level[:, None] + self.slope[:, None] * t - top))
+        radii = (self.centre[:, None] * np.exp(t)).ravel()
+        low, high = np.searchsorted(share, np.array([outside, 1.0 - outside]) * share[-1])
+        return float(radii[low]), float(radii[min(high, radii.size - 1)])
+
+
+def fit_panels(
+    sample: Sample, edges: Sequence[float] | FloatArray, *, about: float = 0.0, side: float = 1.0
+) -> Panels:
+    """Panels between ascending edges in log|w - about|, halved until the series resolve the values.
+
+    Raises
+    ------
+    AccuracyError
+        If the values are not smooth on the narrowest panels.
+    """
+    waiting = [*pairwise(float(edge) for edge in edges)][::-1]
+    rows: list[tuple[Any, ...]] = []
+    peak = -np.inf
+    while waiting:
+        low, high = waiting.pop()
+        centre, half = float(np.exp(0.5 * (low + high))), 0.5 * (high - low)
+        row, size, resolved = _fit_panel(sample, centre, half, peak)
+        peak = max(peak, size)
+        if resolved:
+            rows.append(row)
+            continue
+        if half < _NARROWEST:
+            raise AccuracyError(
+                f"The density is not smooth next to w = {about + side * centre:.10g}: values there "
+                "are not resolved by polynomials. Write the kernel as a sum of simpler ones, or "
+                "design a finite measure for the range of your data (design)."
+            )
+        waiting += [(0.5 * (low + high), high), (low, 0.5 * (low + high))]
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    return Panels(**dict(zip(_COLUMNS, columns, strict=True)), about=about, side=side)
+
+
+def _fit_panel(
+    sample: Sample, centre: float, half: float, peak: float
+) -> tuple[tuple[Any, ...], float, bool]:
+    """The arrays' entries for one panel, the log of its largest value, and if it is resolved."""
+    x = np.concatenate([chebyshev.chebpts1(DEGREE + 1), _CHECKS])
+    value, wrong, log = sample(centre, half * x)
+    third = DEGREE // 3
+    size = np.maximum(np.abs(value), wrong)[: DEGREE + 1]
+    ends = np.maximum([size[:third].max(), size[-third:].max()], 5e-324)
+    slope = float(np.log(ends[1] / ends[0])) / (1.5 * half)
+    # Where one end is mostly noise, a power would carry its error to the other end.
+    if np.max(wrong * np.exp(-slope * half * x)) > _CLEAN * np.max(
+        size * np.exp(-slope * half * x[: DEGREE + 1])
+    ):
+        slope = 0.0
+    factor = np.exp(-slope * half * x)
+    unit = float(np.max(np.abs(value) * factor)) or 1.0
+    scaled, noise = value * factor / unit, float(np.max(wrong * factor)) / unit
+    level = log + float(np.log(unit))
+    series = chebyshev_coefficients(scaled[: DEGREE + 1])
+    left_out = float(np.abs(series[-3:]).max())
+    miss = float(np.abs(chebyshev.chebval(x, series) - scaled).max())
+    highest = level + abs(slope) * half
+    least = _NEGLIGIBLE * float(np.exp(np.clip(peak - highest, -700.0, 700.0)))
+    turned = EPS * float(np.abs(chebyshev.chebval(_DENSE, chebyshev.chebder(series))).max())
+    error = 2.0 * miss + 4.0 * left_out + _NOISE * noise + 4.0 * EPS * float(np.abs(series).sum())
+    error += turned * (1.0 + 1.0 / half)
+    resolved = left_out <= max(_RESOLVED, _NOISE * noise, least)
+    return (centre, half, level, slope, series, error), level, resolved
+
+
+@dataclass(frozen=True, eq=False)
+class Panelled(Component):
+    """A component made of panels, with other forms below and beyond them.
+
+    Attributes
+    ----------
+    panels : Panels
+    beginning, ending : Radial
+        The density below and beyond the panels.
+    """
+
+    panels: Panels
+    total: float
+    origin_exponent: float
+    bulk: tuple[float, float]
+    decay: float
+    beginning: Radial
+    ending: Radial
+    tail: OscillatingTail | None = None
+
+    def _by_parts(self, name: str, w: FloatArray, rows: int) -> FloatArray:
+        """What the three parts say at radii, by the name of their method."""
+        w = np.asarray(w, dtype=float)
+        flat = w.ravel()
+        below = flat < np.exp(self.panels.low[0])
+        beyond = flat >= np.exp(self.panels.high[-1])
+        found: FloatArray = np.empty((rows, flat.size))
+        parts = ((below, self.beginning), (beyond, self.ending), (~(below | beyond), self.panels))
+        for where, part in parts:
+            if where.any():
+                found[:, where] = getattr(part, name)(flat[where])
+        return found.reshape(rows, *w.shape)
+
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and log|rho| at radii w > 0."""
+        sign, log = self._by_parts("signed_log", w, 2)
+        return sign, log
+
+    def log_envelope(self, w: FloatArray) -> FloatArray:
+        """log|rho|, or the largest value nearby if the density oscillates."""
+        return np.asarray(self._by_parts("log_envelope", w, 1)[0])
+
+    def relative_error(self, w: FloatArray) -> FloatArray:
+        """Estimate of the error relative to the envelope."""
+        return np.asarray(self._by_parts("relative_error", w, 1)[0])
+
+    def telling_radii(self) -> FloatArray:
+        """A few radii on every panel."""
+        return self.panels.telling_radii()

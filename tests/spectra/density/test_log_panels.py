@@ -1,0 +1,72 @@
+"""Panels of log w hold densities to rounding, next to a singular radius as well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spectra.density.panels.log_panels import Powers, fit_panels
+from spectra.errors import AccuracyError
+
+
+def sampled(density, about=0.0, side=1.0):
+    """What fit_panels asks for, of a density as a function of w and of the distance to a radius."""
+
+    def sample(centre, offsets):
+        distance = centre * np.exp(offsets)
+        w = about + side * distance
+        values = w * density(w, distance)
+        return values, 4e-16 * np.abs(values), 0.0
+
+    return sample
+
+
+def test_a_density_through_zero_is_within_its_error():
+    def density(w, _):
+        return w**2 * np.exp(-w) * np.cos(3 * w)
+
+    panels = fit_panels(sampled(density), np.linspace(np.log(0.01), np.log(40.0), 9))
+    w = np.geomspace(0.011, 39.0, 3000)
+    sign, log = panels.signed_log(w)
+    miss = np.abs(sign * np.exp(log) - density(w, None))
+    assert np.all(miss <= np.exp(panels.log_envelope(w)) * panels.relative_error(w) + 1e-300)
+    assert np.max(w * miss) < 1e-14 * np.max(w * np.abs(density(w, None)))
+    low, high = panels.bulk(0.01)
+    assert 0.01 < low < 4.0 < high < 40.0
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_panels_about_a_radius_resolve_a_singularity_there(side):
+    def density(w, distance):
+        return np.exp(-w) * np.log(distance)
+
+    panels = fit_panels(
+        sampled(density, about=2.0, side=side), np.linspace(-20.0, 0.0, 9), about=2.0, side=side
+    )
+    distance = np.geomspace(1e-8, 0.9, 500)
+    w = 2.0 + side * distance
+    sign, log = panels.signed_log(w)
+    exact = density(w, np.abs(w - 2.0))
+    assert np.max(np.abs(sign * np.exp(log) - exact)) < 1e-13
+    assert np.all((panels.telling_radii() - 2.0) * side > 0)
+
+
+def test_values_that_no_polynomial_resolves_are_refused():
+    rng = np.random.default_rng(0)
+
+    def noise(centre, offsets):
+        return rng.normal(size=offsets.size), np.full(offsets.size, 1e-16), 0.0
+
+    with pytest.raises(AccuracyError, match="not smooth"):
+        fit_panels(noise, [0.0, 1.0])
+
+
+def test_powers_add_up_and_their_last_term_is_the_error():
+    powers = Powers(np.array([-2.0, -4.0]), np.array([1.0, -1.0]), np.log([3.0, 5.0]), np.zeros(2))
+    w = np.array([2.0, 50.0])
+    sign, log = powers.signed_log(w)
+    np.testing.assert_allclose(sign * np.exp(log), 3.0 / w**2 - 5.0 / w**4, rtol=1e-15)
+    np.testing.assert_allclose(powers.relative_error(w), 5.0 / 3.0 / w**2, rtol=1e-9)
+    gone = Powers.vanishing(10.0, np.log(1e-17))
+    assert gone.signed_log(np.array([20.0]))[1][0] == -np.inf
+    assert np.exp(gone.log_envelope(np.array([10.0])))[0] == pytest.approx(1e-17)
