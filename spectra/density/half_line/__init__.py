@@ -1,0 +1,1 @@
+"""Densities of formulas on the half-line, by sums on rays of the complex plane."""

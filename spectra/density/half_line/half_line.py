@@ -38,8 +38,6 @@ _AGREE = 1e-12
 # A ray on which the kernel falls that much later than on the half-line lies beside one on which it
 # grows, and is tried last.
 _LATER = 0.6
-# So many agreeing pairs that do not give back the kernel are looked at.
-_MOST_REFUTED = 4
 
 
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
@@ -97,30 +95,33 @@ def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
     decay = next((a for a, _, _ in found.infinity), np.inf)
     reasons: list[str] = []
     tried: list[Samples] = []
-    refuted = 0
+    refuted: list[Samples] = []
     for ray in _rays(kernel, dim, reasons, on_axis=ending is None):
-        ray.shift = 0.5 * (len(tried) % 2)
+        ray.shift = 0.5 * ((len(tried) + len(refuted)) % 2)
         try:
-            samples = ray.whole(stop=np.inf if ending is None or ending.is_short else ending.start)
+            samples = ray.whole(stop=_stop(ending))
         except AccuracyError as refusal:
             reasons.append(str(refusal))
             continue
-        partners = tried if ray.angle else [samples]
-        for other in partners:
-            apart = other.difference(samples) / samples.peak if ray.angle else 0.0
+        # What agrees with refuted sums is wrong, too: both rays lie beyond the same singularity.
+        if any(_apart(other, samples) <= _AGREE for other in refuted):
+            refuted.append(samples)
+            continue
+        for other in tried if ray.angle else [samples]:
+            apart = _apart(other, samples) if ray.angle else 0.0
             if not apart <= _AGREE:
                 reasons.append(f"rays differ by {apart:.0e} of the largest value")
                 continue
             best = min(other, samples, key=lambda s: (s.error, s.step))
             error = 2.0 * (apart * best.peak + best.error) + rounding_of(best)
-            why = _refuted(found, replace(best, error=error), decay, ending, dim)
-            if isinstance(why, Component):
-                return why
-            reasons.append(why)
-            refuted += 1
-        tried.append(samples)
-        if refuted >= _MOST_REFUTED:
+            answer = _checked(found, replace(best, error=error), decay, ending, dim)
+            if isinstance(answer, Component):
+                return answer
+            reasons.append(answer)
+            refuted += [other, samples]
             break
+        else:
+            tried.append(samples)
     raise AccuracyError(
         f"The density of {found.expr} on R^{dim} was not found to 1e-12 of its largest value: "
         f"{'; '.join(dict.fromkeys(reasons))}. The kernel cancels, or is singular close to the "
@@ -129,7 +130,17 @@ def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
     )
 
 
-def _refuted(
+def _apart(one: Samples, other: Samples) -> float:
+    """The difference of two sums, relative to the largest value."""
+    return one.difference(other) / other.peak
+
+
+def _stop(ending: PowerTail | None) -> float:
+    """The log w up to which samples are needed; a short series does not show where it serves."""
+    return np.inf if ending is None or ending.is_short else ending.start
+
+
+def _checked(
     found: Ends, samples: Samples, decay: sympy.Expr, ending: PowerTail | None, dim: int
 ) -> Component | str:
     """The component of samples, or why it is not the density of the kernel."""

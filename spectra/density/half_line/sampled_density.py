@@ -100,6 +100,8 @@ class SampledDensity(Component):
         if below.any():
             at = np.exp(np.array([self.origin.until]))
             first = self.samples.error / (at * np.exp(self.log_envelope(at)))
+            # The law x^p is off by c (1 - x^2) of itself, of which samples see x^p c (1 - x^2).
+            first = first * (1.0 + np.e * (self.origin.power + 2.0))
             share[below] = np.minimum(first, 1.0)
         return np.asarray(np.nan_to_num(share, nan=0.0))
 

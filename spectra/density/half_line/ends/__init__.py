@@ -1,0 +1,1 @@
+"""What a formula does at zero and at infinity."""

@@ -12,6 +12,7 @@ import spectra as sp
 from spectra.base.precision import working
 from spectra.density import spectral_density
 from spectra.density.continuation.amplitudes import hankel_amplitude
+from spectra.density.continuation.continuation import number
 from spectra.density.half_line.ends.read_waves import read_waves
 from spectra.density.half_line.half_line import half_line
 from spectra.errors import NoRouteError
@@ -217,7 +218,8 @@ def test_the_waves_of_a_formula_add_up_to_it(text):
             total = flint.arb(0)
             for wave in read_waves(expr):
                 both = 2 if wave.rate else 1
-                total += both * wave.carried(flint.acb(x), 128).real
+                turn = (flint.acb(0, 1) * number(wave.frequency) * x).exp()
+                total += both * (turn * wave.at(flint.acb(x), 128)).real
             true = flint.arb(str(expr.subs(Z, sympy.Float(x, 40)).evalf(40)))
             assert abs(total - true) <= 1e-30
 
