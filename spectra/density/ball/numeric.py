@@ -239,14 +239,17 @@ class BallIntegral(BallTransform):
 
     def _integral(self, s: Ball, bits: int) -> Ball:
         k, order, cut = self.form.function, flint.acb(self.dim) / 2, flint.acb(2) ** -bits
-        ends = [end if k(end).is_finite() else abs(end - cut) for end in map(flint.acb, (0, 1))]
+        low = flint.acb(0) if k(flint.acb(0)).is_finite() else cut
+        high = flint.acb(1) if k(flint.acb(1)).is_finite() else 1 - cut
         tolerance = flint.arb(2) ** -(bits + 6)
 
         def integrand(x: Ball, analytic: bool) -> Ball:
             return k(x, analytic) * x ** (self.dim - 1) * _mean_wave(order, s * x)
 
-        options = {"rel_tol": tolerance, "abs_tol": tolerance, "eval_limit": _EVALUATIONS}
-        return flint.acb.integral(integrand, *ends, **options).real
+        value = flint.acb.integral(
+            integrand, low, high, rel_tol=tolerance, abs_tol=tolerance, eval_limit=_EVALUATIONS
+        )
+        return value.real
 
 
 def _mean_wave(order: Ball, y: Ball) -> Ball:
@@ -300,7 +303,7 @@ def _flat_component(series: BallIntegral) -> Component:
 def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> tuple[sympy.Expr | None, int]:
     """The leading exponent at an end, None if the formula is flat there, and the common
     denominator of the differences to the others."""
-    series: list[tuple[tuple[sympy.Expr, int], object]] = []
+    series: tuple[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr], ...] = ()
     for window in _WINDOWS:
         try:
             expanded = expand_at(expr, place, side, window)

@@ -46,8 +46,9 @@ _MORE = 5
 _SAFETY = 4.0
 # Two sums are compared from a hundredth of the bulk to where only rounding differs.
 _FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 420, 18
-# A density whose largest value is known to less than this is refused.
-_LEAST_DIGITS = 1e-3
+# A density that is nowhere known to this is refused, and an integral whose mass is not known to
+# the second number.
+_LEAST_DIGITS, _FEWEST_DIGITS = 1e-3, 1e-6
 # Values below this share of the largest are negligible.
 _ENDED, _LARGEST_REACH = 1e-19, 1e6
 # Quadrature panels at w = 0, and their number for each radian of w z.
@@ -261,22 +262,23 @@ class _Integral:
         last = self.frequency if odd is None else self._start_of(odd, first)
         count = max(int(np.log(last / first) / _WIDTH), 1)
         panels = fit_panels(self.sample, np.linspace(np.log(first), np.log(last), count + 1))
-        sizes = np.log(panels.top) + panels.level
-        best = int(np.argmax(sizes))
-        share = panels.error / panels.top
-        if share[best] > _LEAST_DIGITS:
+        if odd is None:
+            # What is not known well at the upper end is left out, and counts as error.
+            kept = 1 + int(np.flatnonzero(panels.error <= _NOISE_LIMIT * panels.top)[-1])
+            sizes = panels.level + np.log(panels.top + panels.error)
+            panels = panels.first(kept)
+            at_end = np.log(abs(panels.series[-1].sum()) + panels.error[-1])
+            at_end += panels.level[-1] + panels.slope[-1] * panels.half[-1]
+            end, size = float(np.exp(panels.high[-1])), float(max([at_end, *sizes[kept:]]))
+            ending = Powers.vanishing(end, size + 6.0 * np.log(last / end) - np.log(end))
+        weight = np.exp(panels.level - panels.level.max()) * panels.half
+        share = float(weight @ panels.error) / float(weight @ panels.top)
+        if share > _FEWEST_DIGITS:
             raise AccuracyError(
                 f"The integral of the callable {self.name} cancels in dimension {self.dim}: "
-                f"double precision leaves an error of {share[best]:.1e} of the density. Write the "
+                f"double precision leaves an error of {share:.1e} of the density. Write the "
                 "kernel as a formula."
             )
-        if odd is None:
-            kept = 1 + int(np.flatnonzero(share <= _NOISE_LIMIT)[-1])
-            panels = panels.first(kept)
-            end = float(np.exp(panels.high[-1]))
-            left = float(np.abs(panels.series[-1].sum())) + float(panels.error[-1])
-            size = panels.level[-1] + panels.slope[-1] * panels.half[-1] + np.log(left)
-            ending = Powers.vanishing(end, float(size) - np.log(end))
         return Panelled(
             panels=panels,
             total=float(self.values(np.zeros(1))[0]),

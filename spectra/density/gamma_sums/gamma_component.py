@@ -23,6 +23,8 @@ __all__ = ["mellin_component"]
 # The sum on a line is left out where it is below exp(-40) = 4e-18 of the leading power.
 _NEGLIGIBLE = 40.0
 _FIRST_WIDTH = 1.0
+# Below its turning point the density grows like w^d: no panel holds more of it than exp(this).
+_GROWTH = 32.0
 # A component that knows less than this of its mass is left to other routes (chosen).
 _MOST_LOST, _LOOKS = 1e-9, 64
 
@@ -64,7 +66,7 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
         return None
     start = -_reach(lines[0], below[0])
     stop = _reach(lines[-1], above[0]) if above else _crossing(*lines[-2:])
-    count = max(int((stop - start) / _FIRST_WIDTH), 4)
+    count = max(int((stop - start) / min(_FIRST_WIDTH, _GROWTH / dim)), 4)
     panels = fit_panels(partial(_sample, lines), np.linspace(start, stop, count + 1))
     component = Panelled(
         panels=panels,
