@@ -48,11 +48,11 @@ def _read(s: Summand) -> list[Term] | None:
     return [((s.quadratic,), s.coefficient * Z**s.power)]
 
 
-def _laguerre_sum(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> sympy.Poly:
+def _laguerre_sum(dim: int, rate: sympy.Expr, c: list[sympy.Expr]) -> sympy.Poly:
     """The polynomial in y, here called z."""
     terms = (
         c * sympy.factorial(j) / rate**j * sympy.assoc_laguerre(j, sympy.Rational(dim, 2) - 1, Z)
-        for j, c in enumerate(coefficients(polynomial))
+        for j, c in enumerate(c)
     )
     return sympy.Poly(sympy.Add(*terms), Z)
 
@@ -63,7 +63,12 @@ def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair
     centre = float(2 * mp.sqrt(a * to_mpf(middle)))
     front = mp.log(2) - mp.loggamma(half) - mp.mpf(centre) ** 2 / (4 * a)
     front += (dim - 1) * mp.log(centre) - half * mp.log(4 * a)
-    laguerre = _laguerre_sum(dim, rate, polynomial)
+    # Polynomials with rational coefficients are moved fast and exactly.
+    rational, *c = (
+        x if x.is_Rational else sympy.Rational(x.evalf(mp.dps))
+        for x in (rate, *coefficients(polynomial))
+    )
+    laguerre = _laguerre_sum(dim, rational, c)
     exact = [to_mpf(c) for c in reversed(laguerre.all_coeffs())]
     moved = laguerre.compose(sympy.Poly(Z + middle, Z))
     moved = [to_mpf(c) for c in reversed(moved.all_coeffs())]
@@ -97,7 +102,7 @@ def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair
 
 def _formula(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> sympy.Expr:
     y = W**2 / (4 * rate)
-    total = _laguerre_sum(dim, rate, polynomial).as_expr().subs(Z, y)
+    total = _laguerre_sum(dim, rate, coefficients(polynomial)).as_expr().subs(Z, y)
     return (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y) * total
 
 
