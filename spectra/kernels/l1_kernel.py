@@ -103,14 +103,18 @@ class L1Kernel(Algebra):
     def numbers(self) -> tuple[Numbers, Numbers]:
         """The :attr:`terms` in doubles; a NoRouteError if there are none."""
         if self.terms is None:
-            raise NoRouteError(
-                f"{self} is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), the only "
-                "formulas of the l1 distance whose measure in several columns is known here. "
-                "Approximate it by such a sum, or use the Euclidean distance (radial) and a finite "
-                "measure for the range of distances in your data (design)."
-            )
+            raise NoRouteError(self.why_refused())
         truncated, exponentials = (tuple((float(a), float(b)) for a, b in p) for p in self.terms)
         return truncated, exponentials
+
+    def why_refused(self) -> str:
+        """The message for an f without :attr:`terms`."""
+        return (
+            f"{self} is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), the only formulas "
+            "of the l1 distance whose measure in several columns is known here. Approximate it by "
+            "such a sum, or use the Euclidean distance (radial) and a finite measure for the range "
+            "of distances in your data (design)."
+        )
 
     def standing(self, dim: int) -> Kernel | GroupedKernel | None:
         """The radial kernel, or the one of groups, that this is in d columns; None if neither.
