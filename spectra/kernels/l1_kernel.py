@@ -8,7 +8,7 @@ truncated distances c max(tau - z, 0) and exponentials, which are products of ke
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, final
 
@@ -38,15 +38,12 @@ class L1Kernel(Algebra):
     """A kernel f(|x - y|_1) of the l1 distance, with f as a radial kernel; see :func:`l1`."""
 
     profile: Kernel
-    label: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.profile} at z = |x - y|_1"
+    label = ""
 
     @property
     def formula(self) -> str:
         """f as text in z = |x - y|_1."""
-        return f"{self.profile.formula} at z = |x - y|_1"
+        return f"{self.profile} at z = |x - y|_1"
 
     @property
     def at_zero(self) -> float:
@@ -100,7 +97,7 @@ class L1Kernel(Algebra):
             return None
         return _collected(truncated), _collected(exponentials)
 
-    def numbers(self) -> tuple[Numbers, Numbers]:
+    def numeric_terms(self) -> tuple[Numbers, Numbers]:
         """The :attr:`terms` in doubles; a NoRouteError if there are none."""
         if self.terms is None:
             raise NoRouteError(self.why_refused())

@@ -66,7 +66,7 @@ class L1Verdict(ComposedVerdict):
             if self.dim == 1 or line.answer is False:
                 return line
             return Definiteness(None, "No rule decides it in several columns.")
-        truncated, exponentials = self.kernel.numbers()
+        truncated, exponentials = self.kernel.numeric_terms()
         if truncated:
             return Definiteness(False, "It has a kink at a positive distance and d > 1.")
         if all(c >= 0.0 for c, _ in exponentials):

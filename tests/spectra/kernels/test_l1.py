@@ -40,7 +40,7 @@ def test_the_kernel_is_a_function_of_the_sum_of_distances():
     ],
 )
 def test_sums_of_truncated_distances_and_exponentials_are_read(text, truncated, exponentials):
-    assert sp.l1(text).numbers() == (truncated, exponentials)
+    assert sp.l1(text).numeric_terms() == (truncated, exponentials)
 
 
 @pytest.mark.parametrize(
