@@ -117,7 +117,7 @@ def spectral_density(
     array([0.60653066])
     """
     if isinstance(kernel, L1Kernel):
-        hats, exponentials = kernel.numbers()
+        hats, exponentials = kernel.numeric_terms()
         return L1Table(
             dim=_dimension(dim), hats=hats, exponentials=exponentials, formula=str(kernel)
         ).density

@@ -191,7 +191,7 @@ def _l1_table(
     if standing is not None:
         return table_of(standing, dim)
     existence(kernel, dim).refuse()
-    hats, exponentials = kernel.numbers()
+    hats, exponentials = kernel.numeric_terms()
     return L1Table(dim=dim, hats=hats, exponentials=exponentials, formula=str(kernel))
 
 

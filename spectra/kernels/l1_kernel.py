@@ -8,7 +8,7 @@ truncated distances c max(tau - z, 0) and exponentials, which are products of ke
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, final
 
@@ -38,15 +38,12 @@ class L1Kernel(Algebra):
     """A kernel f(|x - y|_1) of the l1 distance, with f as a radial kernel; see :func:`l1`."""
 
     profile: Kernel
-    label: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.profile} at z = |x - y|_1"
+    label = ""
 
     @property
     def formula(self) -> str:
         """f as text in z = |x - y|_1."""
-        return f"{self.profile.formula} at z = |x - y|_1"
+        return f"{self.profile} at z = |x - y|_1"
 
     @property
     def at_zero(self) -> float:
@@ -100,17 +97,21 @@ class L1Kernel(Algebra):
             return None
         return _collected(truncated), _collected(exponentials)
 
-    def numbers(self) -> tuple[Numbers, Numbers]:
+    def numeric_terms(self) -> tuple[Numbers, Numbers]:
         """The :attr:`terms` in doubles; a NoRouteError if there are none."""
         if self.terms is None:
-            raise NoRouteError(
-                f"{self} is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), the only "
-                "formulas of the l1 distance whose measure in several columns is known here. "
-                "Approximate it by such a sum, or use the Euclidean distance (radial) and a finite "
-                "measure for the range of distances in your data (design)."
-            )
+            raise NoRouteError(self.why_refused())
         truncated, exponentials = (tuple((float(a), float(b)) for a, b in p) for p in self.terms)
         return truncated, exponentials
+
+    def why_refused(self) -> str:
+        """The message for an f without :attr:`terms`."""
+        return (
+            f"{self} is not a sum of multiples of Max(tau - z, 0) and exp(-c*z), the only formulas "
+            "of the l1 distance whose measure in several columns is known here. Approximate it by "
+            "such a sum, or use the Euclidean distance (radial) and a finite measure for the range "
+            "of distances in your data (design)."
+        )
 
     def standing(self, dim: int) -> Kernel | GroupedKernel | None:
         """The radial kernel, or the one of groups, that this is in d columns; None if neither.

@@ -22,12 +22,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import lgamma
+from math import gamma
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import kve
+from scipy.special import beta, kve
 
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.numbers import real_array
@@ -105,7 +105,7 @@ class L1Table(PartedTable):
         if self.dim < 2 or not np.all(np.isfinite(numbers)) or np.any(numbers[:, 1] < 0.0):
             raise ParameterError(
                 f"dim = {self.dim} with the summands {numbers.tolist()}: a table of the l1 "
-                "distance has at least two columns and finite numbers.  In one column the kernel "
+                "distance has at least two columns and finite numbers. In one column the kernel "
                 "is the radial kernel l1(...).profile."
             )
         if self.hats and self.dim not in DOMINANCE:
@@ -261,14 +261,14 @@ def _cauchy_integral(nodes: FloatArray) -> FloatArray:
 
 def _student(x: FloatArray, tail: float, width: float) -> FloatArray:
     """The density proportional to (1 + (x/width)^2)^(-(tail + 1)/2)."""
-    scale = np.exp(lgamma(0.5 * (tail + 1)) - lgamma(0.5 * tail)) / (np.sqrt(np.pi) * width)
-    return np.asarray(scale * (1.0 + (x / width) ** 2) ** (-0.5 * (tail + 1)))
+    power: FloatArray = (1.0 + (x / width) ** 2) ** (-0.5 * (tail + 1))
+    return np.asarray(power / (width * beta(0.5, 0.5 * tail)))
 
 
 def _student_wave(t: FloatArray, tail: float, width: float) -> FloatArray:
     """Its characteristic function, a Matern kernel."""
     z, order = np.clip(np.abs(t) * width, *_RANGE_OF_K), 0.5 * tail
-    scale = 2.0 ** (1.0 - order) * np.exp(-lgamma(order))
+    scale = 2.0 ** (1.0 - order) / gamma(order)
     return np.where(t != 0.0, scale * z**order * kve(order, z) * np.exp(-z), 1.0)
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, final
 
-from spectra.errors import InfiniteMassError, NoRouteError, UndecidedError
+from spectra.errors import InfiniteMassError, UndecidedError
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.composed.compositions import ComposedVerdict
@@ -65,11 +66,18 @@ class L1Verdict(ComposedVerdict):
             if self.dim == 1 or line.answer is False:
                 return line
             return Definiteness(None, "No rule decides it in several columns.")
-        truncated, exponentials = self.kernel.numbers()
+        truncated, exponentials = self.kernel.numeric_terms()
         if truncated:
             return Definiteness(False, "It has a kink at a positive distance and d > 1.")
         if all(c >= 0.0 for c, _ in exponentials):
             return Definiteness(True, "It is a mixture of products of exponentials exp(-t |x_i|).")
+        # At large frequencies the density has the sign of sum c t^d; if d is large, of its last c.
+        power = inf if self.dim is None else self.dim
+        top = max(t for _, t in exponentials)
+        if sum(c * (t / top) ** power for c, t in exponentials if t > 0.0) < 0.0:
+            return Definiteness(False, "The density is negative at large frequencies.")
+        if any(c < 0.0 and t == 0.0 for c, t in exponentials):
+            return Definiteness(False, "The measure has a negative atom at the frequency 0.")
         return Definiteness(None, "Exponentials with weights of both signs: no rule decides it.")
 
 
@@ -86,8 +94,4 @@ def verdict_by_l1(
     if line.status is Status.INFINITE:
         why = "If all columns but one agree, it is f on the line, whose mass is infinite."
         return L1Verdict(kernel, dim, Status.INFINITE, (why, *line.reasons), line)
-    try:
-        kernel.numbers()
-    except NoRouteError as refusal:
-        why = str(refusal)
-    return L1Verdict(kernel, dim, Status.UNDECIDED, (why,), line)
+    return L1Verdict(kernel, dim, Status.UNDECIDED, (kernel.why_refused(),), line)
