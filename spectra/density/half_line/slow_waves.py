@@ -40,6 +40,8 @@ _ANGLES, _AGREE = (0.8, 0.6), 1e-12
 _ANGLES_BEYOND, _BEYOND = (0.9, 0.6), 4.0
 # A panel is resolved if its last coefficients are below this share of the largest value.
 _RESOLVED, _NARROWEST, _WIDTH = 2e-14, 0.1, 2.0
+# The errors of all coefficients together, in units of what the last ones may be.
+_MARGIN = 5.0
 # Below this share the mass beside a frequency counts as 0.  A density that is singular there has
 # its power law from this distance on, relative to the next frequency.
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
@@ -57,6 +59,10 @@ class _Place(NamedTuple):
     side: int
     reach: float
     power: float
+
+    def fall(self, log_distance: float) -> float:
+        """How the error of distance * rho falls towards the radius, from 1 at the reach."""
+        return (float(np.exp(log_distance)) / self.reach) ** min(self.power + 1.0, 1.0)
 
 
 def beside_frequencies(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWaves:
@@ -91,7 +97,7 @@ def beside_frequencies(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWa
             f"angles differ by {apart / peak:.0e} of its largest value. Use a smaller dimension, "
             "or design a finite measure for your range of distances (design)."
         )
-    error = 2.0 * apart + _RESOLVED * peak
+    error = 2.0 * apart + _MARGIN * _RESOLVED * peak
     pieces = [_piece(*known, error) for known in zip(places, panels, strict=True)]
     if beyond is not None:
         pieces.append(Piece(top, np.inf, 0.0, 1.0, beyond))
@@ -159,7 +165,8 @@ def _panels(
             series = chebyshev_coefficients(value)
             largest = max(largest, float(np.abs(value).max()))
             peak = max(peak, largest)
-            if np.abs(series[-2:]).max() < _RESOLVED * peak or b - a < _NARROWEST:
+            allowed = _RESOLVED * peak * place.fall(b)
+            if np.abs(series[-2:]).max() < allowed or b - a < _NARROWEST:
                 found.append((a, b, series))
             else:
                 stack += [(a, 0.5 * (a + b)), (0.5 * (a + b), b)]
@@ -180,12 +187,15 @@ def _panels(
 def _difference(
     values: WaveIntegrals, place: _Place, edges: FloatArray, series: FloatArray
 ) -> float:
-    """The largest difference of distance * rho from other integrals at three places a panel."""
+    """The largest difference of distance * rho from other integrals at three places a panel.
+
+    It is relative to how the error falls towards the radius.
+    """
     worst = 0.0
     for a, b, own in zip(edges[:-1], edges[1:], series, strict=True):
         other = _at(values, place, a + 0.5 * (b - a) * (1.0 + _CHECKS))
         mine = np.polynomial.chebyshev.chebval(_CHECKS, own)
-        worst = max(worst, float(np.abs(mine - other).max()))
+        worst = max(worst, float(np.abs(mine - other).max()) / place.fall(b))
     return worst
 
 

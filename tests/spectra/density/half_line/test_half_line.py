@@ -19,7 +19,7 @@ from spectra.density.half_line.hankel_factor import HankelFactor
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums
-from spectra.errors import AccuracyError, NoRouteError
+from spectra.errors import AccuracyError, NoRouteError, TimeLimitError
 from spectra.formula.reader.parsing import Z
 from spectra.measure import measure_of
 
@@ -359,5 +359,5 @@ def test_formulas_of_another_class_are_refused(text, why):
 @pytest.mark.parametrize("text", ["exp(-z)+1/(1+1e12*(z-3)**2)", "exp(-z)*atan(50*(z-2))"])
 def test_what_is_narrow_is_right_or_refused(text):
     """A pole 1e-6 from the half-line: no average of the kernel may be contradicted."""
-    with pytest.raises((AccuracyError, NoRouteError, sp.TimeLimitError)):
+    with pytest.raises((AccuracyError, NoRouteError, TimeLimitError)):
         spectral_density(sp.radial(text), 1)
