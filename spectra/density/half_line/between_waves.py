@@ -12,7 +12,16 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 
-__all__ = ["BetweenWaves", "Piece", "Side"]
+__all__ = ["BetweenWaves", "Piece", "Side", "error_fall"]
+
+
+def error_fall(power: float, log_ratio: FloatArray) -> FloatArray:
+    """How the error of distance * rho falls towards a radius, from 1 at the reach.
+
+    A density may be a power or a logarithm of the distance there, or bounded.
+    """
+    t = np.minimum(log_ratio, 0.0)
+    return np.asarray(np.exp(min(power + 1.0, 1.0) * t) * (1.0 - t))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +72,9 @@ class Side(Component):
         return np.asarray(np.exp(np.log(self._wrong(w)) - np.log(w) - self.log_envelope(w)))
 
     def _wrong(self, w: FloatArray) -> FloatArray:
-        """The error, which falls towards the radius like the density or linearly."""
-        fall = np.exp(min(self.origin_exponent + 1.0, 1.0) * (np.log(w) - self.edges[-1]))
-        return np.asarray(self.error * np.minimum(fall, 1.0) + 1e-300)
+        """The error, which falls towards the radius."""
+        fall = error_fall(self.origin_exponent, np.log(w) - self.edges[-1])
+        return np.asarray(self.error * fall + 1e-300)
 
     def telling_radii(self) -> FloatArray:
         """The edges of the panels."""

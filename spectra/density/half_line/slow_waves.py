@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.density.half_line.between_waves import BetweenWaves, Piece, Side
+from spectra.density.half_line.between_waves import BetweenWaves, Piece, Side, error_fall
 from spectra.density.half_line.ends.formula_ends import Ends
 from spectra.density.half_line.ends.power_terms import Term
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
@@ -41,7 +41,7 @@ _ANGLES_BEYOND, _BEYOND = (0.9, 0.6), 4.0
 # A panel is resolved if its last coefficients are below this share of the largest value.
 _RESOLVED, _NARROWEST, _WIDTH = 2e-14, 0.1, 2.0
 # The errors of all coefficients together, in units of what the last ones may be.
-_MARGIN = 5.0
+_MARGIN = 15.0
 # Below this share the mass beside a frequency counts as 0.  A density that is singular there has
 # its power law from this distance on, relative to the next frequency.
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
@@ -62,7 +62,7 @@ class _Place(NamedTuple):
 
     def fall(self, log_distance: float) -> float:
         """How the error of distance * rho falls towards the radius, from 1 at the reach."""
-        return (float(np.exp(log_distance)) / self.reach) ** min(self.power + 1.0, 1.0)
+        return float(error_fall(self.power, np.array(log_distance - np.log(self.reach))))
 
 
 def beside_frequencies(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWaves:

@@ -78,11 +78,11 @@ class WaveIntegrals:
     def _amplitude(self, found: Ends, i: int, angle: float) -> _ComplexArray:
         """f_b on a ray, times dz/ds and the step."""
         values = []
-        with working(2 * _BITS):
+        with working(4 * _BITS):
             turn = flint.acb(0, flint.arb(angle)).exp()
             for t in self._t:
                 z = flint.acb(flint.arb(self._scale)) + turn * flint.arb(float(t))
-                values.append(complex(found.waves[i].at(z, _BITS)))
+                values.append(complex(found.waves[i].at(z, 2 * _BITS)))
         return np.array(values) * self._t * np.exp(1j * angle) * _STEP
 
     def __call__(self, about: float, side: int, distance: FloatArray) -> FloatArray:
