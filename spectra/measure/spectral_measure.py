@@ -18,9 +18,8 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
+from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels, unseen_around
 from spectra.measure.part import MeasurePart
-from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_around
-from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
 from spectra.table.tails.wave_sum import WaveSum
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ class SpectralMeasure:
         if len(self.components) < 2:
             return atoms
         if all(c.tail is None for c in self.components):
-            return atoms + overlap(self._listed[0])
+            return atoms + cancelled_mass(self._sum, self._listed)
         both = ZERO
         assert self.density is not None
         for component in self.components:
@@ -227,41 +226,40 @@ class SpectralMeasure:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
-        found, listed_to = self._listed[1], self._listed_to
+        found, listed_to = self._listed.sign_changes, self._listed_to
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
-            found = sign_intervals(self._sum, cut=up_to)[1]
+            found = radial_panels(self._sum, cut=up_to).sign_changes
         found = np.asarray(found[found <= up_to])
         return (found, unseen_around(self._sum, found)) if return_error else found
 
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[MeasurePart, ...]:
-        stretches = self._listed[2] if self.components else ()
+        panels = self._listed if self.components else None
         waves: dict[int, WaveSum] = {}
         if self._oscillates:
             atom = max((a.radius for a in self.atoms), default=0.0)
             waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
-                stretches = stretches_of(sign_intervals(self._sum, cut=radius)[0])
+                panels = radial_panels(self._sum, cut=radius)
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
-            own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
+            own = None if panels is None else panels.of_sign(sign)
             beyond = waves.get(sign)
             if self._oscillates:
-                mass = ZERO if beyond is None else Enclosure(beyond.mass, error)
-                mass = sum(
-                    [*(Enclosure(a.mass, a.error) for a in atoms), *(s.mass for s in own)], mass
-                )
+                mass = sum((Enclosure(a.mass, a.error) for a in atoms), ZERO)
+                mass = mass if own is None else mass + own.mass(sign)
+                mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
             else:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
             if mass.mid > 0.0:
-                if beyond is not None and not own:
+                if beyond is not None and own is None:
                     raise _no_range_of_one_sign(sign, beyond.start)
                 found.append(MeasurePart(sign, mass, atoms, own, beyond))
         return tuple(found)
@@ -361,33 +359,28 @@ class SpectralMeasure:
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
-    def _listed(self) -> tuple[tuple[Intervals, ...], FloatArray, tuple[Stretch, ...]]:
-        """Where the density has one sign, where it changes, and what it weighs between.
-
-        Oscillations without end are listed up to :attr:`_listed_to`.
-        """
-        intervals, changes = sign_intervals(self._sum, cut=self._listed_to)
-        return intervals, changes, stretches_of(intervals)
+    def _listed(self) -> RadialPanels:
+        """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
+        return radial_panels(self._sum, cut=self._listed_to)
 
     @cached_property
     def _windowed(self) -> dict[int, Enclosure]:
-        return masses_by_window(self.components, self._listed[2], self._listed_to)
+        return masses_by_window(self.components, self._listed, self._listed_to)
 
     def _continuous_mass(self, sign: int) -> Enclosure:
         """Mass of a sign without atoms, with what of the other may be of this one."""
-        stretches, total = self._listed[2], ZERO
-        seen = any(s.sign == sign for s in stretches)
+        if self._sum.proved_sign == -sign:
+            return ZERO
+        panels = self._listed
+        total = panels.mass(sign)
         if self._oscillates:
             total = self._windowed[sign]
-            if not seen and total.mid <= total.rad:
+            if not np.any(panels.sign == sign) and total.mid <= total.rad:
                 total = ZERO
-        for stretch in stretches:
-            own = stretch.sign == sign
-            mass = ZERO if self._oscillates else stretch.mass
-            total = total + (mass if own else Enclosure(0.0, stretch.doubt))
-        if total.mid == 0.0 and self._sum.proved_sign != -sign:
-            # No stretch of this sign was seen: there may be one where the other is an error.
-            total = total + Enclosure(0.0, sum(s.mass.rad for s in stretches))
+            total = total + Enclosure(0.0, panels.doubt(sign))
+        if total.mid == 0.0:
+            # No panel of this sign was seen: there may be one within the errors of the other.
+            total = total + Enclosure(0.0, panels.mass(-sign).rad)
         return total
 
     @cached_property

@@ -12,7 +12,6 @@ from spectra.base.enclosures import EPS
 from spectra.base.limits.progress import staged
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
-from spectra.measure.stretches import refined
 from spectra.measure.tabulation.cuts import Cut, cuts_of, sides_of
 from spectra.measure.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
 from spectra.table import Part, SpectralTable
@@ -148,7 +147,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches:
+    if part.panels is None:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
@@ -169,8 +168,8 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    finer = replace(part, stretches=refined(part.stretches))
-    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.total))
+    unresolved = float(part.panels.unresolved.sum()) / part.total
+    return table, _UNSEEN * max(tail_error, _measured_error(table, part, part.total) + unresolved)
 
 
 def _pieces(cuts: list[Cut], *, from_above: bool) -> list[Piece]:

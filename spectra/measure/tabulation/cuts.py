@@ -73,7 +73,7 @@ def cuts_of(law: MeasurePart, cut: float, tail: WaveTail | None) -> list[Cut]:
     points = [Cut(0.0, 0.0, total), *(points[i] for i in order), end]
     atoms_below = list(accumulate([0.0, *(atoms[i] for i in order), 0.0]))
 
-    first = law.rates[0] if law.head > 0 else _SIMPLE_ZERO
+    first = law.resolved.rates[0] if law.head > 0 else _SIMPLE_ZERO
     found = []
     for point, before in zip(points, atoms_below, strict=True):
         # Cuts of one mass are one point of the law.
@@ -97,18 +97,17 @@ def cuts_of(law: MeasurePart, cut: float, tail: WaveTail | None) -> list[Cut]:
 
 def _inner_cuts(law: MeasurePart) -> tuple[list[Cut], dict[float, float], dict[float, float]]:
     """Cuts at gaps, breaks and double zeros; by the mass below: powers, and radii of the last."""
-    gaps = law.gaps()
+    gaps = np.flatnonzero(law.resolved.after_gap)
     powers = {float(law.below[i]): _SIMPLE_ZERO for i in gaps}
     points = [Cut(float(law.high[i - 1]), law.below[i], law.above[i]) for i in gaps]
     for i, power in law.breaks():
         if i not in gaps:
-            points.append(Cut(float(law.origin[i]), law.below[i], law.above[i]))
+            points.append(Cut(float(law.resolved.origin[i]), law.below[i], law.above[i]))
             powers |= {float(law.below[i]): power} if power != 1.0 else {}
-    zeros = law.double_zeros()
     touched: dict[float, float] = {}
-    for radius, below, above in zip(zeros, *law.split_at(zeros), strict=True):
-        points.append(Cut(float(radius), float(below), float(above)))
-        touched[float(below)] = float(radius)
+    for i in np.flatnonzero(law.resolved.touches & ~law.resolved.after_gap):
+        points.append(Cut(float(law.low[i]), float(law.below[i]), float(law.above[i])))
+        touched[float(law.below[i])] = float(law.low[i])
     return points, powers | dict.fromkeys(touched, _DOUBLE_ZERO), touched
 
 
@@ -119,8 +118,9 @@ def _beside_atom(
     if radius == 0.0:
         # A density that starts at a sign change has rounding errors of mass before it.
         return 0.0, total
-    inside = [i for i in law.gaps() if law.high[i - 1] <= radius <= law.low[i]]
-    inside = inside or [i for i, _ in law.breaks() if float(law.origin[i]) == radius][-1:]
+    gaps = np.flatnonzero(law.resolved.after_gap)
+    inside = [i for i in gaps if law.high[i - 1] <= radius <= law.low[i]]
+    inside = inside or [i for i, _ in law.breaks() if float(law.resolved.origin[i]) == radius][-1:]
     if inside:
         return float(law.below[inside[0]]), float(law.above[inside[0]])
     if end is not None and radius >= law.high[-1]:
@@ -135,10 +135,11 @@ def _upper_end(law: MeasurePart, cut: float) -> tuple[float, bool]:
         # The waves begin at any radius, at which a density of the other sign has ended before.
         ended = law.high[-1] < law.waves.start * (1.0 - 1e-12)
         return (_SIMPLE_ZERO if ended else 1.0), False
-    last = law.stretches[-1]
     if law.tail > 0:
         # A density that grows towards the end makes a radius that is smooth in q as it is.
-        return (1.0, True) if last.chart.way > 0.0 else (max(law.rates[1], 1.0), False)
+        return (
+            (1.0, True) if law.resolved.way[-1] > 0.0 else (max(law.resolved.rates[1], 1.0), False)
+        )
     if law.high[-1] >= cut * (1.0 - 1e-12):
         return 1.0, False
     return _SIMPLE_ZERO, False

@@ -329,7 +329,7 @@ def _goal(
 ) -> FloatArray:
     """The error in probability at which a panel is good enough, at each of its places."""
     # The radius is like c^(1/rate) at the end of the side.
-    rate = law.rates[from_above]
+    rate = law.resolved.rates[from_above]
     relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
     allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
     goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
@@ -386,8 +386,8 @@ def _end_panel(law: MeasurePart, piece: Piece, *, from_above: bool) -> _Row:
     w = np.fmin(np.fmax(w, known[0]), known[1])
     if piece.tail:
         rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
-        if abs(rate - law.rates[1]) <= _SETTLED_POWER * law.rates[1]:
-            rate = law.rates[1]
+        if abs(rate - law.resolved.rates[1]) <= _SETTLED_POWER * law.resolved.rates[1]:
+            rate = law.resolved.rates[1]
         return _row(piece, w[0], 0.0, PanelKind.TAIL_POWER, rate)
     power, kind = 1.0, PanelKind.LINEAR
     if piece.powers[0] != 1.0 and piece.low == 0.0:

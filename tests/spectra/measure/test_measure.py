@@ -70,12 +70,12 @@ class HalfPower(Component):
 
 def test_a_jump_is_refused():
     with pytest.raises(AccuracyError, match="singularity or a jump"):
-        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [[0.0, 1.0]])
+        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t, 0.0 * t[:, 0]), [0.0, 1.0])
 
 
 def test_an_infinite_integrand_is_refused():
     with pytest.raises(AccuracyError, match="not finite"):
-        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [[0.0, 1.0]])
+        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t, 0.0 * t[:, 0]), [0.0, 1.0])
 
 
 def test_an_enclosure_adds_its_radii():
