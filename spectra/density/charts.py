@@ -190,22 +190,6 @@ class RadialSum:
         (positive, negative), errors, _ = self.logs(chart, t)
         return np.exp(positive), np.exp(negative), np.exp(np.logaddexp(*errors))
 
-    def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(positive - negative) / envelope in [-1, 1], and its error.
-
-        Both are 0 where there is nothing.
-        """
-        (positive, negative), errors, size = self.logs(chart, t)
-        total = np.logaddexp(positive, negative)
-        # A value may be 0 by rounding where the summand is not.
-        is_there, alive = np.isfinite(size), np.isfinite(total)
-        ratio = np.zeros(t.shape)
-        bound = np.zeros(t.shape)
-        ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
-        ratio[alive] *= np.exp(total[alive] - size[alive])
-        bound[is_there] = np.exp(np.logaddexp(*errors)[is_there] - size[is_there])
-        return ratio, bound
-
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:
     """Refuse components and atoms whose radii are too large or too small for doubles.

@@ -20,6 +20,7 @@ from spectra.base.enclosures import (
     ANALYSIS,
     EPS,
     NODES,
+    RESOLVED,
     WEIGHTS,
     Enclosure,
     Integrand,
@@ -45,6 +46,8 @@ _FARTHER = 1.2
 ZERO = Enclosure(0.0, 0.0)
 # The fields of RadialPanels that have a row for each panel come first.
 _COLUMNS = 10
+# A half-wave of at most so many panels may be one.
+_MOST_MERGED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +139,11 @@ class RadialPanels:
 
     def radii(self, i: IntArray, t: FloatArray) -> FloatArray:
         """Radii at t in panels i."""
-        w = self.origin[i] + self.way[i] * np.exp(self.way[i] * t)
+        return self.at_distance(i, np.exp(self.way[i] * t))
+
+    def at_distance(self, i: IntArray, distance: FloatArray) -> FloatArray:
+        """Radii at distances from the origins of the charts of panels i."""
+        w = self.origin[i] + self.way[i] * distance
         return np.where(self.way[i] < 0.0, np.minimum(w, np.nextafter(self.origin[i], 0.0)), w)
 
 
@@ -150,7 +157,7 @@ def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
     """
     ranges = chart_ranges(density.components, cut)
     found = [_split(r.chart, resolve(_values(density, r.chart), r.edges)) for r in ranges]
-    panels = _trimmed(_with_signs(_joined(found), density.proved_sign))
+    panels = _merged(_trimmed(_with_signs(_joined(found), density.proved_sign)))
     return _with_closures(panels, density, ranges[-1])
 
 
@@ -174,8 +181,7 @@ def _unit(logs: FloatArray) -> FloatArray:
 
 def _joined(parts: Sequence[RadialPanels]) -> RadialPanels:
     names = [f.name for f in fields(RadialPanels)[:_COLUMNS]]
-    rows = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
-    return replace(parts[0], **rows)
+    return RadialPanels(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in names})
 
 
 def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
@@ -264,6 +270,47 @@ def _trimmed(panels: RadialPanels) -> RadialPanels:
     sign[out] = 0
     doubts[out] = panels.masses[out] + panels.errors[out]
     return replace(panels, sign=sign, doubts=doubts, sign_changes=changes)
+
+
+def _merged(panels: RadialPanels) -> RadialPanels:
+    """Make one panel of each half-wave that lies on a few, if one series resolves it."""
+    p = panels
+    new = (p.sign[1:] != p.sign[:-1]) | (p.way[1:] != p.way[:-1]) | (p.origin[1:] != p.origin[:-1])
+    first = np.flatnonzero(np.append(True, new | p.touches[1:]))
+    count = np.diff(np.append(first, p.sign.size))
+    some = (count > 1) & (count <= _MOST_MERGED) & (p.sign[first] != 0)
+    first, count = first[some], count[some]
+    last = first + count - 1
+    half = 0.5 * (p.stop[last] - p.start[first])
+    t = p.start[first, None] + half[:, None] * (1.0 + NODES)
+    held = np.broadcast_to(first[:, None], t.shape).copy()
+    for k in range(1, _MOST_MERGED):
+        held += (k < count[:, None]) & (t > p.start[np.minimum(first + k, last), None])
+    x = 2.0 * (t - p.start[held]) / (p.stop[held] - p.start[held]) - 1.0
+    values = legendre_series(p.coefficients[held.ravel()], x.reshape(-1, 1)).reshape(t.shape)
+    series = values @ ANALYSIS.T
+    sums = [
+        np.add.reduceat(np.append(a, 0.0), np.stack([first, last + 1], axis=1).ravel())[::2]
+        if first.size
+        else np.empty(0)
+        for a in (p.errors, p.unresolved, p.doubts)
+    ]
+    left_out = np.abs(series[:, -3:]).max(axis=1)
+    good = left_out <= np.maximum(RESOLVED * np.abs(values).max(axis=1), 2.0 * sums[0] / half)
+    columns = (
+        ("stop", p.stop[last]),
+        ("coefficients", series),
+        ("errors", sums[0] + half * left_out / NODES.size),
+        ("unresolved", sums[1] + half * left_out / NODES.size),
+        ("doubts", sums[2]),
+    )
+    rows = {f.name: getattr(p, f.name).copy() for f in fields(p)[:_COLUMNS]}
+    for name, column in columns:
+        rows[name][first[good]] = column[good]
+    gone = np.zeros(p.sign.size, dtype=bool)
+    for k in range(1, _MOST_MERGED):
+        gone[(first + k)[good & (k < count)]] = True
+    return replace(p, **{name: column[~gone] for name, column in rows.items()})
 
 
 def _with_closures(panels: RadialPanels, density: RadialSum, last: ChartRange) -> RadialPanels:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
 from numbers import Real
 
 import numpy as np
@@ -12,8 +10,8 @@ from spectra.base.enclosures import EPS
 from spectra.base.limits.progress import staged
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
-from spectra.measure.tabulation.cuts import Cut, cuts_of, sides_of
-from spectra.measure.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
+from spectra.measure.tabulation.fit import fit_side
+from spectra.measure.tabulation.pieces import END_PROBABILITY, sides_of
 from spectra.table import Part, SpectralTable
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_tail import WaveTail
@@ -153,74 +151,23 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
     tail, tail_error = None, 0.0
     # Of less no draw comes.
-    if part.waves is not None and part.beyond > END_PROBABILITY * part.total:
+    if part.waves is not None and part.waves.mass > END_PROBABILITY * part.total:
         tail = WaveTail(part.waves.scaled(1.0 / part.total))
         tail_error = _ROUNDING * tail.mass
-    left, right = (
-        fit_pieces(part, _pieces(cuts, from_above=above), from_above=above, u_error=u_error)
-        for above, cuts in zip((False, True), sides_of(cuts_of(part, cut, tail), part), strict=True)
-    )
+    left, right = sides_of(part, cut, tail)
+    left_panels, left_error = fit_side(part, left, from_above=False, u_error=u_error)
+    right_panels, right_error = fit_side(part, right, from_above=True, u_error=u_error)
     try:
-        table = RadialLaw(left, right, tail)
+        table = RadialLaw(left_panels, right_panels, tail)
     except ParameterError as fault:
         raise AccuracyError(
             "Where little mass is left, the error of the density is larger than what is left, and "
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    unresolved = float(part.panels.unresolved.sum()) / part.total
-    return table, _UNSEEN * max(tail_error, _measured_error(table, part, part.total) + unresolved)
-
-
-def _pieces(cuts: list[Cut], *, from_above: bool) -> list[Piece]:
-    """What is to be fitted of one side, whose cuts begin at its outer end, and its atoms."""
-    places = [c.q if from_above else c.u for c in cuts]
-    at, limit = places[0], places[-1]
-    pieces: list[Piece] = []
-    for (low, here), (high, there) in pairwise(zip(places, cuts, strict=True)):
-        # What is shorter than the rounding of its ends, or never drawn from, joins the next piece.
-        piece = Piece(at, high, (here, there))
-        held = low < high if piece.is_atom else here.below != there.below
-        if held and high > at * (1.0 + _SAME) and not high <= END_PROBABILITY < limit:
-            pieces.append(piece)
-            at = high
-    if at < limit and pieces:
-        pieces[-1] = replace(pieces[-1], high=limit)
-    return pieces
-
-
-def _measured_error(table: RadialLaw, law: MeasurePart, mass: float) -> float:
-    """Largest |F(P(u)) - u| over places in every panel, F being the finer quadrature."""
-    worst = 0.0
-    radii = np.array([a.radius for a in law.atoms])
-    masses = np.array([a.mass for a in law.atoms])
-    for panels, from_above in ((table.left, False), (table.right, True)):
-        if not panels.size:
-            continue
-        edges = panels.edges
-        c = (edges[:-1, None] + np.diff(edges)[:, None] * _MEASURED_AT).ravel()
-        w = table.isf(c) if from_above else table.ppf(c)
-        inside = np.isfinite(w) & (w > 0.0)
-        c, w = c[inside], w[inside]
-        side = 1 if from_above else 0
-        continuous = law.split_at(w)[side]
-        # An atom makes a step of the distribution function, all of which belongs to its radius.
-        reached = []
-        for shifted in (w * (1.0 - _ROUNDING), w * (1.0 + _ROUNDING)):
-            beyond = radii > shifted[:, None] if from_above else radii <= shifted[:, None]
-            reached.append((continuous + beyond @ masses) / mass)
-        low, high = np.minimum(*reached), np.maximum(*reached)
-        missed = np.maximum(low - c, c - high)
-        # At a pole of the density the probability jumps between neighbouring doubles.
-        some = np.flatnonzero(missed > _LEAST_U_ERROR)
-        shifts = (w[some] * (1.0 - _NEIGHBOURS), w[some] * (1.0 + _NEIGHBOURS))
-        steps = [(law.split_at(x)[side] - continuous[some]) / mass for x in shifts]
-        coarse = np.maximum(np.abs(steps[0]), np.abs(steps[1])) > _COARSE
-        least = low[some] + np.where(coarse, np.minimum(*steps), 0.0)
-        most = high[some] + np.where(coarse, np.maximum(*steps), 0.0)
-        missed[some] = np.maximum(least - c[some], c[some] - most)
-        worst = max(worst, float(missed.max(initial=0.0)))
-    return worst
+    # The sums of probabilities are rounded, and series leave something out.
+    error = 4.0 * EPS + float(part.panels.unresolved.sum()) / part.total
+    return table, _UNSEEN * max(tail_error, left_error + error, right_error + error)
 
 
 def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str:
