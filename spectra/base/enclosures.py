@@ -22,7 +22,6 @@ __all__ = [
     "Enclosure",
     "Integrand",
     "LegendrePanels",
-    "bracketed_roots",
     "close_tail",
     "legendre_antiderivative",
     "legendre_inverse",
@@ -50,8 +49,6 @@ _INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
 # An integral that is off by the rounding of the whole is right, unless it is itself about as small.
 _SMALL_SHARE = 1e5
-# Bisection alone needs half as many.
-_MOST_ROOT_STEPS = 100
 
 
 def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
@@ -340,60 +337,3 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
         if left.size == 0:
             break
     return x
-
-
-def bracketed_roots(
-    function: Callable[[FloatArray], FloatArray],
-    low: FloatArray,
-    high: FloatArray,
-    *,
-    value_low: FloatArray,
-    value_high: FloatArray,
-) -> FloatArray:
-    """Roots of a function in many brackets at once, to the last bit that its values allow.
-
-    Chandrupatla's method (Advances in Engineering Software 28, 1997, 145-149): inverse quadratic
-    interpolation where it is safe, bisection elsewhere.
-
-    Parameters
-    ----------
-    function : callable
-        Called with an array of the shape of ``low`` (entry i belongs to bracket i).
-    low, high, value_low, value_high : ndarray
-        Brackets, with function values of opposite sign at their ends.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> root = bracketed_roots(np.cos, 0 * one, 2 * one, value_low=one, value_high=-0.4 * one)
-    >>> abs(float(root[0]) - np.pi / 2) < 1e-15
-    True
-    """
-    b, a = low.astype(float), high.astype(float)
-    fb, fa = value_low.astype(float), value_high.astype(float)
-    c, fc = a.copy(), fa.copy()
-    t = np.full_like(a, 0.5)
-    for _ in range(_MOST_ROOT_STEPS):
-        x = a + t * (b - a)
-        fx = function(x)
-        same = np.sign(fx) == np.sign(fa)
-        c, fc = np.where(same, a, b), np.where(same, fa, fb)
-        b, fb = np.where(same, b, a), np.where(same, fb, fa)
-        a, fa = x, fx
-        best = np.where(np.abs(fa) < np.abs(fb), a, b)
-        width = np.abs(b - a)
-        limit = 2.0 * EPS * np.abs(best) + np.finfo(float).tiny
-        if np.all((width <= 2.0 * limit) | (fa == 0.0)):
-            break
-        with np.errstate(divide="ignore", invalid="ignore"):
-            xi = (a - b) / (c - b)
-            phi = (fa - fb) / (fc - fb)
-            inverse = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
-            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
-                fc - fb
-            )
-            smallest = limit / width
-        t = np.where(inverse & np.isfinite(step), step, 0.5)
-        t = np.where(np.isfinite(smallest), np.clip(t, smallest, 1.0 - smallest), 0.5)
-        t = np.where(fa == 0.0, 0.0, t)
-    return np.where(np.abs(fa) < np.abs(fb), a, b)

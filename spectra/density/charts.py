@@ -136,7 +136,7 @@ class RadialSum:
         signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
         return signs.pop() if len(signs) == 1 else 0
 
-    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the sum is made of at t, in logarithms and per unit of t.
 
         Returns
@@ -144,13 +144,10 @@ class RadialSum:
         sizes, errors : ndarray of shape (2, t.size)
             The sum of the summands above zero, and of the absolute values of those below; bounds
             of the errors of both.
-        envelope : ndarray of shape (t.size,)
-            Sum of the local sizes of all summands.
         """
         w = chart.radius(t)
         slope = chart.log_slope(t)
         sizes, errors = np.full((2, 2, *t.shape), -np.inf)
-        envelope = np.full(t.shape, -np.inf)
         for component in self.components:
             end = component.end
             inside = w < end
@@ -161,7 +158,6 @@ class RadialSum:
             side = component.beside(chart.origin, chart.way) if chart.origin else None
             seen, place = (component, at) if side is None else (side, np.exp(shift))
             sign, log = seen.signed_log(place)
-            local = seen.log_envelope(place)
             if side is None and chart.way < 0.0 and end == chart.origin:
                 # The radius is rounded, its distance to the end is not: move the value there, and
                 # take the error from where the rounding of the distance does not count.
@@ -178,17 +174,11 @@ class RadialSum:
                 # So is the variable in which it is integrated.
                 rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
                 steepness += component.tail.frequency * at * rounded
-            wrong = local + shift + np.log(relative + EPS * steepness)
+            wrong = seen.log_envelope(place) + shift + np.log(relative + EPS * steepness)
             for row, mine in enumerate((sign > 0, ~(sign > 0))):
                 for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
                     total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
-            envelope[inside] = np.logaddexp(envelope[inside], np.maximum(local, log) + shift)
-        return sizes, errors, envelope
-
-    def values(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Positive summands, negative ones and error as numbers."""
-        (positive, negative), errors, _ = self.logs(chart, t)
-        return np.exp(positive), np.exp(negative), np.exp(np.logaddexp(*errors))
+        return sizes, errors
 
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:

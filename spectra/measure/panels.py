@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,7 @@ def _values(density: RadialSum, chart: Chart) -> Integrand:
     """The density per unit of t, signed."""
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors, _ = density.logs(chart, t)
+        sizes, errors = density.logs(chart, t)
         unit = _unit(np.concatenate([sizes, errors]))
         scaled = np.exp(sizes - unit)
         return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
@@ -181,7 +181,8 @@ def _unit(logs: FloatArray) -> FloatArray:
 
 def _joined(parts: Sequence[RadialPanels]) -> RadialPanels:
     names = [f.name for f in fields(RadialPanels)[:_COLUMNS]]
-    return RadialPanels(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in names})
+    rows: dict[str, Any] = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
+    return RadialPanels(**rows)
 
 
 def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
@@ -248,7 +249,7 @@ def _with_signs(panels: RadialPanels, proved: int) -> RadialPanels:
 
 
 def _trimmed(panels: RadialPanels) -> RadialPanels:
-    """List the sign changes, and leave out the ends of ranges of one sign where little is left."""
+    """List the sign changes, and leave out panels of next to no mass in their range of one sign."""
     k = panels.known
     if not k.size:
         return panels
@@ -260,12 +261,7 @@ def _trimmed(panels: RadialPanels) -> RadialPanels:
     size = panels.coefficients[k, 0]
     first = np.append(0, np.flatnonzero(differs) + 1)
     peaks = np.maximum.reduceat(size, first)
-    large = np.flatnonzero(size > np.exp(-NEGLIGIBLE) * peaks[lobe])
-    least, most = np.full(first.size, k.size), np.full(first.size, -1)
-    np.minimum.at(least, lobe[large], large)
-    np.maximum.at(most, lobe[large], large)
-    place = np.arange(k.size)
-    out = k[(place < least[lobe]) | (place > most[lobe])]
+    out = k[size <= np.exp(-NEGLIGIBLE) * peaks[lobe]]
     sign, doubts = panels.sign.copy(), panels.doubts.copy()
     sign[out] = 0
     doubts[out] = panels.masses[out] + panels.errors[out]
@@ -354,7 +350,7 @@ def cancelled_mass(density: RadialSum, panels: RadialPanels) -> Enclosure:
     """Integral of min(positive summands, negative summands), to relative accuracy."""
 
     def smaller(t: FloatArray, chart: Chart) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors, _ = density.logs(chart, t)
+        sizes, errors = density.logs(chart, t)
         size, error = sizes.min(axis=0), np.where(sizes[0] < sizes[1], *errors)
         unit = _unit(size[None])
         return np.exp(size - unit), np.exp(error - unit), unit[..., 0]

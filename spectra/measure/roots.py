@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
+from scipy.optimize.elementwise import find_root
 
 from spectra.base.arrays import IntArray
-from spectra.base.enclosures import ORDER, bracketed_roots, legendre_series
+from spectra.base.enclosures import ORDER, legendre_series
 from spectra.base.numbers import FloatArray
 
 __all__ = ["split_points"]
@@ -41,20 +44,17 @@ def split_points(
     # Minima that cross zero are places to look at, too: two roots lie beside each.
     r = np.concatenate([np.repeat(np.arange(n), _PLACES.size), row])
     places = np.concatenate([np.tile(_PLACES, n), x])
-    y = np.concatenate([values.ravel(), legendre_series(coefficients[row], x[:, None])[:, 0]])
+    y = np.concatenate([values.ravel(), _value(coefficients, x, row)])
     keep = np.append(np.ones(values.size, dtype=bool), ~touch)
     order = np.lexsort((places[keep], r[keep]))
     r, places, y = r[keep][order], places[keep][order], y[keep][order]
     positive = y >= 0.0
     at = np.flatnonzero((r[1:] == r[:-1]) & (positive[1:] != positive[:-1]))
     rows = r[at]
-    roots = bracketed_roots(
-        lambda s: legendre_series(coefficients[rows], s[:, None])[:, 0],
-        places[at],
-        places[at + 1],
-        value_low=y[at],
-        value_high=y[at + 1],
-    )
+    roots = np.empty(0)
+    if rows.size:
+        brackets = (places[at], places[at + 1])
+        roots = np.asarray(find_root(partial(_value, coefficients), brackets, args=(rows,)).x)
     row = np.concatenate([np.arange(n), rows, row[touch]])
     low = np.concatenate([np.full(n, -1.0), roots, x[touch]])
     touches = np.arange(low.size) >= n + roots.size
@@ -63,6 +63,11 @@ def split_points(
     high = np.where(np.append(row[1:] == row[:-1], False), np.roll(low, -1), 1.0)
     some = high > low
     return row[some], low[some], high[some], touches[some]
+
+
+def _value(coefficients: FloatArray, x: FloatArray, rows: IntArray) -> FloatArray:
+    """Values of the series of the rows, each at one place."""
+    return legendre_series(coefficients[rows], x[:, None])[:, 0]
 
 
 def _minima(
@@ -83,12 +88,12 @@ def _minima(
     row, column, beside = row[small], column[small], beside[small]
     x, series = _PLACES[column], coefficients[row]
     first, last = (_PLACES[np.clip(column + k, 0, _PLACES.size - 1)] for k in (-1, 1))
-    slope, curve = series @ _DER.T, series @ _DER2.T
+    slope, curve, each = series @ _DER.T, series @ _DER2.T, np.arange(row.size)
     with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(_STEPS):
-            step = legendre_series(slope, x[:, None]) / legendre_series(curve, x[:, None])
-            x = np.clip(x - np.nan_to_num(step[:, 0]), first, last)
-    y = sign[row, column] * legendre_series(series, x[:, None])[:, 0]
+            step = _value(slope, x, each) / _value(curve, x, each)
+            x = np.clip(x - np.nan_to_num(step), first, last)
+    y = sign[row, column] * _value(coefficients, x, row)
     touch = np.abs(y) <= _TOUCHING * beside
     crosses = (y < 0.0) & ~touch
     return row[touch | crosses], x[touch | crosses], touch[touch | crosses]

@@ -51,13 +51,13 @@ class SpectralMeasure:
     kernel : Kernel or None
         The kernel that it represents (None for a designed measure).
     atoms : tuple of Atom
-        Masses on spheres, no two of them on one sphere.
+        Masses on spheres, one for each radius.
     density : SpectralDensity or None
         The absolutely continuous part.
     radius : float
-        Radius beyond which an explicit truncation cut the density; ``inf`` without one.
+        Radius at which the density was truncated; ``inf`` without a truncation.
     lost_mass : float
-        |mu| beyond ``radius``: 0 without a truncation, ``inf`` where it is infinite.
+        |mu| beyond ``radius``; it may be ``inf``.
     bias : float
         Bound of sup_z |k(z) - transform of this measure|, which is ``lost_mass``.
     """
@@ -94,7 +94,7 @@ class SpectralMeasure:
         Raises
         ------
         ParameterError
-            Where shapes differ, a radius is negative, or a number is not finite.
+            If shapes differ, a radius is negative, or a number is not finite.
 
         Examples
         --------
@@ -123,7 +123,7 @@ class SpectralMeasure:
 
     @property
     def k_zero(self) -> float:
-        """k(0), the total of the signed measure; what a truncation cut off is not in it."""
+        """k(0), the total of the signed measure, after a truncation."""
         if np.isfinite(self.radius):
             return self.positive_mass.mid - self.negative_mass.mid
         return self._nominal_total
@@ -154,8 +154,8 @@ class SpectralMeasure:
     def negative_mass(self) -> Enclosure:
         """M-, the mass of the negative part.
 
-        It is 0 without an error where formulas of all components prove it; where no stretch is
-        negative as far as values show, it is 0 with what their errors may hide.
+        It is exactly 0 if the formulas of all components prove it.  If no panel of the density is
+        negative, it is 0 with an error bound.
         """
         return self._masses[1]
 
@@ -163,8 +163,8 @@ class SpectralMeasure:
     def mass(self) -> Enclosure:
         """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it.
 
-        It is that of the Jordan parts. Where the density oscillates without end, frequencies are
-        drawn from parts of slightly larger mass: see :meth:`parts`, and the mass of the table.
+        It is the mass of the Jordan parts.  If the density oscillates without end, frequencies are
+        drawn from parts of slightly larger mass, see :meth:`parts`.
         """
         return self.positive_mass + self.negative_mass
 
@@ -174,8 +174,8 @@ class SpectralMeasure:
         r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
 
         :math:`\rho_1` and :math:`\rho_2` sum the positive and the negative values of the
-        components.  Where all components decay without oscillating it is a positive integral,
-        known to relative accuracy, so that 1 - M+ keeps its digits when it is 1e-300.
+        components.  If no component oscillates without end, it is a positive integral with a
+        small relative error, so that 1 - M+ keeps its digits when it is 1e-300.
         """
         atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
         if len(self.components) < 2:
@@ -208,10 +208,10 @@ class SpectralMeasure:
         Parameters
         ----------
         up_to : float
-            Largest radius; needed where there are infinitely many sign changes.
+            Largest radius; needed if there are infinitely many sign changes.
         return_error : bool
-            Whether to tell how far off each of them may be, too: as far as the error of the
-            density may hide its sign.
+            Whether to return error bounds too: the distance within which the error of the density
+            may hide its sign.
 
         Returns
         -------
@@ -220,7 +220,7 @@ class SpectralMeasure:
         Raises
         ------
         ParameterError
-            Where there are infinitely many and ``up_to`` is infinite or would list too many.
+            If there are infinitely many and ``up_to`` is infinite, or too large to list them.
         """
         if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
@@ -267,11 +267,11 @@ class SpectralMeasure:
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
         """The positive and the negative part that frequencies are drawn from.
 
-        They are the Jordan parts, of the masses :attr:`positive_mass` and :attr:`negative_mass`,
-        unless the density changes its sign infinitely often.  Then they are the Jordan parts up to
-        a radius W, and beyond it (rho + k)^2/(4k) and (rho - k)^2/(4k) with a power k of the
-        radius: their difference is the measure, exactly, and their mass is larger than that of the
-        Jordan parts by up to .4 % for one frequency of oscillation, and 1 % for several.
+        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
+        the density changes its sign infinitely often.  Then they are the Jordan parts up to a
+        radius W, and (rho + k)^2/(4k) and (rho - k)^2/(4k) beyond it, with a power k of the radius.
+        Their difference is exactly the measure, and their mass exceeds the mass of the Jordan
+        parts by up to .4 % for one frequency of oscillation, and 1 % for several.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class SpectralMeasure:
         Returns
         -------
         tuple of MeasurePart
-            A part of zero mass is left out.
+            Without parts of zero mass.
 
         Raises
         ------
@@ -340,7 +340,7 @@ class SpectralMeasure:
 
     @cached_property
     def _listed_to(self) -> float:
-        """Radius up to which signs are listed: infinite for the whole of a measure."""
+        """Radius up to which the density is fitted; infinite for all of it."""
         if self._oscillates:
             return window_radius(self.components)
         if np.isfinite(self.radius):
@@ -368,7 +368,7 @@ class SpectralMeasure:
         return masses_by_window(self.components, self._listed, self._listed_to)
 
     def _continuous_mass(self, sign: int) -> Enclosure:
-        """Mass of a sign without atoms, with what of the other may be of this one."""
+        """Mass of a sign without atoms."""
         if self._sum.proved_sign == -sign:
             return ZERO
         panels = self._listed
@@ -379,7 +379,7 @@ class SpectralMeasure:
                 total = ZERO
             total = total + Enclosure(0.0, panels.doubt(sign))
         if total.mid == 0.0:
-            # No panel of this sign was seen: there may be one within the errors of the other.
+            # Panels of this sign may be hidden by the errors of the other sign.
             total = total + Enclosure(0.0, panels.mass(-sign).rad)
         return total
 

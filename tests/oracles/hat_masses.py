@@ -12,9 +12,9 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize.elementwise import find_root
 from scipy.special import sici
 
-from spectra.base.enclosures import bracketed_roots
 from spectra.base.numbers import FloatArray
 
 # Shells, and the first that the expansion is fitted to.
@@ -85,10 +85,10 @@ def _roots_of_cotangent(n: NDArray[np.int64], level: FloatArray) -> FloatArray:
     low = np.where(none, high, np.pi * n)
     sign = np.where(n % 2 == 0, 1.0, -1.0)
 
-    def excess(h: FloatArray) -> FloatArray:
-        return sign * (np.cos(h) - level * _sinc(h))
+    def excess(h: FloatArray, sign: FloatArray, level: FloatArray) -> FloatArray:
+        return np.asarray(sign * (np.cos(h) - level * _sinc(h)))
 
-    root = bracketed_roots(excess, low, high, value_low=excess(low), value_high=excess(high))
+    root = find_root(excess, (low, high), args=(sign, level)).x
     return np.where(none, 0.0, root)
 
 

@@ -148,7 +148,7 @@ def _try(
         np.tile(x, (kinds.size, 1)) for x in (_NODES, _CHECKS, np.array([-1.0, 1.0]), _SHARES)
     )
     fits = part.radius(trial.panel, *trial.masses(_share(kinds, exponents, nodes))) @ _ANALYSIS
-    kind, exponent = (np.repeat(x, _SHARES.size) for x in (kinds, exponents))
+    kind, exponent = np.repeat(kinds, _SHARES.size), np.repeat(exponents, _SHARES.size)
     uneven = local_variable(kind, exponent, shares.ravel(), 1.0 - shares.ravel())
     t = np.concatenate([checks, uneven.reshape(shares.shape), ends], axis=1)
     basis = chebyshev.chebvander(t, _DEGREE)
