@@ -6,6 +6,8 @@ misses, it is cut and both parts are tried again, all pieces of one generation t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError
 from spectra.measure import MeasurePart
-from spectra.measure.tabulation.pieces import Pieces
+from spectra.measure.tabulation.pieces import END, Pieces
 from spectra.table.radial.panels import PanelKind, Panels, local_share, local_variable
 
 __all__ = ["fit_side"]
@@ -33,6 +35,8 @@ _SEEN = 1.0 / 16.0
 _MOST_GENERATIONS, _MOST_PANELS = 70, 12_000
 # A tail is a power if the one seen at the outermost panel is that of the far end.
 _SETTLED = 1e-6
+# A power panel is tried only up to this power: beyond it, it rarely fits.
+_LARGEST_POWER = 6.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean; towards a
 # power or probability 0 the cuts go down by the share.
 _RATIO, _SHARE = 8.0, 0.25
@@ -47,6 +51,8 @@ _ANALYSIS = np.linalg.inv(chebyshev.chebvander(_NODES, _DEGREE)).T
 # Where fits are checked: even in the variable of the fit, and in probability; the ends come last.
 _CHECKS = np.cos(np.pi * (np.arange(9) + 0.37) / 9)
 _SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
+#: Pieces that are fitted: with the fits, their kinds, and their exponents.
+_Rows = tuple[Pieces, FloatArray, NDArray[np.int8], FloatArray]
 _DENSE = chebyshev.chebvander(np.linspace(-1.0, 1.0, 97), _DEGREE).T
 
 
@@ -68,8 +74,14 @@ def fit_side(
     """
     if not pieces.low.size:
         return Panels.empty(), 0.0
+    count, row, missed = _fit_from_end(part, pieces, from_above=from_above, u_error=u_error)
+    found: list[_Rows] = []
+    if count:
+        joined = replace(pieces.take(np.arange(1)), high=pieces.high[count - 1 : count])
+        found, pieces = [(joined, *row)], pieces.take(np.arange(count, pieces.low.size))
     fixed = pieces.take(pieces.panel < 0)
-    found, trial = [(fixed, *_fixed_rows(part, fixed))], pieces.take(pieces.panel >= 0)
+    found.append((fixed, *_fixed_rows(part, fixed)))
+    trial = pieces.take(pieces.panel >= 0)
     for _ in range(_MOST_GENERATIONS):
         kinds, exponents = _kinds(trial.powers)
         fits, good = _try(part, trial, kinds, exponents, (from_above, u_error))
@@ -89,7 +101,71 @@ def fit_side(
     fits, kinds, exponents = (np.concatenate([row[k] for row in found])[order] for k in (1, 2, 3))
     done = done.take(order)
     panels = Panels.from_chebyshev(np.append(done.low, done.high[-1]), fits, kinds, exponents)
-    return panels, _measured(part, done, panels, from_above=from_above)
+    return panels, max(missed, _measured(part, done, panels, from_above=from_above))
+
+
+def _fit_from_end(
+    part: MeasurePart, pieces: Pieces, *, from_above: bool, u_error: float
+) -> tuple[int, tuple[FloatArray, NDArray[np.int8], FloatArray], float]:
+    """One panel for as many pieces as possible from the end of a spectrum, or from the origin.
+
+    Returns
+    -------
+    count : int
+        The number of pieces, 0 if the radius there is no power of the probability.
+    row : tuple
+        Fit, kind and exponent.
+    missed : float
+        Largest error in probability that was measured.
+    """
+    rate = part.resolved.rates[from_above]
+    last = np.flatnonzero((pieces.panel[1:] < 0) | (pieces.powers[1:, 0] != 1.0))
+    count = int(last[0]) + 1 if last.size else pieces.low.size
+    outer, inner = pieces.radii[0]
+    none = (0, (np.empty((0, 0)), np.empty(0, np.int8), np.empty(0)), 0.0)
+    if pieces.panel[0] != END or not np.isfinite(outer) or not rate <= _LARGEST_POWER:
+        return none
+    e = max(rate, 1.0)
+
+    def exact(c: FloatArray) -> FloatArray:
+        i = np.minimum(np.searchsorted(pieces.high, c), pieces.low.size - 1)
+        share = (c - pieces.low[i]) / (pieces.high[i] - pieces.low[i])
+        held = pieces.take(i)
+        w = part.radius(np.maximum(held.panel, 0), *held.masses(share[:, None]))[:, 0]
+        return np.where(i == 0, outer + (inner - outer) * share ** (1.0 / rate), w)
+
+    while count > 2:
+        end = pieces.high[count - 1]
+        fit = exact(end * _place(_NODES) ** e) @ _ANALYSIS
+        # The distribution begins exactly at radius 0.
+        fit[0] -= chebyshev.chebval(-1.0, fit) if outer == 0.0 else 0.0
+        t = 2.0 * _MEASURED_AT - 1.0
+        c = end * _place(t) ** e
+        slope = chebyshev.chebval(t, chebyshev.chebder(fit))
+        with np.errstate(divide="ignore"):
+            per_radius = 0.5 * end * e * _place(t) ** (e - 1.0) / np.abs(slope)
+        w = exact(c)
+        apart = np.abs(chebyshev.chebval(t, fit) - w)
+        missed = apart * per_radius
+        good = (missed <= np.maximum(_goal(c, u_error), 4.0 * EPS * c)) | (apart <= 8.0 * EPS * w)
+        missed = _beyond_doubles(missed, _NEIGHBORS * w * per_radius)
+        stop = float(exact(np.array([end]))[0])
+        joins = abs(float(fit.sum()) - stop) <= _JOIN * stop
+        if good.all() and joins and np.all(slope * (-1.0 if from_above else 1.0) > 0.0):
+            kind = PanelKind.POWER_LOW if e > 1.0 else PanelKind.LINEAR
+            return count, (fit[None], np.array([kind], np.int8), np.array([e])), float(missed.max())
+        count = int(np.searchsorted(pieces.high, 0.5 * end))
+    return none
+
+
+def _place(t: FloatArray) -> FloatArray:
+    return 0.5 * (1.0 + t)
+
+
+def _goal(c: FloatArray, u_error: float) -> FloatArray:
+    """The error in probability that panels are refined to."""
+    goal = np.minimum(0.25 * u_error, _RELATIVE * np.minimum(c, 1.0 - c))
+    return np.minimum(goal, max(_AHEAD * u_error, _FLOOR))
 
 
 def _kinds(powers: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
@@ -170,13 +246,13 @@ def _try(
     fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
     fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
     w, missed = fitted()
-    goal = np.minimum(0.25 * u_error, _RELATIVE * np.minimum(c, 1.0 - c))
-    goal = np.minimum(goal, max(_AHEAD * u_error, _FLOOR))
     # Little is asked beyond what the density itself is known to.
     known = _SEEN * part.resolved.errors[trial.panel][:, None] / part.total
     # A radius that cannot be told from the exact one in floating point is right.
     apart = np.abs(w - radii) / radii
-    wrong = (missed > np.maximum(np.maximum(goal, rounding), known)) & (apart > 8.0 * EPS)
+    wrong = (missed > np.maximum(np.maximum(_goal(c, u_error), rounding), known)) & (
+        apart > 8.0 * EPS
+    )
     # Only panels that meet another one must join it; beyond a power lies a gap or an end.
     wrong[:, -2:] = joins & (apart[:, -2:] > _JOIN)
     along = fits @ _DENSE
@@ -185,7 +261,7 @@ def _try(
 
 
 def _share(kinds: NDArray[np.int8], exponents: FloatArray, t: FloatArray) -> FloatArray:
-    return local_share(kinds, exponents, 0.5 * (1.0 + t))
+    return local_share(kinds, exponents, _place(t))
 
 
 def _missed(
@@ -203,7 +279,11 @@ def _measured(part: MeasurePart, pieces: Pieces, panels: Panels, *, from_above: 
     c = held.low[:, None] + (held.high - held.low)[:, None] * share
     w = panels.radii(c.ravel(), from_above=from_above).reshape(c.shape)
     missed = _missed(part, held.panel, held.masses(share), w)
-    # At a pole of the density the probability jumps between neighboring doubles.
     beside = (part.masses(held.panel, w * (1.0 + shift)) for shift in (-_NEIGHBORS, _NEIGHBORS))
     step = np.maximum(*(_missed(part, held.panel, masses, w) for masses in beside))
-    return float(np.where(step > _COARSE, missed - step, missed).max(initial=0.0))
+    return float(_beyond_doubles(missed, step).max(initial=0.0))
+
+
+def _beyond_doubles(missed: FloatArray, step: FloatArray) -> FloatArray:
+    """Errors in probability less a step between doubles, if that is large: at a pole it is."""
+    return np.where(step > _COARSE, np.maximum(missed - step, 0.0), missed)
