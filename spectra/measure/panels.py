@@ -45,7 +45,7 @@ _ROUNDED = 4.0
 _FARTHER = 1.2
 ZERO = Enclosure(0.0, 0.0)
 # The fields of RadialPanels that have a row for each panel come first.
-_COLUMNS = 10
+_COLUMNS = 9
 # A half-wave of at most so many panels may be one.
 _MOST_MERGED = 4
 
@@ -66,8 +66,6 @@ class RadialPanels:
         Sign of the density: 1 or -1, or 0 if its errors hide it and the neighbors differ.
     errors : ndarray of shape (n,)
         Error bound of the mass.
-    unresolved : ndarray of shape (n,)
-        What of the error is due to the series.
     doubts : ndarray of shape (n,)
         How much of the mass may have the other sign.
     touches : ndarray of bool, shape (n,)
@@ -89,7 +87,6 @@ class RadialPanels:
     coefficients: FloatArray
     sign: IntArray
     errors: FloatArray
-    unresolved: FloatArray
     doubts: FloatArray
     touches: NDArray[np.bool_]
     head: Enclosure = ZERO
@@ -204,7 +201,6 @@ def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     values = legendre_series(coefficients, np.broadcast_to(NODES, errors.shape))
     size, left_out = np.abs(values), fit.left_out[row]
     width = 0.5 * half * (high - low) * np.exp(fit.unit[row])
-    unresolved = width * left_out / NODES.size
     seen = np.any(size > TRUST * (errors + left_out[:, None]), axis=1)
     sign = np.where(seen, np.sign(coefficients[:, 0]), 0.0).astype(int)
     return RadialPanels(
@@ -214,8 +210,7 @@ def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
         stop=np.where(high == 1.0, fit.stop[row], middle + half * high),
         coefficients=coefficients * np.exp(fit.unit[row])[:, None],
         sign=sign,
-        errors=width * ((errors + 4.0 * EPS * size) @ WEIGHTS) + unresolved,
-        unresolved=unresolved,
+        errors=width * ((errors + 4.0 * EPS * size) @ WEIGHTS + left_out / NODES.size),
         doubts=width * (np.maximum(errors - size, 0.0) @ WEIGHTS),
         touches=touch,
     )
@@ -289,7 +284,7 @@ def _merged(panels: RadialPanels) -> RadialPanels:
         np.add.reduceat(np.append(a, 0.0), np.stack([first, last + 1], axis=1).ravel())[::2]
         if first.size
         else np.empty(0)
-        for a in (p.errors, p.unresolved, p.doubts)
+        for a in (p.errors, p.doubts)
     ]
     left_out = np.abs(series[:, -3:]).max(axis=1)
     good = left_out <= np.maximum(RESOLVED * np.abs(values).max(axis=1), 2.0 * sums[0] / half)
@@ -297,8 +292,7 @@ def _merged(panels: RadialPanels) -> RadialPanels:
         ("stop", p.stop[last]),
         ("coefficients", series),
         ("errors", sums[0] + half * left_out / NODES.size),
-        ("unresolved", sums[1] + half * left_out / NODES.size),
-        ("doubts", sums[2]),
+        ("doubts", sums[1]),
     )
     rows = {f.name: getattr(p, f.name).copy() for f in fields(p)[:_COLUMNS]}
     for name, column in columns:

@@ -154,9 +154,7 @@ def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[Radia
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    # The sums of probabilities are rounded, and series leave something out.
-    error = 4.0 * EPS + float(part.panels.unresolved.sum()) / part.total
-    return table, _UNSEEN * max(tail_error, left_error + error, right_error + error)
+    return table, _UNSEEN * max(tail_error, left_error + EPS, right_error + EPS)
 
 
 def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str:
