@@ -155,7 +155,7 @@ def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
     ranges = chart_ranges(density.components, cut)
     found = [_split(r.chart, resolve(_values(density, r.chart), r.edges)) for r in ranges]
     panels = _merged(_trimmed(_with_signs(_joined(found), density.proved_sign)))
-    return _with_closures(panels, density, ranges[-1])
+    return _with_closures(panels, ranges[-1])
 
 
 def _values(density: RadialSum, chart: Chart) -> Integrand:
@@ -303,38 +303,26 @@ def _merged(panels: RadialPanels) -> RadialPanels:
     return replace(p, **{name: column[~gone] for name, column in rows.items()})
 
 
-def _with_closures(panels: RadialPanels, density: RadialSum, last: ChartRange) -> RadialPanels:
+def _with_closures(panels: RadialPanels, last: ChartRange) -> RadialPanels:
     """Add the mass below the first panel and above the last one, by the power laws seen there."""
     if not panels.known.size:
         return panels
     first, end = panels.known[[0, -1]]
-    head, rate = _close(panels, density, first, 1)
+    head, rate = _close(panels, int(first), 1)
     tail, rates = ZERO, (rate, np.inf)
-    if (
-        last.open_end
-        and panels.way[end] == last.chart.way
-        and panels.origin[end] == last.chart.origin
-    ):
-        tail, rate = _close(panels, density, end, -1)
+    if last.open_end and Chart(panels.origin[end], panels.way[end]) == last.chart:
+        tail, rate = _close(panels, int(end), -1)
         rates = (rates[0], rate)
     return replace(panels, head=head, tail=tail, rates=rates)
 
 
-def _close(
-    panels: RadialPanels, density: RadialSum, i: int, inward: int
-) -> tuple[Enclosure, float]:
+def _close(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, float]:
     """Mass beyond panel i, and the rate at which the density falls there."""
-    at = float((panels.start if inward > 0 else panels.stop)[i])
-    same = (panels.sign == panels.sign[i]) & (panels.origin == panels.origin[i])
-    same &= panels.way == panels.way[i]
-    run = same[i:] if inward > 0 else same[i::-1]
-    j = i + inward * (int(np.argmin(run)) - 1 if not run.all() else run.size - 1)
-    # The range may be short, and beyond its other end the density has the other sign.
-    other = float((panels.stop if inward > 0 else panels.start)[j])
-    step = min(1.0, 0.5 * abs(other - at))
-    chart = Chart(float(panels.origin[i]), float(panels.way[i]))
-    f, e, unit = _values(density, chart)(at + inward * step * np.array([[0.0, 0.5, 1.0]]))
-    f, e = f[0] * panels.sign[i] * np.exp(unit[0]), e[0] * np.exp(unit[0])
+    width = float(panels.stop[i] - panels.start[i])
+    step = min(1.0, width)
+    x = inward * (np.array([[0.0, step, 2.0 * step]]) / width - 1.0)
+    f = legendre_series(panels.coefficients[i : i + 1], x)[0]
+    e = np.full(3, panels.errors[i] / width)
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
         return Enclosure(0.0, abs(float(f[0])) + float(e[0])), np.inf
     return close_tail(f, e, step)

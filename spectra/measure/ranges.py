@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,18 +28,8 @@ _RADIANS = 4.0
 _MOST_PLACES = 20
 
 
-@dataclass(frozen=True, eq=False)
-class ChartRange:
-    """Panels in one chart.
-
-    Attributes
-    ----------
-    chart : Chart
-    edges : ndarray
-        Edges of the first panels in t, ascending.
-    open_end : bool
-        Whether mass may lie beyond the last one, up to the end of the spectrum.
-    """
+class ChartRange(NamedTuple):
+    """Edges of first panels in one chart, and whether mass may lie beyond the last one."""
 
     chart: Chart
     edges: FloatArray
@@ -52,7 +42,8 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
     depths = break_depths(components, _END_DEPTH)
     end = max(c.end for c in components)
     depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
-    low = min(_extent(c, -1.0) for c in components)
+    log_cut = float(np.log(cut))
+    low = min(log_cut - 1.0, *(_extent(c, -1.0) for c in components))
     if depths:
         low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
     last = max(
@@ -63,7 +54,6 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
     )
     places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
     found = []
-    log_cut = float(np.log(cut))
     charts = charts_between(depths, low, min(last, log_cut))
     for chart, start, stop in charts:
         edges = np.linspace(start, stop, 2 + int((stop - start) / _BESIDE_BREAK))
