@@ -34,7 +34,7 @@ _AHEAD, _FLOOR = 2.5e-4, 2.5e-16
 _SEEN = 1.0 / 16.0
 _MOST_GENERATIONS, _MOST_PANELS = 70, 12_000
 # A tail is a power if the one seen at the outermost panel is that of the far end.
-_SETTLED = 1e-6
+_SETTLED, _LEAST_SHARE = 1e-6, 0.1
 # A power panel is tried only up to this power: beyond it, it rarely fits.
 _LARGEST_POWER = 6.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean; towards a
@@ -207,8 +207,9 @@ def _last_rate(part: MeasurePart, w: float, q: float) -> float:
     """The power of the radius with which the probability falls at w, where it is q."""
     p = part.resolved
     i = max(int(np.searchsorted(part.low, w * (1.0 - 4.0 * EPS))) - 1, 0)
-    rate = float(p.coefficients[i].sum()) / (q * part.total)
-    return p.rates[1] if abs(rate - p.rates[1]) <= _SETTLED * rate else rate
+    rate, far = float(p.coefficients[i].sum()) / (q * part.total), p.rates[1]
+    # The density may be next to zero at w, and fall faster farther out.
+    return far if abs(rate - far) <= _SETTLED * rate else max(rate, _LEAST_SHARE * far)
 
 
 def _try(
