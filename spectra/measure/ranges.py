@@ -22,6 +22,9 @@ _END_DEPTH = 40.0
 # Widths of the first panels in t: far from all masses, beside a break, and near a bulk, where a
 # density w^p exp(-w^2) is about 1/sqrt(p) wide.
 _WIDE, _BESIDE_BREAK, _BULK, _STEEP = 1.5, 1.0, 0.5, 3.0
+# Beyond all bulks a density per unit of t falls like exp(-rate t), and the first panels are wider
+# if that is slow, down to this rate.
+_SLOWEST = 0.25
 # Radians of a wave on a panel: its 20 nodes resolve as many.
 _RADIANS = 4.0
 # No panel starts with more of the radii at which a numerical density shows its features.
@@ -99,10 +102,20 @@ def _edges(components: Sequence[Component], low: float, high: float) -> FloatArr
         for c in components
     ]
     fastest = max((c.tail.frequency for c in components if c.tail is not None), default=0.0)
+    near, far = min(b[0] for b in bulks), max(b[1] for b in bulks)
+    slow = [
+        min(1.0 + c.origin_exponent for c in components),
+        min(c.decay - 1.0 for c in components),
+    ]
+    before, beyond = (_WIDE / min(max(rate, _SLOWEST), 1.0) for rate in slow)
     edges = [low]
     while edges[-1] < high:
         t = edges[-1]
-        widths = [_WIDE, *(min(_BULK, w) for near, far, w in bulks if near - _WIDE < t < far)]
+        wide = before if t < near - before else beyond if t > far else _WIDE
+        widths = [
+            wide,
+            *(min(_BULK, w) for low_end, high_end, w in bulks if low_end - _WIDE < t < high_end),
+        ]
         if fastest:
             widths.append(_RADIANS / max(fastest * np.exp(t), 1e-300))
         edges.append(t + min(widths))
