@@ -7,7 +7,7 @@ decay of each series says whether its panel is fine enough, and its antiderivati
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,15 @@ __all__ = [
     "Enclosure",
     "Integrand",
     "LegendrePanels",
-    "bracketed_roots",
+    "close_tail",
     "legendre_antiderivative",
     "legendre_inverse",
+    "legendre_series",
     "resolve",
 ]
 
-Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+#: Values at rows of points, bounds of their errors, and the logarithm of the unit of each row.
+Integrand = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 EPS = float(np.finfo(float).eps)
 # Nodes of a panel; with 20 of them, panels of one e-fold of a smooth law are exact to rounding.
@@ -41,16 +43,12 @@ _MAX_BISECTIONS = 48
 # Values are known to that share; panels narrower than twice the second number may be uneven.
 _KNOWN, _NARROW = 1e-3, 1.0 / 64.0
 _MAX_PANELS = 20_000
-# Doubles below this lose digits, so that no series of them decays.
-_LEAST_NORMAL = float(np.finfo(float).tiny)
 
 # A Newton step of this size is the last: the next one is below the rounding of the series.
 _INVERSE_ROUNDING = 16 * EPS
 _MAX_INVERSE_STEPS = 70
 # An integral that is off by the rounding of the whole is right, unless it is itself about as small.
 _SMALL_SHARE = 1e5
-# Bisection alone needs half as many.
-_MOST_ROOT_STEPS = 100
 
 
 def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
@@ -129,99 +127,104 @@ class Enclosure:
 
 @dataclass(frozen=True, eq=False)
 class LegendrePanels:
-    """An integrand on consecutive panels, as one Legendre series in x in [-1, 1] on each.
+    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each.
 
     Attributes
     ----------
-    edges : ndarray of shape (n + 1,)
+    start, stop : ndarray of shape (n,)
         Ends of the panels, ascending.
     coefficients : ndarray of shape (n, ORDER)
-        Legendre coefficients of the integrand with respect to the panel's own x.
-    errors : ndarray of shape (n,)
-        Estimate of the error of each panel's integral: what the series leaves out, the error that
-        the integrand states, and rounding.
+        Legendre coefficients with respect to the panel's own x.
+    errors : ndarray of shape (n, ORDER)
+        Errors that the function states at the nodes.
+    left_out : ndarray of shape (n,)
+        Size of the last coefficients, which estimates what the series leaves out.
+    unit : ndarray of shape (n,)
+        Logarithm of the unit of all three, so that no number underflows.
     """
 
-    edges: FloatArray
+    start: FloatArray
+    stop: FloatArray
     coefficients: FloatArray
     errors: FloatArray
-
-    @property
-    def integrals(self) -> FloatArray:
-        """Integral over each panel."""
-        return np.asarray(np.diff(self.edges) * self.coefficients[:, 0])
+    left_out: FloatArray
+    unit: FloatArray
 
     @property
     def integral(self) -> Enclosure:
-        """Integral over all the panels."""
-        parts = self.integrals
-        rounding = EPS * float(np.abs(parts).sum())
-        return Enclosure(float(parts.sum()), float(self.errors.sum()) + rounding)
+        """Integral over all the panels, with the stated errors, what is left out, and rounding."""
+        width = (self.stop - self.start) * np.exp(self.unit)
+        parts = width * self.coefficients[:, 0]
+        seen = 0.5 * width * (self.errors @ WEIGHTS + self.left_out / ORDER)
+        rounding = 5.0 * EPS * float(np.abs(parts).sum())
+        return Enclosure(float(parts.sum()), float(seen.sum()) + rounding)
 
 
 def resolve(
-    integrand: Integrand, ranges: Sequence[ArrayLike], *, tolerance: float = RESOLVED
-) -> list[LegendrePanels]:
-    r"""Resolve a piecewise smooth integrand on ranges, bisecting the panels that need it.
+    function: Integrand,
+    edges: ArrayLike,
+    *,
+    tolerance: float = RESOLVED,
+    negligible: float = np.inf,
+) -> LegendrePanels:
+    r"""Fit a piecewise smooth function, bisecting the panels that need it.
 
-    A panel is accepted when the last three Legendre coefficients of the integrand are below
-    ``tolerance`` times its largest value on the panel, or below the error that the integrand
-    states there.  The tolerance is relative to each panel, so that far tails keep their digits.
-    Each call of the integrand asks about all ranges.
+    A panel is accepted when the last three Legendre coefficients are below ``tolerance`` times
+    the largest value on the panel, or below the error that the function states there.  The
+    tolerance is relative to each panel, so that far tails keep their digits.
 
     Parameters
     ----------
-    integrand : callable
-        ``integrand(t)`` returns the values at ``t`` and a bound of their absolute errors.
-    ranges : sequence of array_like
-        First panels of each range, ascending; break points of the integrand belong here.  The
-        ranges ascend and do not overlap.
+    function : callable
+        ``function(t)`` returns the values at ``t``, of shape (n, m), bounds of their absolute
+        errors, and for each row the logarithm of the unit of both.
+    edges : array_like
+        Edges of the first panels, ascending; they include the break points of the function.
     tolerance : float
         Relative size of the coefficients left out.
+    negligible : float
+        Panels are not bisected if their values are below exp(-negligible) of the largest ones.
 
     Raises
     ------
     AccuracyError
-        Where the integrand is not finite, or cannot be resolved by bisection.
+        If the function is not finite, or cannot be resolved by bisection.
 
     Examples
     --------
-    >>> one, other = resolve(lambda t: (np.exp(t), 0 * t), [[0.0, 30.0], [31.0, 32.0]])
-    >>> bool(abs(one.integral.mid / np.expm1(30.0) - 1) < 1e-14)
+    >>> panels = resolve(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
+    >>> bool(abs(panels.integral.mid / np.expm1(30.0) - 1) < 1e-14)
     True
     """
-    given = [np.asarray(edges, dtype=float) for edges in ranges]
-    if not given:
-        return []
-    left = np.concatenate([edges[:-1] for edges in given])
-    right = np.concatenate([edges[1:] for edges in given])
-    done_left, done_coefficients, done_errors = [], [], []
+    edges = np.asarray(edges, dtype=float)
+    left, right = edges[:-1], edges[1:]
+    done: list[tuple[FloatArray, ...]] = []
+    peak = -np.inf
     for _ in range(_MAX_BISECTIONS):
         half = 0.5 * (right - left)
         t = (left + half)[:, None] + half[:, None] * NODES
-        values, errors = integrand(t)
-        if not (np.all(np.isfinite(values)) and np.all(np.isfinite(errors))):
-            bad = t[~(np.isfinite(values) & np.isfinite(errors))][0]
+        values, errors, unit = function(t)
+        finite = np.isfinite(values) & np.isfinite(errors)
+        if not np.all(finite):
             raise AccuracyError(
-                f"An integrand is not finite at {bad:.6g} in the variable of integration, so its "
-                "integral has no value. Report the kernel and the dimension: the density there "
-                "should be finite."
+                f"An integrand is not finite at {t[~finite][0]:.6g} in the variable of "
+                "integration, so its integral has no value. Report the kernel and the dimension: "
+                "the density there should be finite."
             )
         coefficients = values @ ANALYSIS.T
         left_out = np.abs(coefficients[:, -3:]).max(axis=1)
         # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
         noise = 4.0 * errors.max(axis=1)
         allowed = np.maximum(tolerance * np.abs(values).max(axis=1), noise)
-        allowed = np.maximum(allowed, _LEAST_NORMAL)
         # Noise at one end would take the digits of what is known at the other one.
         known = (np.abs(values) < noise[:, None]) & (errors < _KNOWN * np.abs(values))
         hides = known.any(axis=1) & (half > _NARROW)
         good = (left_out <= allowed) & ~hides
-        rounding = 4.0 * EPS * np.abs(values) @ WEIGHTS
-        error = half * (left_out / ORDER + errors @ WEIGHTS + rounding)
-        done_left.append(left[good])
-        done_coefficients.append(coefficients[good])
-        done_errors.append(error[good])
+        with np.errstate(divide="ignore"):
+            size = unit + np.log(np.abs(values).max(axis=1))
+        peak = max(peak, float(size.max(initial=-np.inf)))
+        good |= size < peak - negligible
+        done.append(tuple(a[good] for a in (left, right, coefficients, errors, left_out, unit)))
         if np.all(good):
             break
         middle = (left + half)[~good]
@@ -231,17 +234,22 @@ def resolve(
             raise AccuracyError(_unresolved(left, right))
     else:
         raise AccuracyError(_unresolved(left, right))
-    starts = np.concatenate(done_left)
-    order = np.argsort(starts)
-    starts = starts[order]
-    coefficients, panel_errors = (
-        np.concatenate(rows)[order] for rows in (done_coefficients, done_errors)
-    )
-    bounds = [*np.searchsorted(starts, [edges[0] for edges in given]), starts.size]
-    return [
-        LegendrePanels(np.append(starts[i:j], edges[-1]), coefficients[i:j], panel_errors[i:j])
-        for edges, i, j in zip(given, bounds[:-1], bounds[1:], strict=True)
-    ]
+    columns = [np.concatenate(c) for c in zip(*done, strict=True)]
+    order = np.argsort(columns[0])
+    return LegendrePanels(*(c[order] for c in columns))
+
+
+def close_tail(values: FloatArray, errors: FloatArray, step: float) -> tuple[Enclosure, float]:
+    """Mass beyond a point of a function that falls exponentially there, and the rate.
+
+    The values are those at the point and half a step and a step before it.
+    """
+    near, far = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
+    mass = float(values[0]) / near
+    # The rate settles exponentially fast, so its change over one step bounds what it still moves.
+    drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
+    error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
+    return Enclosure(mass, error), near
 
 
 def _unresolved(left: FloatArray, right: FloatArray) -> str:
@@ -250,6 +258,12 @@ def _unresolved(left: FloatArray, right: FloatArray) -> str:
         "integration) could not be resolved by bisection: the integrand has a singularity or a "
         "jump there that its component does not state. Its tail or its origin exponent is wrong."
     )
+
+
+def legendre_series(coefficients: FloatArray, x: FloatArray) -> FloatArray:
+    """Values of Legendre series, each at its own row of points: shapes (n, ORDER) and (n, m)."""
+    basis = legendre.legvander(x, coefficients.shape[1] - 1)
+    return np.asarray(np.einsum("nj,nmj->nm", coefficients, basis))
 
 
 def legendre_antiderivative(
@@ -323,60 +337,3 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
         if left.size == 0:
             break
     return x
-
-
-def bracketed_roots(
-    function: Callable[[FloatArray], FloatArray],
-    low: FloatArray,
-    high: FloatArray,
-    *,
-    value_low: FloatArray,
-    value_high: FloatArray,
-) -> FloatArray:
-    """Roots of a function in many brackets at once, to the last bit that its values allow.
-
-    Chandrupatla's method (Advances in Engineering Software 28, 1997, 145-149): inverse quadratic
-    interpolation where it is safe, bisection elsewhere.
-
-    Parameters
-    ----------
-    function : callable
-        Called with an array of the shape of ``low`` (entry i belongs to bracket i).
-    low, high, value_low, value_high : ndarray
-        Brackets, with function values of opposite sign at their ends.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> root = bracketed_roots(np.cos, 0 * one, 2 * one, value_low=one, value_high=-0.4 * one)
-    >>> abs(float(root[0]) - np.pi / 2) < 1e-15
-    True
-    """
-    b, a = low.astype(float), high.astype(float)
-    fb, fa = value_low.astype(float), value_high.astype(float)
-    c, fc = a.copy(), fa.copy()
-    t = np.full_like(a, 0.5)
-    for _ in range(_MOST_ROOT_STEPS):
-        x = a + t * (b - a)
-        fx = function(x)
-        same = np.sign(fx) == np.sign(fa)
-        c, fc = np.where(same, a, b), np.where(same, fa, fb)
-        b, fb = np.where(same, b, a), np.where(same, fb, fa)
-        a, fa = x, fx
-        best = np.where(np.abs(fa) < np.abs(fb), a, b)
-        width = np.abs(b - a)
-        limit = 2.0 * EPS * np.abs(best) + np.finfo(float).tiny
-        if np.all((width <= 2.0 * limit) | (fa == 0.0)):
-            break
-        with np.errstate(divide="ignore", invalid="ignore"):
-            xi = (a - b) / (c - b)
-            phi = (fa - fb) / (fc - fb)
-            inverse = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
-            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
-                fc - fb
-            )
-            smallest = limit / width
-        t = np.where(inverse & np.isfinite(step), step, 0.5)
-        t = np.where(np.isfinite(smallest), np.clip(t, smallest, 1.0 - smallest), 0.5)
-        t = np.where(fa == 0.0, 0.0, t)
-    return np.where(np.abs(fa) < np.abs(fb), a, b)

@@ -1,8 +1,7 @@
-"""Where a density is integrated: charts of the radius that make its ends harmless.
+"""Variables in which densities are smooth up to the ends of their ranges.
 
-In the variable t of a chart every density of the toolkit is smooth and decays at least
-exponentially at both ends, so that plain Legendre panels resolve it: a chi law at d = 1000 and a
-tail w**-1.1 alike.
+In the variable t of a chart every density is smooth and decays at least exponentially at both
+ends, so that Legendre panels resolve it: a chi distribution at d = 1000 as well as a tail w**-1.1.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ _NEAR = 1.0 / 16.0
 class Chart:
     r"""An increasing map of a variable t to the radius: w = origin + way exp(way t), way = 1 or -1.
 
-    With -1 it resolves the algebraic end :math:`(origin - w)^\beta` of a bounded spectrum, or of
-    what lies below a radius at which a density is not smooth; with 1 what lies above it.
+    With -1 it resolves an algebraic end :math:`(origin - w)^\beta`, of a bounded spectrum or below
+    a radius at which a density is not smooth; with 1 the range above such a radius.
     """
 
     origin: float = 0.0
     way: float = 1.0
 
     def radius(self, t: FloatArray) -> FloatArray:
-        """Radius w at t, kept beside the origin where rounding would reach it."""
+        """Radius w at t, never rounded to the origin."""
         w = self.origin + self.way * np.exp(self.way * t)
         if self.way < 0.0:
             return np.minimum(w, np.nextafter(self.origin, 0.0))
@@ -49,7 +48,7 @@ class Chart:
         return np.asarray(self.way * np.log(self.way * (w - self.origin)))
 
     def log_slope(self, t: FloatArray) -> FloatArray:
-        """Logarithm of dw/dt, which is that of the distance to the origin."""
+        """Logarithm of dw/dt, which is the distance to the origin."""
         return self.way * t
 
 
@@ -61,8 +60,8 @@ def charts_between(
     Parameters
     ----------
     breaks : mapping of radius to depth
-        Radii at which a function is not smooth: charts end there and begin there, and go so many
-        e-folds deep.  Between two of them they meet halfway.
+        Radii at which a function is not smooth, and how many e-folds of the distance to them
+        matter.  Charts end and begin there, and meet halfway between two of them.
     low, high : float
         Logarithms of radii.
 
@@ -91,14 +90,14 @@ def charts_between(
 
 
 def break_depths(components: Iterable[Component], depth: float) -> dict[float, float]:
-    """How many e-folds of the distance to each break matter: of it, and from it to the width.
+    """Count the e-folds of the distance to each break that matter.
 
     Parameters
     ----------
     components : iterable of Component
-        The breaks are theirs.
+        Components with breaks.
     depth : float
-        What falls like exp(-depth) is rounding.
+        A factor exp(-depth) is rounding.
 
     Returns
     -------
@@ -117,14 +116,14 @@ def break_depths(components: Iterable[Component], depth: float) -> dict[float, f
 
 @dataclass(frozen=True, eq=False)
 class RadialSum:
-    """A sum of signed components, split at every radius into what is above and below zero.
+    """A sum of signed components: at every radius its positive and its negative summands.
 
     Attributes
     ----------
     components : tuple of Component
         The summands.
     dim : int
-        Dimension; rounding of the radius counts that many times in a density like w**dim.
+        Dimension; the rounding of the radius counts so many times in a density like w**dim.
     """
 
     components: tuple[Component, ...]
@@ -132,25 +131,22 @@ class RadialSum:
 
     @property
     def proved_sign(self) -> int:
-        """The sign that it has by formulas wherever it is not zero; 0 where they prove none."""
+        """The sign that formulas prove wherever the sum is not zero; 0 if they prove none."""
         signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
         return signs.pop() if len(signs) == 1 else 0
 
-    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What the sum is made of at t, in logarithms and per unit of t.
+    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of the positive and of the negative summands at t, per unit of t.
 
         Returns
         -------
         sizes, errors : ndarray of shape (2, t.size)
-            The sum of the summands above zero, and of the absolute values of those below; bounds
-            of the errors of both.
-        envelope : ndarray of shape (t.size,)
-            Sum of the local sizes of all summands.
+            The sum of the positive summands and the sum of the absolute values of the negative
+            ones; error bounds of both.
         """
         w = chart.radius(t)
         slope = chart.log_slope(t)
         sizes, errors = np.full((2, 2, *t.shape), -np.inf)
-        envelope = np.full(t.shape, -np.inf)
         for component in self.components:
             end = component.end
             inside = w < end
@@ -161,7 +157,6 @@ class RadialSum:
             side = component.beside(chart.origin, chart.way) if chart.origin else None
             seen, place = (component, at) if side is None else (side, np.exp(shift))
             sign, log = seen.signed_log(place)
-            local = seen.log_envelope(place)
             if side is None and chart.way < 0.0 and end == chart.origin:
                 # The radius is rounded, its distance to the end is not: move the value there, and
                 # take the error from where the rounding of the distance does not count.
@@ -178,33 +173,11 @@ class RadialSum:
                 # So is the variable in which it is integrated.
                 rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
                 steepness += component.tail.frequency * at * rounded
-            wrong = local + shift + np.log(relative + EPS * steepness)
+            wrong = seen.log_envelope(place) + shift + np.log(relative + EPS * steepness)
             for row, mine in enumerate((sign > 0, ~(sign > 0))):
                 for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
                     total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
-            envelope[inside] = np.logaddexp(envelope[inside], np.maximum(local, log) + shift)
-        return sizes, errors, envelope
-
-    def values(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Positive summands, negative ones and error as numbers."""
-        (positive, negative), errors, _ = self.logs(chart, t)
-        return np.exp(positive), np.exp(negative), np.exp(np.logaddexp(*errors))
-
-    def balance(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(positive - negative) / envelope in [-1, 1], and its error.
-
-        Both are 0 where there is nothing.
-        """
-        (positive, negative), errors, size = self.logs(chart, t)
-        total = np.logaddexp(positive, negative)
-        # A value may be 0 by rounding where the summand is not.
-        is_there, alive = np.isfinite(size), np.isfinite(total)
-        ratio = np.zeros(t.shape)
-        bound = np.zeros(t.shape)
-        ratio[alive] = np.tanh(0.5 * (positive[alive] - negative[alive]))
-        ratio[alive] *= np.exp(total[alive] - size[alive])
-        bound[is_there] = np.exp(np.logaddexp(*errors)[is_there] - size[is_there])
-        return ratio, bound
+        return sizes, errors
 
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:
@@ -213,7 +186,7 @@ def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom
     Raises
     ------
     AccuracyError
-        Where the bulk of a component, or an atom but that at 0, lies outside [1e-50, 1e50].
+        If the bulk of a component, or an atom other than at 0, lies outside [1e-50, 1e50].
     """
     bulks = [component.bulk for component in components]
     for low, high in (*bulks, *((a.radius, a.radius) for a in atoms if a.radius > 0.0)):

@@ -236,7 +236,7 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     waves += [(r, (_REACH + 1.0) / s) for r, s in windows]
 
     def values(chart: Chart, t: FloatArray) -> Parts:
-        (above, under), errors, _ = total.logs(chart, t)
+        (above, under), errors = total.logs(chart, t)
         return above, under, np.logaddexp(*errors)
 
     weights = [partial(_at_radius, window, density.dim) for window in windows]

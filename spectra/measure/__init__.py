@@ -1,10 +1,11 @@
 """Finite spectral measures: masses with their errors, sign changes, Jordan parts.
 
-Read in this order: ``sign_intervals`` (where the sign changes), ``stretches`` (masses between),
-``part`` (the law of one sign), ``spectral_measure`` (the measure itself), ``from_density`` (from a
-density to its measure, or to what of it lies within a radius).  Densities that oscillate without
-end: ``oscillating/wave_split`` (as sums of waves, in two parts) and ``oscillating/wave_masses``
-(their exact masses).
+Read in this order: ``ranges`` (where the density is fitted), ``panels`` (its piecewise polynomial,
+cut at the ``roots``: signs, sign changes, masses), ``part`` (the panels of one sign),
+``spectral_measure`` (the measure itself), ``from_density`` (from a density to its measure, or to
+the part of it within a radius).  Densities that oscillate without end:
+``oscillating/wave_split`` (as sums of waves, in two parts) and ``oscillating/wave_masses`` (their
+exact masses).
 
 """
 

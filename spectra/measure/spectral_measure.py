@@ -18,9 +18,8 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
+from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels, unseen_around
 from spectra.measure.part import MeasurePart
-from spectra.measure.sign_intervals import Intervals, sign_intervals, unseen_around
-from spectra.measure.stretches import ZERO, Stretch, overlap, stretches_of
 from spectra.table.tails.wave_sum import WaveSum
 
 if TYPE_CHECKING:
@@ -52,13 +51,13 @@ class SpectralMeasure:
     kernel : Kernel or None
         The kernel that it represents (None for a designed measure).
     atoms : tuple of Atom
-        Masses on spheres, no two of them on one sphere.
+        Masses on spheres, one for each radius.
     density : SpectralDensity or None
         The absolutely continuous part.
     radius : float
-        Radius beyond which an explicit truncation cut the density; ``inf`` without one.
+        Radius at which the density was truncated; ``inf`` without a truncation.
     lost_mass : float
-        |mu| beyond ``radius``: 0 without a truncation, ``inf`` where it is infinite.
+        |mu| beyond ``radius``; it may be ``inf``.
     bias : float
         Bound of sup_z |k(z) - transform of this measure|, which is ``lost_mass``.
     """
@@ -95,7 +94,7 @@ class SpectralMeasure:
         Raises
         ------
         ParameterError
-            Where shapes differ, a radius is negative, or a number is not finite.
+            If shapes differ, a radius is negative, or a number is not finite.
 
         Examples
         --------
@@ -124,7 +123,7 @@ class SpectralMeasure:
 
     @property
     def k_zero(self) -> float:
-        """k(0), the total of the signed measure; what a truncation cut off is not in it."""
+        """k(0), the total of the signed measure, after a truncation."""
         if np.isfinite(self.radius):
             return self.positive_mass.mid - self.negative_mass.mid
         return self._nominal_total
@@ -155,8 +154,8 @@ class SpectralMeasure:
     def negative_mass(self) -> Enclosure:
         """M-, the mass of the negative part.
 
-        It is 0 without an error where formulas of all components prove it; where no stretch is
-        negative as far as values show, it is 0 with what their errors may hide.
+        It is exactly 0 if the formulas of all components prove it.  If no panel of the density is
+        negative, it is 0 with an error bound.
         """
         return self._masses[1]
 
@@ -164,8 +163,8 @@ class SpectralMeasure:
     def mass(self) -> Enclosure:
         """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it.
 
-        It is that of the Jordan parts. Where the density oscillates without end, frequencies are
-        drawn from parts of slightly larger mass: see :meth:`parts`, and the mass of the table.
+        It is the mass of the Jordan parts.  If the density oscillates without end, frequencies are
+        drawn from parts of slightly larger mass, see :meth:`parts`.
         """
         return self.positive_mass + self.negative_mass
 
@@ -175,14 +174,14 @@ class SpectralMeasure:
         r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
 
         :math:`\rho_1` and :math:`\rho_2` sum the positive and the negative values of the
-        components.  Where all components decay without oscillating it is a positive integral,
-        known to relative accuracy, so that 1 - M+ keeps its digits when it is 1e-300.
+        components.  If no component oscillates without end, it is a positive integral with a
+        small relative error, so that 1 - M+ keeps its digits when it is 1e-300.
         """
         atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
         if len(self.components) < 2:
             return atoms
         if all(c.tail is None for c in self.components):
-            return atoms + overlap(self._listed[0])
+            return atoms + cancelled_mass(self._sum, self._listed)
         both = ZERO
         assert self.density is not None
         for component in self.components:
@@ -209,10 +208,10 @@ class SpectralMeasure:
         Parameters
         ----------
         up_to : float
-            Largest radius; needed where there are infinitely many sign changes.
+            Largest radius; needed if there are infinitely many sign changes.
         return_error : bool
-            Whether to tell how far off each of them may be, too: as far as the error of the
-            density may hide its sign.
+            Whether to return error bounds too: the distance within which the error of the density
+            may hide its sign.
 
         Returns
         -------
@@ -221,47 +220,46 @@ class SpectralMeasure:
         Raises
         ------
         ParameterError
-            Where there are infinitely many and ``up_to`` is infinite or would list too many.
+            If there are infinitely many and ``up_to`` is infinite, or too large to list them.
         """
         if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
-        found, listed_to = self._listed[1], self._listed_to
+        found, listed_to = self._listed.sign_changes, self._listed_to
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
-            found = sign_intervals(self._sum, cut=up_to)[1]
+            found = radial_panels(self._sum, cut=up_to).sign_changes
         found = np.asarray(found[found <= up_to])
         return (found, unseen_around(self._sum, found)) if return_error else found
 
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[MeasurePart, ...]:
-        stretches = self._listed[2] if self.components else ()
+        panels = self._listed if self.components else None
         waves: dict[int, WaveSum] = {}
         if self._oscillates:
             atom = max((a.radius for a in self.atoms), default=0.0)
             waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
-                stretches = stretches_of(sign_intervals(self._sum, cut=radius)[0])
+                panels = radial_panels(self._sum, cut=radius)
         found = []
         for sign in (1, -1):
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
-            own = tuple(s for s in stretches if s.sign == sign and s.mass.mid > 0)
+            own = None if panels is None else panels.of_sign(sign)
             beyond = waves.get(sign)
             if self._oscillates:
-                mass = ZERO if beyond is None else Enclosure(beyond.mass, error)
-                mass = sum(
-                    [*(Enclosure(a.mass, a.error) for a in atoms), *(s.mass for s in own)], mass
-                )
+                mass = sum((Enclosure(a.mass, a.error) for a in atoms), ZERO)
+                mass = mass if own is None else mass + own.mass(sign)
+                mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
             else:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
             if mass.mid > 0.0:
-                if beyond is not None and not own:
+                if beyond is not None and own is None:
                     raise _no_range_of_one_sign(sign, beyond.start)
                 found.append(MeasurePart(sign, mass, atoms, own, beyond))
         return tuple(found)
@@ -269,11 +267,11 @@ class SpectralMeasure:
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
         """The positive and the negative part that frequencies are drawn from.
 
-        They are the Jordan parts, of the masses :attr:`positive_mass` and :attr:`negative_mass`,
-        unless the density changes its sign infinitely often.  Then they are the Jordan parts up to
-        a radius W, and beyond it (rho + k)^2/(4k) and (rho - k)^2/(4k) with a power k of the
-        radius: their difference is the measure, exactly, and their mass is larger than that of the
-        Jordan parts by up to .4 % for one frequency of oscillation, and 1 % for several.
+        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
+        the density changes its sign infinitely often.  Then they are the Jordan parts up to a
+        radius W, and (rho + k)^2/(4k) and (rho - k)^2/(4k) beyond it, with a power k of the radius.
+        Their difference is exactly the measure, and their mass exceeds the mass of the Jordan
+        parts by up to .4 % for one frequency of oscillation, and 1 % for several.
 
         Parameters
         ----------
@@ -283,7 +281,7 @@ class SpectralMeasure:
         Returns
         -------
         tuple of MeasurePart
-            A part of zero mass is left out.
+            Without parts of zero mass.
 
         Raises
         ------
@@ -342,7 +340,7 @@ class SpectralMeasure:
 
     @cached_property
     def _listed_to(self) -> float:
-        """Radius up to which signs are listed: infinite for the whole of a measure."""
+        """Radius up to which the density is fitted; infinite for all of it."""
         if self._oscillates:
             return window_radius(self.components)
         if np.isfinite(self.radius):
@@ -361,33 +359,28 @@ class SpectralMeasure:
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
-    def _listed(self) -> tuple[tuple[Intervals, ...], FloatArray, tuple[Stretch, ...]]:
-        """Where the density has one sign, where it changes, and what it weighs between.
-
-        Oscillations without end are listed up to :attr:`_listed_to`.
-        """
-        intervals, changes = sign_intervals(self._sum, cut=self._listed_to)
-        return intervals, changes, stretches_of(intervals)
+    def _listed(self) -> RadialPanels:
+        """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
+        return radial_panels(self._sum, cut=self._listed_to)
 
     @cached_property
     def _windowed(self) -> dict[int, Enclosure]:
-        return masses_by_window(self.components, self._listed[2], self._listed_to)
+        return masses_by_window(self.components, self._listed, self._listed_to)
 
     def _continuous_mass(self, sign: int) -> Enclosure:
-        """Mass of a sign without atoms, with what of the other may be of this one."""
-        stretches, total = self._listed[2], ZERO
-        seen = any(s.sign == sign for s in stretches)
+        """Mass of a sign without atoms."""
+        if self._sum.proved_sign == -sign:
+            return ZERO
+        panels = self._listed
+        total = panels.mass(sign)
         if self._oscillates:
             total = self._windowed[sign]
-            if not seen and total.mid <= total.rad:
+            if not np.any(panels.sign == sign) and total.mid <= total.rad:
                 total = ZERO
-        for stretch in stretches:
-            own = stretch.sign == sign
-            mass = ZERO if self._oscillates else stretch.mass
-            total = total + (mass if own else Enclosure(0.0, stretch.doubt))
-        if total.mid == 0.0 and self._sum.proved_sign != -sign:
-            # No stretch of this sign was seen: there may be one where the other is an error.
-            total = total + Enclosure(0.0, sum(s.mass.rad for s in stretches))
+            total = total + Enclosure(0.0, panels.doubt(sign))
+        if total.mid == 0.0:
+            # Panels of this sign may be hidden by the errors of the other sign.
+            total = total + Enclosure(0.0, panels.mass(-sign).rad)
         return total
 
     @cached_property

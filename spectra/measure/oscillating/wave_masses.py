@@ -21,11 +21,11 @@ from numpy.polynomial import legendre
 from scipy.special import erfc
 
 from spectra.base.arrays import ComplexArray, IntArray
-from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, resolve
+from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, close_tail, resolve
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 from spectra.measure.oscillating.wave_split import settled_radius, wave_error, waves_of
-from spectra.measure.stretches import Stretch, closed
+from spectra.measure.panels import RadialPanels
 from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["masses_by_window", "window_radius"]
@@ -81,7 +81,7 @@ def window_radius(components: Sequence[Component]) -> float:
 
 
 def masses_by_window(
-    components: Sequence[Component], stretches: Sequence[Stretch], radius: float
+    components: Sequence[Component], panels: RadialPanels, radius: float
 ) -> dict[int, Enclosure]:
     """Masses of the positive and the negative part, by sign.
 
@@ -89,15 +89,15 @@ def masses_by_window(
     ----------
     components : sequence of Component
         Summands of the density, of which at least one has an oscillating tail.
-    stretches : sequence of Stretch
-        The density on ranges of constant sign, up to ``radius``.
+    panels : RadialPanels
+        The density on panels of constant sign, up to ``radius``.
     radius : float
         From :func:`window_radius`.
     """
     rho = waves_of(components, 0.25 * radius)
     seen = wave_error(components, rho)
-    wide, narrow = (_masses_with(stretches, rho, w, seen) for w in (radius, 0.5 * radius))
-    listed = sum(s.mass.rad for s in stretches)
+    wide, narrow = (_masses_with(panels, rho, w, seen) for w in (radius, 0.5 * radius))
+    listed = float(panels.errors.sum()) + panels.head.rad
     shared = _bound_density_error(components, rho.start)
     return {
         s: Enclosure(wide[s].mid, wide[s].rad + listed + shared + abs(wide[s].mid - narrow[s].mid))
@@ -116,20 +116,20 @@ def _bound_density_error(components: Sequence[Component], start: float) -> float
 
 
 def _masses_with(
-    stretches: Sequence[Stretch], rho: WaveSum, radius: float, seen: float
+    panels: RadialPanels, rho: WaveSum, radius: float, seen: float
 ) -> dict[int, Enclosure]:
-    near = {1: 0.0, -1: 0.0}
-    for stretch in stretches:
-        edges = stretch.panels.edges
-        half = 0.5 * np.diff(edges)
-        # Wide panels are evaluated in pieces.
-        pieces = np.arange(int(np.ceil(2.0 * half.max() / _WIDEST)) or 1)
-        x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
-        weights = np.tile(WEIGHTS, pieces.size) / pieces.size
-        values = legendre.legval(x, stretch.panels.coefficients.T)
-        w = stretch.chart.radius(edges[:-1, None] + half[:, None] * (1.0 + x))
-        near[stretch.sign] += float(half @ (values * _window(np.log2(2.0 * w / radius))) @ weights)
-        near[stretch.sign] += stretch.head.mid
+    width = panels.stop - panels.start
+    # Wide panels are evaluated in pieces.
+    pieces = np.arange(int(np.ceil(width.max() / _WIDEST)) or 1)
+    x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
+    weights = np.tile(WEIGHTS, pieces.size) / pieces.size
+    values = legendre.legval(x, panels.coefficients.T)
+    t = panels.start[:, None] + 0.5 * width[:, None] * (1.0 + x)
+    w = panels.radii(np.arange(width.size)[:, None], t)
+    masses = 0.5 * width * ((values * _window(np.log2(2.0 * w / radius))) @ weights)
+    near = {s: float(masses[panels.sign == s].sum()) for s in (1, -1)}
+    if panels.known.size:
+        near[int(panels.sign[panels.known[0]])] += panels.head.mid
 
     groups = _group_by_phase(rho.frequencies)
 
@@ -153,25 +153,25 @@ def _integrate_beyond(
 ) -> Enclosure:
     """Integral of 1 - chi times a function with a power tail and the relative error ``seen``."""
 
-    def weighted(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def weighted(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         # t is log(2 w/radius), so that the unit of length does not matter.
         w = 0.5 * radius * np.exp(t.ravel())
         value = function(w) * w
         beyond = value * _window(1.0 - t.ravel() / math.log(2.0))
-        return beyond.reshape(t.shape), ((8.0 * EPS + seen) * np.abs(value)).reshape(t.shape)
+        error = (8.0 * EPS + seen) * np.abs(value)
+        return beyond.reshape(t.shape), error.reshape(t.shape), np.zeros(len(t))
 
-    probe, _ = weighted(np.array([3.0, 4.0]))
+    probe = weighted(np.array([3.0, 4.0]))[0]
     if not np.all(probe != 0.0):
         return Enclosure(0.0, 0.0)
     rate = max(float(np.log(probe[0] / probe[1])), 0.05)
     middle = math.log(2.0)
     last = middle + min(_E_FOLDS / rate, 300.0)
     edges = np.union1d(np.linspace(0.0, middle, 5), np.linspace(middle, last, 9))
-    (panels,) = resolve(weighted, [edges], tolerance=tolerance)
-    end, error = weighted(last - np.array([0.0, 0.5, 1.0]))
+    found = resolve(weighted, edges, tolerance=tolerance).integral
+    end, error, _ = weighted(last - np.array([0.0, 0.5, 1.0]))
     sign = math.copysign(1.0, float(end[0]))
-    tail, _ = closed(sign * end, error, 1.0)
-    found = panels.integral
+    tail, _ = close_tail(sign * end, error, 1.0)
     return Enclosure(found.mid + sign * tail.mid, found.rad + tail.rad)
 
 

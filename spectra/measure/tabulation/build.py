@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
 from numbers import Real
 
 import numpy as np
@@ -12,33 +10,22 @@ from spectra.base.enclosures import EPS
 from spectra.base.limits.progress import staged
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
-from spectra.measure.stretches import refined
-from spectra.measure.tabulation.cuts import Cut, cuts_of, sides_of
-from spectra.measure.tabulation.fit import END_PROBABILITY, Piece, fit_pieces
+from spectra.measure.tabulation.fit import fit_side
+from spectra.measure.tabulation.pieces import END_PROBABILITY, sides_of
 from spectra.table import Part, SpectralTable
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["tabulate"]
 
-# Probabilities summed from below and from above agree to this fraction; a span that is shorter is
-# the rounding of these sums.
-_SAME = 16.0 * EPS
-# Distance of a radius from an atom, relative to it, that rounding can make.
+# The share of a tail of waves that rounding may move.
 _ROUNDING = 32.0 * EPS
-# Where so much around a radius, the rounding of the series of a panel, holds more probability than
-# the second number, no radius comes much closer.
-_NEIGHBOURS, _COARSE = 16.0 * EPS, 1e-13
 # Half the spacing of doubles below 1: no table can be asked for less.
 _LEAST_U_ERROR = 1e-15
-# Without a wish: what the fit aims below, and what a density of few digits may leave.
-_AIM = 1e-12
-_ACCEPTED = 1e-9
-# Between the places at which the error is measured rounding may be larger by this.
+# By default, what the fit aims below, and what a density of few digits may leave.
+_AIM, _ACCEPTED = 1e-12, 1e-9
+# Between the places at which the error is measured, rounding may be larger by this factor.
 _UNSEEN = 1.25
-# Places in each panel at which its error is measured, more than its series can pass through, and
-# closer to its ends, which are two of them; none is a node of the fit.
-_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(51) / 50)
 
 
 @staged(
@@ -46,44 +33,43 @@ _MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(51) / 50)
     advice="ask for less (u_error), or for a measure made to order for your distances (design)",
 )
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
-    r"""Tabulate the law of the radius of each Jordan part of a finite measure.
+    r"""Tabulate the distribution of the radius of each Jordan part of a finite measure.
 
     The table of a part is an inverse CDF P with :math:`|F(P(u)) - u|` at most ``u_error``, and
-    at most 1e-7 of min(u, 1 - u) down to 2^-64, so that its tails keep their shape; where a part
-    ends at a finite radius, up to 1e-14 of that radius, which is more of 1 - u there.  It ascends,
-    up to 1e-9 of the radius where a panel holds more than rounding.  The fit aims three digits
-    below ``u_error``; by default it goes down to the rounding of a probability, a few 1e-15, where
-    the density has the digits for it, and accepts 1e-9 where it has not. The error is measured
-    afterwards, off the nodes of the fit, against a quadrature twice as fine and against k(0). Where
-    neighbouring doubles are further apart in probability than that, at a pole of the density or in
-    a bell that is far narrower than its radius is large, it counts from the nearest of them: a
-    radius is a double.
+    at most 1e-7 of min(u, 1 - u) down to 2^-64, so that its tails keep their shape.  If a part
+    ends at a finite radius, the last 1e-14 of that radius may hold more of 1 - u.  P ascends, up
+    to 1e-9 of the radius where a panel holds more than rounding.
 
-    A density that oscillates without end is split by squares beyond a radius, as
-    :meth:`SpectralMeasure.parts <spectra.measure.SpectralMeasure.parts>` says.  The kernel of the
-    table is exact all the same; its ``mass`` is that of what is sampled, and exceeds the mass of
-    the measure by at most .4 % for one frequency, 1 % for several.
+    The fit aims three digits below ``u_error``.  Afterwards the error is measured at other places
+    against the panels of the density and against k(0).  At a pole of the density, and in a peak
+    that is far narrower than its radius is large, neighboring doubles are farther apart in
+    probability than the error, which then counts from the nearest of them.
+
+    A density that oscillates without end is split by squares beyond a radius, see
+    :meth:`SpectralMeasure.parts <spectra.measure.SpectralMeasure.parts>`.  The kernel of the table
+    is still exact.  Its ``mass`` is the mass of what is sampled, and exceeds the mass of the
+    measure by at most .4 % for one frequency, 1 % for several.
 
     Parameters
     ----------
     measure : SpectralMeasure
         A finite measure, such as ``existence(kernel, dim).measure``.
     u_error : float, optional
-        Largest error in probability that is accepted; 1e-6 is reached in a third of the time.
-        None for the best that the density allows, at most 1e-9.
+        Largest error in probability that is accepted.  By default the best that the density
+        allows, a few 1e-15 for most, and at most 1e-9.
 
     Returns
     -------
     SpectralTable
-        With the measured ``u_error``, 5/4 of the largest error that was seen; what is not known of
-        the masses is their ``mass_error``.
+        With ``u_error``, 5/4 of the largest error that was measured, and with ``mass_error``, the
+        error of the masses.
 
     Raises
     ------
     ParameterError
-        Where what is given is not a finite measure: ask for the verdict first.
+        If ``measure`` is not a finite measure.
     AccuracyError
-        Where the error asked for is not reached; the message says what was.
+        If the error asked for is not reached; the message says which one was.
 
     Examples
     --------
@@ -118,8 +104,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
         )
     parts, reached = [], 0.0
     held = measure.parts()
-    # What the masses miss k(0) by is the density's own error, as far as it can be seen beside the
-    # rounding of a larger mass: all of it may be that of one part.
+    # The distance of the masses from k(0) is an error of the density, apart from the rounding of a
+    # larger mass, and all of it may belong to one part.
     total = sum(part.mass.mid for part in held)
     missed = abs(sum(part.sign * part.mass.mid for part in held) - measure.k_zero)
     for part in held:
@@ -148,80 +134,27 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if not part.stretches:
+    if part.panels is None:
         radii = [a.radius for a in part.atoms]
         masses = np.array([a.mass for a in part.atoms])
         return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
     tail, tail_error = None, 0.0
     # Of less no draw comes.
-    if part.waves is not None and part.beyond > END_PROBABILITY * part.total:
+    if part.waves is not None and part.waves.mass > END_PROBABILITY * part.total:
         tail = WaveTail(part.waves.scaled(1.0 / part.total))
         tail_error = _ROUNDING * tail.mass
-    left, right = (
-        fit_pieces(part, _pieces(cuts, from_above=above), from_above=above, u_error=u_error)
-        for above, cuts in zip((False, True), sides_of(cuts_of(part, cut, tail), part), strict=True)
-    )
+    left, right = sides_of(part, cut, tail)
+    left_panels, left_error = fit_side(part, left, from_above=False, u_error=u_error)
+    right_panels, right_error = fit_side(part, right, from_above=True, u_error=u_error)
     try:
-        table = RadialLaw(left, right, tail)
+        table = RadialLaw(left_panels, right_panels, tail)
     except ParameterError as fault:
         raise AccuracyError(
             "Where little mass is left, the error of the density is larger than what is left, and "
             "no law that ascends was fitted.",
             in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
         ) from fault
-    finer = replace(part, stretches=refined(part.stretches))
-    return table, _UNSEEN * max(tail_error, _measured_error(table, finer, part.total))
-
-
-def _pieces(cuts: list[Cut], *, from_above: bool) -> list[Piece]:
-    """What is to be fitted of one side, whose cuts begin at its outer end, and its atoms."""
-    places = [c.q if from_above else c.u for c in cuts]
-    at, limit = places[0], places[-1]
-    pieces: list[Piece] = []
-    for (low, here), (high, there) in pairwise(zip(places, cuts, strict=True)):
-        # What is shorter than the rounding of its ends, or never drawn from, joins the next piece.
-        piece = Piece(at, high, (here, there))
-        held = low < high if piece.is_atom else here.below != there.below
-        if held and high > at * (1.0 + _SAME) and not high <= END_PROBABILITY < limit:
-            pieces.append(piece)
-            at = high
-    if at < limit and pieces:
-        pieces[-1] = replace(pieces[-1], high=limit)
-    return pieces
-
-
-def _measured_error(table: RadialLaw, law: MeasurePart, mass: float) -> float:
-    """Largest |F(P(u)) - u| over places in every panel, F being the finer quadrature."""
-    worst = 0.0
-    radii = np.array([a.radius for a in law.atoms])
-    masses = np.array([a.mass for a in law.atoms])
-    for panels, from_above in ((table.left, False), (table.right, True)):
-        if not panels.size:
-            continue
-        edges = panels.edges
-        c = (edges[:-1, None] + np.diff(edges)[:, None] * _MEASURED_AT).ravel()
-        w = table.isf(c) if from_above else table.ppf(c)
-        inside = np.isfinite(w) & (w > 0.0)
-        c, w = c[inside], w[inside]
-        side = 1 if from_above else 0
-        continuous = law.split_at(w)[side]
-        # An atom makes a step of the distribution function, all of which belongs to its radius.
-        reached = []
-        for shifted in (w * (1.0 - _ROUNDING), w * (1.0 + _ROUNDING)):
-            beyond = radii > shifted[:, None] if from_above else radii <= shifted[:, None]
-            reached.append((continuous + beyond @ masses) / mass)
-        low, high = np.minimum(*reached), np.maximum(*reached)
-        missed = np.maximum(low - c, c - high)
-        # At a pole of the density the probability jumps between neighbouring doubles.
-        some = np.flatnonzero(missed > _LEAST_U_ERROR)
-        shifts = (w[some] * (1.0 - _NEIGHBOURS), w[some] * (1.0 + _NEIGHBOURS))
-        steps = [(law.split_at(x)[side] - continuous[some]) / mass for x in shifts]
-        coarse = np.maximum(np.abs(steps[0]), np.abs(steps[1])) > _COARSE
-        least = low[some] + np.where(coarse, np.minimum(*steps), 0.0)
-        most = high[some] + np.where(coarse, np.maximum(*steps), 0.0)
-        missed[some] = np.maximum(least - c[some], c[some] - most)
-        worst = max(worst, float(missed.max(initial=0.0)))
-    return worst
+    return table, _UNSEEN * max(tail_error, left_error + EPS, right_error + EPS)
 
 
 def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str:

@@ -1,395 +1,290 @@
 """Panels of an inverse CDF, split until the probability of every radius is right.
 
-A piece of probability starts as one panel of the kind that suits its ends; where the fit misses,
-it is cut and both parts are tried again.  All pieces of one generation are evaluated together.
+A piece of a panel of the density starts as one panel of the kind that suits its ends.  If the fit
+misses, it is cut and both parts are tried again, all pieces of one generation together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.base.arrays import IntArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError
 from spectra.measure import MeasurePart
-from spectra.measure.tabulation.cuts import Cut
+from spectra.measure.tabulation.pieces import END, Pieces
 from spectra.table.radial.panels import PanelKind, Panels, local_share, local_variable
 
-__all__ = ["END_PROBABILITY", "Piece", "fit_pieces"]
+__all__ = ["fit_side"]
 
-# A generator draws multiples of 2^-53, so that a panel below 2^-64 is never drawn from.
-END_PROBABILITY = 2.0**-64
-# Degree of every panel: a whole range between simple zeros is one panel, a smooth law about 100.
-DEGREE = 17
-# The tails are right to this fraction of the probability left in them, ...
-RELATIVE_ERROR = 1e-7
-# ... and panels of the radius join to about this fraction of it, far out on a power tail too.
-_JOIN = 2e-10
+# Degree of every panel.
+_DEGREE = 17
+# The tails are right to this fraction of the probability left in them, and panels join to the
+# second fraction of the radius.
+_RELATIVE, _JOIN = 1e-7, 2e-10
 # A panel is refined until its error is this share of the one allowed, but not below the second
 # number: one unit of rounding in the probability.
-_AHEAD = 2.5e-4
-_FLOOR = 2.5e-16
-# Half a panel of degree 17 misses by 2^-18 of the whole one, unless rounding is all that is left.
-_STAGNANT = 0.125
+_AHEAD, _FLOOR = 2.5e-4, 2.5e-16
 # A bound of an error is several times what is seen of it: no panel is refined below this share.
 _SEEN = 1.0 / 16.0
-_CHECKS = 9
-# A tail is a power where the one seen at the outermost panel is that of the far end.
-_SETTLED_POWER = 1e-9
-_MOST_GENERATIONS = 70
-_MOST_PANELS = 12_000
-# A power panel is tried only up to this power (beyond it, it rarely fits and its nodes leave the
-# range of doubles) and, for a bounded Jacobian, from 1 on; elsewhere panels go down to the end
-# geometrically.
+_MOST_GENERATIONS, _MOST_PANELS = 70, 12_000
+# A tail is a power if the one seen at the outermost panel is that of the far end.
+_SETTLED, _LEAST_SHARE = 1e-6, 0.1
+# A power panel is tried only up to this power: beyond it, it rarely fits.
 _LARGEST_POWER = 6.0
-# A series through fewer probabilities than about this many swings between them: a line does not.
-_PLACES = 16.0
-# A panel that is shorter than so many units of rounding may turn back: exact radii do, too.
-_ROUNDED = 1024.0
-# Pieces that span more than this ratio of probabilities are cut at the geometric mean.
-_WIDE = 8.0
-_SHARE_NEAR_END = 0.25
+# Pieces that span more than this ratio of probabilities are cut at the geometric mean; towards a
+# power or probability 0 the cuts go down by the share.
+_RATIO, _SHARE = 8.0, 0.25
+# Places of a panel at which the finished table is measured, closer to the ends.
+_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 50) / 50)
+# If so much around a radius, the rounding of the series of a panel, holds more probability than
+# the second number, no radius comes much closer.
+_NEIGHBORS, _COARSE = 16.0 * EPS, 1e-13
 
-_NODES = chebyshev.chebpts1(DEGREE + 1)
-_MANY_NODES = chebyshev.chebpts1(2 * DEGREE + 2)
-_CHECK_NODES = np.cos(np.pi * (np.arange(_CHECKS) + 0.37) / _CHECKS)
-_ENDS = np.array([-1.0, 1.0])
-_DENSE = chebyshev.chebvander(np.linspace(-1.0, 1.0, 97), DEGREE)
-_CHECK_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A range of probability c without gaps on one side of the law, or an atom.
-
-    Attributes
-    ----------
-    low, high : float
-        Range of c, which is u on the left side and q = 1 - u on the right one.
-    ends : tuple of Cut
-        What lies there; the radius is not known where a piece was cut once more.
-    missed_before : float
-        Largest error of the fit to the piece that this one was cut from, in probability.
-    beside_tail : bool
-        Whether it was cut from a piece whose radius is infinite at c = 0.
-    """
-
-    low: float
-    high: float
-    ends: tuple[Cut, Cut]
-    missed_before: float = np.inf
-    beside_tail: bool = False
-
-    @property
-    def is_atom(self) -> bool:
-        """Whether there is one radius only."""
-        return self.ends[0].radius == self.ends[1].radius
-
-    @property
-    def tail(self) -> bool:
-        """Whether the radius is infinite at c = 0."""
-        return bool(np.isinf(self.ends[0].radius))
-
-    @property
-    def powers(self) -> tuple[float, float]:
-        """e where w - w(end) is like (c - end)^(1/e) at the ends; 1 for a positive density."""
-        return self.ends[0].powers[1], self.ends[1].powers[0]
-
-    @property
-    def kind(self) -> PanelKind | None:
-        """The kind of panel that suits the ends; None where no single one does."""
-        if self.tail or not all(1.0 <= e <= _LARGEST_POWER for e in self.powers):
-            return None
-        low, high = (e != 1.0 for e in self.powers)
-        if low and high:
-            return PanelKind.SINE if self.powers == (2.0, 2.0) else None
-        if low:
-            return PanelKind.POWER_LOW
-        return PanelKind.POWER_HIGH if high else PanelKind.LINEAR
-
-    @property
-    def negligible(self) -> bool:
-        """Whether no draw, or too few that floating point can place, fall into the piece.
-
-        Beside a tail radii differ by whole factors down to its last panel, and are fitted.
-        """
-        least = 0.0 if self.beside_tail else END_PROBABILITY
-        return self.high - self.low <= max(least, _PLACES * EPS * self.low)
-
-    @property
-    def exponent(self) -> float:
-        """e of the panel's kind."""
-        low, high = self.powers
-        return low if low != 1.0 else high
-
-    def halves(self, missed: float = np.inf) -> tuple[Piece, Piece]:
-        """Two shorter pieces; towards a power or a tail the cuts go down geometrically.
-
-        ``missed`` is the error of the fit to this one.
-        """
-        low, high = self.low, self.high
-        if low == 0.0 or self.powers[0] != 1.0:
-            middle = low + _SHARE_NEAR_END * (high - low)
-        elif self.powers[1] != 1.0:
-            middle = high - _SHARE_NEAR_END * (high - low)
-        elif high > _WIDE * low:
-            middle = float(np.sqrt(low * high))
-        else:
-            middle = 0.5 * (low + high)
-        share = np.array([[(middle - low) / (high - low)]])
-        below, above = (float(m[0, 0]) for m in _masses_at([self], share))
-        cut = Cut(np.nan, below, above)
-        lower = replace(self, high=middle, ends=(self.ends[0], cut))
-        beside_tail = self.tail or self.beside_tail
-        upper = replace(self, low=middle, ends=(cut, self.ends[1]), beside_tail=beside_tail)
-        # Another kind of panel may do better, so that only the same kind can be compared.
-        return (
-            replace(lower, missed_before=missed if lower.kind == self.kind else np.inf),
-            replace(upper, missed_before=missed if upper.kind == self.kind else np.inf),
-        )
+_NODES = chebyshev.chebpts1(_DEGREE + 1)
+_ANALYSIS = np.linalg.inv(chebyshev.chebvander(_NODES, _DEGREE)).T
+# Where fits are checked: even in the variable of the fit, and in probability; the ends come last.
+_CHECKS = np.cos(np.pi * (np.arange(9) + 0.37) / 9)
+_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
+#: Pieces that are fitted: with the fits, their kinds, and their exponents.
+_Rows = tuple[Pieces, FloatArray, NDArray[np.int8], FloatArray]
+_DENSE = chebyshev.chebvander(np.linspace(-1.0, 1.0, 97), _DEGREE).T
 
 
-# A fitted panel: its range of probability, Chebyshev coefficients, kind and exponent.
-_Row = tuple[float, float, FloatArray, PanelKind, float]
+def fit_side(
+    part: MeasurePart, pieces: Pieces, *, from_above: bool, u_error: float
+) -> tuple[Panels, float]:
+    """Fit panels to one side, each within ``u_error`` and relative to min(u, q).
 
-
-def fit_pieces(
-    law: MeasurePart, pieces: list[Piece], *, from_above: bool, u_error: float
-) -> Panels:
-    """Fit panels to pieces of one side, each within ``u_error`` and relative to min(u, q).
-
-    Parameters
-    ----------
-    law : MeasurePart
-        What is inverted: probabilities are masses divided by its mass.
-    pieces : list of Piece
-        The side, cut at atoms and gaps; none where it has no mass.
-    from_above : bool
-        True for the right side, where c = q.
+    Returns
+    -------
+    panels : Panels
+    missed : float
+        Largest error in probability that was measured, at places that the fit does not use.
 
     Raises
     ------
     AccuracyError
-        Where the cutting does not come to an end.
+        If the cutting does not come to an end.
     """
-    done: list[_Row] = []
-    waiting = list(pieces)
+    if not pieces.low.size:
+        return Panels.empty(), 0.0
+    count, row, missed = _fit_from_end(part, pieces, from_above=from_above, u_error=u_error)
+    found: list[_Rows] = []
+    if count:
+        joined = replace(pieces.take(np.arange(1)), high=pieces.high[count - 1 : count])
+        found, pieces = [(joined, *row)], pieces.take(np.arange(count, pieces.low.size))
+    fixed = pieces.take(pieces.panel < 0)
+    found.append((fixed, *_fixed_rows(part, fixed)))
+    trial = pieces.take(pieces.panel >= 0)
     for _ in range(_MOST_GENERATIONS):
-        trial: list[Piece] = []
-        while waiting:
-            piece = waiting.pop()
-            if piece.is_atom:
-                done.append(_row(piece, piece.ends[0].radius, 0.0, PanelKind.LINEAR, 1.0))
-            elif piece.negligible:
-                done.append(_end_panel(law, piece, from_above=from_above))
-            elif piece.kind is None:
-                waiting.extend(piece.halves())
-            else:
-                trial.append(piece)
-        if not trial:
-            return _panels(done)
-        if len(trial) + len(done) > _MOST_PANELS:
+        kinds, exponents = _kinds(trial.powers)
+        fits, good = _try(part, trial, kinds, exponents, (from_above, u_error))
+        found.append((trial.take(good), fits[good], kinds[good], exponents[good]))
+        trial = trial.take(~good)
+        if not trial.low.size or trial.low.size > _MOST_PANELS:
             break
-        rows, good, missed = _try(law, trial, from_above=from_above, u_error=u_error)
-        for piece, row, fits, miss in zip(trial, rows, good, missed, strict=True):
-            if fits:
-                done.append(row)
-            else:
-                waiting.extend(piece.halves(float(miss)))
-    raise AccuracyError(
-        f"An inverse CDF did not come within {u_error:.1e} in probability with {len(done)} panels, "
-        f"near the probability {trial[0].low:.6g}: the density nearly vanishes inside a range of "
-        "one sign there. Ask for a larger u_error."
-    )
+        trial = trial.cut(_shares(trial))
+    if trial.low.size:
+        raise AccuracyError(
+            f"An inverse CDF did not come within {u_error:.1e} in probability near the probability "
+            f"{trial.low[0]:.6g}: the density nearly vanishes inside a range of one sign there. "
+            "Ask for a larger u_error."
+        )
+    done = Pieces.joined([held for held, *_ in found])
+    order = np.argsort(done.low)
+    fits, kinds, exponents = (np.concatenate([row[k] for row in found])[order] for k in (1, 2, 3))
+    done = done.take(order)
+    panels = Panels.from_chebyshev(np.append(done.low, done.high[-1]), fits, kinds, exponents)
+    return panels, max(missed, _measured(part, done, panels, from_above=from_above))
 
 
-def _exact(
-    law: MeasurePart, pieces: list[Piece], shares: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Masses below and above, and radii, at shares of each piece."""
-    below, above = _masses_at(pieces, shares)
-    return below, above, law.radius(below.ravel(), above.ravel()).reshape(shares.shape)
+def _fit_from_end(
+    part: MeasurePart, pieces: Pieces, *, from_above: bool, u_error: float
+) -> tuple[int, tuple[FloatArray, NDArray[np.int8], FloatArray], float]:
+    """One panel for as many pieces as possible from the end of a spectrum, or from the origin.
 
-
-def _masses_at(pieces: list[Piece], shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mass below and above at shares of each piece, both computed from the nearer end."""
-    ends = np.array([[(end.below, end.above) for end in piece.ends] for piece in pieces])
-    first, last = ends.transpose(1, 2, 0)[..., None]
-    step = last - first
-    both = np.where(shares < 0.5, first + step * shares, last - step * (1.0 - shares))
-    return both[0], both[1]
-
-
-def _fits(
-    law: MeasurePart,
-    pieces: list[Piece],
-    kinds: NDArray[np.int8],
-    exponents: FloatArray,
-    *,
-    from_above: bool,
-) -> FloatArray:
-    """Chebyshev coefficients of the radius, a row for each piece."""
-    nodes = np.broadcast_to(_NODES, (len(pieces), _NODES.size))
-    _, _, radii = _exact(law, pieces, local_share(kinds, exponents, 0.5 * (1.0 + nodes)))
-    fits = np.asarray(chebyshev.chebfit(_NODES, radii.T, DEGREE)).T
-    if not from_above and law.head > 0:
-        # The law starts at radius 0 exactly: a draw next to u = 0 must not fall below it.
-        origin = np.array([p.ends[0].below == 0.0 for p in pieces])
-        fits[origin, 0] -= chebyshev.chebval(-1.0, fits[origin].T)
-    for i, piece in enumerate(pieces):
-        touches = [end.touch for end in piece.ends]
-        if touches != [None, None]:
-            # Where both ends had a power, no single kind would have suited.
-            at_low = touches[0] is not None
-            radius = touches[0 if at_low else 1]
-            assert radius is not None
-            fits[i] = _fit_from_double_zero(law, piece, radius, at_low=at_low)
-    return np.asarray(fits, dtype=float)
-
-
-def _places(kinds: NDArray[np.int8], exponents: FloatArray) -> FloatArray:
-    """Where fits are looked at: the last two places are the ends of the panel.
-
-    Some are even in the variable of the fit, some in probability: a power makes them two.
+    Returns
+    -------
+    count : int
+        The number of pieces, 0 if the radius there is no power of the probability.
+    row : tuple
+        Fit, kind and exponent.
+    missed : float
+        Largest error in probability that was measured.
     """
-    shares, nodes, ends = (
-        np.broadcast_to(x, (kinds.size, x.size)) for x in (_CHECK_SHARES, _CHECK_NODES, _ENDS)
-    )
-    kind = np.broadcast_to(kinds[:, None], shares.shape)
-    exponent = np.broadcast_to(exponents[:, None], shares.shape)
-    uneven = local_variable(kind, exponent, shares, 1.0 - shares)
-    return np.concatenate([nodes, uneven, ends], axis=1)
+    rate = part.resolved.rates[from_above]
+    last = np.flatnonzero((pieces.panel[1:] < 0) | (pieces.powers[1:, 0] != 1.0))
+    count = int(last[0]) + 1 if last.size else pieces.low.size
+    outer, inner = pieces.radii[0]
+    none = (0, (np.empty((0, 0)), np.empty(0, np.int8), np.empty(0)), 0.0)
+    if pieces.panel[0] != END or not np.isfinite(outer) or not rate <= _LARGEST_POWER:
+        return none
+    e = max(rate, 1.0)
+
+    def exact(c: FloatArray) -> FloatArray:
+        i = np.minimum(np.searchsorted(pieces.high, c), pieces.low.size - 1)
+        share = (c - pieces.low[i]) / (pieces.high[i] - pieces.low[i])
+        held = pieces.take(i)
+        w = part.radius(np.maximum(held.panel, 0), *held.masses(share[:, None]))[:, 0]
+        return np.where(i == 0, outer + (inner - outer) * share ** (1.0 / rate), w)
+
+    while count > 2:
+        end = pieces.high[count - 1]
+        fit = exact(end * _place(_NODES) ** e) @ _ANALYSIS
+        # The distribution begins exactly at radius 0.
+        fit[0] -= chebyshev.chebval(-1.0, fit) if outer == 0.0 else 0.0
+        t = 2.0 * _MEASURED_AT - 1.0
+        c = end * _place(t) ** e
+        slope = chebyshev.chebval(t, chebyshev.chebder(fit))
+        with np.errstate(divide="ignore"):
+            per_radius = 0.5 * end * e * _place(t) ** (e - 1.0) / np.abs(slope)
+        w = exact(c)
+        apart = np.abs(chebyshev.chebval(t, fit) - w)
+        missed = apart * per_radius
+        good = (missed <= np.maximum(_goal(c, u_error), 4.0 * EPS * c)) | (apart <= 8.0 * EPS * w)
+        missed = _beyond_doubles(missed, _NEIGHBORS * w * per_radius)
+        stop = float(exact(np.array([end]))[0])
+        joins = abs(float(fit.sum()) - stop) <= _JOIN * stop
+        if good.all() and joins and np.all(slope * (-1.0 if from_above else 1.0) > 0.0):
+            kind = PanelKind.POWER_LOW if e > 1.0 else PanelKind.LINEAR
+            return count, (fit[None], np.array([kind], np.int8), np.array([e])), float(missed.max())
+        count = int(np.searchsorted(pieces.high, 0.5 * end))
+    return none
+
+
+def _place(t: FloatArray) -> FloatArray:
+    return 0.5 * (1.0 + t)
+
+
+def _goal(c: FloatArray, u_error: float) -> FloatArray:
+    """The error in probability that panels are refined to."""
+    goal = np.minimum(0.25 * u_error, _RELATIVE * np.minimum(c, 1.0 - c))
+    return np.minimum(goal, max(_AHEAD * u_error, _FLOOR))
+
+
+def _kinds(powers: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
+    """The kind of panel that suits the ends of each piece, -1 if no single one does, and its e."""
+    low, high = (powers != 1.0).T
+    kinds = np.where(low, PanelKind.POWER_LOW, np.where(high, PanelKind.POWER_HIGH, 0))
+    both = np.where(np.all(powers == 2.0, axis=1), PanelKind.SINE, -1)
+    exponents = np.where(low, powers[:, 0], powers[:, 1])
+    return np.where(low & high, both, kinds).astype(np.int8), exponents
+
+
+def _shares(pieces: Pieces) -> FloatArray:
+    """Where pieces are cut, as shares of c."""
+    low, high = pieces.low, pieces.high
+    geometric = np.sqrt(low) / (np.sqrt(high) + np.sqrt(low))
+    share = np.where(high > _RATIO * low, geometric, 0.5)
+    share = np.where(pieces.powers[:, 1] != 1.0, 1.0 - _SHARE, share)
+    return np.where((low == 0.0) | (pieces.powers[:, 0] != 1.0), _SHARE, share)
+
+
+def _fixed_rows(
+    part: MeasurePart, pieces: Pieces
+) -> tuple[FloatArray, NDArray[np.int8], FloatArray]:
+    """Atoms, and the ends from which no draw comes: a power of the probability, or a line."""
+    n = pieces.low.size
+    fits, kinds, exponents = np.zeros((n, _DEGREE + 1)), np.zeros(n, np.int8), np.ones(n)
+    for k, (outer, inner) in enumerate(pieces.radii):
+        if np.isinf(outer):
+            kinds[k], fits[k, 0] = PanelKind.TAIL_POWER, inner
+            exponents[k] = _last_rate(part, inner, pieces.high[k])
+        else:
+            fits[k, :2] = 0.5 * (outer + inner), 0.5 * (inner - outer)
+            if outer == 0.0 < inner:
+                kinds[k], exponents[k] = PanelKind.POWER_LOW, max(part.resolved.rates[0], 1.0)
+    return fits, kinds, exponents
+
+
+def _last_rate(part: MeasurePart, w: float, q: float) -> float:
+    """The power of the radius with which the probability falls at w, where it is q."""
+    p = part.resolved
+    i = max(int(np.searchsorted(part.low, w * (1.0 - 4.0 * EPS))) - 1, 0)
+    rate, far = float(p.coefficients[i].sum()) / (q * part.total), p.rates[1]
+    # The density may be next to zero at w, and fall faster farther out.
+    return far if abs(rate - far) <= _SETTLED * rate else max(rate, _LEAST_SHARE * far)
 
 
 def _try(
-    law: MeasurePart, trial: list[Piece], *, from_above: bool, u_error: float
-) -> tuple[list[_Row], NDArray[np.bool_], FloatArray]:
-    """Fits to pieces, whether each is good enough, and its largest error in probability."""
-    kinds = np.array([p.kind for p in trial], dtype=np.int8)
-    exponents = np.array([p.exponent for p in trial])
-    fits = _fits(law, trial, kinds, exponents, from_above=from_above)
-    t = _places(kinds, exponents)
-    x = local_share(kinds, exponents, 0.5 * (1.0 + t))
-    below, above, exact = _exact(law, trial, x)
-    low, high = np.array([(p.low, p.high) for p in trial]).T[:, :, None]
-    c = low + (high - low) * x
-    at_nodes = chebyshev.chebvander(t, DEGREE)
+    part: MeasurePart,
+    trial: Pieces,
+    kinds: NDArray[np.int8],
+    exponents: FloatArray,
+    wish: tuple[bool, float],
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Fits to pieces, and whether each is good enough for (from_above, u_error)."""
+    from_above, u_error = wish
+    nodes, checks, ends, shares = (
+        np.tile(x, (kinds.size, 1)) for x in (_NODES, _CHECKS, np.array([-1.0, 1.0]), _SHARES)
+    )
+    fits = part.radius(trial.panel, *trial.masses(_share(kinds, exponents, nodes))) @ _ANALYSIS
+    kind, exponent = np.repeat(kinds, _SHARES.size), np.repeat(exponents, _SHARES.size)
+    uneven = local_variable(kind, exponent, shares.ravel(), 1.0 - shares.ravel())
+    t = np.concatenate([checks, uneven.reshape(shares.shape), ends], axis=1)
+    basis = chebyshev.chebvander(t, _DEGREE)
+    x = _share(kinds, exponents, t)
+    c = trial.low[:, None] + (trial.high - trial.low)[:, None] * x
+    masses = trial.masses(x)
+    radii = part.radius(trial.panel, *masses)
 
     def fitted() -> tuple[FloatArray, FloatArray]:
-        w = np.maximum(np.einsum("nk,nck->nc", fits, at_nodes), 0.0)
-        reached_below, reached_above = (m.reshape(w.shape) for m in law.split_at(w.ravel()))
-        lower = below < above
-        return w, np.where(lower, np.abs(reached_below - below), np.abs(reached_above - above))
+        w = np.maximum(np.einsum("nk,nck->nc", fits, basis), 0.0)
+        return w, _missed(part, trial.panel, masses, w)
 
     w, missed = fitted()
-    # Only panels that meet another one must join it; beyond a power lies a gap or an end.
-    apart = np.abs(w - exact)[:, -2:] > _JOIN * exact[:, -2:].max(axis=1)[:, None]
-    apart &= np.array([p.powers for p in trial]) == 1.0
-    # Between two clusters of radii the rounding of a probability moves the radius by more than
-    # that.  A panel that misses by no more is right, and ends where its neighbour begins.
-    unknown = law.error_at(exact.ravel()).reshape(exact.shape)
-    least = np.maximum(4.0 * EPS * law.total * c[:, -2:], unknown[:, -2:])
-    noisy = apart & (missed[:, -2:] <= least)
-    if np.any(noisy):
-        gap = np.where(noisy, exact[:, -2:] - w[:, -2:], 0.0)
-        fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
-        fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
-        w, missed = fitted()
-    missed /= law.total
-    goal = _goal(law, trial, c, missed, from_above=from_above, u_error=u_error)
+    # If the rounding of a probability moves the radius by more than panels join, a line between
+    # the exact ends is as good.
+    joins = trial.powers == 1.0
+    rounding = 4.0 * EPS * c
+    gap = np.where(joins & (missed <= rounding)[:, -2:], (radii - w)[:, -2:], 0.0)
+    fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
+    fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
+    w, missed = fitted()
     # Little is asked beyond what the density itself is known to.
-    wrong = missed > np.maximum(goal, np.maximum(4.0 * EPS * c, _SEEN * unknown / law.total))
-    # Where a radius cannot be told from the exact one in floating point, it is right.
-    wrong &= np.abs(w - exact) > 8.0 * EPS * exact
-    wrong[:, -2:] = apart & ~noisy
-    # Beside a gap, where radii are rounding, a series may turn back; a shorter one does not.
-    along = fits @ _DENSE.T
-    steps = np.diff(along, axis=1) * (-1.0 if from_above else 1.0)
-    is_long = (high - low)[:, 0] > _ROUNDED * EPS * high[:, 0]
-    wrong[:, -1] |= is_long & np.any(steps < -_JOIN * along[:, 1:], axis=1)
-    rows = [
-        (p.low, p.high, f, PanelKind(int(k)), p.exponent)
-        for p, f, k in zip(trial, fits, kinds, strict=True)
-    ]
-    return rows, ~np.any(wrong, axis=1), missed.max(axis=1)
-
-
-def _goal(
-    law: MeasurePart,
-    trial: list[Piece],
-    c: FloatArray,
-    missed: FloatArray,
-    *,
-    from_above: bool,
-    u_error: float,
-) -> FloatArray:
-    """The error in probability at which a panel is good enough, at each of its places."""
-    # The radius is like c^(1/rate) at the end of the side.
-    rate = law.rates[from_above]
-    relative = min(RELATIVE_ERROR, _JOIN * max(rate, 1e-3))
-    allowed = np.minimum(0.25 * u_error, relative * np.minimum(c, 1.0 - c))
-    goal = np.minimum(allowed, max(_AHEAD * u_error, _FLOOR))
-    # What shorter panels do not improve is the rounding of the law itself.
-    settled = missed.max(axis=1) > _STAGNANT * np.array([p.missed_before for p in trial])
-    return np.where(settled[:, None], allowed, goal)
-
-
-def _fit_from_double_zero(
-    law: MeasurePart, piece: Piece, radius: float, *, at_low: bool
-) -> FloatArray:
-    """Chebyshev coefficients of a panel that starts or ends where the density touches zero.
-
-    The radius near that point is the cube root of a difference of masses, which is mostly
-    rounding; a fit by least squares in probability, through the point itself, does not see it.
-    """
-    kind, exponent = np.array([piece.kind], dtype=np.int8), np.array([piece.exponent])
-    x = local_share(kind, exponent, 0.5 * (1.0 + _MANY_NODES[None]))[0]
-    away = 1.0 + _MANY_NODES if at_low else 1.0 - _MANY_NODES
-    weight = away ** (piece.exponent - 1.0)
-    moved = (_exact(law, [piece], x[None])[2][0] - radius) * weight
-    columns = chebyshev.chebvander(_MANY_NODES, DEGREE - 1) * (away * weight)[:, None]
-    slope = np.linalg.lstsq(columns, moved, rcond=None)[0]
-    row = np.asarray(chebyshev.chebmul(slope, [1.0, 1.0 if at_low else -1.0]), dtype=float)
-    row[0] += radius
-    return row
-
-
-def _panels(rows: list[_Row]) -> Panels:
-    """The panels of one side, sorted by their probabilities."""
-    if not rows:
-        return Panels.empty()
-    rows = sorted(rows, key=lambda row: row[0])
-    _, highs, coefficients, kinds, exponents = zip(*rows, strict=True)
-    edges = [rows[0][0], *highs]
-    return Panels.from_chebyshev(
-        edges, np.array(coefficients), [int(kind) for kind in kinds], exponents
+    known = _SEEN * part.resolved.errors[trial.panel][:, None] / part.total
+    # A radius that cannot be told from the exact one in floating point is right.
+    apart = np.abs(w - radii) / radii
+    wrong = (missed > np.maximum(np.maximum(_goal(c, u_error), rounding), known)) & (
+        apart > 8.0 * EPS
     )
+    # Only panels that meet another one must join it; beyond a power lies a gap or an end.
+    wrong[:, -2:] = joins & (apart[:, -2:] > _JOIN)
+    along = fits @ _DENSE
+    turns = np.diff(along, axis=1) * (-1.0 if from_above else 1.0) < -_JOIN * along[:, 1:]
+    return fits, ~np.any(wrong, axis=1) & ~np.any(turns, axis=1) & (kinds >= 0)
 
 
-def _row(piece: Piece, first: float, second: float, kind: PanelKind, exponent: float) -> _Row:
-    """A constant or a line as a panel."""
-    coefficients = np.zeros(DEGREE + 1)
-    coefficients[:2] = first, second
-    return piece.low, piece.high, coefficients, kind, exponent
+def _share(kinds: NDArray[np.int8], exponents: FloatArray, t: FloatArray) -> FloatArray:
+    return local_share(kinds, exponents, _place(t))
 
 
-def _end_panel(law: MeasurePart, piece: Piece, *, from_above: bool) -> _Row:
-    """A panel from which no draw comes: the radius at its ends, and a power or a line between."""
-    # Beside a gap rounding may exchange radii, or put one on its other side.
-    w = np.sort(_exact(law, [piece], np.array([[1.0, 0.5, 0.0]]))[2][0])
-    w = w[:: 1 if from_above else -1]
-    known = [end.radius for end in (piece.ends[::-1] if from_above else piece.ends)]
-    w = np.fmin(np.fmax(w, known[0]), known[1])
-    if piece.tail:
-        rate = float(np.log(2.0) / max(np.log(w[1] / w[0]), 1e-12))
-        if abs(rate - law.rates[1]) <= _SETTLED_POWER * law.rates[1]:
-            rate = law.rates[1]
-        return _row(piece, w[0], 0.0, PanelKind.TAIL_POWER, rate)
-    power, kind = 1.0, PanelKind.LINEAR
-    if piece.powers[0] != 1.0 and piece.low == 0.0:
-        power, kind = max(piece.powers[0], 1.0), PanelKind.POWER_LOW
-    return _row(piece, 0.5 * (w[0] + w[2]), 0.5 * (w[0] - w[2]), kind, power)
+def _missed(
+    part: MeasurePart, panel: IntArray, masses: tuple[FloatArray, FloatArray], w: FloatArray
+) -> FloatArray:
+    """How far the masses below and above radii are from others, in probability."""
+    lower, higher = (np.abs(a - b) for a, b in zip(part.masses(panel, w), masses, strict=True))
+    return np.where(masses[0] < masses[1], lower, higher) / part.total
+
+
+def _measured(part: MeasurePart, pieces: Pieces, panels: Panels, *, from_above: bool) -> float:
+    """Largest error in probability of finished panels at many places."""
+    held = pieces.take(pieces.panel >= 0)
+    share = np.tile(_MEASURED_AT, (held.low.size, 1))
+    c = held.low[:, None] + (held.high - held.low)[:, None] * share
+    w = panels.radii(c.ravel(), from_above=from_above).reshape(c.shape)
+    missed = _missed(part, held.panel, held.masses(share), w)
+    beside = (part.masses(held.panel, w * (1.0 + shift)) for shift in (-_NEIGHBORS, _NEIGHBORS))
+    step = np.maximum(*(_missed(part, held.panel, masses, w) for masses in beside))
+    return float(_beyond_doubles(missed, step).max(initial=0.0))
+
+
+def _beyond_doubles(missed: FloatArray, step: FloatArray) -> FloatArray:
+    """Errors in probability less a step between doubles, if that is large: at a pole it is."""
+    return np.where(step > _COARSE, np.maximum(missed - step, 0.0), missed)

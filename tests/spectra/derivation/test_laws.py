@@ -11,7 +11,6 @@ import pytest
 from mpmath import mp
 
 import spectra as sp
-from spectra.density.charts import Chart, RadialSum
 from spectra.errors import InfiniteMassError
 from tests.oracles.kernels.problems import DIMENSION, PROBLEMS
 from tests.tools.grids import low_and_high
@@ -189,10 +188,8 @@ def test_waves_in_resonance_with_the_lobes_have_a_mean(z):
 @pytest.mark.parametrize(("name", "dim"), cases(is_known, every=12))
 def test_the_density_has_the_sign_that_its_changes_say(name, dim):
     measure = measure_of(name, dim)
-    density = RadialSum(measure.components, dim)
-    positive, negative, error = density.values(Chart(), np.log(FINE_RADII))
-    value = positive - negative
-    known = np.abs(value) > SURE * error
+    value = measure.density.radial(FINE_RADII)
+    known = np.abs(value) > SURE * measure.density.error(FINE_RADII)
     passed = np.searchsorted(measure.sign_changes(up_to=1.01 * FINE_RADII[-1]), FINE_RADII[known])
     sign = np.sign(value[known])
     assert np.array_equal(sign, sign[:1] * (-1.0) ** (passed - passed[:1]))

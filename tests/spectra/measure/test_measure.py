@@ -70,12 +70,12 @@ class HalfPower(Component):
 
 def test_a_jump_is_refused():
     with pytest.raises(AccuracyError, match="singularity or a jump"):
-        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t), [[0.0, 1.0]])
+        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t, 0.0 * t[:, 0]), [0.0, 1.0])
 
 
 def test_an_infinite_integrand_is_refused():
     with pytest.raises(AccuracyError, match="not finite"):
-        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t), [[0.0, 1.0]])
+        resolve(lambda t: (np.full_like(t, np.inf), 0.0 * t, 0.0 * t[:, 0]), [0.0, 1.0])
 
 
 def test_an_enclosure_adds_its_radii():
@@ -148,6 +148,14 @@ def test_a_double_root_is_distinguished_from_a_pair_of_roots(dip, expected):
         assert m.sign_changes() == pytest.approx([low, high], rel=1e-6)
     else:
         assert m.negative_mass.mid <= m.negative_mass.rad
+
+
+def test_a_tail_of_no_draws_may_begin_at_a_sign_change():
+    """The first range ends at 9.0, where the density is 0, and 1e-20 of the mass is beyond."""
+    m = measure_of(density_of(PolynomialTimesGaussian(Polynomial.fromroots([9.0, 9.2]))))
+    assert m.sign_changes() == pytest.approx([9.0, 9.2], rel=1e-11)
+    law = tabulate(m, u_error=1e-6).parts[0].law
+    assert 8.0 < law.isf(2.0**-60) < law.isf(2.0**-90) < 20.0
 
 
 def test_a_component_with_a_wrong_total_is_refused():

@@ -18,8 +18,7 @@ from spectra.density.components import SpectralDensity
 from spectra.errors import ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, mean_size, window_radius
 from spectra.measure.oscillating.wave_split import settled_radius, split_by_squares, waves_of
-from spectra.measure.sign_intervals import sign_intervals
-from spectra.measure.stretches import stretches_of
+from spectra.measure.panels import radial_panels
 from spectra.table.tails.wave_sum import Wave, WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
@@ -239,8 +238,8 @@ NORMS = {
 
 def jordan_masses(density: SpectralDensity) -> dict[int, Enclosure]:
     radius = window_radius(density.components)
-    intervals, _ = sign_intervals(RadialSum(density.components, density.dim), cut=radius)
-    return masses_by_window(density.components, stretches_of(intervals), radius)
+    panels = radial_panels(RadialSum(density.components, density.dim), cut=radius)
+    return masses_by_window(density.components, panels, radius)
 
 
 @pytest.mark.parametrize(("dim", "power"), list(NORMS))
@@ -259,8 +258,8 @@ def test_masses_of_two_radii_do_not_depend_on_the_window() -> None:
     masses = jordan_masses(density)
     assert abs(masses[1].mid - masses[-1].mid - 1.75) <= 1e-13
     radius = 3.0 * window_radius(density.components)
-    intervals, _ = sign_intervals(RadialSum(density.components, 3), cut=radius)
-    again = masses_by_window(density.components, stretches_of(intervals), radius)
+    panels = radial_panels(RadialSum(density.components, 3), cut=radius)
+    again = masses_by_window(density.components, panels, radius)
     for sign in (1, -1):
         assert abs(masses[sign].mid - again[sign].mid) <= masses[sign].rad <= 1e-7
 

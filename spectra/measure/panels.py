@@ -1,0 +1,367 @@
+"""A density as one piecewise polynomial, from which its signs and its masses are read.
+
+In the charts of :mod:`spectra.density.charts` a density of the radius per unit of t is a Legendre
+series on each of a few panels.  The panels are cut at the real roots of their series, and each
+piece has the sign of its integral if a value on it exceeds its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectra.base.arrays import IntArray
+from spectra.base.enclosures import (
+    ANALYSIS,
+    EPS,
+    NODES,
+    RESOLVED,
+    WEIGHTS,
+    Enclosure,
+    Integrand,
+    LegendrePanels,
+    close_tail,
+    legendre_series,
+    resolve,
+)
+from spectra.base.numbers import FloatArray
+from spectra.density.charts import Chart, RadialSum
+from spectra.measure.ranges import FARTHEST, NEGLIGIBLE, ChartRange, chart_ranges
+from spectra.measure.roots import split_points
+
+__all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels", "unseen_around"]
+
+# A sign counts if a value exceeds its error bound this many times.
+TRUST = 4.0
+# A radius and its logarithm are rounded to so many units of rounding.
+_ROUNDED = 4.0
+# Signs that errors hide are sought so much farther each time, which passes over no part of a
+# density whose width is a fifth of its distance.
+_FARTHER = 1.2
+ZERO = Enclosure(0.0, 0.0)
+# The fields of RadialPanels that have a row for each panel come first.
+_COLUMNS = 9
+# A half-wave of at most so many panels may be one.
+_MOST_MERGED = 4
+
+
+@dataclass(frozen=True, eq=False)
+class RadialPanels:
+    """|rho| dw/dt on panels of one sign, ascending in the radius; all arrays have one row a panel.
+
+    Attributes
+    ----------
+    origin, way : ndarray of shape (n,)
+        The chart of each panel, w = origin + way exp(way t).
+    start, stop : ndarray of shape (n,)
+        Its ends in t.
+    coefficients : ndarray of shape (n, ORDER)
+        Legendre series of |rho| dw/dt in x in [-1, 1].
+    sign : ndarray of shape (n,)
+        Sign of the density: 1 or -1, or 0 if its errors hide it and the neighbors differ.
+    errors : ndarray of shape (n,)
+        Error bound of the mass.
+    doubts : ndarray of shape (n,)
+        How much of the mass may have the other sign.
+    touches : ndarray of bool, shape (n,)
+        Whether the density touches zero at the start, without a change of sign.
+    head, tail : Enclosure
+        Mass below the first panel of known sign and above the last one.
+    rates : tuple of float
+        There the density per unit of t falls like exp(-rate |t|).
+    sign_changes : ndarray
+        Radii at which the sign changes, ascending.
+    after_gap : ndarray of bool
+        For the panels of one sign: which begin where another sign has ended.
+    """
+
+    origin: FloatArray
+    way: FloatArray
+    start: FloatArray
+    stop: FloatArray
+    coefficients: FloatArray
+    sign: IntArray
+    errors: FloatArray
+    doubts: FloatArray
+    touches: NDArray[np.bool_]
+    head: Enclosure = ZERO
+    tail: Enclosure = ZERO
+    rates: tuple[float, float] = (np.inf, np.inf)
+    sign_changes: FloatArray = field(default_factory=lambda: np.empty(0))
+    after_gap: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """Mass of each panel."""
+        return np.asarray((self.stop - self.start) * self.coefficients[:, 0])
+
+    @cached_property
+    def known(self) -> IntArray:
+        """The panels whose sign is known."""
+        return np.flatnonzero(self.sign)
+
+    def mass(self, sign: int) -> Enclosure:
+        """Mass of a sign, with the mass of the other sign that may belong to it."""
+        own = self.sign == sign
+        mid, rad = float(self.masses[own].sum()), float(self.errors[own].sum())
+        for end, closure in ((0, self.head), (-1, self.tail)):
+            if self.known.size and self.sign[self.known[end]] == sign:
+                mid, rad = mid + closure.mid, rad + closure.rad
+        return Enclosure(mid, rad + EPS * mid + self.doubt(sign))
+
+    def doubt(self, sign: int) -> float:
+        """How much mass of other panels may have this sign."""
+        return float(self.doubts[self.sign != sign].sum())
+
+    def of_sign(self, sign: int) -> Self | None:
+        """The panels of a sign; None if it has no mass."""
+        own = self.sign == sign
+        if not self.mass(sign).mid > 0.0:
+            return None
+        rows = {f.name: getattr(self, f.name)[own] for f in fields(self)[:_COLUMNS]}
+        ends = [int(self.sign[self.known[i]]) == sign for i in (0, -1)]
+        return replace(
+            self,
+            **rows,
+            head=self.head if ends[0] else ZERO,
+            tail=self.tail if ends[1] else ZERO,
+            rates=(self.rates[0] if ends[0] else np.inf, self.rates[1] if ends[1] else np.inf),
+            after_gap=np.append(False, np.diff(np.flatnonzero(own)) > 1),
+        )
+
+    def radii(self, i: IntArray, t: FloatArray) -> FloatArray:
+        """Radii at t in panels i."""
+        return self.at_distance(i, np.exp(self.way[i] * t))
+
+    def at_distance(self, i: IntArray, distance: FloatArray) -> FloatArray:
+        """Radii at distances from the origins of the charts of panels i."""
+        w = self.origin[i] + self.way[i] * distance
+        return np.where(self.way[i] < 0.0, np.minimum(w, np.nextafter(self.origin[i], 0.0)), w)
+
+
+def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
+    """Fit a density from radius 0 to its end, or to ``cut``, and read its signs.
+
+    Raises
+    ------
+    AccuracyError
+        If a component is not as smooth as its tail and its origin exponent say.
+    """
+    ranges = chart_ranges(density.components, cut)
+    found = [_split(r.chart, resolve(_values(density, r.chart), r.edges)) for r in ranges]
+    panels = _merged(_trimmed(_with_signs(_joined(found), density.proved_sign)))
+    return _with_closures(panels, ranges[-1])
+
+
+def _values(density: RadialSum, chart: Chart) -> Integrand:
+    """The density per unit of t, signed."""
+
+    def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        sizes, errors = density.logs(chart, t)
+        unit = _unit(np.concatenate([sizes, errors]))
+        scaled = np.exp(sizes - unit)
+        return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
+
+    return values
+
+
+def _unit(logs: FloatArray) -> FloatArray:
+    """The largest of the logarithms in each row of each point set."""
+    top = logs.max(axis=(0, -1), keepdims=True)[0]
+    return np.where(np.isfinite(top), top, 0.0)
+
+
+def _joined(parts: Sequence[RadialPanels]) -> RadialPanels:
+    names = [f.name for f in fields(RadialPanels)[:_COLUMNS]]
+    rows: dict[str, Any] = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
+    return RadialPanels(**rows)
+
+
+def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
+    """Cut panels at the real roots of their series; signs are those of the integrals."""
+    row, low, high, touch = split_points(fit.coefficients)
+    whole = (low == -1.0) & (high == 1.0)
+    half = 0.5 * (fit.stop - fit.start)[row]
+    middle = fit.start[row] + half
+    coefficients, errors = fit.coefficients[row], fit.errors[row]
+    cut = np.flatnonzero(~whole)
+    x = low[cut, None] + 0.5 * (high - low)[cut, None] * (1.0 + NODES)
+    values = legendre_series(coefficients[cut], x)
+    coefficients[cut] = values @ ANALYSIS.T
+    # Errors between the nodes of a panel by lines.
+    after = np.clip(np.searchsorted(NODES, x), 1, NODES.size - 1)
+    share = np.clip((x - NODES[after - 1]) / (NODES[after] - NODES[after - 1]), 0.0, 1.0)
+    before = np.take_along_axis(errors[cut], after - 1, axis=1)
+    errors[cut] = before + share * (np.take_along_axis(errors[cut], after, axis=1) - before)
+    values = legendre_series(coefficients, np.broadcast_to(NODES, errors.shape))
+    size, left_out = np.abs(values), fit.left_out[row]
+    width = 0.5 * half * (high - low) * np.exp(fit.unit[row])
+    seen = np.any(size > TRUST * (errors + left_out[:, None]), axis=1)
+    sign = np.where(seen, np.sign(coefficients[:, 0]), 0.0).astype(int)
+    return RadialPanels(
+        origin=np.full(row.size, chart.origin),
+        way=np.full(row.size, chart.way),
+        start=np.where(low == -1.0, fit.start[row], middle + half * low),
+        stop=np.where(high == 1.0, fit.stop[row], middle + half * high),
+        coefficients=coefficients * np.exp(fit.unit[row])[:, None],
+        sign=sign,
+        errors=width * ((errors + 4.0 * EPS * size) @ WEIGHTS + left_out / NODES.size),
+        doubts=width * (np.maximum(errors - size, 0.0) @ WEIGHTS),
+        touches=touch,
+    )
+
+
+def _with_signs(panels: RadialPanels, proved: int) -> RadialPanels:
+    """Give what errors hide the sign of its neighbors, if they agree, and make series positive."""
+    sign = np.where(panels.sign * proved < 0, 0, panels.sign)
+    known = np.flatnonzero(sign)
+    if not known.size:
+        return replace(panels, sign=sign, doubts=np.abs(panels.masses) + panels.errors)
+    place = np.searchsorted(known, np.arange(sign.size))
+    after = sign[known[np.minimum(place, known.size - 1)]] * (place < known.size)
+    before = sign[known[np.maximum(place - 1, 0)]] * (place > 0)
+    sign = np.where(sign == 0, np.where(after == before, after, 0), sign)
+    size = np.abs(panels.masses) + panels.errors
+    coefficients = panels.coefficients * np.where(sign == 0, 1, sign)[:, None]
+    wrong = (coefficients[:, 0] < 0.0) & (sign != 0)
+    coefficients[wrong] = 0.0
+    touches = panels.touches.copy()
+    # Two roots with less than its error between them are one double root.
+    touches[1:] |= wrong[1:] & (sign[1:] == sign[:-1])
+    return replace(
+        panels,
+        sign=sign,
+        coefficients=coefficients,
+        errors=np.where(wrong, size, panels.errors),
+        doubts=np.where(sign == 0, size, panels.doubts),
+        touches=touches & (sign == np.roll(sign, 1)) & (sign != 0),
+    )
+
+
+def _trimmed(panels: RadialPanels) -> RadialPanels:
+    """List the sign changes, and leave out panels of next to no mass in their range of one sign."""
+    k = panels.known
+    if not k.size:
+        return panels
+    differs = panels.sign[k[1:]] != panels.sign[k[:-1]]
+    # Between two signs that are not neighbors any radius may be the change.
+    i = (k[:-1][differs] + 1 + k[1:][differs]) // 2
+    changes = panels.radii(i, panels.start[i])
+    lobe = np.append(0, np.cumsum(differs))
+    size = panels.coefficients[k, 0]
+    first = np.append(0, np.flatnonzero(differs) + 1)
+    peaks = np.maximum.reduceat(size, first)
+    out = k[size <= np.exp(-NEGLIGIBLE) * peaks[lobe]]
+    sign, doubts = panels.sign.copy(), panels.doubts.copy()
+    sign[out] = 0
+    doubts[out] = panels.masses[out] + panels.errors[out]
+    return replace(panels, sign=sign, doubts=doubts, sign_changes=changes)
+
+
+def _merged(panels: RadialPanels) -> RadialPanels:
+    """Make one panel of each half-wave that lies on a few, if one series resolves it."""
+    p = panels
+    new = (p.sign[1:] != p.sign[:-1]) | (p.way[1:] != p.way[:-1]) | (p.origin[1:] != p.origin[:-1])
+    first = np.flatnonzero(np.append(True, new | p.touches[1:]))
+    count = np.diff(np.append(first, p.sign.size))
+    some = (count > 1) & (count <= _MOST_MERGED) & (p.sign[first] != 0)
+    first, count = first[some], count[some]
+    last = first + count - 1
+    half = 0.5 * (p.stop[last] - p.start[first])
+    t = p.start[first, None] + half[:, None] * (1.0 + NODES)
+    held = np.broadcast_to(first[:, None], t.shape).copy()
+    for k in range(1, _MOST_MERGED):
+        held += (k < count[:, None]) & (t > p.start[np.minimum(first + k, last), None])
+    x = 2.0 * (t - p.start[held]) / (p.stop[held] - p.start[held]) - 1.0
+    values = legendre_series(p.coefficients[held.ravel()], x.reshape(-1, 1)).reshape(t.shape)
+    series = values @ ANALYSIS.T
+    sums = [
+        np.add.reduceat(np.append(a, 0.0), np.stack([first, last + 1], axis=1).ravel())[::2]
+        if first.size
+        else np.empty(0)
+        for a in (p.errors, p.doubts)
+    ]
+    left_out = np.abs(series[:, -3:]).max(axis=1)
+    good = left_out <= np.maximum(RESOLVED * np.abs(values).max(axis=1), 2.0 * sums[0] / half)
+    columns = (
+        ("stop", p.stop[last]),
+        ("coefficients", series),
+        ("errors", sums[0] + half * left_out / NODES.size),
+        ("doubts", sums[1]),
+    )
+    rows = {f.name: getattr(p, f.name).copy() for f in fields(p)[:_COLUMNS]}
+    for name, column in columns:
+        rows[name][first[good]] = column[good]
+    gone = np.zeros(p.sign.size, dtype=bool)
+    for k in range(1, _MOST_MERGED):
+        gone[(first + k)[good & (k < count)]] = True
+    return replace(p, **{name: column[~gone] for name, column in rows.items()})
+
+
+def _with_closures(panels: RadialPanels, last: ChartRange) -> RadialPanels:
+    """Add the mass below the first panel and above the last one, by the power laws seen there."""
+    if not panels.known.size:
+        return panels
+    first, end = panels.known[[0, -1]]
+    head, rate = _close(panels, int(first), 1)
+    tail, rates = ZERO, (rate, np.inf)
+    if last.open_end and Chart(panels.origin[end], panels.way[end]) == last.chart:
+        tail, rate = _close(panels, int(end), -1)
+        rates = (rates[0], rate)
+    return replace(panels, head=head, tail=tail, rates=rates)
+
+
+def _close(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, float]:
+    """Mass beyond panel i, and the rate at which the density falls there."""
+    width = float(panels.stop[i] - panels.start[i])
+    step = min(1.0, width)
+    x = inward * (np.array([[0.0, step, 2.0 * step]]) / width - 1.0)
+    f = legendre_series(panels.coefficients[i : i + 1], x)[0]
+    e = np.full(3, panels.errors[i] / width)
+    if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
+        return Enclosure(0.0, abs(float(f[0])) + float(e[0])), np.inf
+    return close_tail(f, e, step)
+
+
+def cancelled_mass(density: RadialSum, panels: RadialPanels) -> Enclosure:
+    """Integral of min(positive summands, negative summands), to relative accuracy."""
+
+    def smaller(t: FloatArray, chart: Chart) -> tuple[FloatArray, FloatArray, FloatArray]:
+        sizes, errors = density.logs(chart, t)
+        size, error = sizes.min(axis=0), np.where(sizes[0] < sizes[1], *errors)
+        unit = _unit(size[None])
+        return np.exp(size - unit), np.exp(error - unit), unit[..., 0]
+
+    total = ZERO
+    tiny = Enclosure(0.0, float(np.finfo(float).tiny))
+    for origin, way in dict.fromkeys(zip(panels.origin, panels.way, strict=True)):
+        own = (panels.origin == origin) & (panels.way == way)
+        edges = np.append(panels.start[own], panels.stop[own][-1])
+        chart = Chart(float(origin), float(way))
+        fit = resolve(partial(smaller, chart=chart), edges, negligible=NEGLIGIBLE)
+        total = total + fit.integral
+    return total + tiny
+
+
+def unseen_around(density: RadialSum, w: FloatArray) -> FloatArray:
+    """Distance from radii, on both sides, within which the error of a density may hide its sign.
+
+    Beside a change of sign this bounds its error, up to a fifth too large.
+    """
+    t = np.log(w)
+    sides = np.repeat([[-1.0], [1.0]], w.size, axis=1)
+    reach = sides * _ROUNDED * EPS * (1.0 + np.abs(t))
+    hidden = np.ones(sides.shape, dtype=bool)
+    while hidden.any():
+        at = np.clip(t + reach, -FARTHEST, FARTHEST)
+        value, error, _ = _values(density, Chart())(at[hidden][:, None])
+        # Where there is nothing at all, nothing is hidden.
+        seen = (np.abs(value) > TRUST * error) | ((value == 0.0) & (error == 0.0))
+        hidden[hidden] = ~seen[:, 0] & (np.abs(at[hidden]) < FARTHEST)
+        reach[hidden] *= _FARTHER
+    return np.asarray((w * np.abs(np.expm1(reach))).max(axis=0, initial=0.0))

@@ -1,0 +1,131 @@
+"""Ranges of radii on which a density is fitted, with first panels that see all of its features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from spectra.base.numbers import FloatArray
+from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
+from spectra.density.components import Component
+
+__all__ = ["FARTHEST", "NEGLIGIBLE", "ChartRange", "chart_ranges"]
+
+# A component is followed until it falls below exp(-92) = 1e-40 of its peak.
+NEGLIGIBLE = 92.0
+# Radii outside exp(+-340) are not looked at: their squares overflow.
+FARTHEST = 340.0
+# The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
+_END_DEPTH = 40.0
+# Widths of the first panels in t: far from all masses, beside a break, and near a bulk, where a
+# density w^p exp(-w^2) is about 1/sqrt(p) wide.
+_WIDE, _BESIDE_BREAK, _BULK, _STEEP = 1.5, 1.0, 0.5, 3.0
+# Beyond all bulks a density per unit of t falls like exp(-rate t), and the first panels are wider
+# if that is slow, down to this rate.
+_SLOWEST = 0.25
+# Radians of a wave on a panel: its 20 nodes resolve as many.
+_RADIANS = 4.0
+# No panel starts with more of the radii at which a numerical density shows its features.
+_MOST_PLACES = 20
+
+
+class ChartRange(NamedTuple):
+    """Edges of first panels in one chart, and whether mass may lie beyond the last one."""
+
+    chart: Chart
+    edges: FloatArray
+    open_end: bool
+
+
+def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange]:
+    """Charts in ascending order of the radius that cover all components up to ``cut``."""
+    require_moderate_scale(components)
+    depths = break_depths(components, _END_DEPTH)
+    end = max(c.end for c in components)
+    depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
+    log_cut = float(np.log(cut))
+    low = min(log_cut - 1.0, *(_extent(c, -1.0) for c in components))
+    if depths:
+        low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
+    last = max(
+        [
+            *(float(np.log(r)) for r in depths),
+            *(_extent(c, 1.0) for c in components if np.isinf(c.end)),
+        ]
+    )
+    places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
+    found = []
+    charts = charts_between(depths, low, min(last, log_cut))
+    for chart, start, stop in charts:
+        edges = np.linspace(start, stop, 2 + int((stop - start) / _BESIDE_BREAK))
+        if not chart.origin:
+            edges = _edges(components, start, stop)
+        elif chart.origin == max(depths) and chart.way > 0.0:
+            # Beyond the last break lies all that is far.
+            first, far = np.log(chart.radius(edges[[0, -1]]))
+            between = chart.variable(np.exp(_edges(components, first, far)[1:-1]))
+            edges = np.union1d(edges, between[(between > start) & (between < stop)])
+        w = chart.radius(edges[[0, -1]])
+        inside = places[(places > w[0]) & (places < w[1])]
+        edges = _with_places(edges, chart.variable(inside))
+        is_last = chart is charts[-1][0]
+        open_end = chart.origin < cut if chart.way < 0.0 else log_cut > last
+        found.append(ChartRange(chart, edges, is_last and open_end))
+    return found
+
+
+def _extent(component: Component, side: float) -> float:
+    """The t = log w beyond which the component is negligible, seen from its bulk."""
+    start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
+    limit = side * FARTHEST
+    if side > 0 and np.isfinite(component.end):
+        limit = min(limit, float(np.log(component.end)) - 1e-3)
+        start = min(start, limit - 1e-3)
+    if side > 0 and component.tail is not None:
+        return limit
+    t = start + (limit - start) * np.linspace(0.0, 1.0, 400) ** 2
+    log = component.log_envelope(np.exp(t)) + t
+    alive = np.flatnonzero(log > log.max() - NEGLIGIBLE)
+    return float(t[min(alive[-1] + 1, t.size - 1)])
+
+
+def _edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
+    """Edges of panels in log w: narrow near every bulk and along waves, wide elsewhere."""
+    bulks = [
+        (
+            np.log(c.bulk[0]) - 2.0,
+            np.log(c.bulk[1]) + 2.0,
+            _STEEP / np.sqrt(1.0 + abs(c.origin_exponent)),
+        )
+        for c in components
+    ]
+    fastest = max((c.tail.frequency for c in components if c.tail is not None), default=0.0)
+    near, far = min(b[0] for b in bulks), max(b[1] for b in bulks)
+    slow = [
+        min(1.0 + c.origin_exponent for c in components),
+        min(c.decay - 1.0 for c in components),
+    ]
+    before, beyond = (_WIDE / min(max(rate, _SLOWEST), 1.0) for rate in slow)
+    edges = [low]
+    while edges[-1] < high:
+        t = edges[-1]
+        wide = before if t < near - before else beyond if t > far else _WIDE
+        widths = [
+            wide,
+            *(min(_BULK, w) for low_end, high_end, w in bulks if low_end - _WIDE < t < high_end),
+        ]
+        if fastest:
+            widths.append(_RADIANS / max(fastest * np.exp(t), 1e-300))
+        edges.append(t + min(widths))
+    return np.array([*edges[:-1], high])
+
+
+def _with_places(edges: FloatArray, places: FloatArray) -> FloatArray:
+    """Edges with so few places between them that a panel passes over no feature."""
+    while True:
+        full = np.flatnonzero(np.diff(np.searchsorted(places, edges)) > _MOST_PLACES)
+        if not full.size:
+            return edges
+        edges = np.insert(edges, full + 1, 0.5 * (edges[full] + edges[full + 1]))

@@ -1,0 +1,51 @@
+"""Roots of series, and the panels that densities are cut into."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.polynomial import Legendre, Polynomial
+
+from spectra.base.enclosures import ORDER
+from spectra.density import spectral_density
+from spectra.density.charts import RadialSum
+from spectra.kernels.kernel import radial
+from spectra.measure.panels import radial_panels
+from spectra.measure.roots import split_points
+
+
+def series(polynomial: Polynomial) -> np.ndarray:
+    out = np.zeros(ORDER)
+    coef = polynomial.convert(kind=Legendre).coef
+    out[: coef.size] = coef
+    return out
+
+
+def test_series_are_cut_at_their_simple_and_double_roots():
+    simple = Polynomial.fromroots([-0.7, 0.1, 0.1 + 1e-3, 0.93])
+    double = Polynomial.fromroots([0.25, 0.25]) * Polynomial([2.0, 1.0])
+    none = Polynomial([1.0, 0.0, 1.0])
+    row, low, high, touch = split_points(np.array([series(p) for p in (simple, double, none)]))
+    assert row.tolist() == [0] * 5 + [1] * 2 + [2]
+    assert low[:5] == pytest.approx([-1.0, -0.7, 0.1, 0.101, 0.93], abs=1e-12)
+    assert low[6] == pytest.approx(0.25, abs=1e-7)
+    assert touch.tolist() == [False] * 6 + [True, False]
+    assert np.array_equal(high[:4], low[1:5])
+
+
+@pytest.mark.parametrize(
+    ("text", "support", "dim"),
+    [("exp(-z**2/2) - 3/10*exp(-z)", None, 3), ("(1 - z**2)**2", 1, 3), ("sin(z)/z", None, 1)],
+)
+def test_panels_follow_one_another_and_reproduce_the_density(text, support, dim):
+    density = spectral_density(radial(text, support=support), dim)
+    panels = radial_panels(RadialSum(density.components, dim), cut=40.0)
+    i = panels.known[np.abs(panels.start[panels.known]) < 10.0]
+    assert np.all(panels.start < panels.stop)
+    for share in (0.1, 0.5, 0.77):
+        t = panels.start[i] + share * (panels.stop - panels.start)[i]
+        w = panels.radii(i, t)
+        per_t = np.exp(panels.way[i] * t)
+        value = np.array([Legendre(c)(2.0 * share - 1.0) for c in panels.coefficients[i]])
+        missed = np.abs(panels.sign[i] * value - density.radial(w) * per_t)
+        assert missed.max() <= 1e-13 * np.abs(value).max()
