@@ -109,15 +109,14 @@ def _approximate(arguments: argparse.Namespace) -> int:
     print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
     means: dict[str, list[float]] = {}
     for coupling in arguments.coupling:
-        radii = "iid" if coupling == "qmc" else arguments.radii
         cells = []
         for n in arguments.columns:
             summary = summarise(
-                lambda seed, n=n, coupling=coupling, radii=radii: SpectralFeatures(  # type: ignore[misc]
+                lambda seed, n=n, coupling=coupling: SpectralFeatures(  # type: ignore[misc]
                     spectrum,
                     n_components=n,
                     coupling=coupling,
-                    radii=radii,
+                    radii=arguments.radii,
                     allocation=arguments.allocation,
                     mixed_signature="ignore",
                     random_state=seed,

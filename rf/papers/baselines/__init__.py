@@ -30,6 +30,7 @@ from rf.papers.baselines.dot_product.tensor_sketch import TensorSketch
 from rf.papers.baselines.dot_product.tensorised_projection import TensorizedRandomProjection
 from rf.papers.baselines.gaussian_blocks.circulant import SignedCirculant
 from rf.papers.baselines.gaussian_blocks.fastfood import Fastfood
+from rf.papers.baselines.gaussian_blocks.quasi_monte_carlo import QuasiMonteCarlo
 from rf.papers.baselines.gaussian_blocks.sorf import SORF
 from rf.papers.baselines.nystroem import IndefiniteNystroem
 from rf.papers.baselines.polynomial_grff import PolynomialGRFF
@@ -51,6 +52,7 @@ __all__ = [
     "IndefiniteNystroem",
     "PolynomialGRFF",
     "PublishedGRFF",
+    "QuasiMonteCarlo",
     "RandomMaclaurin",
     "Rival",
     "SignedCirculant",
@@ -73,6 +75,7 @@ RIVALS: Mapping[str, type[Any]] = MappingProxyType(
         "fastfood": Fastfood,
         "gegenbauer": GegenbauerFeatures,
         "nystroem": IndefiniteNystroem,
+        "quasi-monte-carlo": QuasiMonteCarlo,
         "random-maclaurin": RandomMaclaurin,
         "signed-circulant": SignedCirculant,
         "sorf": SORF,

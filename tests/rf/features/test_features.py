@@ -391,11 +391,6 @@ def test_the_expected_error_knows_the_few_pairs_that_rule_the_kernel(kernel, opt
     assert abs(squares.mean() - stated) < 6 * squares.std() / 8**0.5 + 0.05 * stated
 
 
-def test_the_expected_error_is_not_known_where_no_variance_is(X):
-    features = SpectralFeatures("gaussian", coupling="qmc", radii="iid", n_components=16).fit(X)
-    assert np.isnan(features.expected_error_)
-
-
 def test_what_is_asked_before_a_fit_is_refused(X):
     for method in ("transform", "transform_right", "gram", "variance"):
         with pytest.raises(NotFittedError, match="not fitted yet"):

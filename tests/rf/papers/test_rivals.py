@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.linalg import hadamard
+from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -21,6 +23,7 @@ from rf.papers.baselines import (
     GegenbauerFeatures,
     IndefiniteNystroem,
     PolynomialGRFF,
+    QuasiMonteCarlo,
     RandomMaclaurin,
     SignedCirculant,
     SphericalRandomFeatures,
@@ -28,6 +31,7 @@ from rf.papers.baselines import (
     TensorSketch,
 )
 from rf.papers.baselines.dot_product.power_series import spherical_polynomial, taylor_coefficients
+from rf.papers.baselines.gaussian_blocks.walsh import walsh_transform
 from spectra.errors import DataError, ParameterError
 
 
@@ -403,8 +407,8 @@ def frequencies(rival, dim):
 
 
 @pytest.mark.parametrize("dim", [1, 7])
-@pytest.mark.parametrize("cls", [Fastfood, SignedCirculant])
-def test_fastfood_and_circulant_features_have_the_mean_of_their_kernel_alone(cls, dim):
+@pytest.mark.parametrize("cls", [Fastfood, QuasiMonteCarlo, SignedCirculant])
+def test_unbiased_gaussian_features_have_the_mean_of_their_kernel_alone(cls, dim):
     X = np.random.default_rng(5).normal(size=(6, dim)) / np.sqrt(dim)
 
     def make(seed):
@@ -426,3 +430,16 @@ def test_sorf_has_frequencies_of_one_norm_at_right_angles(dim):
     assert dim == 3 or np.abs(angles).max() < 1e-12
     other = Fastfood(n_components=2 * dim, random_state=0).fit(np.eye(dim))
     assert np.ptp(np.linalg.norm(frequencies(other, dim), axis=1)) > 0.0 or dim == 1
+
+
+def test_quasi_monte_carlo_frequencies_fill_every_layer_of_each_coordinate():
+    fitted = QuasiMonteCarlo(n_components=512, random_state=0).fit(np.eye(5))
+    points = ndtr(frequencies(fitted, 5))
+    for column in points.T:
+        assert np.histogram(column, bins=256, range=(0.0, 1.0))[0].tolist() == [1] * 256
+
+
+def test_the_transform_is_the_product_with_sylvesters_matrix():
+    for order in (1, 2, 64):
+        a = np.random.default_rng(0).integers(-9, 9, size=(order, 3)).astype(float)
+        np.testing.assert_array_equal(walsh_transform(a), hadamard(order) @ a)

@@ -7,8 +7,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.feature_maps import walsh_transform
 from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
+from rf.papers.baselines.gaussian_blocks.walsh import walsh_transform
 from spectra.base.arrays import FloatArray
 
 __all__ = ["Fastfood"]

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from rf import SpectralFeatures
-from rf.papers.baselines import ORF, RFF, SORF, Fastfood, SignedCirculant
+from rf.papers.baselines import ORF, RFF, SORF, Fastfood, QuasiMonteCarlo, SignedCirculant
 from rf.papers.experiments.approximation import sample_rows, summarise
 from rf.papers.experiments.methods import GAUSSIAN
 from rf.papers.experiments.tables import Cell, Experiment
@@ -29,7 +29,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "SORF": SORF,
     "Fastfood": Fastfood,
     "signed circulant": SignedCirculant,
-    "quasi-Monte Carlo": partial(SpectralFeatures, GAUSSIAN.text, coupling="qmc", radii="iid"),
+    "quasi-Monte Carlo": QuasiMonteCarlo,
     "ours (auto)": partial(SpectralFeatures, GAUSSIAN.text),
 }
 
