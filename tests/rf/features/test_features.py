@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
-from rf.papers.baselines import PublishedGRFF
 from rf.sampling.frequencies import pooled_frequencies
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
@@ -268,8 +267,6 @@ class TestRefusals:
                 SpectralFeatures(kernel, n_components=8).fit(X)
         with pytest.raises(DataError, match=r"dimension 4.*3 column"):
             SpectralFeatures(signed).fit(X[:, :3])
-        with pytest.raises(ParameterError, match="n_components >= 4"):
-            PublishedGRFF(SIGNED, n_components=2, mixed_signature="ignore").fit(X)
         with pytest.raises(InfiniteMassError):
             RFF("ntk").fit(X / np.linalg.norm(X, axis=1, keepdims=True))
 

@@ -25,11 +25,6 @@ class QuasiMonteCarlo(GaussianBlocks):
     function.  Every frequency alone is normal, so the features are **unbiased**.  Their variance
     has no closed form.
 
-    Parameters
-    ----------
-    length_scale, n_components, random_state
-        As in :class:`rf.papers.baselines.gaussian_blocks.blocks.GaussianBlocks`.
-
     References
     ----------
     Yang, Sindhwani, Avron, Mahoney, "Quasi-Monte Carlo feature maps for shift-invariant kernels",

@@ -22,15 +22,9 @@ class SORF(GaussianBlocks):
     with the orthogonal Hadamard matrix of the least order p = 2^k that is at least d, and diagonals
     of random signs; rows of data are padded with zeros.
 
-    **Biased**: every frequency has the norm sqrt(p) / length_scale (where p = d), which for the
-    Gaussian kernel is random, sqrt(chi^2_d), so that even with uniform directions the mean is a
-    mean of plane waves of one radius; and the directions are corners, uniform only in the limit.
+    **Biased**: every frequency has the norm sqrt(p) / length_scale (if p = d), which for the
+    Gaussian kernel is random, sqrt(chi^2_d), and the directions are uniform only in the limit.
     In d = 1 it is cos((x - y) / length_scale).
-
-    Parameters
-    ----------
-    length_scale, n_components, random_state
-        As in :class:`rf.papers.baselines.gaussian_blocks.blocks.GaussianBlocks`.
 
     References
     ----------
@@ -56,4 +50,4 @@ class SORF(GaussianBlocks):
         for signs in block:
             values = walsh_transform(values * signs[:, None])
         # The published norm of a row is sqrt(p); three transforms give p^(3/2).
-        return values.T / block.shape[1]
+        return np.asarray(values.T / block.shape[1])
