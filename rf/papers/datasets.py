@@ -65,6 +65,10 @@ class Dataset:
     y_test: NDArray[Any]
     origin: str
 
+    def __repr__(self) -> str:
+        rows, dim = self.X_train.shape
+        return f"Dataset({self.name}: {rows} + {len(self.X_test)} rows in R^{dim}; {self.origin})"
+
 
 def load_dataset(
     name: str,

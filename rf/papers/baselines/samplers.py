@@ -121,10 +121,7 @@ def _grid(
     radii = np.abs(np.linspace(-reach, reach, points))
     value = np.asarray(density(radii), dtype=float)
     if not np.all(np.isfinite(value)):
-        raise ParameterError(
-            "The spectral density is not finite on the grid, so the published scheme has no "
-            "weights for it. Its exact law of radii is a SpectralTable."
-        )
+        raise ParameterError("The spectral density is not finite on the grid. Take rf.GRFF.")
     positive, negative = np.maximum(value, 0.0), np.maximum(-value, 0.0)
     if law == "exact":
         # Both signs of a radius are on the grid, so that a point stands for half a step.

@@ -53,9 +53,8 @@ _TOLD_ONCE = {
     "TS": (0.07, 0.10, 0.31),
 }
 _OURS, _OURS_OF_S = "ours", "ours, s columns"
-_BLOCK = 4096
-# Most rows of the timing of a ratio, which does not change beyond.
-_ROWS = 16_384
+# Rows at a time, and most rows of the timing of a ratio, which does not change beyond.
+_BLOCK, _ROWS = 4096, 16_384
 
 
 def seconds_to_draw(features: Any, X: FloatArray) -> float:
