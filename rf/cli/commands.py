@@ -1,10 +1,11 @@
-"""What the command ``rf`` does: errors of the couplings, published tables re-run, data sets."""
+"""The commands ``rf approximate``, ``rf reproduce`` and ``rf datasets``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rf import SpectralFeatures
 from rf.inputs import named_kernel
 from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
 from rf.papers.experiments import EXPERIMENTS
-from rf.papers.experiments.approximation import ROWS, RUNS, sample_rows, summarise
+from rf.papers.experiments.approximation import ROWS, RUNS, over_seeds, relative_error, sample_rows
 from rf.papers.experiments.ledger import Ledger
 from rf.papers.experiments.pages import quick_look, write_results
 from rf.papers.experiments.tables import run_experiment, table_lines
@@ -86,13 +87,16 @@ def _approximate(arguments: argparse.Namespace) -> int:
     check_writable(arguments.plot, PICTURES)
     X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
     spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
-    first = SpectralFeatures(
+    make = partial(
+        SpectralFeatures,
         spectrum,
-        n_components=max(arguments.columns),
-        coupling=arguments.coupling[0],
-        allocation="mass",
+        radii=arguments.radii,
+        allocation=arguments.allocation,
         mixed_signature="ignore",
-        random_state=0,
+    )
+    # The first fit reads the kernel, and needs no optimal split for that.
+    first = make(
+        n_components=max(arguments.columns), coupling=arguments.coupling[0], allocation="mass"
     ).fit(X)
     table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
@@ -109,23 +113,12 @@ def _approximate(arguments: argparse.Namespace) -> int:
     print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
     means: dict[str, list[float]] = {}
     for coupling in arguments.coupling:
-        radii = "iid" if coupling == "qmc" else arguments.radii
         cells = []
         for n in arguments.columns:
-            summary = summarise(
-                lambda seed, n=n, coupling=coupling, radii=radii: SpectralFeatures(  # type: ignore[misc]
-                    spectrum,
-                    n_components=n,
-                    coupling=coupling,
-                    radii=radii,
-                    allocation=arguments.allocation,
-                    mixed_signature="ignore",
-                    random_state=seed,
-                ),
-                X,
-                exact,
-                arguments.runs,
-            )
+            features = make(n_components=n, coupling=coupling)
+            summary = over_seeds(
+                lambda seed, f=features: relative_error(f.set_params(random_state=seed), X, exact)  # type: ignore[misc]
+            )(arguments.runs)
             means.setdefault(coupling, []).append(summary[0])
             cells.append(str(summary).rjust(width))
         print(coupling.ljust(14) + "".join(cells), flush=True)
@@ -146,7 +139,7 @@ def _spectrum(kernel: str, support: str | None) -> Any:
 
 
 def _gram_of_table(table: SpectralTable, X: Any) -> Any:
-    """The kernel that a bare table stands for, at the distances of the rows."""
+    """The kernel matrix of a table that was loaded from a file."""
     distance = squareform(pdist(X))
     kernel = interpolated(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
     return kernel(distance)
@@ -172,7 +165,7 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [
         cell
-        for cell in experiment.cells(None)
+        for cell in experiment.cells()
         if arguments.only in cell.group and arguments.column in (None, cell.column)
     ]
     if not cells:
@@ -202,7 +195,7 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
             raise next(iter(missing.values()))
     elif arguments.folder is not None:
         # What earlier runs left in the folder is on the page too.
-        shown = cells if arguments.quick else experiment.cells(None)
+        shown = cells if arguments.quick else experiment.cells()
         for path in write_results(name, experiment, shown, ledger, runs, arguments.folder):
             print(f"wrote {path}")
     return True
@@ -230,12 +223,10 @@ def _check_counts(**counts: int) -> None:
 def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:
     from spectra.cli.plot_kernel import pyplot, write_figure
 
-    plt = pyplot()
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(6, 4), layout="constrained")
     for coupling, values in means.items():
         axes.loglog(columns, values, marker="o", label=coupling)
-    axes.set(xlabel="columns", ylabel=r"$\|K - \hat K\| / \|K\|$")
-    axes.set_title(title, fontsize=9)
+    axes.set(xlabel="columns", ylabel=r"$\|K - \hat K\| / \|K\|$", title=title)
     axes.set_xticks(columns, [str(n) for n in columns])
     axes.minorticks_off()
     axes.legend(frameon=False, fontsize=8)

@@ -331,12 +331,8 @@ class BaseSpectralFeatures(
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.
 
-        With coupling "hadamard" the directions are not quite uniform, and the error depends on the
-        axis of the difference: this is its mean square over all axes, the squared bias included.
-        Beyond order 4 the cosines between its rows are sampled, which leaves an error of a few
-        percent in d = 5 to 15 and less elsewhere; every other number is right to about 1e-8 of
-        the squared mass, or 1e-4 for a measure that oscillates without end
-        (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
+        It is right to about 1e-8 of the squared mass, or 1e-4 for a measure with an oscillating
+        tail (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
 
         Parameters
         ----------
@@ -349,7 +345,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            Where it is not known: coupling "qmc", and features made to order.
+            For designed features, whose variance is not known.
         """
         check_is_fitted(self)
         z = real_array(z, "the distances")

@@ -108,7 +108,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     expected_error_ : float
         Expected relative error of the kernel matrix of X in the Frobenius norm: as seen on a
         sample for features made to order; else from the variance at distances that stand for all
-        (to a few percent; nan for coupling "qmc", whose variance is not known).
+        (to a few percent).
     mass_ : float
         Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
     comparison_ : tuple of rf.dot_product.comparison.Prediction

@@ -82,7 +82,7 @@ def draw_grouped(
     Raises
     ------
     ParameterError
-        For a coupling that is not one within parts, uniform and of known variance.
+        For a coupling across parts.
     """
     check_within(coupling, _said(table))
     total = sum(counts)
@@ -305,7 +305,7 @@ def plan_groups(table: GroupedTable, n: int, scheme: Scheme, X: Any) -> GroupedP
     Raises
     ------
     ParameterError
-        For a coupling that is not one within parts, uniform and of known variance.
+        For a coupling across parts.
     """
     rows, n_rows = sample_of_rows(X), X.shape[0]
     if scheme.coupling != "auto":

@@ -259,7 +259,7 @@ class TablePlan(FeaturePlan):
         return value.reshape(z.shape) if self.table.is_radial else value
 
     def expected_error(self, radii: Radii, extra_variance: float) -> float:
-        if self.rows is None or not COUPLINGS[self.coupling].known:
+        if self.rows is None:
             return float("nan")
         wrong = extra_variance + self.table.bias**2
         diagonal = wrong, float(self.table.k_zero)
@@ -390,11 +390,11 @@ def check_within(coupling: str, of: str) -> None:
     Raises
     ------
     ParameterError
-        It names those that serve.
+        For a coupling across parts; the message lists the others.
     """
-    serving = [n for n, c in COUPLINGS.items() if c.known and c.uniform and not c.across_parts]
+    serving = [n for n, c in COUPLINGS.items() if not c.across_parts]
     if coupling not in serving:
         raise ParameterError(
-            f"coupling={coupling!r} was asked for {of}, which takes couplings of known variance "
-            f"with uniform directions within each part: {', '.join(serving)}, or 'auto'."
+            f"coupling={coupling!r} was asked for {of}, which takes couplings within "
+            f"each part: {', '.join(serving)}, or 'auto'."
         )

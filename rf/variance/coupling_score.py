@@ -86,7 +86,7 @@ def ranked_plans(
     n : int
         Frequencies, at least one for each part.
     couplings : sequence of str
-        Couplings of known variance; see :func:`candidates`.
+        Names of couplings; see :func:`candidates`.
     radii, allocation : str
         As in :func:`rf.sampling.frequencies.draw_frequencies` and
         :func:`rf.variance.allocation.allocate`.
@@ -94,7 +94,7 @@ def ranked_plans(
     Raises
     ------
     ParameterError
-        Where there are more parts than frequencies, or a variance is not known ("qmc").
+        Where there are more parts than frequencies.
 
     Examples
     --------

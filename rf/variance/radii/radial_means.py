@@ -226,7 +226,7 @@ class Waves:
         combination = self.combination(first, second, degree)
         products = combination(moments.harmonics[first], moments.harmonics[second])[..., 1:]
         error = 2.0 * combination.error(moments.error[first], moments.error[second])
-        return products @ angular.means, error + np.abs(products) @ angular.errors
+        return products @ angular.means, error
 
     def _beyond(self, degree: int, first: int, second: int, panels: int) -> FloatArray:
         moments = self.moments(degree, panels)
@@ -311,5 +311,5 @@ class StrataCovariances:
         products, coarse = self.fine.products[:, 1:], self.coarse.products[:, 1:]
         angular = angular_means(law, self.dim, 2 * products.shape[1])
         value = products @ angular.means
-        error = np.abs(value - coarse @ angular.means) + np.abs(products) @ angular.errors
+        error = np.abs(value - coarse @ angular.means)
         return value, error + angular.beyond * self.fine.beyond + self.error_of_phi
