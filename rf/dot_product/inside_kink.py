@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from rf.dot_product.candidate import MadeToOrder
+from rf.dot_product.candidate import DesignedForData
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
 from rf.sampling.frequencies import Frequencies, Radii
@@ -112,7 +112,7 @@ _WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore
 
 @final
 @dataclass(frozen=True, eq=False)
-class KinkPlan(MadeToOrder):
+class KinkPlan(DesignedForData):
     """Waves of single columns for a kernel that is straight on the range of the data.
 
     Attributes

@@ -23,8 +23,8 @@ from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, Unde
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from rf.dot_product.comparison import Prediction
-    from rf.dot_product.problem import Commission
+    from rf.dot_product.candidate import Candidate
+    from rf.dot_product.problem import Problem
 
 __all__ = [
     "LengthScaleWarning",
@@ -111,7 +111,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         (to a few percent; nan for coupling "qmc", whose variance is not known).
     mass_ : float
         Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
-    comparison_ : tuple of rf.dot_product.comparison.Prediction
+    comparison_ : tuple of rf.dot_product.candidate.Candidate
         The ways that were compared, best first; empty for features drawn from a table.
     kernel_ : Kernel or None
         The exact kernel; None where only a table was given.
@@ -204,7 +204,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.random_state = random_state
 
     def explain(self) -> str:
-        """How the features were chosen: the portfolio with the error of each way, or the coupling.
+        """How the features were chosen: the methods with the error of each, or the coupling.
 
         Examples
         --------
@@ -229,23 +229,23 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
         named = named_kernel(self._radial, self.kernel_params)
         self.note_ = ""
-        self.comparison_: tuple[Prediction, ...] = ()
+        self.comparison_: tuple[Candidate, ...] = ()
         if getattr(named, "is_zonal", False):
             self._refuse_lengths(str(named))
         if hasattr(named, "profile"):  # a kernel of the l1 distance
             return self._of_l1(named, X)
         if hasattr(named, "factors"):  # a kernel of groups of columns
             return self._of_groups(named, X)
-        order = self._order(named, X)
-        if order is not None:
-            self.note_, self.z_max_ = order.note, order.z_max
-            if self.coupling == "auto":
-                return self._made_to_order(order, X), order.kernel
-            from rf.dot_product.problem import spectrum_to_order
-
-            spectrum = spectrum_to_order(order, X, self.n_components, self.coupling)
-        else:
+        problem = self._problem(named, X)
+        if problem is None:
             spectrum = resolve_spectrum(named, X.shape[1])
+        else:
+            self.note_, self.z_max_ = problem.note, problem.z_max
+            if self.coupling == "auto":
+                return self._compared(problem, X), problem.kernel
+            from rf.dot_product.designed_waves import designed_spectrum
+
+            spectrum = designed_spectrum(problem, self.coupling)
         self.z_max_ = spectrum.table.domain
         return self._plan_table(spectrum, X)
 
@@ -287,31 +287,33 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.z_max_ = spectrum.table.domain
         return self._plan_table(spectrum, X)
 
-    def _order(self, named: Any, X: Any) -> Commission | None:
-        """What is to be made to order; tables do without the room and its imports."""
-        if isinstance(named, SpectralTable):
-            if self.domain is None:
-                return None
-            raise ParameterError(
-                "domain= makes features of a kernel to order, and the kernel is given as a table, "
-                "which is made already. Pass the kernel, or leave domain out."
-            )
-        from rf.dot_product.problem import commission_for
+    def _problem(self, named: Any, X: Any) -> Problem | None:
+        """What needs features designed for the data; a table needs none, nor these imports."""
+        if isinstance(named, SpectralTable) and self.domain is None:
+            return None
+        from rf.dot_product.problem import problem_for
 
-        return commission_for(named, X, domain=self.domain, coupling=self.coupling)
+        return problem_for(
+            named,
+            X,
+            self.n_components,
+            domain=self.domain,
+            coupling=self.coupling,
+            positive=self.mixed_signature == "error",
+        )
 
-    def _made_to_order(self, order: Commission, X: Any) -> FeaturePlan:
-        from rf.dot_product.problem import made_to_order
+    def _compared(self, problem: Problem, X: Any) -> FeaturePlan:
+        from rf.dot_product.comparison import compare
 
-        warn_of_units(order.kernel, X)
-        strict = self.mixed_signature == "error"
-        made = made_to_order(order, X, self.n_components, positive=strict)
-        self.comparison_, self.z_max_ = made.comparison, made.z_max
-        sphere = str(order.kernel) if order.kernel.is_zonal else ""
-        # Whether these rows are served was looked at where the range of their distances was found.
-        self._rows = RowRange(np.inf if made.everywhere else made.z_max, sphere, centre_of(X))
-        which = f"The best {made.chosen.columns} features of {order.kernel}"
-        self._warn_if_useless(made.chosen.error, which)
+        warn_of_units(problem.kernel, X)
+        made = compare(problem)
+        self.comparison_, self.z_max_ = made.candidates, made.z_max
+        sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
+        # Whether these rows are in range was checked when the problem was made.
+        everywhere = made.best.everywhere
+        self._rows = RowRange(np.inf if everywhere else made.z_max, sphere, centre_of(X))
+        which = f"The best {made.best.columns} features of {problem.kernel}"
+        self._warn_if_useless(made.best.error, which)
         return made
 
     @staticmethod

@@ -99,7 +99,7 @@ def test_an_infinite_kernel_that_is_straight_is_made_to_order_unasked():
     exact = -np.abs(X[:, None] - X[None]).sum(-1)
     assert np.linalg.norm(fitted.gram(X) - exact) < 0.05 * np.linalg.norm(exact)
     many = features(TL1.rescale(4), 101).fit(X)
-    assert many.decomposition_ == "made to order"
+    assert many.decomposition_ == "designed"
     assert "single columns" in many.explain()
 
 
