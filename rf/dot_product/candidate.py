@@ -13,16 +13,11 @@ from numpy.typing import NDArray
 from rf.feature_maps.fourier_features import copied_into
 from rf.inputs.arrays import on_host
 from rf.schemes.feature_map import FeatureMap
-from rf.schemes.scheme import FeaturePlan
-from spectra.base.arrays import FloatArray
-from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
     from rf.feature_maps.monomials import MonomialMap
-    from rf.sampling.frequencies import Radii
-    from spectra.table import SpectralTable
 
-__all__ = ["Candidate", "DesignedForData", "DrawnMap", "monomial_part", "unavailable"]
+__all__ = ["Candidate", "DrawnMap", "monomial_part", "unavailable"]
 
 # Rows whose columns are held in memory at one time to find the largest squared norm.
 _NORM_ROWS = 1024
@@ -51,28 +46,6 @@ class DrawnMap(FeatureMap):
 
     def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         return self.left(X, out)
-
-
-class DesignedForData(FeaturePlan):
-    """Features that come from no table: their error is known on the data alone."""
-
-    table = None
-    counts = ()
-    compared = ()
-    decomposition = "designed"
-
-    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
-        raise ParameterError(self._unknown("The variance at a distance"))
-
-    def radial_table(self, what: str) -> SpectralTable:
-        raise ParameterError(self._unknown(what))
-
-    def _unknown(self, what: str) -> str:
-        return (
-            f"{what} is known for features that are drawn from a table, and these were designed "
-            f"for the data ({self.coupling}). Their expected error on the data is "
-            "expected_error_, and explain() shows how they were chosen."
-        )
 
 
 @final

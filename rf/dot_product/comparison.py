@@ -10,23 +10,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
-from rf.dot_product.candidate import Candidate, DesignedForData, DrawnMap, unavailable
+from rf.dot_product.candidate import Candidate, DrawnMap, unavailable
 from rf.dot_product.designed_waves import design_candidates
 from rf.dot_product.exact_powers import exact_candidates
 from rf.dot_product.neurons import neuron_candidates
 from rf.dot_product.problem import Problem
 from rf.dot_product.zonal_features import gegenbauer_candidates, is_definite
 from rf.inputs.rows import FITTING_ADVICE
+from rf.schemes.scheme import DesignedScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import staged
 from spectra.errors import ParameterError
-
-if TYPE_CHECKING:
-    from rf.sampling.frequencies import Radii
 
 __all__ = ["METHODS", "Comparison", "compare", "mean_square", "sampled_error"]
 
@@ -56,27 +54,26 @@ _RECENT = 16
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison(DesignedForData):
+class Comparison(DesignedScheme):
     """All methods for a problem, and the best one, which is drawn.
 
     Attributes
     ----------
     problem : Problem
-    candidates : tuple of Candidate
+    compared : tuple of Candidate
         The best one first, those that do not apply last.
     """
 
     problem: Problem
-    candidates: tuple[Candidate, ...]
+    compared: tuple[Candidate, ...]
 
     @property
     def best(self) -> Candidate:
         """The method that was chosen."""
-        return self.candidates[0]
+        return self.compared[0]
 
     @property
-    def coupling(self) -> str:  # type: ignore[override]
-        """Its name."""
+    def method(self) -> str:
         return self.best.name
 
     @property
@@ -84,16 +81,16 @@ class Comparison(DesignedForData):
         """Largest distance at which the features are right."""
         return 2.0 if self.best.everywhere else self.problem.z_max
 
-    def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> DrawnMap:
+    def draw(self, n_columns: int, rng: np.random.Generator) -> DrawnMap:
         return _drawn(self.best, rng)
 
-    def expected_error(self, radii: Radii, extra_variance: float) -> float:
+    def expected_error(self, extra_variance: float = 0.0) -> float:
         return self.best.error
 
     def explain(self) -> str:
         """The candidates as a table in plain text."""
-        lines = ["  error     columns  method"]
-        for c in self.candidates:
+        lines = [self.problem.note, "  error     columns  method"]
+        for c in self.compared:
             mark = "*" if c is self.best else " "
             error = "none" if c.columns is None else f"{c.error:.3g}"
             columns = "" if c.columns is None else str(c.columns)

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from rf.dot_product.candidate import DesignedForData
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
-from rf.sampling.frequencies import Frequencies, Radii
+from rf.sampling.frequencies import Frequencies
 from rf.schemes.feature_map import FeatureMap, FourierMap
-from rf.schemes.scheme import SIZED_PAIRS, STATED_PAIRS, relative_error
+from rf.schemes.scheme import SIZED_PAIRS, STATED_PAIRS, DesignedScheme, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError
@@ -32,7 +31,7 @@ from spectra.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from spectra.kernels.l1_kernel import L1Kernel
 
-__all__ = ["BoxRange", "KinkPlan", "plan_inside_kink"]
+__all__ = ["BoxRange", "KinkScheme", "kink_scheme"]
 
 # Rows of one block of pairs, and the most pairs that are looked at for the largest distance.
 _BLOCK, _MOST_PAIRS = 1000, 400_000_000
@@ -112,7 +111,7 @@ _WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore
 
 @final
 @dataclass(frozen=True, eq=False)
-class KinkPlan(DesignedForData):
+class KinkScheme(DesignedScheme):
     """Waves of single columns for a kernel that is straight on the range of the data.
 
     Attributes
@@ -134,13 +133,13 @@ class KinkPlan(DesignedForData):
     rows: Any
     n_rows: int
     left: float
-    coupling = "waves of single columns"
+    method = "waves of single columns"
 
-    def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> FeatureMap:
+    def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
         columns = min(n_columns, 2 * len(self.frequencies) - 1)
         return FourierMap.of(self.frequencies, columns, rng, signed=True)
 
-    def expected_error(self, radii: Radii, extra_variance: float) -> float:
+    def expected_error(self, extra_variance: float = 0.0) -> float:
         D = np.concatenate([np.zeros((1, self.box.low.size)), _differences(self.rows)])
         size = self.kernel(typical_differences(self.rows, SIZED_PAIRS))
         made = np.cos(D @ self.frequencies.frequencies.T) @ (
@@ -159,9 +158,9 @@ class KinkPlan(DesignedForData):
         )
 
 
-def plan_inside_kink(
+def kink_scheme(
     kernel: L1Kernel, X: Any, n_components: int, *, domain: float | Literal["data"] | None
-) -> KinkPlan:
+) -> KinkScheme:
     """The waves of most weight for the rows X.
 
     Raises
@@ -193,7 +192,7 @@ def plan_inside_kink(
     sample = sample_of_rows(rows)
     box = BoxRange(low, high, z_max, rows.mean(axis=0))
     made, left = _waves(offset, slope, high - low, (n_components - 1) // 2, sample)
-    return KinkPlan(kernel, made, box, sample, len(rows), left)
+    return KinkScheme(kernel, made, box, sample, len(rows), left)
 
 
 def _straight(kernel: L1Kernel) -> tuple[float, float, float]:

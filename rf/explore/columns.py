@@ -9,8 +9,14 @@ from typing import final
 import numpy as np
 
 from rf.sampling.couplings import COUPLINGS
-from rf.schemes import GroupedModel, allocated_to_groups, l1_part_variance
-from rf.variance import VarianceModel, allocate, apportion
+from rf.variance import (
+    GroupedModel,
+    VarianceModel,
+    allocate,
+    apportion,
+    l1_part_variance,
+    split,
+)
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import stage, staged
 from spectra.base.limits.time_limit import seconds_left, time_limit
@@ -94,7 +100,7 @@ def errors_of_groups(table: GroupedTable, kernel: GroupedKernel, differences: Fl
     }
 
     def error(name: str, n: int) -> float:
-        counts = allocated_to_groups(model, n, "optimal")
+        counts = split(model, n, allocation="optimal")
         if name != "iid" and not any(COUPLINGS[name].gains(m, widest) for m in counts):
             return np.nan
         return float(np.mean(model.variance(counts, coupling=name, radii="iid")[0]))

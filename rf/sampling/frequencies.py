@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import trunc
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from spectra.table import GroupedTable, L1Table
 
 __all__ = [
+    "ALLOCATIONS",
     "COUPLINGS",
     "RADII",
+    "Allocation",
     "Frequencies",
     "Radii",
     "choice",
@@ -45,6 +47,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+Allocation = Literal["equal", "mass", "optimal"]
+
+#: How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
+ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
 
 
 @final

@@ -9,7 +9,7 @@ and its variance is that of :mod:`rf.variance.variance`, seen through v_j
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, final
 
@@ -43,13 +43,15 @@ class WeightedModel(VarianceModel):
         Their lengths.
     """
 
-    differences: FloatArray
+    differences: FloatArray = field(kw_only=True)
 
     @classmethod
-    def of(cls, table: SpectralTable, differences: FloatArray) -> WeightedModel:
+    def of(
+        cls, table: SpectralTable, differences: FloatArray, *, approximate: bool = False
+    ) -> WeightedModel:
         """The model at differences D, shape (n, d)."""
         D = np.asarray(differences, dtype=float)
-        return cls(table, np.linalg.norm(D, axis=1), D)
+        return cls(table, np.linalg.norm(D, axis=1), approximate, differences=D)
 
     @cached_property
     def _shifts(self) -> list[Shifts]:
@@ -58,29 +60,26 @@ class WeightedModel(VarianceModel):
         still = Shifts(np.eye(dim)[0], 1.0, np.zeros(1, dtype=np.intp), np.ones(1))
         return [part.shifts or still for part in self.table.parts]
 
-    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
-        """E X = sum of c_j k~(|v_j|), and E X^2."""
+    @cached_property
+    def means(self) -> tuple[FloatArray, FloatArray]:
         squares = [
-            self._square(shifts, partial(self._wave, number, rough))
+            self._square(shifts, partial(self._wave, number))
             for number, shifts in enumerate(self._shifts)
         ]
-        return self._means(rough), np.array(squares)
+        return self._first_means, np.array(squares)
 
-    def _means(self, rough: bool) -> FloatArray:
-        return np.array(
-            [
-                self._wave(number, rough, probe.lengths) @ probe.weights
-                for number, probe in enumerate(self._probes)
-            ]
-        )
+    @cached_property
+    def _first_means(self) -> FloatArray:
+        """E X = sum of c_j k~(|v_j|)."""
+        return np.array([self._wave(n, p.lengths) @ p.weights for n, p in enumerate(self._probes)])
 
     @property
-    def rough_kernel(self) -> FloatArray:
+    def kernel(self) -> FloatArray:
         """As for distances; without squares of waves, which need all pairs of shifts."""
-        return np.asarray((self.signs * self.masses) @ self._means(rough=True))
+        return np.asarray((self.signs * self.masses) @ self._first_means)
 
-    def _wave(self, number: int, rough: bool, z: FloatArray) -> FloatArray:
-        if rough:
+    def _wave(self, number: int, z: FloatArray) -> FloatArray:
+        if self.approximate:
             return self._waves.mean_waves(number, z)
         return self.table.parts[number].plane_wave(self.table.dim, z)[0]
 

@@ -17,7 +17,7 @@ from rf.papers.baselines.samplers import (
     leverage_frequencies,
 )
 from rf.sampling import Frequencies, Radii, draw_frequencies
-from rf.schemes import FeatureMap, FeaturePlan, TablePlan
+from rf.schemes import FeatureMap, RadialScheme, Scheme
 from rf.variance import Allocation
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -141,18 +141,18 @@ class PublishedGRFF(SignedSystem):
             )
         return super().variance(z, radii=radii)
 
-    def _draw(self, plan: FeaturePlan, X: Any, rng: np.random.Generator) -> FeatureMap:
-        if not isinstance(plan, TablePlan) or (
+    def _draw(self, scheme: Scheme, X: Any, rng: np.random.Generator) -> FeatureMap:
+        if not isinstance(scheme, RadialScheme) or (
             self.law == "exact" and self.sampling == "inverse-cdf"
         ):
-            return super()._draw(plan, X, rng)
-        if plan.pooled:
+            return super()._draw(scheme, X, rng)
+        if scheme.pooled:
             raise ParameterError(
-                f"{sum(plan.counts)} frequencies cannot serve {len(plan.table.parts)} parts, each "
-                "of which has a law of its own as published. Ask for n_components >= "
-                f"{2 * len(plan.table.parts)}, or take GRFF."
+                f"{sum(scheme.counts)} frequencies cannot serve {len(scheme.table.parts)} parts, "
+                "each of which has a law of its own as published. Ask for n_components >= "
+                f"{2 * len(scheme.table.parts)}, or take GRFF."
             )
-        return plan.map_of(self._published(plan.table, X, rng), self.n_components, rng)
+        return scheme.map_of(self._published(scheme.table, X, rng), self.n_components, rng)
 
     def _published(self, table: SpectralTable, X: Any, rng: np.random.Generator) -> Frequencies:
         if self.law == "published" and self.sampling in ("importance", "leverage"):

@@ -16,7 +16,7 @@ from rf.schemes.complex.decomposition import (
     jordan_masses,
 )
 from rf.schemes.complex.layers import layer_rule, layered_variance
-from rf.schemes.complex.scheme import AxialPlan, axial_plan, least_axial_plan
+from rf.schemes.complex.scheme import AxialScheme, axial_scheme, least_axial_scheme
 from rf.schemes.complex.selection import SELECTIONS, Modulation
 
 __all__ = [
@@ -24,15 +24,15 @@ __all__ = [
     "NEGLIGIBLE",
     "SELECTIONS",
     "AxialPart",
-    "AxialPlan",
+    "AxialScheme",
     "AxisLaw",
     "Decomposed",
     "Decomposition",
     "Draws",
     "Modulation",
-    "axial_plan",
+    "axial_scheme",
     "jordan_masses",
     "layer_rule",
     "layered_variance",
-    "least_axial_plan",
+    "least_axial_scheme",
 ]

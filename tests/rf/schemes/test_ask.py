@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.features.ask import DroppedPartWarning
 from rf.sampling.frequencies import RADII
-from rf.schemes.complex import AxialPlan, Decomposed, jordan_masses, layered_variance
-from rf.schemes.scheme import Scheme, plan_table
+from rf.schemes.complex import AxialScheme, Decomposed, jordan_masses, layered_variance
+from rf.schemes.radial import RadialScheme
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.catalogue import catalogue
@@ -29,9 +29,9 @@ def published(name, dim):
 DECOMPOSITIONS = ("jordan", "polar", "weighted")
 
 
-def pooled(plan, radii, D, true, draws):
+def pooled(scheme, D, true, draws):
     estimates = np.array(
-        [plan.frequencies(radii, np.random.default_rng(s)).estimate(D) for s in range(draws)]
+        [scheme.frequencies(np.random.default_rng(s)).estimate(D) for s in range(draws)]
     )
     spread = estimates.std(axis=0, ddof=1) / np.sqrt(draws)
     return (estimates.mean(axis=0) - true) / (spread + 1e-9), estimates
@@ -46,12 +46,12 @@ def differences(dim):
 def test_shifted_rows_take_every_coupling(coupling, dim):
     kernel, D = published("cosh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
-    plan = plan_table(table, 8, Scheme(coupling, "stratified", "equal"), D)
-    assert plan.decomposition == "shifted"
-    z, estimates = pooled(plan, "stratified", D, kernel(D), 300)
+    scheme = RadialScheme(table, (8,), coupling, "stratified")
+    assert scheme.method == "shifted"
+    z, estimates = pooled(scheme, D, kernel(D), 300)
     assert np.abs(z).max() < 6
     if coupling != "qmc":
-        ratio = estimates.var(axis=0, ddof=1) / plan.variance(D, "stratified")
+        ratio = estimates.var(axis=0, ddof=1) / scheme.variance(D)[0]
         assert np.all(np.abs(ratio - 1) < 6 * np.sqrt(4 / 300))
 
 
@@ -136,18 +136,18 @@ def test_what_has_nothing_to_draw_is_refused():
 def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     kernel, D = published(name, 3), differences(3)
     measure = Decomposed(asymmetric_table(kernel, 3), negligible=0.0)
-    plan = AxialPlan(measure, (n,), pooled=True)
-    assert plan.frequencies("stratified", np.random.default_rng(0)).counts == (n,)
+    scheme = AxialScheme.of(measure, (n,), pooled=True)
+    assert scheme.frequencies(np.random.default_rng(0)).counts == (n,)
     draws = 4000
-    whole = AxialPlan(measure, (n * draws,), pooled=True)
-    drawn = whole.frequencies("iid", np.random.default_rng(1))
+    whole = AxialScheme.of(measure, (n * draws,), pooled=True)
+    drawn = whole.frequencies(np.random.default_rng(1))
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * n * draws
     means = waves.reshape(len(D), draws, n).mean(axis=2)
     spread = means.std(axis=1) / np.sqrt(draws)
     assert np.all(np.abs(means.mean(axis=1) - kernel(D)) < 6 * spread)
     square = (means - means.mean(axis=1, keepdims=True)) ** 2
     bound = 6 * square.std(axis=1) / np.sqrt(draws)
-    assert np.all(np.abs(square.mean(axis=1) - plan.variance(D, "stratified")) < bound)
+    assert np.all(np.abs(square.mean(axis=1) - scheme.variance(D)[0]) < bound)
 
 
 # Variance times the number of frequencies, D orthogonal to the axis and of length 1: four parts

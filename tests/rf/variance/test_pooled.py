@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rf.sampling.frequencies import COUPLINGS, RADII, draw_frequencies, draw_repeatedly
-from rf.schemes.complex import AxialPlan, Decomposed
-from rf.schemes.scheme import TablePlan
+from rf.schemes.complex import AxialScheme, Decomposed
+from rf.schemes.radial import RadialScheme
 from rf.variance.variance import VarianceModel
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.kernels.kernel import radial
@@ -119,11 +119,11 @@ def test_every_decomposition_of_an_asymmetric_kernel_is_unbiased(decomposition, 
     D = random_differences(ALL_DISTANCES, dim, rng)
     parts = len(table.parts)
     # Independent draws of two frequencies for each part are slices of one large draw.
-    plan = AxialPlan(table, (2 * DRAWS,) * parts)
-    drawn = plan.frequencies("iid", rng)
+    scheme = AxialScheme.of(table, (2 * DRAWS,) * parts)
+    drawn = scheme.frequencies(rng)
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * 2 * DRAWS
     values = waves.reshape(-1, parts, DRAWS, 2).mean(axis=3).sum(axis=1).T
-    variance = AxialPlan(table, (2,) * parts).variance(D, "iid")
+    variance = AxialScheme.of(table, (2,) * parts).variance(D)[0]
     assert mean_score(values, kernel(D), variance) < 6.0
     assert variance_score(values, kernel(D), variance, 1e-9) < 6.0
 
@@ -134,6 +134,6 @@ def test_blocks_of_a_weighted_measure_are_unbiased(radii, dim):
     kernel, table = decomposed("weighted", dim)
     rng = np.random.default_rng(dim)
     D = random_differences(ALL_DISTANCES, dim, rng)
-    plan = TablePlan(table.table, "orthogonal", (dim + 2,) * len(table.parts))
-    values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(DRAWS)])
+    scheme = RadialScheme(table.table, (dim + 2,) * len(table.parts), "orthogonal", radii)
+    values = np.array([scheme.frequencies(rng).estimate(D) for _ in range(DRAWS)])
     assert mean_score(values, kernel(D)) < 6.0
