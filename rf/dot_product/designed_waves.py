@@ -82,16 +82,7 @@ class WaveMap(DrawnMap):
 
 
 def design_candidates(problem: Problem) -> list[Candidate]:
-    """Designs without and with exact powers, or the given design, if the columns suffice.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> X = np.random.default_rng(0).normal(size=(50, 5))
-    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
-    >>> [candidate.name for candidate in design_candidates(Problem.of(zonal("exp(u)"), X, 60, 2.0))]
-    ['designed waves', 'exact powers to degree 1 + designed waves']
-    """
+    """Designs without and with exact powers, or the given design, if the columns suffice."""
     name, most = "designed waves", problem.n_components
     if problem.given is not None:
         made, name = problem.given, "the given design"
@@ -180,13 +171,7 @@ def _scheme(n: int, dim: int) -> Callable[[int, int, np.random.Generator], Float
 
 @lru_cache(maxsize=256)
 def set_means(n: int, dim: int) -> FloatArray:
-    """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few.
-
-    Examples
-    --------
-    >>> bool(set_means(24, 3)[1] < 1e-3)
-    True
-    """
+    """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few."""
     if _scheme(n, dim) is orthogonal:
         return angular_means(dim, n)
     sizes = designed_sizes(n)

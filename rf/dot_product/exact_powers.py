@@ -104,14 +104,7 @@ class RadialMap(DrawnMap):
 
 
 def powers_of_square(kernel: Kernel, z_max: float) -> Sequence[float] | None:
-    """Coefficients of a kernel that is a polynomial in z^2 up to z_max, or None.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> powers_of_square(radial("(1 - z**2/4)**2", support=2), 2.0)
-    [1.0, -0.5, 0.0625]
-    """
+    """Coefficients of a kernel that is a polynomial in z^2 up to z_max, or None."""
     if any(float(piece.support) < z_max for piece in kernel.pieces):
         return None
     formula = sympy.Add(*(piece.expr for piece in kernel.pieces))
@@ -142,15 +135,7 @@ def powers_of(kernel: Kernel, dim: int) -> Sequence[float] | None:
 
 
 def exact_candidates(problem: Problem) -> list[Candidate]:
-    """The exact polynomial map, or why there is none.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> problem = Problem.of(zonal("((1 + u)/2)**2"), np.eye(16), 200, 2.0)
-    >>> [candidate.columns for candidate in exact_candidates(problem)]
-    [153]
-    """
+    """The exact polynomial map, or why there is none."""
     kernel, dim, name = problem.kernel, problem.dim, "exact polynomial"
     if kernel.is_zonal:
         powers, of = powers_of(kernel, dim), "u"

@@ -108,15 +108,7 @@ def arc_cosine_weights(kernel: Kernel) -> tuple[float, float, float, float, floa
 
 
 def neuron_candidates(problem: Problem) -> list[Candidate]:
-    """Features made of steps and ramps, or why there are none.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> problem = Problem.of(zonal("1 - acos(u)/pi"), np.eye(5), 60, 2.0)
-    >>> [candidate.columns for candidate in neuron_candidates(problem)]
-    [60]
-    """
+    """Features made of steps and ramps, or why there are none."""
     dim, name = problem.dim, "steps and ramps"
     found = arc_cosine_weights(problem.kernel)
     if found is None or dim < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
@@ -19,9 +19,8 @@ from rf.inputs.rows import (
     range_of_distances,
     sample_of_rows,
 )
-from rf.inputs.tables import resolve_spectrum
 from spectra.base.arrays import FloatArray
-from spectra.errors import DataError, InfiniteMassError, ParameterError
+from spectra.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from spectra.designs import Design
@@ -76,14 +75,7 @@ class Problem:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, n_components: int, z_max: float, **options: Any) -> Self:
-        """The problem for rows X, of which a sample is kept.
-
-        Examples
-        --------
-        >>> from spectra.kernels.kernel import zonal
-        >>> Problem.of(zonal("exp(u)"), np.eye(3), 8, 2.0).dim
-        3
-        """
+        """The problem for rows X, of which a sample is kept."""
         sample = KnownRows(sample_of_rows(X, np.random.default_rng(_SEED), _DESIGN_ROWS))
         centre = tuple(centre_of(X).tolist())
         return cls(kernel, sample, X.shape[0], centre, n_components, z_max, **options)
@@ -115,14 +107,12 @@ def problem_for(
     n_components: int,
     *,
     domain: float | Literal["data"] | None,
-    coupling: str,
     positive: bool = False,
-) -> Problem | None:
-    """The problem that the rows pose, or None if the kernel's own measure is used.
+) -> Problem:
+    """The problem of a kernel that is not drawn from its own measure, for the rows X.
 
-    There is one if a domain is given; for a kernel on the unit sphere, unless a coupling is named;
-    for a kernel of infinite spectral mass; and for a design with exact powers of <x, y>, which no
-    table has.
+    That is a kernel with a domain, on the unit sphere, or of infinite spectral mass, and a design
+    with exact powers of <x, y>, which no table has.
 
     Raises
     ------
@@ -131,13 +121,6 @@ def problem_for(
         for a design of another dimension.
     ParameterError
         For a domain without a radial kernel, or one that is no positive distance.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> problem = problem_for(zonal("exp(u)"), np.eye(3), 8, domain=None, coupling="auto")
-    >>> problem.z_max < 1.4143
-    True
     """
     from spectra.designs import Design
     from spectra.kernels.kernel import Kernel
@@ -150,8 +133,6 @@ def problem_for(
             )
         given, named, domain, why = named, named.kernel, named.domain[1], "A design was given."
     elif not isinstance(named, Kernel):
-        if domain is None:
-            return None
         raise ParameterError(
             f"domain={domain!r} asks for features designed for a range of distances, which needs "
             f"a radial kernel, and a {type(named).__name__} was given. Pass the kernel, or leave "
@@ -159,12 +140,10 @@ def problem_for(
         )
     elif domain is not None:
         why = "A domain was asked for."
-    elif named.is_zonal and coupling == "auto":
+    elif named.is_zonal:
         why = "The kernel lives on the unit sphere."
-    elif _has_infinite_mass(named, dim):
-        why = f"The spectral mass of {named} in dimension {dim} is infinite."
     else:
-        return None
+        why = f"The spectral mass of {named} in dimension {dim} is infinite."
     z_max, reason = _largest_distance(named, X, domain)
     note = f"{why} The features are designed for distances up to z_max_ = {z_max:.6g} ({reason})."
     options = {"note": note, "positive": positive, "given": given}
@@ -191,13 +170,3 @@ def _largest_distance(
             z_max = min(z_max, 2.0)
     check_distances(X, z_max, centre=centre_of(X))
     return z_max, reason
-
-
-@lru_cache(maxsize=64)
-def _has_infinite_mass(kernel: Kernel, dim: int) -> bool:
-    """Whether the spectral mass is infinite: remembered, since every fit asks again."""
-    try:
-        resolve_spectrum(kernel, dim)
-    except InfiniteMassError:
-        return True
-    return False

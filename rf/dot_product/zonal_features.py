@@ -108,15 +108,7 @@ def _rule(nodes: int, dim: int) -> tuple[FloatArray, FloatArray]:
 
 
 def gegenbauer_candidates(problem: Problem) -> list[Candidate]:
-    """Random Gegenbauer features, with none and with the lowest degrees exact.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> problem = Problem.of(zonal("exp(u)"), np.eye(5), 60, 2.0)
-    >>> [candidate.name for candidate in gegenbauer_candidates(problem)][-1]
-    'Gegenbauer features, exact to degree 2'
-    """
+    """Random Gegenbauer features, with none and with the lowest degrees exact."""
     name = "Gegenbauer features"
     if problem.dim < 2:
         return unavailable(name, "the sphere of dimension 1 is two points")
@@ -132,14 +124,7 @@ def gegenbauer_candidates(problem: Problem) -> list[Candidate]:
 
 
 def is_definite(problem: Problem) -> bool:
-    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond rounding.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> [is_definite(Problem.of(zonal(f), np.eye(5), 60, 2.0)) for f in ("exp(u)", "-u")]
-    [True, False]
-    """
+    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond rounding."""
     if not problem.kernel.is_zonal or problem.dim < 2:
         return False
     return bool(np.all(_coefficients(problem)[0] >= 0.0))

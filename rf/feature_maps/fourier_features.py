@@ -88,11 +88,6 @@ def wave_columns(
     as much as the rounding of X to its own type makes uncertain.  A column is off by no more than
     scale times the sum of both, and 3 u.  Blocks have the length of w times that of x in place of
     the sum.
-
-    Examples
-    --------
-    >>> wave_columns(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1))
-    array([[1., 0.]])
     """
     if is_foreign(X):
         waves: NDArray[Any] = array_waves(X, frequencies, scale, phases, without_sine, out)
@@ -147,11 +142,6 @@ class Rays:
     ----------
     directions : ndarray of shape (P, d)
     radii : ndarray of shape (R,)
-
-    Examples
-    --------
-    >>> Rays(np.eye(2), np.array([1.0, 3.0])).frequencies.tolist()
-    [[1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 3.0]]
     """
 
     directions: FloatArray

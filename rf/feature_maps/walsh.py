@@ -44,12 +44,6 @@ def walsh_transform(values: NDArray[Any]) -> NDArray[Any]:
     """H values, for the H whose order is the length of the first axis, a power of two.
 
     H is the product of two Kronecker factors of about the root of that order, which BLAS applies.
-
-    Examples
-    --------
-    >>> walsh_transform(np.eye(2))
-    array([[ 1.,  1.],
-           [ 1., -1.]])
     """
     order, columns = values.shape
     steps = order.bit_length() - 1
@@ -78,13 +72,6 @@ def walsh_phases_with_numpy(
     signs, factor : ndarray
         Of a :class:`WalshBlock`, in the type of X.
     out : ndarray of shape (rows, m)
-
-    Examples
-    --------
-    >>> out = np.empty((1, 2))
-    >>> walsh_phases_with_numpy(np.array([[1.0, 2.0]]), np.ones((3, 2)), np.ones(2), out)
-    >>> out
-    array([[ 6., -2.]])
     """
     values = np.zeros((signs.shape[1], len(X)), X.dtype)
     values[: X.shape[1]] = X.T

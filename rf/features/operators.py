@@ -147,11 +147,6 @@ def checked_ridge(ridge: float, *, of_two: bool) -> float:
     ------
     ParameterError
         Otherwise, and where it is not a finite number.
-
-    Examples
-    --------
-    >>> checked_ridge(1, of_two=False)
-    1.0
     """
     value = real_array(ridge, "the ridge")
     if value.ndim or not np.isfinite(value):

@@ -20,7 +20,6 @@ from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, R
 from rf.schemes.scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
-from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     from rf.dot_product.problem import Problem
@@ -225,9 +224,18 @@ class SpectralFeatures(BaseSpectralFeatures):
             return self._of_l1(named, X)
         if hasattr(named, "factors"):
             return self._of_groups(named, X)
-        problem = self._problem(named, X)
-        if problem is None:
-            return self._from_table(resolve_spectrum(named, X.shape[1]), X)
+        zonal_methods = getattr(named, "is_zonal", False) and self.coupling == "auto"
+        has_powers = np.size(getattr(named, "powers", ())) > 0  # a design with powers of <x, y>
+        if self.domain is None and not zonal_methods and not has_powers:
+            try:
+                return self._from_table(resolve_spectrum(named, X.shape[1]), X)
+            except InfiniteMassError:
+                if not hasattr(named, "is_zonal"):
+                    raise
+        from rf.dot_product.problem import problem_for
+
+        strict = self.mixed_signature == "error"
+        problem = problem_for(named, X, self.n_components, domain=self.domain, positive=strict)
         if self.coupling == "auto":
             return self._compared(problem, X)
         from rf.dot_product.designed_waves import designed_spectrum
@@ -266,21 +274,6 @@ class SpectralFeatures(BaseSpectralFeatures):
         except InfiniteMassError as error:
             raise InfiniteMassError(_refused_group(named)) from error
         return self._from_table(spectrum, X)
-
-    def _problem(self, named: Any, X: Any) -> Problem | None:
-        """What needs features designed for the data; a table needs none, nor these imports."""
-        if isinstance(named, SpectralTable) and self.domain is None:
-            return None
-        from rf.dot_product.problem import problem_for
-
-        return problem_for(
-            named,
-            X,
-            self.n_components,
-            domain=self.domain,
-            coupling=self.coupling,
-            positive=self.mixed_signature == "error",
-        )
 
     def _compared(self, problem: Problem, X: Any) -> Resolved:
         """The best of several methods for the data."""

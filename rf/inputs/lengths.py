@@ -77,11 +77,6 @@ def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
     ------
     ParameterError
         For lengths that are not positive and finite, or are not as many.
-
-    Examples
-    --------
-    >>> checked_lengths(2, 3), checked_lengths([1, 20], 2)
-    (array([2., 2., 2.]), array([ 1., 20.]))
     """
     lengths = real_array(length_scale, "length_scale")
     if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
@@ -96,11 +91,6 @@ def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
     """The lengths of the columns of X; None where rows are taken as they are.
 
     "median" is the median distance of (up to 512 of) the rows, for every column.
-
-    Examples
-    --------
-    >>> lengths_for("median", np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([5., 5.])
     """
     if length_scale is None:
         return None
@@ -137,13 +127,7 @@ def median_distance(rows: Any) -> float:
 
 
 def divided(X: Any, lengths: FloatArray | None) -> Any:
-    """Rows over lengths, in the type and the library of X; X itself where there are none.
-
-    Examples
-    --------
-    >>> divided(np.array([[2.0, 40.0]]), np.array([1.0, 20.0]))
-    array([[2., 2.]])
-    """
+    """Rows over lengths, in the type and the library of X; X itself where there are none."""
     if lengths is None:
         return X
     if issparse(X):
@@ -163,11 +147,6 @@ def warn_of_units(kernel: Any, X: Any) -> None:
     ------
     DataError
         Where rows over the lengths of a group are so long that squares of them are no numbers.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> warn_of_units(radial("exp(-z)").on([1]), np.eye(3))
     """
     if isinstance(kernel, GroupedTable):
         for group in kernel.groups:

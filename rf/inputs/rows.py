@@ -86,10 +86,6 @@ class RowRange:
         ------
         DataError
             It names the worst one.
-
-        Examples
-        --------
-        >>> RowRange(1.5, "", np.zeros(2)).check(np.eye(2))
         """
         if self.sphere:
             check_unit_rows(on_host(X), self.sphere)
@@ -115,10 +111,6 @@ def check_unit_rows(X: Any, kernel: str) -> None:
     ------
     DataError
         As :func:`spectra.base.numbers.check_unit_norms` does.
-
-    Examples
-    --------
-    >>> check_unit_rows(np.eye(2), "u")
     """
     check_unit_norms(_norms(X), f"the zonal kernel {kernel}")
 
@@ -130,10 +122,6 @@ def check_size(X: Any) -> None:
     ------
     DataError
         It names the longest row.
-
-    Examples
-    --------
-    >>> check_size(np.eye(2))
     """
     if is_foreign(X):
         if fits_squared(X):
@@ -167,10 +155,6 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     ------
     DataError
         It names the rows and their distance.
-
-    Examples
-    --------
-    >>> check_distances(np.eye(2), 1.5, centre=np.zeros(2))
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
     norms = _norms(X)
@@ -217,11 +201,6 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
     -------
     ndarray of shape (16,)
         Ascending; the single distance 0 where there is only one row.
-
-    Examples
-    --------
-    >>> typical_distances(np.eye(3))[[0, -1]].round(6)
-    array([1.414214, 1.414214])
     """
     # Sorting is one vectorised pass, several times faster than to select sixteen pairs of ranks.
     ordered = _ordered_distances(rows, shift)
@@ -242,11 +221,6 @@ def graded_distances(rows: Any, shift: FloatArray | None = None) -> tuple[FloatA
     -------
     distances, shares : ndarray
         At most 512; the shares of all pairs sum to 1.
-
-    Examples
-    --------
-    >>> graded_distances(np.array([[0.0], [1.0], [3.0]]))[0]
-    array([1., 2., 3.])
     """
     ordered = _ordered_distances(rows, shift)
     edges = np.concatenate(
@@ -274,11 +248,6 @@ def typical_differences(rows: Any, pairs: int) -> FloatArray:
     """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row.
 
     The same rows give the same pairs, so that a plan is a function of the data.
-
-    Examples
-    --------
-    >>> sorted(set(map(tuple, typical_differences(np.array([[0.0], [2.0]]), 8))))
-    [(np.float64(-2.0),), (np.float64(2.0),)]
     """
     count = rows.shape[0]
     if count == 1:
@@ -301,11 +270,6 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
     z_max : float
         At least a positive number, so that a domain (0, z_max) is one.
     reason : str
-
-    Examples
-    --------
-    >>> range_of_distances(np.eye(3), sphere=True)[1]
-    'no two rows without negative entries are further apart'
     """
     norms, centre = _norms(X), centre_of(X)
     bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
@@ -344,11 +308,6 @@ class KnownRows:
     ----------
     rows : ndarray or sparse array
         A copy, which nobody changes.
-
-    Examples
-    --------
-    >>> KnownRows(np.eye(2)) == KnownRows(np.eye(2)), KnownRows(np.eye(2)) == KnownRows(np.eye(3))
-    (True, False)
     """
 
     def __init__(self, rows: Any) -> None:

@@ -112,11 +112,6 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     ------
     DataError
         Where the data have another number of columns than the kernel has lengths.
-
-    Examples
-    --------
-    >>> without_lengths("exp(-z)", 2)
-    ('exp(-z)', None)
     """
     if isinstance(kernel, str | SpectralTable | GroupedTable | L1Table):
         return kernel, None

@@ -80,14 +80,6 @@ def sums_of_chunks(
     DataError
         Where the file holds something else, sums of other features or of another first chunk, or
         more chunks than there are.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import FunctionTransformer
-    >>> chunks = [(np.eye(2), np.ones(2)), (np.eye(2), np.ones(2))]
-    >>> sums_of_chunks(FunctionTransformer(), chunks).gram
-    array([[2., 0.],
-           [0., 2.]])
     """
     path = None if kept is None else Path(kept)
     if path is not None and not path.parent.is_dir():

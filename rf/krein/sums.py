@@ -137,14 +137,6 @@ class GramSums:
         there were none.  A product of b rows has errors below about :math:`\\sqrt b\\,\\epsilon`
         of the sum of squares, where errors of rounding are independent: Higham, Mary, "A new
         approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019).
-
-    Examples
-    --------
-    >>> Z, y = np.arange(12.0).reshape(6, 2) ** 0.5, np.arange(6.0)[:, None]
-    >>> sums = GramSums.of(Z[:3], y[:3]) + GramSums.of(Z[3:], y[3:])
-    >>> R = sums.triangular().triangle
-    >>> bool(np.allclose(R.T @ R, Z.T @ Z))
-    True
     """
 
     gram: FloatArray

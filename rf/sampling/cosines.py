@@ -103,13 +103,7 @@ class AngularMeans:
 
 @lru_cache(maxsize=128)
 def angular_means(law: CosineLaw, dim: int, degree: int) -> AngularMeans:
-    """E P_n(c) for n = 2, 4, ..., degree under a law of the cosine.
-
-    Examples
-    --------
-    >>> angular_means(Fixed(0.0), 3, 4).means               # P_2(0), P_4(0)
-    array([-0.5  ,  0.375])
-    """
+    """E P_n(c) for n = 2, 4, ..., degree under a law of the cosine."""
     nodes = law.nodes(dim, degree)
     groups = [
         gegenbauer_means(dim, degree, c, w)

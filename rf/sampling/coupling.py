@@ -144,14 +144,7 @@ class Coupling(ABC):
 def dependent_pairs(
     coupling: Coupling, counts: Sequence[int], dim: int
 ) -> list[tuple[int, int, Pairs]]:
-    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered.
-
-    Examples
-    --------
-    >>> from rf.sampling.couplings import COUPLINGS
-    >>> [(p, q, pair.count) for p, q, pair in dependent_pairs(COUPLINGS["shared"], (5, 2), 3)]
-    [(0, 0, 8), (1, 1, 2), (0, 1, 2), (0, 1, 4)]
-    """
+    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered."""
     total, parts = sum(counts), range(len(counts))
     found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
     return found + [
@@ -177,12 +170,6 @@ def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tu
 
 
 def pairs_in_blocks(n: int, size: int) -> int:
-    """Ordered pairs within the blocks that n directions fill, the last one perhaps partly.
-
-    Examples
-    --------
-    >>> pairs_in_blocks(5, 3)                           # blocks of 3 and 2
-    8
-    """
+    """Ordered pairs within the blocks that n directions fill, the last one perhaps partly."""
     full, rest = divmod(n, size)
     return full * size * (size - 1) + rest * (rest - 1)

@@ -102,12 +102,13 @@ def model_at(
 ) -> VarianceModel:
     """The variance at distances, or at differences of shape (n, d) if parts are shifted."""
     from rf.variance.variance import VarianceModel
-    from rf.variance.weighted_variance import WeightedModel
 
     if table.is_radial:
         return VarianceModel(table, points, approximate)
     single = table.one_shift()
     if single is None:
+        from rf.variance.weighted_variance import WeightedModel
+
         return WeightedModel.of(table, points, approximate=approximate)
     radial, shift = single
     return VarianceModel(radial, np.linalg.norm(points + shift, axis=-1), approximate)

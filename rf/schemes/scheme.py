@@ -320,11 +320,6 @@ def relative_error(
         Mean of the squared kernel over such pairs.
     diagonal : (float, float)
         Squared error and kernel of a row with itself, which is one part in n_rows.
-
-    Examples
-    --------
-    >>> round(relative_error(np.array([0.01]), 1.0, (0.0, 1.0), 4), 6)
-    0.086603
     """
     share = 1.0 / n_rows
     error = (1.0 - share) * float(np.mean(square_error)) + share * diagonal[0]

@@ -45,15 +45,7 @@ class CouplingScore:
 
 
 def candidates(parts: int, n: int) -> tuple[str, ...]:
-    """The couplings that "auto" compares for n frequencies of a number of parts.
-
-    Examples
-    --------
-    >>> "shared" in candidates(2, 64), "shared" in candidates(1, 64)
-    (True, False)
-    >>> candidates(1, 1)
-    ('iid',)
-    """
+    """The couplings that "auto" compares for n frequencies of a number of parts."""
     if n == 1:
         return ("iid",)
     return tuple(
@@ -92,20 +84,6 @@ def ranked_couplings(
     ------
     ParameterError
         Where there are more parts than frequencies, or a variance is not known ("qmc").
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf.variance.variance import VarianceModel
-    >>> from rf.inputs.tables import resolve_spectrum
-    >>> table = resolve_spectrum("sin(z)/z", 3).table
-    >>> scores = ranked_couplings(
-    ...     VarianceModel(table, np.array([1.0])), 8,
-    ...     couplings=("iid", "orthogonal", "designed"), radii="stratified",
-    ...     allocation="optimal",
-    ... )
-    >>> [score.coupling for score in scores]
-    ['designed', 'orthogonal', 'iid']
     """
     model, width, scores = model.approximation, model.width, []
     for name in dict.fromkeys(couplings):

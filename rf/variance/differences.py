@@ -20,12 +20,12 @@ import numpy as np
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import gegenbauer
 
-__all__ = ["Combination", "Probe"]
+__all__ = ["DegreeProducts", "ShiftedDifferences"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Probe:
+class ShiftedDifferences:
     """m differences, each seen through J vectors.
 
     Attributes
@@ -74,22 +74,24 @@ class Probe:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Combination:
+class DegreeProducts:
     """The sum over j and k of products of two waves, degree by degree.
 
     Attributes
     ----------
-    first, second : Probe
+    first, second : ShiftedDifferences
     angular : ndarray of shape (m, J, K, degrees) or None
         c_j c'_k P_n(cos of v_j and v'_k), n = 0, 2, ...; None where it is 1.
     """
 
-    first: Probe
-    second: Probe
+    first: ShiftedDifferences
+    second: ShiftedDifferences
     angular: FloatArray | None
 
     @classmethod
-    def of(cls, first: Probe, second: Probe, dim: int, degree: int) -> Self:
+    def of(
+        cls, first: ShiftedDifferences, second: ShiftedDifferences, dim: int, degree: int
+    ) -> Self:
         """All even degrees up to the given one."""
         if first.units is None or second.units is None:
             return cls(first, second, None)
@@ -109,11 +111,11 @@ class Combination:
         summed = np.einsum("...mjn,...mkn,mjkn->...mn", a, b, self.angular, optimize=True)
         return np.asarray(summed)
 
-    def at(self, difference: int) -> Combination:
+    def at(self, difference: int) -> DegreeProducts:
         """The combination at one difference."""
         one = slice(difference, difference + 1)
         angular = None if self.angular is None else self.angular[one]
-        return Combination(self.first, self.second, angular)
+        return DegreeProducts(self.first, self.second, angular)
 
     @property
     def size(self) -> float:

@@ -31,7 +31,7 @@ from typing import final
 import numpy as np
 
 from rf.sampling.radii import Radii
-from rf.variance.radii.radial_means import MEAN_ERROR
+from rf.variance.radii.pair_covariances import MEAN_ERROR
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.table import GroupedTable, Part, SpectralTable

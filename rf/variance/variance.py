@@ -49,8 +49,8 @@ from rf.sampling.cosines import CosineLaw
 from rf.sampling.coupling import dependent_pairs
 from rf.sampling.couplings import COUPLINGS, Coupling, Pairs
 from rf.sampling.radii import RADII, Radii
-from rf.variance.differences import Probe
-from rf.variance.radii.radial_means import MEAN_ERROR, Waves
+from rf.variance.differences import ShiftedDifferences
+from rf.variance.radii.pair_covariances import MEAN_ERROR, PairCovariances
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
@@ -195,7 +195,7 @@ class VarianceModel(PartModel):
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
         if self.approximate:
-            single, double = self._waves.plane_waves
+            single, double = self._pairs.plane_waves
         else:
             single, double = (
                 np.array([p.law.expected_plane_wave(self.table.dim, z) for p in self.table.parts])
@@ -204,9 +204,9 @@ class VarianceModel(PartModel):
         return single, 0.5 * (1.0 + double)
 
     @cached_property
-    def _waves(self) -> Waves:
+    def _pairs(self) -> PairCovariances:
         laws = [part.law for part in self.table.parts]
-        return Waves(self.table.dim, laws, [Probe.at(self.z)] * len(laws))
+        return PairCovariances(self.table.dim, laws, [ShiftedDifferences.at(self.z)] * len(laws))
 
     def covariance(
         self, first: int, second: int, cosine: CosineLaw
@@ -217,7 +217,7 @@ class VarianceModel(PartModel):
         """
         key = (first, second, cosine)
         if key not in self._covariances:
-            self._covariances[key] = self._waves.covariance(
+            self._covariances[key] = self._pairs.covariance(
                 first, second, cosine, rough=self.approximate
             )
         return self._covariances[key]
@@ -265,16 +265,15 @@ class VarianceModel(PartModel):
         n = counts[p]
         cosines = [pair.cosine for pair in coupled]
         if self.approximate:
-            means = self._waves.rough_strata(p, n, cosines, _MOST_STRATA)
+            found = self._pairs.rough_strata(p, n, cosines, _MOST_STRATA)
         else:
-            means = self._waves.strata(p, n, cosines)
+            found = self._pairs.strata(p, n, cosines)
+        (value, bound), *angular = found
         weight = self._weight(p, p, n * (n - 1), counts)
-        value, bound = means.radial()
         total = weight * (value - self.means[0][p] ** 2)
         errors = abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)
-        for pair in coupled:
+        for pair, (value, bound) in zip(coupled, angular, strict=True):
             weight = self._weight(p, p, pair.count, counts)
-            value, bound = means.angular(pair.cosine)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         return total, errors

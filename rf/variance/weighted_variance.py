@@ -17,8 +17,8 @@ import numpy as np
 
 from rf.sampling.cosines import Fixed
 from rf.sampling.couplings import Coupling, Pairs
-from rf.variance.differences import Probe
-from rf.variance.radii.radial_means import Waves
+from rf.variance.differences import ShiftedDifferences
+from rf.variance.radii.pair_covariances import PairCovariances
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -71,7 +71,7 @@ class WeightedModel(VarianceModel):
     @cached_property
     def _first_means(self) -> FloatArray:
         """E X = sum of c_j k~(|v_j|)."""
-        return np.array([self._wave(n, p.lengths) @ p.weights for n, p in enumerate(self._probes)])
+        return np.array([self._wave(n, p.lengths) @ p.weights for n, p in enumerate(self._points)])
 
     @property
     def kernel(self) -> FloatArray:
@@ -80,7 +80,7 @@ class WeightedModel(VarianceModel):
 
     def _wave(self, number: int, z: FloatArray) -> FloatArray:
         if self.approximate:
-            return self._waves.mean_waves(number, z)
+            return self._pairs.mean_waves(number, z)
         return self.table.parts[number].plane_wave(self.table.dim, z)[0]
 
     def _square(self, shifts: Shifts, wave: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -104,12 +104,14 @@ class WeightedModel(VarianceModel):
         return pairs
 
     @cached_property
-    def _probes(self) -> list[Probe]:
+    def _points(self) -> list[ShiftedDifferences]:
         return [
-            Probe.through(self.differences, shifts.offsets, shifts.weights)
+            ShiftedDifferences.through(self.differences, shifts.offsets, shifts.weights)
             for shifts in self._shifts
         ]
 
     @cached_property
-    def _waves(self) -> Waves:
-        return Waves(self.table.dim, [part.law for part in self.table.parts], self._probes)
+    def _pairs(self) -> PairCovariances:
+        return PairCovariances(
+            self.table.dim, [part.law for part in self.table.parts], self._points
+        )

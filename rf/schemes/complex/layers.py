@@ -73,19 +73,7 @@ class LayerRule:
 
 
 def layer_rule(part: AxialPart, n: int, reach: float) -> LayerRule:
-    """Points in n layers of the coordinate of a part, for waves of distances up to ``reach``.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> from spectra.derivation.asymmetric_measure import asymmetric_table
-    >>> kernel = radial("exp(-z**2/2)").shift([0.5, 0.0])
-    >>> part = AxialPart(asymmetric_table(kernel, 2).parts[0], "modulus")
-    >>> rule = layer_rule(part, 2, 1.0)
-    >>> rule.means(rule.coordinate[:, None], np.array([1.2533])).round(4)  # mean radii
-    array([[0.7301],
-           [1.7765]])
-    """
+    """Points in n layers of the coordinate of a part, for waves of distances up to ``reach``."""
     if n == 1:
         return LayerRule(1, np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp))
     if not part.is_isotropic:
