@@ -64,7 +64,7 @@ class Modulation(Shifts):
         return selection != "imaginary+" and not np.any(self.steps)
 
     def vanishes(self, selection: Selection) -> bool:
-        """Whether the selection is 0 because opposite shifts cancel in A, or in B, up to rounding."""
+        """Whether the selection is 0, as opposite shifts cancel in A, or in B, up to rounding."""
         if selection == "modulus":
             return False
         signs = np.sign(self.steps) if selection == "imaginary+" else 1.0
