@@ -104,11 +104,6 @@ def compare(problem: Problem) -> Comparison:
 
     The result depends on the problem alone.  Recent ones are kept in memory.
 
-    Raises
-    ------
-    ParameterError
-        If no method applies; the message has every reason.
-
     Examples
     --------
     >>> from spectra.kernels.kernel import zonal

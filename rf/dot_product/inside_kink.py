@@ -135,14 +135,7 @@ class KinkScheme(DesignedScheme):
 def kink_scheme(
     kernel: L1Kernel, X: Any, n_components: int, *, domain: float | Literal["data"] | None
 ) -> KinkScheme:
-    """The waves of largest weight for the rows X.
-
-    Raises
-    ------
-    ParameterError
-        If the kernel is not linear over the l1 distances of the rows, or for fewer than three
-        columns.
-    """
+    """The waves of largest weight for the rows X."""
     if n_components < 3:
         raise ParameterError(
             f"n_components = {n_components}: a constant and a wave of one column take 3."

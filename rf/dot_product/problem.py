@@ -113,14 +113,6 @@ def problem_for(
 
     That is a kernel with a domain, on the unit sphere, or of infinite spectral mass, and a design
     with exact powers of <x, y>, which no table has.
-
-    Raises
-    ------
-    DataError
-        For rows that are off the sphere of a zonal kernel or further apart than the domain, and
-        for a design of another dimension.
-    ParameterError
-        For a domain without a radial kernel, or one that is no positive distance.
     """
     from spectra.designs import Design
     from spectra.kernels.kernel import Kernel

@@ -76,11 +76,6 @@ def wave_columns(
     ndarray of shape (rows, 2 n), or (rows, 2 n - 1) without one sine
         Of the type of X.
 
-    Raises
-    ------
-    ParameterError
-        For an ``out`` of another shape, type or layout.
-
     Notes
     -----
     With u = 2^-53 for float64 and 2^-24 for float32, the sine and cosine of the rounded phase are

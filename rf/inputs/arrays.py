@@ -68,13 +68,7 @@ def asarray_like(values: Any, X: Any, *, double: bool = False) -> Any:
 
 
 def refuse_other_library(estimator: Any, X: Any, fitted: Any, method: str) -> None:
-    """Refuse rows of another library, or on another device, than what was fitted.
-
-    Raises
-    ------
-    ParameterError
-        Under dispatch only: without it all rows are numpy's.
-    """
+    """Refuse rows of another library, or on another device, than what was fitted."""
     if not get_config()["array_api_dispatch"]:
         return
     at, there = _place(fitted), _place(X)

@@ -66,13 +66,7 @@ class LengthScaleWarning(UserWarning):
 
 
 def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
-    """A length for each of ``dim`` columns, from a number or from one for each.
-
-    Raises
-    ------
-    ParameterError
-        For lengths that are not positive and finite, or are not as many.
-    """
+    """A length for each of ``dim`` columns, from a number or from one for each."""
     lengths = real_array(length_scale, "length_scale")
     if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
         raise ParameterError(
@@ -100,13 +94,7 @@ def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
 
 
 def median_distance(rows: Any) -> float:
-    """The median distance of two rows.
-
-    Raises
-    ------
-    DataError
-        Where it is 0, or there is one row alone.
-    """
+    """The median distance of two rows."""
     if rows.shape[0] == 1:
         raise DataError(
             "length_scale='median' is the median distance of two rows, and X has 1 sample. Give a "

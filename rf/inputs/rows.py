@@ -80,49 +80,25 @@ class RowRange:
     centre: FloatArray
 
     def check(self, X: Any, *, at_any_distance: bool = False) -> None:
-        """Refuse rows that are not served.
-
-        Raises
-        ------
-        DataError
-            It names the worst one.
-        """
+        """Refuse rows that are not served."""
         if self.sphere:
             check_unit_rows(on_host(X), self.sphere)
         if np.isfinite(self.domain) and not at_any_distance:
             check_distances(on_host(X), self.domain, centre=self.centre)
 
     def check_between(self, X: Any, Y: Any) -> None:
-        """Refuse a row of X and one of Y that are too far apart.
-
-        Raises
-        ------
-        DataError
-            It names their distance.
-        """
+        """Refuse a row of X and one of Y that are too far apart."""
         if np.isfinite(self.domain):
             check_cross_distances(on_host(X), on_host(Y), self.domain)
 
 
 def check_unit_rows(X: Any, kernel: str) -> None:
-    """Refuse rows that are off the unit sphere, naming the worst one.
-
-    Raises
-    ------
-    DataError
-        As :func:`spectra.base.numbers.check_unit_norms` does.
-    """
+    """Refuse rows that are off the unit sphere, naming the worst one."""
     check_unit_norms(_norms(X), f"the zonal kernel {kernel}")
 
 
 def check_size(X: Any) -> None:
-    """Refuse rows so long that the square of a distance is no number any more.
-
-    Raises
-    ------
-    DataError
-        It names the longest row.
-    """
+    """Refuse rows so long that the square of a distance is no number any more."""
     if is_foreign(X):
         if fits_squared(X):
             return
@@ -150,11 +126,6 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
 
     ``centre`` is the mean of the rows that a table was fitted on.  A row further from it than
     ``domain`` is further than that from one of those rows too, so it is refused as well.
-
-    Raises
-    ------
-    DataError
-        It names the rows and their distance.
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
     norms = _norms(X)
@@ -177,13 +148,7 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
 
 
 def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
-    """Refuse a row of X and a row of Y that are further apart than ``domain``.
-
-    Raises
-    ------
-    DataError
-        It names their distance.
-    """
+    """Refuse a row of X and a row of Y that are further apart than ``domain``."""
     limit = domain * (1.0 + NORM_TOLERANCE)
     if _norms(X).max() + _norms(Y).max() <= limit:
         return

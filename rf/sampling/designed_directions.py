@@ -163,11 +163,6 @@ def designed(
     draws : int, optional
         How many independent rotations of the sets to draw, along a first axis.
 
-    Raises
-    ------
-    ParameterError
-        Where ``n`` or ``dim`` is below 1.
-
     Notes
     -----
     Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)

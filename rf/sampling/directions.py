@@ -32,11 +32,6 @@ def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None)
     -------
     ndarray of shape (n, dim) or (draws, n, dim)
         Unit rows.
-
-    Raises
-    ------
-    ParameterError
-        Where ``n``, ``dim`` or ``draws`` is below 1.
     """
     count = checked_draws(n, dim, draws)
     return first_or_all(unit_rows(rng.standard_normal((count, n, dim))), draws)

@@ -48,11 +48,6 @@ def sobol_points(draws: int, n: int, dim: int, rng: np.random.Generator) -> Floa
     -------
     ndarray of shape (draws, n, dim)
 
-    Raises
-    ------
-    ParameterError
-        Where ``dim`` exceeds the number of tabulated directions (21201), or n the 2^30 points.
-
     References
     ----------
     J. Matousek, "On the L2-discrepancy for anchored boxes", Journal of Complexity 14 (1998),

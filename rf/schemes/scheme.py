@@ -121,13 +121,7 @@ class Scheme(ABC):
         """What was chosen and why, in plain text."""
 
     def radial_table(self, what: str) -> SpectralTable:
-        """The radial table for which ``what`` is known.
-
-        Raises
-        ------
-        ParameterError
-            If there is none.
-        """
+        """The radial table for which ``what`` is known."""
         if isinstance(self.table, SpectralTable) and self.table.is_radial:
             return self.table
         raise ParameterError(
@@ -236,13 +230,7 @@ class TableScheme(Scheme):
         return FourierMap.of(frequencies, columns, rng, signed=self.is_signed)
 
     def checked(self, points: FloatArray) -> FloatArray:
-        """Differences D = x - y as an array of shape (n, d).
-
-        Raises
-        ------
-        ParameterError
-            If they have another dimension than the kernel, or are not finite.
-        """
+        """Differences D = x - y as an array of shape (n, d)."""
         D = np.atleast_2d(points)
         if not np.all(np.isfinite(D)):
             raise ParameterError(
@@ -329,13 +317,7 @@ def relative_error(
 
 
 def check_within(coupling: str, of: str) -> None:
-    """Refuse a coupling for what is drawn part by part, with a variance that is known for that.
-
-    Raises
-    ------
-    ParameterError
-        It names the couplings that can be used.
-    """
+    """Refuse a coupling for what is drawn part by part, with a variance that is known for that."""
     allowed = [n for n, c in COUPLINGS.items() if c.known and c.uniform and not c.across_parts]
     if coupling not in allowed:
         raise ParameterError(

@@ -36,11 +36,6 @@ def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
     The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
     With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
 
-    Raises
-    ------
-    ParameterError
-        Where there are more weights than n, or a weight is negative or not finite.
-
     References
     ----------
     T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions
@@ -153,11 +148,6 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
 
     Pairs of parts are split anew, by trying every split, until no pair changes.  With two parts
     that is the exact optimum; independent directions give Neyman's rule n_p ~ mass times deviation.
-
-    Raises
-    ------
-    ParameterError
-        Where there are more parts than frequencies.
     """
     parts = len(model.table.parts)
     if n < parts:

@@ -79,11 +79,6 @@ def ranked_couplings(
     radii, allocation : str
         As in :func:`rf.sampling.frequencies.draw_frequencies` and
         :func:`rf.variance.allocation.allocate`.
-
-    Raises
-    ------
-    ParameterError
-        Where there are more parts than frequencies, or a variance is not known ("qmc").
     """
     model, width, scores = model.approximation, model.width, []
     for name in dict.fromkeys(couplings):

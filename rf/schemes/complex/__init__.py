@@ -6,16 +6,15 @@ draws and moments of one part), ``layers`` (the variance of draws in strata), ``
 parts of a measure), ``scheme`` (how many frequencies of each).
 """
 
-from rf.schemes.complex.axial_part import AxialPart, Draws
+from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.axis_law import AxisLaw
 from rf.schemes.complex.decomposition import (
     DECOMPOSITIONS,
     NEGLIGIBLE,
     Decomposed,
     Decomposition,
-    jordan_masses,
 )
-from rf.schemes.complex.layers import layer_rule, layered_variance
+from rf.schemes.complex.layers import layered_variance
 from rf.schemes.complex.scheme import AxialScheme, axial_scheme, least_axial_scheme
 from rf.schemes.complex.selection import SELECTIONS, Modulation
 
@@ -28,11 +27,8 @@ __all__ = [
     "AxisLaw",
     "Decomposed",
     "Decomposition",
-    "Draws",
     "Modulation",
     "axial_scheme",
-    "jordan_masses",
-    "layer_rule",
     "layered_variance",
     "least_axial_scheme",
 ]

@@ -79,7 +79,7 @@ class AxialScheme(TableScheme):
         return Frequencies(
             frequencies=np.concatenate([d.frequencies for d in draws]),
             weights=np.concatenate(
-                [d.amplitudes / n for d, n in zip(draws, self.counts, strict=True)]
+                [d.weights / n for d, n in zip(draws, self.counts, strict=True)]
             ),
             phases=np.concatenate([d.phases for d in draws]),
             part=np.repeat(np.arange(len(draws)), self.counts),

@@ -110,7 +110,7 @@ def test_rows_outside_the_box_or_the_kink_are_refused():
         fitted.transform(X + np.array([0.0, 0.0, 2.0, 0.0]))
     with pytest.raises(ParameterError, match="take 3"):
         features(sp.l1("Max(5 - z, 0)"), 2, domain="data").fit(X[:, :2])
-    with pytest.raises(ParameterError, match="straight up to the l1 distance 1"):
+    with pytest.raises(ParameterError, match="linear up to the l1 distance 1"):
         features(sp.l1("Max(1 - z, 0)"), 41, domain="data").fit(X)
     with pytest.raises(ParameterError, match="not straight"):
         features(sp.l1("1/(1 + z)"), 41, domain="data").fit(X)
