@@ -14,7 +14,7 @@ from rf import SpectralFeatures
 from rf.inputs import named_kernel
 from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
 from rf.papers.experiments import EXPERIMENTS
-from rf.papers.experiments.approximation import ROWS, RUNS, sample_rows, summarise
+from rf.papers.experiments.approximation import ROWS, RUNS, over_seeds, relative_error, sample_rows
 from rf.papers.experiments.ledger import Ledger
 from rf.papers.experiments.pages import quick_look, write_results
 from rf.papers.experiments.tables import run_experiment, table_lines
@@ -109,23 +109,19 @@ def _approximate(arguments: argparse.Namespace) -> int:
     print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
     means: dict[str, list[float]] = {}
     for coupling in arguments.coupling:
-        radii = "iid" if coupling == "qmc" else arguments.radii
         cells = []
         for n in arguments.columns:
-            summary = summarise(
-                lambda seed, n=n, coupling=coupling, radii=radii: SpectralFeatures(  # type: ignore[misc]
-                    spectrum,
-                    n_components=n,
-                    coupling=coupling,
-                    radii=radii,
-                    allocation=arguments.allocation,
-                    mixed_signature="ignore",
-                    random_state=seed,
-                ),
-                X,
-                exact,
-                arguments.runs,
+            features = SpectralFeatures(
+                spectrum,
+                n_components=n,
+                coupling=coupling,
+                radii=arguments.radii,
+                allocation=arguments.allocation,
+                mixed_signature="ignore",
             )
+            summary = over_seeds(
+                lambda seed, f=features: relative_error(f.set_params(random_state=seed), X, exact)  # type: ignore[misc]
+            )(arguments.runs)
             means.setdefault(coupling, []).append(summary[0])
             cells.append(str(summary).rjust(width))
         print(coupling.ljust(14) + "".join(cells), flush=True)
@@ -172,7 +168,7 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [
         cell
-        for cell in experiment.cells(None)
+        for cell in experiment.cells()
         if arguments.only in cell.group and arguments.column in (None, cell.column)
     ]
     if not cells:
@@ -202,7 +198,7 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
             raise next(iter(missing.values()))
     elif arguments.folder is not None:
         # What earlier runs left in the folder is on the page too.
-        shown = cells if arguments.quick else experiment.cells(None)
+        shown = cells if arguments.quick else experiment.cells()
         for path in write_results(name, experiment, shown, ledger, runs, arguments.folder):
             print(f"wrote {path}")
     return True

@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 
 from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, waves_with_numba
-from rf.feature_maps.compiled_walsh import walsh_phases_with_numba
 from rf.feature_maps.sincos import LIMIT, waves_with_numpy
 from rf.feature_maps.threads import serial_blas
-from rf.feature_maps.walsh import walsh_phases_with_numpy
 from spectra.base.compiled import implementation, why_no_numba
 
-__all__ = ["WalshKernel", "WaveKernel", "show_config", "walsh_kernel", "wave_kernel"]
+__all__ = ["WaveKernel", "show_config", "wave_kernel"]
 
-WalshKernel = Callable[[Any, Any, Any, Any], None]
 WaveKernel = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
 
 
@@ -27,13 +24,6 @@ def wave_kernel(dtype: Any) -> tuple[WaveKernel, float]:
     if implementation() == "numpy":
         return waves_with_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
     return waves_with_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
-
-
-def walsh_kernel(dtype: Any) -> tuple[WalshKernel, int]:
-    """The function that projects on a block, and the order from which it beats the product."""
-    if implementation() == "numpy":
-        return walsh_phases_with_numpy, 1024
-    return walsh_phases_with_numba, 256 if np.dtype(dtype) == np.float64 else 512
 
 
 def show_config() -> None:

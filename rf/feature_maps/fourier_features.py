@@ -7,18 +7,16 @@ cosines and sines are written straight into their places, scaled.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.feature_maps.backend import WalshKernel, WaveKernel, walsh_kernel, wave_kernel
+from rf.feature_maps.backend import WaveKernel, wave_kernel
 from rf.feature_maps.threads import on_threads, serial_blas
-from rf.feature_maps.walsh import WalshBlock
 from rf.inputs.arrays import array_waves, asarray_like, is_foreign
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -46,7 +44,6 @@ def wave_columns(
     phases: FloatArray | None = None,
     *,
     without_sine: int | None = None,
-    blocks: Sequence[WalshBlock] = (),
     rays: Rays | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
@@ -62,9 +59,6 @@ def wave_columns(
         Zero where left out.
     without_sine : int, optional
         A frequency that gets no sine column.
-    blocks : sequence of WalshBlock
-        The same frequencies, where they are blocks of fast transforms, which project dense rows
-        of many coordinates.
     rays : Rays, optional
         The same frequencies, where they are all radii on all directions: rows are projected once.
     out : ndarray, optional
@@ -81,15 +75,14 @@ def wave_columns(
     With u = 2^-53 for float64 and 2^-24 for float32, the sine and cosine of the rounded phase are
     right to 2 u, and the phase errs by at most (d + 3) u (sum_k |w_k x_k| + |phase|): by about
     as much as the rounding of X to its own type makes uncertain.  A column is off by no more than
-    scale times the sum of both, and 3 u.  Blocks have the length of w times that of x in place of
-    the sum.
+    scale times the sum of both, and 3 u.
     """
     if is_foreign(X):
         waves: NDArray[Any] = array_waves(X, frequencies, scale, phases, without_sine, out)
         return waves
     columns = 2 * len(frequencies) - (without_sine is not None)
     out = _checked(out, (X.shape[0], columns), X.dtype)
-    work = _Work.of(X, frequencies, scale, phases, without_sine, blocks, rays, out)
+    work = _Work.of(X, frequencies, scale, phases, without_sine, rays, out)
     if X.shape[0] * len(frequencies) * X.shape[1] <= _SMALL:
         work.run(iter(range(work.tasks)))
         return out
@@ -149,9 +142,6 @@ class Rays:
         return np.asarray(rows.reshape(-1, self.directions.shape[1]))
 
 
-Projection = Callable[[Any, NDArray[Any]], None]
-
-
 @final
 @dataclass(frozen=True)
 class _Dense:
@@ -168,25 +158,6 @@ class _Dense:
             out[:] = X @ self.weights
         else:
             np.matmul(X, self.weights, out=out)
-
-
-def _fast(blocks: Sequence[WalshBlock], dtype: Any) -> tuple[Projection, ...]:
-    """Projections by fast transforms, where the blocks are long enough for them to gain."""
-    if not blocks:
-        return ()
-    kernel, least = walsh_kernel(dtype)
-    if blocks[0].order < least:
-        return ()
-    return tuple(
-        partial(_walsh, kernel, block.signs.astype(dtype), block.factor.astype(dtype))
-        for block in blocks
-    )
-
-
-def _walsh(
-    kernel: WalshKernel, signs: NDArray[Any], factor: NDArray[Any], X: Any, out: NDArray[Any]
-) -> None:
-    kernel(X, signs, factor, out)
 
 
 @final
@@ -208,7 +179,7 @@ class _Panel:
 class _Group:
     """One projection, and the panels that use it."""
 
-    project: Projection
+    project: _Dense
     panels: tuple[_Panel, ...]
 
 
@@ -233,7 +204,6 @@ class _Work:
         scale: FloatArray,
         phases: FloatArray | None,
         lone: int | None,
-        blocks: Sequence[WalshBlock],
         rays: Rays | None,
         out: NDArray[Any],
     ) -> _Work:
@@ -254,13 +224,7 @@ class _Work:
                 sines[part],
             )
 
-        if fast := () if issparse(X) else _fast(blocks, dtype):
-            cuts = np.cumsum([0, *(block.factor.size for block in blocks)]).tolist()
-            groups = [
-                _Group(project, (panel(*ends),))
-                for project, ends in zip(fast, itertools.pairwise(cuts), strict=True)
-            ]
-        elif rays is not None:
+        if rays is not None:
             size = len(rays.directions)
             groups = [
                 _Group(
@@ -273,7 +237,7 @@ class _Work:
             groups = [
                 _Group(_Dense.of(frequencies[a:b], dtype), (panel(a, b),)) for a, b in _stretches(n)
             ]
-        least = _ROWS if fast else min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
+        least = min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
         kernel, limit = wave_kernel(dtype)
         task = max(least, _TASK // max(n, 1))
         return cls(X, tuple(groups), out, kernel, limit, block=least * _PANEL, rows=task)

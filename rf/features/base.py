@@ -161,10 +161,6 @@ class BaseSpectralFeatures(
                 "length_scale away, or write the kernel as a radial one, with rescale(1)."
             )
 
-    def _draw(self, scheme: Scheme, X: Any, rng: np.random.Generator) -> FeatureMap:
-        """Draw the features of a scheme; some published systems look at the rows."""
-        return scheme.draw(self.n_components, rng)
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Resolve the kernel for the dimension of X, and draw the features.
 
@@ -204,7 +200,7 @@ class BaseSpectralFeatures(
         self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
         self.coupling_, self.counts_, self.report_ = scheme.coupling, scheme.counts, scheme.compared
         with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
-            self._take(self._draw(scheme, X, for_draw))
+            self._take(scheme.draw(self.n_components, for_draw))
             self.cancellation_bound_ = self.feature_map_.mass(X)
         self._announce()
         if is_foreign(given):
@@ -326,12 +322,8 @@ class BaseSpectralFeatures(
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.
 
-        With coupling "hadamard" the directions are not quite uniform, and the error depends on the
-        axis of the difference: this is its mean square over all axes, the squared bias included.
-        Beyond order 4 the cosines between its rows are sampled, which leaves an error of a few
-        percent in d = 5 to 15 and less elsewhere; every other number is right to about 1e-8 of
-        the squared mass, or 1e-4 for a measure that oscillates without end
-        (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
+        It is right to about 1e-8 of the squared mass, or 1e-4 for a measure with an oscillating
+        tail (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
 
         Parameters
         ----------
@@ -344,7 +336,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            Where it is not known: coupling "qmc", and features designed for the data.
+            For features designed for the data, whose variance is not known.
         """
         check_is_fitted(self)
         z = real_array(z, "the distances")

@@ -103,7 +103,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     expected_error_ : float
         Expected relative error of the kernel matrix of X in the Frobenius norm: as measured on a
         sample for features designed for the data; else from the variance at distances that stand
-        for all (to a few percent; nan for coupling "qmc", whose variance is not known).
+        for all (to a few percent).
     z_max_ : float
         Largest distance at which the features are right; infinite if they are right everywhere.
     kernel_ : Kernel or None

@@ -1,9 +1,8 @@
 """Data sets by name: from a local folder, from scikit-learn's bundle, or from OpenML.
 
-The project carries no data.  Names are looked for in the folder that the environment variable
-``SPECTRA_DATA`` names (one ``name.npz`` for each, with X_train, y_train, X_test, y_test, or for
-what LIBSVM's page has, its two text files as they are), then among the data that scikit-learn
-bundles, then on OpenML.
+The project contains no data.  Names are looked up in the folder of the environment variable
+``SPECTRA_DATA`` (``name.npz`` with X_train, y_train, X_test, y_test), then in the data that
+scikit-learn bundles, then on OpenML.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ _OPENML = {
     "cod-RNA": ("codrna", 1, 59535),
 }
 _FOLDER_ONLY = ("ijcnn1", "usps", "covtype10k")
-# LIBSVM's files of training and test rows.
-_LIBSVM = {"cod-RNA": ("cod-rna", "cod-rna.t"), "ijcnn1": ("ijcnn1", "ijcnn1.t")}
 NAMES = ("digits", *_OPENML, *_FOLDER_ONLY)
 
 # The split of data that come without one; any fixed number would do.
@@ -67,10 +64,6 @@ class Dataset:
     X_test: FloatArray
     y_test: NDArray[Any]
     origin: str
-
-    def __repr__(self) -> str:
-        rows, dim = self.X_train.shape
-        return f"Dataset({self.name}: {rows} + {len(self.X_test)} rows in R^{dim}; {self.origin})"
 
 
 def load_dataset(
@@ -119,10 +112,6 @@ def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Data
     given = os.environ.get(DATA_VARIABLE) if folder is None else folder
     if given is not None and (path := Path(given) / f"{name}.npz").is_file():
         return _from_file(name, path)
-    if given is not None and name in _LIBSVM:
-        paths = [Path(given) / file for file in _LIBSVM[name]]
-        if all(path.is_file() for path in paths):
-            return _from_libsvm(name, paths)
     if name == "digits":
         from sklearn.datasets import load_digits
 
@@ -131,30 +120,12 @@ def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Data
     if name in _OPENML and fetch:
         return _from_openml(name)
     elsewhere = "OpenML was not asked" if name in _OPENML else "it is not fetched from elsewhere"
+    where = f"{DATA_VARIABLE} is not set" if given is None else f"{given} has no {name}.npz"
     raise DataError(
-        f"The data set {name!r} was not found: {_where(given, name)}, and {elsewhere}. "
-        f"Put {_files_of(name)} into a folder, and set {DATA_VARIABLE} to that folder."
+        f"The data set {name!r} was not found: {where}, and {elsewhere}. "
+        f"Put {name}.npz with the arrays {', '.join(_ARRAYS)} into a folder, and set "
+        f"{DATA_VARIABLE} to that folder."
     )
-
-
-def _files_of(name: str) -> str:
-    """What a folder must hold, for a message."""
-    either = f", or LIBSVM's {' and '.join(_LIBSVM[name])}," if name in _LIBSVM else ""
-    return f"{name}.npz with the arrays {', '.join(_ARRAYS)}{either}"
-
-
-def _from_libsvm(name: str, paths: list[Path]) -> Dataset:
-    from sklearn.datasets import load_svmlight_files
-
-    try:
-        X_train, y_train, X_test, y_test = load_svmlight_files(paths)
-    except ValueError as error:
-        raise DataError(
-            f"{paths[0]} and {paths[1]} are not in LIBSVM's format, a label and index:value pairs "
-            f"in each line: {error}"
-        ) from error
-    origin = f"{paths[0]} and {paths[1].name}, split as stored"
-    return Dataset(name, X_train.toarray(), y_train, X_test.toarray(), y_test, origin)
 
 
 def _from_file(name: str, path: Path) -> Dataset:
@@ -165,14 +136,9 @@ def _from_file(name: str, path: Path) -> Dataset:
                 f"{path} lacks the array(s) {', '.join(missing)}: a data set is a .npz with "
                 f"{', '.join(_ARRAYS)}."
             )
-        return Dataset(
-            name=name,
-            X_train=np.asarray(arrays["X_train"], dtype=float),
-            y_train=arrays["y_train"],
-            X_test=np.asarray(arrays["X_test"], dtype=float),
-            y_test=arrays["y_test"],
-            origin=f"{path}, split as stored",
-        )
+        X_train, X_test = (np.asarray(arrays[a], dtype=float) for a in ("X_train", "X_test"))
+        y_train, y_test = arrays["y_train"], arrays["y_test"]
+    return Dataset(name, X_train, y_train, X_test, y_test, f"{path}, split as stored")
 
 
 def _from_openml(name: str) -> Dataset:
@@ -185,15 +151,14 @@ def _from_openml(name: str) -> Dataset:
         raise DataError(
             f"The data set {name!r} is in no folder ({DATA_VARIABLE} is "
             f"{os.environ.get(DATA_VARIABLE)!r}), and OpenML could not be reached: {error}. "
-            f"Connect, or set {DATA_VARIABLE} to a folder that holds {_files_of(name)}."
+            f"Connect, or set {DATA_VARIABLE} to a folder with {name}.npz."
         ) from error
-    labels = bunch.target
     if name == "letter":
-        labels = np.where(labels < "N", 1, -1)
+        labels = np.where(bunch.target < "N", 1, -1)
     elif name == "spambase":
-        labels = np.where(labels == "1", 1, -1)
+        labels = np.where(bunch.target == "1", 1, -1)
     else:
-        labels = np.asarray(labels, dtype=float)
+        labels = np.asarray(bunch.target, dtype=float)
     rows = bunch.data.toarray() if issparse(bunch.data) else np.asarray(bunch.data)
     return _split(name, rows.astype(float), labels, train, f"OpenML {title!r} v{version}")
 
@@ -206,34 +171,25 @@ def _split(name: str, X: FloatArray, y: NDArray[Any], train: int, origin: str) -
     )
 
 
-def _where(folder: str | os.PathLike[str] | None, name: str) -> str:
-    if folder is None:
-        return f"{DATA_VARIABLE} is not set"
-    return f"there is no file {Path(folder) / name}.npz"
-
-
-# --- scalings ----------------------------------------------------------------------------------
-
-
-def _raw(data: Dataset) -> Dataset:
-    return data
-
-
 def _interval(data: Dataset) -> Dataset:
+    """Columns on [0, 1] over all rows; a constant column becomes 0."""
     rows = np.concatenate([data.X_train, data.X_test])
     low, high = rows.min(axis=0), rows.max(axis=0)
-    width = np.where(high > low, high - low, 1.0)  # a constant column becomes 0
-    return replace(data, X_train=(data.X_train - low) / width, X_test=(data.X_test - low) / width)
+    width = np.where(high > low, high - low, 1.0)
+    return _mapped(data, lambda X: (X - low) / width)
 
 
 def _unit(data: Dataset) -> Dataset:
+    """Rows of length 1, after the columns of letter and housing are scaled as published."""
     if data.name == "letter":
-        data = replace(
-            data, X_train=_libsvm_letter(data.X_train), X_test=_libsvm_letter(data.X_test)
-        )
+        data = _mapped(data, _libsvm_letter)
     elif data.name == "housing":
         data = _interval(data)
-    return replace(data, X_train=_on_sphere(data.X_train), X_test=_on_sphere(data.X_test))
+    return _mapped(data, _on_sphere)
+
+
+def _mapped(data: Dataset, change: Callable[[FloatArray], FloatArray]) -> Dataset:
+    return replace(data, X_train=change(data.X_train), X_test=change(data.X_test))
 
 
 def _libsvm_letter(X: FloatArray) -> FloatArray:
@@ -250,13 +206,12 @@ def _on_sphere(X: FloatArray) -> FloatArray:
             f"Row {int(np.argmin(norms))} is zero and has no direction on the unit sphere. Use "
             "scaling='raw' or 'interval'."
         )
-    rows: FloatArray = X / norms
-    return rows
+    return np.asarray(X / norms)
 
 
-#: What can be done to the rows before they are returned; see :func:`load_dataset`.
+#: How the rows are scaled; see :func:`load_dataset`.
 SCALINGS: dict[Scaling, Callable[[Dataset], Dataset]] = {
-    "raw": _raw,
+    "raw": lambda data: data,
     "unit": _unit,
     "interval": _interval,
 }

@@ -1,15 +1,14 @@
-"""The tour: a kernel that everybody has, one that nobody else serves, and one that is refused."""
+"""The command ``spectra tour``: a common kernel, an indefinite one, and one without a measure."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import RidgeClassifier
@@ -18,6 +17,7 @@ from sklearn.preprocessing import normalize
 
 from rf import KreinRidgeClassifier, SpectralFeatures
 from rf.papers.baselines import GRFF
+from rf.papers.experiments.approximation import relative
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import progress
 from spectra.cli.plot_kernel import (
@@ -29,43 +29,38 @@ from spectra.cli.plot_kernel import (
 )
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.measure import SpectralMeasure
 from spectra.verdict import existence, in_words
 
 __all__ = ["run"]
 
-#: Number of columns and seed -> features that are not fitted yet.
-Maker = Callable[[int, int], Any]
-
 COLUMNS = (128, 256, 512, 1024, 2048)
 SEEDS = 3
 GRAM_ROWS = 500
-# exp(-z^2/2) for scikit-learn, whose kernel is exp(-gamma z^2).
-GAMMA = 0.5
-# The ridge that every linear classifier gets, whatever the features.
+# The ridge of every linear classifier.
 RIDGE = 1e-2
-MADE_TO_ORDER = 256
+DESIGNED_COLUMNS = 256
+# Measured numbers: their names, the average over draws, and digits.  Other work on the machine
+# only lengthens times, so that their median is shown.
+_MEASURED: dict[str, tuple[Callable[[list[float]], Any], int]] = {
+    "error": (np.mean, 4),
+    "milliseconds to fit and transform": (np.median, 0),
+    "accuracy of a ridge classifier": (np.mean, 3),
+}
+#: Measured number -> features -> number of columns -> draws.
+Found = dict[str, dict[str, dict[int, list[float]]]]
 
 
-@dataclass(frozen=True)
 class _Data:
     """The digits: all rows, those of the kernel matrices, and a split for the classifiers."""
 
-    rows: FloatArray
-    sample: FloatArray
-    train: FloatArray
-    test: FloatArray
-    train_labels: NDArray[Any]
-    test_labels: NDArray[Any]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What was measured of features of one name, by number of columns: one number for each draw."""
-
-    errors: dict[int, list[float]] = field(default_factory=dict)
-    milliseconds: dict[int, list[float]] = field(default_factory=dict)
-    accuracies: dict[int, list[float]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        rows, labels = load_digits(return_X_y=True)
+        self.rows: FloatArray = normalize(rows)
+        chosen = np.random.default_rng(0).choice(len(rows), GRAM_ROWS, replace=False)
+        self.sample = self.rows[chosen]
+        self.split = train_test_split(
+            self.rows, labels, test_size=0.3, random_state=0, stratify=labels
+        )
 
 
 def run(picture: Path) -> int:
@@ -79,192 +74,114 @@ def run(picture: Path) -> int:
     Returns
     -------
     int
-        0, the exit status of the command ``spectra tour``.
+        0, the exit status of the command.
     """
     begin = time.perf_counter()
-    plt = pyplot()
-    data = _digits()
+    plt, data = pyplot(), _Data()
     count, dim = data.rows.shape
     print(
         f"scikit-learn's digits: {count} rows of length 1 in dimension {dim}. Errors are "
-        f"|K - K^|/|K|, the Frobenius\nnorm of what the estimated kernel matrix of {GRAM_ROWS} "
-        f"rows is off by, in the mean over {SEEDS} draws."
+        f"|K - K^|/|K|, the Frobenius\nnorm for {GRAM_ROWS} rows, in the mean over {SEEDS} draws."
     )
-    gaussian = _gaussian(data)
-    difference = radial("exp(-z**2/2) - exp(-z**2/200)")
-    measure = _told(difference, dim)
-    signed = _signed(difference, data)
-    _refused(data)
-    _draw(plt, measure, gaussian, signed, picture)
+    gaussian, difference = radial("exp(-z**2/2)"), radial("exp(-z**2/2) - exp(-z**2/200)")
+    print(f"\n1. A common kernel: {gaussian}, where z = |x - y|\n")
+    common = _measure({"RBFSampler": partial(RBFSampler, gamma=0.5)}, gaussian, data)
+    signed = _indefinite(difference, data)
+    _without_measure(data)
+    figure, panels = plt.subplots(3, 2, figsize=(9.5, 10), layout="constrained")
+    for kernel, found, axes in ((gaussian, common, panels[0]), (difference, signed, panels[2])):
+        _draw(axes, found, str(kernel))
+    measure = existence(difference, dim=dim).measure
+    draw_kernel(panels[1, 0], measure, z_max=12.0)
+    draw_radial_density(panels[1, 1], measure)
+    panels[1, 0].set_title(str(difference), fontsize=10)
+    write_figure(figure, picture, dpi=110)
     print(f"\nThe picture is {picture}. The tour took {time.perf_counter() - begin:.0f} s.")
     return 0
 
 
-def _digits() -> _Data:
-    rows, labels = load_digits(return_X_y=True)
-    rows = normalize(rows)
-    chosen = np.random.default_rng(0).choice(rows.shape[0], GRAM_ROWS, replace=False)
-    train, test, train_labels, test_labels = train_test_split(
-        rows, labels, test_size=0.3, random_state=0, stratify=labels
-    )
-    return _Data(rows, rows[chosen], train, test, train_labels, test_labels)
-
-
-def _gaussian(data: _Data) -> Mapping[str, _Found]:
-    """The kernel that everybody has, at equal columns."""
-    kernel = radial("exp(-z**2/2)")
-    print(f"\n1. The same kernel: {kernel}, where z = |x - y|\n")
-    makers: dict[str, Maker] = {
-        "RBFSampler": lambda n, seed: RBFSampler(gamma=GAMMA, n_components=n, random_state=seed),
-        "SpectralFeatures": lambda n, seed: SpectralFeatures(
-            kernel, n_components=n, random_state=seed
-        ),
-    }
-    found = _measured(makers, kernel, data)
-    _print_table(found)
-    return found
-
-
-def _told(kernel: Kernel, dim: int) -> SpectralMeasure:
-    """The verdict on the second kernel, and the masses of its two parts."""
-    verdict = existence(kernel, dim=dim)
-    measure = verdict.measure
+def _indefinite(kernel: Kernel, data: _Data) -> Found:
+    """A kernel that scikit-learn does not approximate."""
+    verdict = existence(kernel, dim=data.rows.shape[1])
     assert verdict.condition is not None
     print(f"\n2. An indefinite kernel: {kernel}, which is 0 at z = 0\n")
+    exact = kernel.gram(data.sample)
+    Z = Nystroem(kernel="precomputed", n_components=GRAM_ROWS, random_state=0).fit_transform(exact)
     print(
         f"It is the difference of two positive definite kernels (finite spectral mass for "
         f"{in_words(verdict.condition)}), of mass\n"
-        f"M+ = M- = 1 - {measure.cancelled_mass.mid:.3g} each."
-    )
-    return measure
-
-
-def _signed(kernel: Kernel, data: _Data) -> Mapping[str, _Found]:
-    """The kernel that nobody else serves: with independent frequencies, and as we draw it."""
-    exact = kernel.gram(data.sample)
-    everything = Nystroem(kernel="precomputed", n_components=GRAM_ROWS, random_state=0)
-    Z = everything.fit_transform(exact)
-    print(
+        f"M+ = M- = 1 - {verdict.measure.cancelled_mass.mid:.3g} each.\n"
         "RBFSampler has no such kernel. scikit-learn's Nystroem takes it, and with every row as a "
-        f"landmark,\nwhere it should be exact, its error is {_relative(Z @ Z.T, exact):.2f}: it "
-        "returns the matrix |K|.\n"
+        f"landmark,\nits error is {relative(Z @ Z.T, exact):.2f}: it returns the matrix |K|.\n"
     )
-    makers: dict[str, Maker] = {
-        "GRFF: independent frequencies": lambda n, seed: GRFF(
-            kernel, n_components=n, mixed_signature="ignore", random_state=seed
-        ),
-        "SpectralFeatures": lambda n, seed: SpectralFeatures(
-            kernel, n_components=n, mixed_signature="ignore", random_state=seed
-        ),
-    }
-    found = _measured(makers, kernel, data)
-    _print_table(found)
-    return found
+    independent = partial(GRFF, kernel, mixed_signature="ignore")
+    return _measure({"GRFF: independent frequencies": independent}, kernel, data)
 
 
-def _refused(data: _Data) -> None:
-    """The kernel that has no decomposition, and what is done for these rows instead."""
+def _without_measure(data: _Data) -> None:
+    """A kernel that has no decomposition, and features for the distances of these rows."""
     kernel = catalogue["ntk"]
     print("\n3. A kernel without a decomposition: the neural tangent kernel of two layers\n")
     print(existence(kernel, dim=data.rows.shape[1]))
     features = SpectralFeatures(
-        kernel, n_components=MADE_TO_ORDER, mixed_signature="ignore", random_state=0
+        kernel, n_components=DESIGNED_COLUMNS, mixed_signature="ignore", random_state=0
     ).fit(data.rows)
-    error = _relative(features.gram(data.sample), kernel.gram(data.sample))
+    error = relative(features.gram(data.sample), kernel.gram(data.sample))
     print(
-        "The distances of these rows need less than all of R^d: made to order for them, "
-        f"{MADE_TO_ORDER} columns err by {error:.4f}."
+        f"Designed for the distances of these rows, {DESIGNED_COLUMNS} columns have the error "
+        f"{error:.4f}."
     )
 
 
-def _measured(makers: Mapping[str, Maker], kernel: Kernel, data: _Data) -> Mapping[str, _Found]:
-    exact = kernel.gram(data.sample)
-    found = {name: _Found() for name in makers}
+def _measure(others: Mapping[str, Callable[..., Any]], kernel: Kernel, data: _Data) -> Found:
+    """Errors, times and accuracies of other features and ours, which are printed."""
+    ours = partial(SpectralFeatures, kernel, mixed_signature="ignore")
+    makers: dict[str, Callable[..., Any]] = {**others, "SpectralFeatures": ours}
+    sample, exact = data.sample, kernel.gram(data.sample)
+    found: Found = {what: {name: {n: [] for n in COLUMNS} for name in makers} for what in _MEASURED}
     for name, make in makers.items():
-        # The first call loads what it needs, and reads the kernel.
-        make(COLUMNS[0], 0).fit(data.rows).transform(data.rows)
+        # The first call loads what it needs, and derives the table of the kernel.
+        make(n_components=COLUMNS[0]).fit(data.rows).transform(data.rows)
         jobs = [(columns, seed) for columns in COLUMNS for seed in range(SEEDS)]
         for columns, seed in progress(jobs, label=name):
-            features = make(columns, seed)
+            features = make(n_components=columns, random_state=seed)
             begin = time.perf_counter()
             features.fit(data.rows).transform(data.rows)
             spent = 1e3 * (time.perf_counter() - begin)
-            found[name].milliseconds.setdefault(columns, []).append(spent)
-            error = _relative(_gram(features, data.sample), exact)
-            found[name].errors.setdefault(columns, []).append(error)
-            found[name].accuracies.setdefault(columns, []).append(_accuracy(features, data))
+            Z = features.transform(sample)
+            K = Z * getattr(features, "signature_", 1.0) @ Z.T
+            numbers = relative(K, exact), spent, _accuracy(features, data)
+            for what, number in zip(_MEASURED, numbers, strict=True):
+                found[what][name][columns].append(number)
+    print(f"{'columns':44s}" + "".join(f"{columns:>9d}" for columns in COLUMNS))
+    for what, (average, digits) in _MEASURED.items():
+        print(what)
+        for name, values in found[what].items():
+            cells = "".join(f"{average(values[c]):9.{digits}f}" for c in COLUMNS)
+            print(f"    {name:40s}{cells}")
     return found
 
 
-def _gram(features: Any, rows: FloatArray) -> FloatArray:
-    """The estimated kernel matrix; features without signs have Z Z'."""
-    if hasattr(features, "gram"):
-        return np.asarray(features.gram(rows))
-    Z = features.transform(rows)
-    return np.asarray(Z @ Z.T)
-
-
-def _relative(estimate: FloatArray, exact: FloatArray) -> float:
-    return float(np.linalg.norm(estimate - exact) / np.linalg.norm(exact))
-
-
 def _accuracy(features: Any, data: _Data) -> float:
-    """Of a ridge classifier, which follows the signs of the columns where there are some."""
+    """Of a ridge classifier, which follows the signs of the columns if there are some."""
+    train, test, train_labels, test_labels = data.split
     if np.any(getattr(features, "signature_", np.ones(1)) < 0.0):
-        model = KreinRidgeClassifier(features, alpha=RIDGE).fit(data.train, data.train_labels)
-        return float(model.score(data.test, data.test_labels))
-    classifier = RidgeClassifier(alpha=RIDGE)
-    classifier.fit(features.transform(data.train), data.train_labels)
-    return float(classifier.score(features.transform(data.test), data.test_labels))
+        model = KreinRidgeClassifier(features, alpha=RIDGE).fit(train, train_labels)
+        return float(model.score(test, test_labels))
+    classifier = RidgeClassifier(alpha=RIDGE).fit(features.transform(train), train_labels)
+    return float(classifier.score(features.transform(test), test_labels))
 
 
-def _print_table(found: Mapping[str, _Found]) -> None:
-    print(f"{'columns':44s}" + "".join(f"{columns:>9d}" for columns in COLUMNS))
-    # The middle of the times, since other work on the machine only lengthens them.
-    for label, attribute, average, digits in (
-        ("error", "errors", np.mean, 4),
-        ("milliseconds to fit and transform", "milliseconds", np.median, 0),
-        ("accuracy of a ridge classifier", "accuracies", np.mean, 3),
-    ):
-        print(label)
-        for name, of_name in found.items():
-            values = getattr(of_name, attribute)
-            cells = "".join(f"{average(values[c]):9.{digits}f}" for c in COLUMNS)
-            print(f"    {name:40s}{cells}")
-
-
-def _draw(
-    plt: Any,
-    measure: SpectralMeasure,
-    gaussian: Mapping[str, _Found],
-    signed: Mapping[str, _Found],
-    picture: Path,
-) -> None:
-    figure, ((errors, times), (kernel, density), (signed_errors, signed_times)) = plt.subplots(
-        3, 2, figsize=(9.5, 10), layout="constrained"
-    )
-    for found, left, right, title in (
-        (gaussian, errors, times, "exp(-z**2/2)"),
-        (signed, signed_errors, signed_times, str(measure.kernel)),
-    ):
-        _draw_against_columns(left, found, "errors", np.mean, r"$\|K - \hat K\| / \|K\|$")
-        _draw_against_columns(right, found, "milliseconds", np.median, "ms to fit and transform")
-        left.set_title(title, fontsize=10)
-        left.legend(frameon=False)
-    draw_kernel(kernel, measure, z_max=12.0)
-    draw_radial_density(density, measure)
-    kernel.set_title(str(measure.kernel), fontsize=10)
-    write_figure(figure, picture, dpi=110)
-
-
-def _draw_against_columns(
-    axes: Any, found: Mapping[str, _Found], attribute: str, average: Any, label: str
-) -> None:
-    for (name, of_name), marker in zip(found.items(), ("o", "s"), strict=True):
-        values = getattr(of_name, attribute)
-        means = [float(average(values[c])) for c in COLUMNS]
-        axes.loglog(COLUMNS, means, marker=marker, label=name)
-    axes.set(xlabel="columns", ylabel=label)
-    axes.set_xticks(COLUMNS, [str(c) for c in COLUMNS])
-    axes.minorticks_off()
-    label_decades(axes.yaxis)
+def _draw(panels: Any, found: Found, title: str) -> None:
+    """Errors and times against the number of columns."""
+    for axes, what in zip(panels, list(_MEASURED)[:2], strict=True):
+        average = _MEASURED[what][0]
+        for (name, values), marker in zip(found[what].items(), ("o", "s"), strict=True):
+            means = [float(average(values[c])) for c in COLUMNS]
+            axes.loglog(COLUMNS, means, marker=marker, label=name)
+        axes.set(xlabel="columns", ylabel=what)
+        axes.set_xticks(COLUMNS, [str(c) for c in COLUMNS])
+        axes.minorticks_off()
+        label_decades(axes.yaxis)
+    panels[0].set_title(title, fontsize=10)
+    panels[0].legend(frameon=False)

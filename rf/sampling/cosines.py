@@ -1,4 +1,4 @@
-"""The law of the cosine between two directions, and its Gegenbauer means."""
+"""Distributions of the cosine between two directions, and their Gegenbauer means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Self, final
+from typing import final
 
 import numpy as np
 from scipy.special import gammaln
@@ -17,105 +17,70 @@ from spectra.base.special.harmonics import gegenbauer_sequence
 __all__ = [
     "AngularMeans",
     "CosineLaw",
-    "CosineNodes",
     "Fixed",
     "angular_means",
     "gegenbauer_means",
 ]
 
-# Values of Gegenbauer polynomials that the means of one law may cost: about 0.2 s.
+# Values of Gegenbauer polynomials that the means of one distribution may cost: about 0.2 s.
 _BUDGET = 20_000_000
 _LAST_DEGREE = 2048
-# Samples of a law come in groups, whose spread tells the error: six standard errors of a mean.
-GROUPS = 8
-_DEVIATIONS = 6.0 / np.sqrt(GROUPS - 1.0)
-
-
-@final
-@dataclass(frozen=True)
-class CosineNodes:
-    """Groups of nodes |c| with weights, each group a law (or a sample of one) of its own.
-
-    Attributes
-    ----------
-    cosines, weights : tuple of ndarray
-        One pair of arrays for each group; the weights of a group sum to 1.
-    """
-
-    cosines: tuple[FloatArray, ...]
-    weights: tuple[FloatArray, ...]
-
-    @classmethod
-    def of(cls, cosines: FloatArray, weights: FloatArray) -> Self:
-        """A law that is known, in one group."""
-        return cls((cosines,), (weights,))
-
-    @classmethod
-    def sampled(cls, groups: list[FloatArray]) -> Self:
-        """Samples of one law, of equal weight within each group."""
-        return cls(tuple(groups), tuple(np.full(g.size, 1.0 / g.size) for g in groups))
-
-    @property
-    def most(self) -> int:
-        """The degree up to which the means are worth their cost."""
-        return min(_LAST_DEGREE, _BUDGET // sum(c.size for c in self.cosines))
 
 
 class CosineLaw(ABC):
-    """The law of |c| for a pair of directions: frozen, so that its means are known by it."""
+    """The distribution of |c| for a pair of directions; frozen, so that its means are cached."""
 
     @abstractmethod
-    def nodes(self, dim: int, degree: int) -> CosineNodes:
-        """Nodes and weights for the means of even polynomials in c up to a degree."""
+    def nodes(self, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
+        """Nodes and weights for the means of even polynomials in c up to a degree.
+
+        The weights sum to 1.
+        """
 
 
 @final
 @dataclass(frozen=True)
 class Fixed(CosineLaw):
-    """A cosine that is always the same: 0 for orthogonal directions, 1 for one direction."""
+    """A constant cosine: 0 for orthogonal directions, 1 for equal ones."""
 
     value: float
 
-    def nodes(self, dim: int, degree: int) -> CosineNodes:
+    def nodes(self, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
         """The value itself."""
-        return CosineNodes.of(np.array([self.value]), np.ones(1))
+        return np.array([self.value]), np.ones(1)
 
 
 @dataclass(frozen=True)
 class AngularMeans:
-    """Means of Gegenbauer polynomials under the law of a cosine.
+    """Means of Gegenbauer polynomials of a random cosine.
 
     Attributes
     ----------
-    means, errors : ndarray
-        E P_n(c), n = 2, 4, ..., and six standard errors where the law was sampled.
+    means : ndarray
+        E P_n(c), n = 2, 4, ...
     beyond : float
         Bound of all |E P_n(c)| of higher degrees.
     most : int
-        No degree above this one is worth asking for.
+        The degree up to which the means are worth their cost.
     """
 
     means: FloatArray
-    errors: FloatArray
     beyond: float
     most: int
 
 
 @lru_cache(maxsize=128)
 def angular_means(law: CosineLaw, dim: int, degree: int) -> AngularMeans:
-    """E P_n(c) for n = 2, 4, ..., degree under a law of the cosine."""
-    nodes = law.nodes(dim, degree)
-    groups = [
-        gegenbauer_means(dim, degree, c, w)
-        for c, w in zip(nodes.cosines, nodes.weights, strict=True)
-    ]
-    means = np.array([mean[2::2] for mean, _ in groups])
-    return AngularMeans(
-        means.mean(axis=0),
-        _DEVIATIONS * means.std(axis=0),
-        float(np.mean([bound for _, bound in groups])),
-        nodes.most,
-    )
+    """E P_n(c) for n = 2, 4, ..., degree and a distribution of the cosine.
+
+    Examples
+    --------
+    >>> angular_means(Fixed(0.0), 3, 4).means               # P_2(0), P_4(0)
+    array([-0.5  ,  0.375])
+    """
+    cosines, weights = law.nodes(dim, degree)
+    means, beyond = gegenbauer_means(dim, degree, cosines, weights)
+    return AngularMeans(means[2::2], beyond, min(_LAST_DEGREE, _BUDGET // cosines.size))
 
 
 def gegenbauer_means(

@@ -1,9 +1,9 @@
-r"""What a coupling is: a draw of directions, and which pairs it makes dependent in what way.
+"""The interface of a coupling: how directions are drawn, and which pairs are dependent.
 
-A table is a sum of parts, and every part gets n_p frequencies w = R s.  Each frequency alone has
-exactly the law of its part; a coupling says what they have to do with one another.  All that the
-variance needs of it is a list of :class:`Pairs`: so many pairs of frequencies, within one part or
-of two, whose directions have a cosine of this law.
+A table is a sum of parts, and part p gets n_p frequencies w = R s.  Each frequency alone has the
+exact distribution of its part; a coupling sets their joint distribution.  For the variance it is
+enough to know a list of :class:`Pairs`: how many pairs of frequencies, within a part or of two
+parts, have directions with a given distribution of the cosine.
 """
 
 from __future__ import annotations
@@ -25,15 +25,12 @@ __all__ = [
     "Drawn",
     "Pairs",
     "Request",
-    "UnitBlock",
     "dependent_pairs",
     "pairs_across",
     "pairs_in_blocks",
     "pairs_within",
 ]
 
-#: The diagonals of a block of directions, and the lengths of its rows before they are unit rows.
-UnitBlock = tuple[FloatArray, FloatArray]
 #: Probabilities u of the radii, shape (draws, n), and directions, shape (draws, n, d), by parts.
 Drawn = list[tuple[FloatArray, FloatArray]]
 
@@ -41,12 +38,12 @@ Drawn = list[tuple[FloatArray, FloatArray]]
 @final
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of frequencies that are coupled in one way.
+    """Pairs of frequencies with the same distribution of the cosine.
 
     Attributes
     ----------
     cosine : CosineLaw
-        The law of |c| for their directions.
+        The distribution of |c| for their directions.
     count : int
         Ordered pairs within a part; pairs (i, j) of two parts.
     """
@@ -58,16 +55,16 @@ class Pairs:
 @final
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What is to be drawn.
+    """A request for frequencies.
 
     Attributes
     ----------
     counts : sequence of int
         Frequencies of each part.
     dim, draws : int
-        Their dimension, and how many draws are made at once.
+        The dimension, and how many draws are made at once.
     radii : RadiusRule
-        How probabilities of radii are made of keys.
+        How the probabilities of the radii are drawn.
     rng : numpy.random.Generator
     """
 
@@ -78,32 +75,25 @@ class Request:
     rng: np.random.Generator
 
     def own_radii(self, n: int) -> FloatArray:
-        """Probabilities of n radii that no other part shares, shape (draws, n)."""
+        """Probabilities of n radii, independent of all other parts, shape (draws, n)."""
         return self.radii(self.rng.random((self.draws, n)), self.rng.random((self.draws, n)))
 
 
 class Coupling(ABC):
-    """One coupling: how it draws, whom it couples, and what "auto" may do with it.
-
-    A subclass names itself, draws directions and lists its pairs; whatever else differs from the
-    defaults below, it says too.
+    """One coupling: how it draws, which pairs it makes dependent, and whether "auto" considers it.
 
     Attributes
     ----------
     name : str
-    uniform : bool
-        Whether every direction is exactly uniform, so that features are unbiased.
-    known : bool
-        Whether the variance has a closed form.
+    across_parts : bool
+        Whether it couples frequencies of different parts.
     considered : bool
-        Whether "auto" compares it (where it :meth:`gains`).
+        Whether "auto" compares it, if it :meth:`gains`.
     split_of : str
-        The coupling whose optimal split over the parts serves this one; its own, if none is named.
+        A coupling whose optimal split over the parts is used instead of its own, if not empty.
     """
 
     name: ClassVar[str]
-    uniform: ClassVar[bool] = True
-    known: ClassVar[bool] = True
     across_parts: ClassVar[bool] = False
     considered: ClassVar[bool] = False
     split_of: ClassVar[str] = ""
@@ -123,28 +113,31 @@ class Coupling(ABC):
         return ()
 
     def gains(self, n: int, dim: int) -> bool:
-        """May it be better than simpler couplings for n frequencies, and as quickly drawn?
+        """Whether it can beat simpler couplings for n frequencies, at a similar cost.
 
-        Where it may not be for n, it may not be for fewer.
+        If False for n, it is False for fewer.
         """
         return True
 
     def draw(self, asked: Request) -> Drawn:
-        """Probabilities of the radii, and directions, of every part: each part on its own."""
+        """Probabilities of the radii, and directions, of every part; parts are independent."""
         dim, draws, rng = asked.dim, asked.draws, asked.rng
         return [
             (asked.own_radii(n), self.directions(n, dim, rng, draws=draws)) for n in asked.counts
         ]
 
-    def draw_with_blocks(self, asked: Request) -> tuple[Drawn, list[list[list[UnitBlock]]]]:
-        """What :meth:`draw` gives, and fast transforms of each part and draw; by default none."""
-        return self.draw(asked), []
-
 
 def dependent_pairs(
     coupling: Coupling, counts: Sequence[int], dim: int
 ) -> list[tuple[int, int, Pairs]]:
-    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered."""
+    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered.
+
+    Examples
+    --------
+    >>> from rf.sampling.couplings import COUPLINGS
+    >>> [(p, q, pair.count) for p, q, pair in dependent_pairs(COUPLINGS["shared"], (5, 2), 3)]
+    [(0, 0, 8), (1, 1, 2), (0, 1, 2), (0, 1, 4)]
+    """
     total, parts = sum(counts), range(len(counts))
     found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
     return found + [
@@ -157,19 +150,25 @@ def dependent_pairs(
 
 @lru_cache(maxsize=8192)
 def pairs_within(coupling: Coupling, n: int, dim: int, total: int) -> tuple[Pairs, ...]:
-    """The dependent pairs of one part; in dimension 1 a cosine does not see its direction."""
+    """The dependent pairs of one part; in dimension 1 a cosine ignores the sign of a direction."""
     pairs = coupling.within(n, dim, total)
     return tuple(p for p in pairs if p.count and dim > 1)
 
 
 @lru_cache(maxsize=8192)
 def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tuple[Pairs, ...]:
-    """The dependent pairs of two parts, whichever has more frequencies."""
+    """The dependent pairs of two parts, in either order of their sizes."""
     pairs = coupling.across(min(n, m), max(n, m), dim, total)
     return tuple(p for p in pairs if p.count and dim > 1)
 
 
 def pairs_in_blocks(n: int, size: int) -> int:
-    """Ordered pairs within the blocks that n directions fill, the last one perhaps partly."""
+    """Ordered pairs within blocks of n directions; the last block may be incomplete.
+
+    Examples
+    --------
+    >>> pairs_in_blocks(5, 3)                           # blocks of 3 and 2
+    8
+    """
     full, rest = divmod(n, size)
     return full * size * (size - 1) + rest * (rest - 1)

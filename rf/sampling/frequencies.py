@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.feature_maps.walsh import WalshBlock
-from rf.sampling.coupling import Request, UnitBlock
+from rf.sampling.coupling import Request
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.radii import RADII, Radii
 from spectra.base.arrays import FloatArray, IntArray
@@ -70,8 +69,6 @@ class Frequencies:
         0 for a positive part, pi for a negative one, and the phases of its shifts.
     part : ndarray of int, shape (n,)
         Index of the part in ``table.parts``; the frequencies of one part are consecutive.
-    blocks : tuple of rf.feature_maps.walsh.WalshBlock
-        For coupling "hadamard" the same frequencies as fast transforms, in order; else empty.
 
     Examples
     --------
@@ -84,7 +81,6 @@ class Frequencies:
     weights: FloatArray
     phases: FloatArray
     part: IntArray
-    blocks: tuple[WalshBlock, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.frequencies, self.weights, self.phases, self.part):
@@ -129,7 +125,7 @@ def draw_frequencies(
         One of those listed in :mod:`rf.sampling.couplings`.
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
-        order).  With "qmc" the radii are a coordinate of the Sobol points either way.
+        order).
     rng : numpy.random.Generator, int or None
 
     Returns
@@ -140,11 +136,6 @@ def draw_frequencies(
     ------
     ParameterError
         For an unknown coupling or law of radii, or counts that do not fit the parts.
-
-    Notes
-    -----
-    All but "hadamard" are unbiased; see :func:`rf.sampling.couplings.hadamard.hadamard` for its
-    bias.
 
     Examples
     --------
@@ -206,7 +197,7 @@ def draw_repeatedly(
     chosen = choice(COUPLINGS, coupling, "coupling")
     rule = choice(RADII, radii, "radii")
     asked = Request(counts, table.dim, draws, rule, rng)
-    drawn, units = chosen.draw_with_blocks(asked)
+    drawn = chosen.draw(asked)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
     )
@@ -214,13 +205,7 @@ def draw_repeatedly(
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
     return tuple(
-        Frequencies(
-            one,
-            *(_moved(table, one, weights, phases, part)),
-            part,
-            _blocks(one, counts, [u[i] for u in units]),
-        )
-        for i, one in enumerate(frequencies)
+        Frequencies(one, *_moved(table, one, weights, phases, part), part) for one in frequencies
     )
 
 
@@ -253,22 +238,6 @@ def _moved(
             # Below one turn, so that single precision keeps the digits of a phase.
             phases[chosen] = np.remainder(phases[chosen] + turns, 2.0 * np.pi)
     return weights, phases
-
-
-def _blocks(
-    frequencies: FloatArray, counts: Sequence[int], units: list[list[UnitBlock]]
-) -> tuple[WalshBlock, ...]:
-    """Blocks of directions, times the lengths of their frequencies; the last of a part is cut."""
-    blocks = []
-    last = 0
-    for count, of_part in zip(counts, units, strict=bool(units)):
-        first, last = last, last + int(count)
-        for signs, lengths in of_part:
-            size = min(len(lengths), last - first)
-            norms = np.linalg.norm(frequencies[first : first + size], axis=1)
-            blocks.append(WalshBlock(signs, norms / lengths[:size]))
-            first += size
-    return tuple(blocks)
 
 
 def choice(options: Mapping[str, T], name: str, what: str) -> T:

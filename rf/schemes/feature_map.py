@@ -156,6 +156,5 @@ class FourierMap(FeatureMap):
             self.scale,
             phases,
             without_sine=self.lone,
-            blocks=self.frequencies.blocks,
             out=out,
         )

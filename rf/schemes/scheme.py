@@ -264,7 +264,7 @@ class TableScheme(Scheme):
         return float(np.mean(self.typical_model(SIZED_PAIRS).kernel ** 2))
 
     def expected_error(self, extra_variance: float = 0.0) -> float:
-        if self.rows is None or not COUPLINGS[self.coupling].known:
+        if self.rows is None:
             return float("nan")
         wrong, own = extra_variance + self.bias**2, 0.0
         if not self.is_exact_at_zero:
@@ -317,10 +317,10 @@ def relative_error(
 
 
 def check_within(coupling: str, of: str) -> None:
-    """Refuse a coupling for what is drawn part by part, with a variance that is known for that."""
-    allowed = [n for n, c in COUPLINGS.items() if c.known and c.uniform and not c.across_parts]
+    """Refuse a coupling across parts for what is drawn part by part."""
+    allowed = [name for name, c in COUPLINGS.items() if not c.across_parts]
     if coupling not in allowed:
         raise ParameterError(
-            f"coupling={coupling!r} was asked for {of}, which takes couplings of known variance "
-            f"with uniform directions within each part: {', '.join(allowed)}, or 'auto'."
+            f"coupling={coupling!r} was asked for {of}, which takes couplings within each part: "
+            f"{', '.join(allowed)}, or 'auto'."
         )

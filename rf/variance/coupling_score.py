@@ -75,7 +75,7 @@ def ranked_couplings(
     n : int
         Frequencies, at least one for each part.
     couplings : sequence of str
-        Couplings of known variance; see :func:`candidates`.
+        Names of couplings; see :func:`candidates`.
     radii, allocation : str
         As in :func:`rf.sampling.frequencies.draw_frequencies` and
         :func:`rf.variance.allocation.allocate`.

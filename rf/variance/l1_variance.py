@@ -22,7 +22,7 @@ from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
 from spectra.table import L1Table
 
-__all__ = ["L1Model", "l1_part_variance"]
+__all__ = ["L1Model"]
 
 # Any seed will do: a scheme depends on the rows alone.
 _SEED = 12
@@ -68,9 +68,3 @@ class L1Model(PartModel):
     ) -> tuple[FloatArray, FloatArray]:
         each = 1.0 / np.array(n_per_part)
         return each @ self.part_variance, each @ self.part_error
-
-
-def l1_part_variance(table: L1Table, D: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variance of one frequency of each part, mass squared included, and its error."""
-    model = L1Model(table, D)
-    return model.part_variance, model.part_error

@@ -27,11 +27,6 @@ shifted kernels are seen through several vectors v, which for a radial one are t
 (:mod:`rf.variance.differences`, :mod:`rf.variance.weighted_variance`).
 
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
-
-All of this holds for uniform directions.  Those of "hadamard" are not quite uniform, so that the
-error depends on the axis of the difference; the formulas then give the mean squared error over all
-axes, the squared bias included, with the laws of the cosines of
-:mod:`rf.sampling.couplings.hadamard`.
 """
 
 from __future__ import annotations
@@ -227,7 +222,7 @@ class VarianceModel(PartModel):
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
-        chosen = _known(coupling)
+        chosen = _coupling(coupling)
         _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
@@ -295,17 +290,10 @@ def _check_radii(radii: str) -> None:
         raise ParameterError(f"There is no scheme of radii {radii!r}: choose one of {schemes}.")
 
 
-def _known(name: str) -> Coupling:
-    """The coupling of a name, whose variance must be known."""
-    closed = ", ".join(other for other, coupling in COUPLINGS.items() if coupling.known)
+def _coupling(name: str) -> Coupling:
     if name not in COUPLINGS:
         raise ParameterError(
-            f"There is no coupling {name!r}; the couplings of known variance are {closed}."
-        )
-    if not COUPLINGS[name].known:
-        raise ParameterError(
-            f"The variance of frequencies with the coupling {name!r} has no closed form. Measure "
-            f"it over a few seeds, or choose one of {closed}."
+            f"There is no coupling {name!r}; choose one of {', '.join(COUPLINGS)}."
         )
     return COUPLINGS[name]
 
@@ -353,7 +341,7 @@ def variance(
     Raises
     ------
     ParameterError
-        For a coupling without a closed form ("qmc"), a wrong split, or a part of another phase.
+        For an unknown coupling, a wrong split, or a part of another phase.
 
     Examples
     --------

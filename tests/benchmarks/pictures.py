@@ -19,7 +19,6 @@ _STYLES = {
     "plain torch, cos and sin": ("tab:purple", "--"),
     "rf, numpy alone": ("tab:green", "-"),
     "rf, fast, out=": ("tab:blue", "-"),
-    "rf, fast, hadamard, out=": ("tab:cyan", "-"),
     "product alone": ("0.6", ":"),
 }
 

@@ -54,9 +54,9 @@ def _keep_memory() -> None:
             library.mallopt(option, value)
 
 
-def _features(dim: int, coupling: str = "iid", *, columns: int = _COLUMNS) -> Any:
+def _features(dim: int, *, columns: int = _COLUMNS) -> Any:
     X = np.random.default_rng(0).normal(size=(2, dim))
-    options: Any = {"coupling": coupling, "allocation": "mass", "random_state": 0}
+    options: Any = {"coupling": "iid", "allocation": "mass", "random_state": 0}
     return SpectralFeatures("gaussian", n_components=columns, **options).fit(X)
 
 
@@ -79,7 +79,7 @@ def _by(name: Any, work: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def _arms(dim: int, dtype: Any, out: Any) -> Arms:
-    X, features, blocks = _rows(dim, dtype), _features(dim), _features(dim, "hadamard")
+    X, features = _rows(dim, dtype), _features(dim)
     sampler = RBFSampler(gamma=0.5, n_components=_COLUMNS, random_state=0).fit(X)
     weights = np.ascontiguousarray(features.frequencies_.frequencies.T.astype(dtype))
     half = out.reshape(-1)[: _ROWS * weights.shape[1]].reshape(_ROWS, -1)
@@ -90,7 +90,6 @@ def _arms(dim: int, dtype: Any, out: Any) -> Arms:
         "rf, numpy alone": _by("numpy", lambda: features.transform(X, out=out)),
         "rf, fast": _by("numba", lambda: features.transform(X)),
         "rf, fast, out=": _by("numba", lambda: features.transform(X, out=out)),
-        "rf, fast, hadamard, out=": _by("numba", lambda: blocks.transform(X, out=out)),
         "product alone": lambda: np.matmul(X, weights, out=half),
         "writing alone": lambda: out.fill(1.0),
     }
@@ -173,9 +172,8 @@ def _times() -> Table:
         f"{_REPEATS} interleaved runs (one, where it took more than {_PATIENCE:g} s); the ratio is "
         "RBFSampler's time over that of the row. The allocator was told to keep what is freed: on "
         "this machine the first touch of new memory takes 2 to 40 ns an element more, in every row "
-        "but those with out=. From d = 256 on (512 in float32) hadamard is a fast transform. "
-        "The error is the largest one of a column before scaling, against long doubles."
-        + _missing(),
+        "but those with out=. The error is the largest one of a column before scaling, against "
+        "long doubles." + _missing(),
         ("d", "type", "method", "ns an element", "ratio", "error"),
         [],
     )

@@ -27,7 +27,7 @@ def two_cells(monkeypatch):
         state["calls"] += 1
         return float(state["calls"]), 0.5
 
-    def cells(folder):
+    def cells():
         return [
             Cell("group", "GORF", "s=1", compute, 0.25),
             Cell("group", "GORF", "s=2", compute),
@@ -139,7 +139,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
 
 def test_every_table_names_each_cell_once_and_its_columns():
     for experiment in EXPERIMENTS.values():
-        cells = experiment.cells(None)
+        cells = experiment.cells()
         keys = [json.dumps(cell.key(1)) for cell in cells]
         assert len(set(keys)) == len(keys) > 10
         text = "\n".join(tables.table_lines(cells, Ledger(None), runs=1))

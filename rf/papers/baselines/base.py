@@ -1,4 +1,4 @@
-"""What the rivals share: the contract of a scikit-learn transformer, and a signed Gram matrix."""
+"""The interface of the baselines: scikit-learn transformers with a signed Gram matrix."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectra.base.arrays import FloatArray
-from spectra.base.numbers import check_unit_norms
 
-__all__ = ["Rival", "check_sphere", "cosines_and_sines", "kernel_matrix"]
+__all__ = ["Baseline", "cosines_and_sines", "kernel_matrix"]
 
 _DTYPES = [np.float64, np.float32]
-# Rows of a sparse matrix that are dense at one time.
-_SPARSE_ROWS = 1024
 
 
-class Rival(
+class Baseline(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -30,7 +27,7 @@ class Rival(
 ):
     """A feature map Z with a signature: K(x, y) ~ sum_i signature_i Z_i(x) Z_i(y).
 
-    A rival says what it draws (:meth:`_draw`) and what its columns are (:meth:`_columns`).
+    A baseline defines what it draws (:meth:`_draw`) and its columns (:meth:`_columns`).
 
     Attributes
     ----------
@@ -64,19 +61,10 @@ class Rival(
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The columns Z, of shape (n_samples, n_columns), float32 where X is float32.
-
-        They are computed in double precision, those of a sparse X in blocks of rows.
-        """
+        """The columns Z, of shape (n_samples, n_columns), float32 if X is float32."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
-        if not issparse(X):
-            return self._columns(_dense(X)).astype(X.dtype, copy=False)
-        out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
-        for start in range(0, X.shape[0], _SPARSE_ROWS):
-            rows = slice(start, min(start + _SPARSE_ROWS, X.shape[0]))
-            out[rows] = self._columns(_dense(X[rows]))
-        return out
+        return self._columns(_dense(X)).astype(X.dtype, copy=False)
 
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """The approximate kernel matrix (Z(X) * signature_) Z(Y)'."""
@@ -115,9 +103,3 @@ def cosines_and_sines(phase: FloatArray, n_components: int, offset: float) -> Fl
         phase[:, -1] += offset
     pairs = n_components // 2
     return np.concatenate([np.cos(phase), np.sin(phase[:, :pairs])], axis=1)
-
-
-def check_sphere(X: FloatArray) -> FloatArray:
-    """X itself, or a DataError where a row is off the unit sphere."""
-    check_unit_norms(np.linalg.norm(X, axis=1), "this feature map")
-    return X

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
@@ -16,7 +15,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from rf.papers.baselines.base import Rival, cosines_and_sines, kernel_matrix
+from rf.papers.baselines.base import Baseline, cosines_and_sines, kernel_matrix
 from spectra.base.arrays import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 
@@ -59,7 +58,8 @@ class _Half:
 
 
 @final
-class DIGMM(Rival):
+@dataclass(eq=False, repr=False)
+class DIGMM(Baseline):
     r"""Features of two infinite Gaussian mixtures, fitted to the halves of an indefinite matrix.
 
     The kernel matrix of some rows is split by its eigenvalues, :math:`K = K_+ - K_-`, each half
@@ -93,11 +93,10 @@ class DIGMM(Rival):
 
     Notes
     -----
-    What the mixtures are fitted to is not told where the system is compared with.  Read here: a
-    half is seen as a function of the distance, as the kernel is, and its measure is the positive
-    one on radii whose plane waves are nearest to its entries by least squares; the mixture is
-    fitted to draws from it.  A half of a stationary kernel is not stationary, since its
-    eigenvectors belong to the rows, so that a bias is in the method and not in the reading alone.
+    The papers that compare with it do not say what the mixtures are fitted to.  Here a half is
+    treated as a function of the distance; its measure is the positive one on radii whose plane
+    waves fit the entries best by least squares, and the mixture is fitted to draws from it.  A half
+    of a stationary kernel is not stationary, so the method itself has a bias.
 
     References
     ----------
@@ -115,6 +114,14 @@ class DIGMM(Rival):
     ({1.0, -1.0}, True)
     """
 
+    kernel: Any = None
+    _: KW_ONLY
+    n_components: int = 100
+    pilots: int = 300
+    mixture_size: int = 10
+    concentration: float = 1.0
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [callable, HasMethods(["gram"]), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -123,23 +130,6 @@ class DIGMM(Rival):
         "concentration": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        kernel: Callable[[FloatArray, FloatArray], FloatArray] | Any = None,
-        *,
-        n_components: int = 100,
-        pilots: int = 300,
-        mixture_size: int = 10,
-        concentration: float = 1.0,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.pilots = pilots
-        self.mixture_size = mixture_size
-        self.concentration = concentration
-        self.random_state = random_state
 
     def expected_gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """The mean of :meth:`gram` over the frequencies, given the mixtures."""

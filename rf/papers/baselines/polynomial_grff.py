@@ -1,15 +1,8 @@
-r"""The published sampler of GRFF and GORF for spherical polynomials, kept to be compared with.
-
-It draws radii from |mu(w)| on a grid, **without** the factor w^(d-1) of the radial law, and scales
-the masses so that they add up to 1.  Off the diagonal it is unbiased, for another kernel:
-
-.. math:: \tilde k(z) = \int \mu(w) \Omega_d(w z)\,dw \Big/ \int |\mu(w)|\,dw,
-
-which tends to (1 + z^2/4)^(-1/2) as d grows, whatever the kernel was.
-"""
+"""GRFF and GORF of spherical polynomials as published."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, final
 
@@ -19,7 +12,7 @@ from scipy.special import gammaln
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.papers.baselines.base import Rival
+from rf.papers.baselines.base import Baseline
 from rf.sampling.couplings import COUPLINGS
 from spectra.base.arrays import FloatArray
 from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
@@ -29,10 +22,13 @@ __all__ = ["PolynomialGRFF"]
 
 
 @final
-class PolynomialGRFF(Rival):
-    r"""GRFF or GORF of (1 - z^2/a^2)^p on z <= 2 as published: a biased system, for comparison.
+@dataclass(eq=False, repr=False, kw_only=True)
+class PolynomialGRFF(Baseline):
+    r"""GRFF or GORF of (1 - z^2/a^2)^p on z <= 2 as published.
 
-    The density is (up to a factor, which the scaling of the masses removes)
+    Radii are drawn from |mu(w)| on a grid, without the factor w^(d-1), and the masses are scaled to
+    the sum 1.  The features are **biased**: off the diagonal their mean is another kernel,
+    int mu(w) Omega_d(w z) dw / int |mu(w)| dw, which tends to (1 + z^2/4)^(-1/2) as d grows.
 
     .. math:: \mu(w) \propto \sum_{i=0}^p \frac{p!}{(p-i)!} (1 - 4/a^2)^{p-i} (2/a^2)^i
               (2/w)^{d/2+i} J_{d/2+i}(2w).
@@ -68,6 +64,14 @@ class PolynomialGRFF(Rival):
     array([9.9923e-01, 7.7000e-04])
     """
 
+    a: float = 2.0
+    degree: int = 2
+    n_frequencies: int = 25
+    coupling: Literal["iid", "haar"] = "iid"
+    w_max: float = 100.0
+    n_grid: int = 10_000
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "a": [Interval(Real, 2, None, closed="left")],
         "degree": [Interval(Integral, 1, None, closed="left")],
@@ -77,25 +81,6 @@ class PolynomialGRFF(Rival):
         "n_grid": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        *,
-        a: float = 2.0,
-        degree: int = 2,
-        n_frequencies: int = 25,
-        coupling: Literal["iid", "haar"] = "iid",
-        w_max: float = 100.0,
-        n_grid: int = 10_000,
-        random_state: Any = None,
-    ) -> None:
-        self.a = a
-        self.degree = degree
-        self.n_frequencies = n_frequencies
-        self.coupling = coupling
-        self.w_max = w_max
-        self.n_grid = n_grid
-        self.random_state = random_state
 
     def signed_law(self, dim: int) -> tuple[FloatArray, FloatArray]:
         """Cells of the grid in R^dim, and the signed mass of each, of total absolute mass 1."""
@@ -129,9 +114,8 @@ class PolynomialGRFF(Rival):
             weights = np.where(sign * mass > 0, np.abs(mass), 0.0)
             if not np.any(weights):
                 raise ParameterError(
-                    f"The grid up to w_max = {self.w_max} holds no {name} mass in dimension {dim}, "
-                    "so the published sampler has nothing to draw there. The density changes sign "
-                    f"near w = {dim / 2:g}: take w_max well above it."
+                    f"The grid up to w_max = {self.w_max} has no {name} mass in dimension {dim}. "
+                    f"The density changes sign near w = {dim / 2:g}: take w_max well above it."
                 )
             columns.append(weights.sum())
             radii = random.choice(w, size=s, p=weights / weights.sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, final
 
@@ -12,7 +13,7 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rf.papers.baselines.base import Rival, cosines_and_sines
+from rf.papers.baselines.base import Baseline, cosines_and_sines
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
@@ -28,7 +29,8 @@ def quadratic_decay(z: FloatArray) -> FloatArray:
 
 
 @final
-class SphericalRandomFeatures(Rival):
+@dataclass(eq=False, repr=False)
+class SphericalRandomFeatures(Baseline):
     r"""Random Fourier features of the best positive mixture of Gaussians, which is another kernel.
 
     .. math:: k(z) \approx \sum_i c_i e^{-\sigma_i^2 z^2 / 2}, \qquad c_i \ge 0,\ \sum_i c_i = k(0),
@@ -56,11 +58,9 @@ class SphericalRandomFeatures(Rival):
     fit_error_ : float
         Largest |k - mixture| on [0, z_max].
 
-    Notes
-    -----
-    Pennington, Yu, Kumar, "Spherical random features for polynomial kernels", NeurIPS 2015, also
-    allow negative weights and cut the density at 0, which fits a little better in one dimension
-    at the price of a search that is not convex.
+    References
+    ----------
+    Pennington, Yu, Kumar, "Spherical random features for polynomial kernels", NeurIPS 2015.
 
     Examples
     --------
@@ -69,6 +69,13 @@ class SphericalRandomFeatures(Rival):
     True
     """
 
+    kernel: Callable[[FloatArray], FloatArray] = quadratic_decay
+    _: KW_ONLY
+    z_max: float = 2.0
+    n_widths: int = 60
+    n_components: int = 100
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [callable],
         "z_max": [Interval(Real, 0, None, closed="neither")],
@@ -76,21 +83,6 @@ class SphericalRandomFeatures(Rival):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        kernel: Callable[[FloatArray], FloatArray] = quadratic_decay,
-        *,
-        z_max: float = 2.0,
-        n_widths: int = 60,
-        n_components: int = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.z_max = z_max
-        self.n_widths = n_widths
-        self.n_components = n_components
-        self.random_state = random_state
 
     def _draw(self, X: FloatArray) -> FloatArray:
         z = np.linspace(0.0, self.z_max, 401)

@@ -1,14 +1,4 @@
-"""The published experiments, re-run: their algorithms, the corrected ones and the best we know.
-
-A table is added by a file and a line in :data:`EXPERIMENTS`; the command is ``rf reproduce NAME``.
-
-Read in this order: ``tables`` (what a table is), ``ledger`` (finished cells), ``tally`` (beside
-the published numbers), ``pages`` (what is left behind), ``approximation`` (errors), ``methods``
-(kernels and what approximates them). Then one table or figure to a file: ``liu/times``,
-``liu/sampling``, ``liu/error_curves``, ``liu/accuracy_curves``, ``luo/gorf_variance``,
-``luo/gorf_errors``, ``luo/housing``, ``luo/digmm_bias``, ``he/ask_errors``, ``he/ask_curves``,
-``he/ask_accuracy``, ``luo/gaussian_errors``, ``liu/nystroem_losses``.
-"""
+"""The published experiments, re-run by ``rf reproduce NAME``."""
 
 from __future__ import annotations
 

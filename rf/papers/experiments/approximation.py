@@ -1,16 +1,19 @@
-"""How far an approximate kernel matrix is from the exact one: the measure of every table."""
+"""The error of an approximate kernel matrix, and the mean of a measurement over seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rf.papers.datasets import Scaling, load_dataset
+from rf.papers.datasets import Dataset, Scaling, load_dataset
 from spectra.base.arrays import FloatArray
 
-__all__ = ["Summary", "relative_error", "sample_rows", "spread", "summarise"]
+#: Number of runs -> the mean of a measurement and its deviation.
+Compute = Callable[[int], Sequence[float]]
 
 # The papers' experiment: 1000 random rows, mean and deviation of 10 runs.
 ROWS = 1000
@@ -19,13 +22,20 @@ RUNS = 10
 _ROW_SEED = 0
 
 
-class _HasGram(Protocol):
-    def fit(self, X: Any, /) -> Any: ...
+class Summary(tuple[float, float]):
+    """Mean and standard deviation of runs, printed as in the papers."""
+
+    def __str__(self) -> str:
+        return f"{self[0]:.4f}+-{self[1]:.4f}"
 
 
-def sample_rows(
-    name: str, *, scaling: Scaling = "unit", rows: int = ROWS, folder: str | None = None
-) -> FloatArray:
+@lru_cache(maxsize=1)
+def dataset(name: str, scaling: Scaling = "unit") -> Dataset:
+    """A data set, kept for the next cell."""
+    return load_dataset(name, scaling=scaling)
+
+
+def sample_rows(name: str, *, scaling: Scaling = "unit", rows: int = ROWS) -> FloatArray:
     """Random training rows of a data set, the same ones each time.
 
     Raises
@@ -38,13 +48,27 @@ def sample_rows(
     >>> sample_rows("digits", rows=20).shape
     (20, 64)
     """
-    X = load_dataset(name, scaling=scaling, folder=folder).X_train
+    X = dataset(name, scaling).X_train
     if rows >= len(X):
         return X
     return np.asarray(X[np.random.default_rng(_ROW_SEED).choice(len(X), rows, replace=False)])
 
 
-def relative_error(features: _HasGram, X: FloatArray, exact: FloatArray) -> float:
+@lru_cache(maxsize=2)
+def rows_and_gram(
+    name: str, kernel: Any, scaling: Scaling = "unit"
+) -> tuple[FloatArray, FloatArray]:
+    """Sampled rows and the exact kernel matrix of them."""
+    X = sample_rows(name, scaling=scaling)
+    return X, kernel.gram(X)
+
+
+def relative(found: ArrayLike, exact: FloatArray) -> float:
+    """|found - exact| / |exact| in the Frobenius norm."""
+    return float(np.linalg.norm(np.asarray(found) - exact) / np.linalg.norm(exact))
+
+
+def relative_error(features: Any, X: FloatArray, exact: FloatArray) -> float:
     """|K - K^| / |K| in the Frobenius norm, of features that are fitted to the rows X.
 
     Examples
@@ -54,12 +78,11 @@ def relative_error(features: _HasGram, X: FloatArray, exact: FloatArray) -> floa
     >>> relative_error(ExactPolynomial((1.0, 1.0)), X, 1.0 + X @ X.T)
     0.0
     """
-    found = features.fit(X).gram(X)
-    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+    return relative(features.fit(X).gram(X), exact)
 
 
 def spread(values: Sequence[Any]) -> float:
-    """The standard deviation that runs are samples of: divided by one less than their number.
+    """The standard deviation of runs, with one less than their number in the denominator.
 
     Examples
     --------
@@ -69,16 +92,33 @@ def spread(values: Sequence[Any]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-class Summary(tuple[float, float]):
-    """Mean and standard deviation of runs, printed as in the papers."""
+def over_seeds(
+    measure: Callable[[int], float], middle: Callable[[list[float]], Any] = np.mean
+) -> Compute:
+    """The mean (or median) and the deviation of ``measure`` over seeds 0, 1, ..., runs - 1.
 
-    def __str__(self) -> str:
-        return f"{self[0]:.4f}+-{self[1]:.4f}"
+    Examples
+    --------
+    >>> print(over_seeds(float)(3))
+    1.0000+-1.0000
+    """
+
+    def compute(runs: int) -> Summary:
+        found = [measure(seed) for seed in range(runs)]
+        return Summary((float(middle(found)), spread(found)))
+
+    return compute
 
 
-def summarise(
-    make: Callable[[int], _HasGram], X: FloatArray, exact: FloatArray, runs: int
-) -> Summary:
-    """Mean and deviation of :func:`relative_error` over seeds 0, 1, ..., runs - 1."""
-    errors = [relative_error(make(seed), X, exact) for seed in range(runs)]
-    return Summary((float(np.mean(errors)), spread(errors)))
+def exactly(number: Callable[[], float]) -> Compute:
+    """A number that has no deviation."""
+    return lambda runs: Summary((float(number()), 0.0))
+
+
+def errors_on(
+    name: str, kernel: Any, make: Callable[[int], Any], scaling: Scaling = "unit"
+) -> Compute:
+    """The relative error of the features ``make(seed)`` on sampled rows of a data set."""
+    return over_seeds(
+        lambda seed: relative_error(make(seed), *rows_and_gram(name, kernel, scaling))
+    )

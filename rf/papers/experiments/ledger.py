@@ -1,4 +1,4 @@
-"""Results on disk, one finished cell to a line: an interrupted run loses none of them."""
+"""Results on disk, one finished cell per line, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["Ledger"]
 
 @final
 class Ledger:
-    """Finished cells of an experiment in a file of JSON lines, or in memory alone.
+    """Finished cells of an experiment in a file of JSON lines, or in memory only.
 
-    A cell is appended by one write and forced to the disk before the next is begun.  A line that
-    an interruption cut short is dropped when the file is opened again.
+    Each cell is on disk before the next one begins.  An incomplete last line, left by an
+    interruption, is dropped when the file is opened again.
 
     Parameters
     ----------
     path : path or None
-        A file to go on with, or to begin; None keeps the cells in memory.
+        A file to continue or to begin; None keeps the cells in memory.
 
     Raises
     ------
     DataError
-        Where the file holds something else.
+        If the file contains something else.
 
     Examples
     --------
@@ -49,19 +49,14 @@ class Ledger:
     def __getitem__(self, key: list[str | int]) -> list[float]:
         return self._cells[json.dumps(key)]
 
-    def __len__(self) -> int:
-        return len(self._cells)
-
     def add(self, key: list[str | int], values: list[float]) -> None:
         """Keep the numbers of a finished cell."""
         if self._path is not None:
             line = json.dumps({"cell": key, "values": values}) + "\n"
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            try:
-                os.write(descriptor, line.encode())
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
         self._cells[json.dumps(key)] = values
 
     def _read(self, path: Path) -> None:

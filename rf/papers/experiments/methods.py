@@ -1,14 +1,13 @@
-"""The kernels of the papers, and what approximates them, by the names of rows in their tables.
+"""The kernels of the papers, and methods by the names of rows in their tables.
 
-Published are GRFF and GORF.  Those of a polynomial kernel draw the radius without its factor
-w^(d-1), so that they estimate another kernel; GORF of the delta-Gaussian kernel is read as blocks
-within each sign, which is what its published numbers fit, and "GORF, Algorithm 1" is the joint Haar
-matrix that the paper describes.  :func:`mean_gram` is where a biased method ends, however many
-columns it has.
+GRFF and GORF of a polynomial kernel are as published: they estimate another kernel.  GORF of the
+delta-Gaussian kernel has orthogonal blocks within each sign, which fits the published numbers;
+"GORF, Algorithm 1" is the joint Haar matrix of the paper.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -50,13 +49,14 @@ _GRID_REACH = 400.0
 _MEAN_ERROR = 1e-5
 _REACH_ON_SPHERE = 2.0
 
+_OURS = "ours (auto, stratified, optimal)"
 #: How a row of a table of signed Gaussians is drawn: coupling, radii, allocation.
 SCHEMES = {
     "GRFF": ("iid", "iid", "equal"),
     "GORF": ("orthogonal", "iid", "equal"),
     "GORF, Algorithm 1": ("haar", "iid", "equal"),
     "shared, equal split": ("shared", "iid", "equal"),
-    "ours (auto, stratified, optimal)": ("auto", "stratified", "optimal"),
+    _OURS: ("auto", "stratified", "optimal"),
 }
 
 
@@ -65,20 +65,12 @@ SCHEMES = {
 class PaperKernel:
     """A kernel of unit rows x, y with z = |x - y|: a polynomial of z^2, or signed Gaussians.
 
-    Attributes
-    ----------
-    name : str
-        As in the tables.
-    text : str
-        What :class:`rf.SpectralFeatures` makes features of.
-    power : (float, int) or None
-        (a, p) of (1 - z^2/a^2)^p.
-    length : float
-        tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), where ``power`` is None; 0 for exp(-z^2/2) alone.
+    ``text`` is its formula.  ``power`` is (a, p) of (1 - z^2/a^2)^p; if it is None, ``length`` is
+    tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), or 0 for exp(-z^2/2) alone.
 
     Examples
     --------
-    >>> DELTA_GAUSSIAN.gram(np.eye(2), np.eye(2)).round(4)
+    >>> DELTA_GAUSSIAN.gram(np.eye(2)).round(4)
     array([[ 0.    , -0.6222],
            [-0.6222,  0.    ]])
     """
@@ -96,9 +88,9 @@ class PaperKernel:
         a, p = self.power
         return np.asarray((1.0 - z**2 / a**2) ** p)
 
-    def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """The matrix k(x_i, y_j)."""
-        return self(cdist(X, Y))
+    def gram(self, X: FloatArray, Y: FloatArray | None = None) -> FloatArray:
+        """The matrix k(x_i, y_j); of X and X if Y is left out."""
+        return self(cdist(X, X if Y is None else Y))
 
 
 LINEAR_POLYNOMIAL = PaperKernel("polynomial", "(7 + 2*u)/9", (3.0, 1))
@@ -122,11 +114,6 @@ def counted(s: int, method: str, *, equal: bool) -> int:
 def features_of(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
     """Features that are not fitted yet, of at most so many columns.
 
-    Raises
-    ------
-    ParameterError
-        Where the method is not one for this kernel.
-
     Examples
     --------
     >>> features_of(LINEAR_POLYNOMIAL, "GORF", 32, 0).fit_transform(np.eye(16)).shape
@@ -136,12 +123,10 @@ def features_of(kernel: PaperKernel, method: str, columns: int, seed: int) -> An
     if method == "DIGMM":
         return DIGMM(kernel.gram, **options)
     if method.startswith("Nystroem"):
-        landmarks = "leverage" if method.endswith("leverage") else "uniform"
-        return IndefiniteNystroem(kernel, landmarks=landmarks, **options)  # type: ignore[arg-type]
+        landmarks: Any = "leverage" if method.endswith("leverage") else "uniform"
+        return IndefiniteNystroem(kernel.gram, landmarks=landmarks, **options)
     if method == "ours" or (kernel.power is None and method in SCHEMES):
-        coupling, radii, allocation = SCHEMES.get(
-            method, SCHEMES["ours (auto, stratified, optimal)"]
-        )
+        coupling, radii, allocation = SCHEMES.get(method, SCHEMES[_OURS])
         return SpectralFeatures(
             kernel.text,
             coupling=coupling,
@@ -150,49 +135,48 @@ def features_of(kernel: PaperKernel, method: str, columns: int, seed: int) -> An
             mixed_signature="ignore",
             **options,
         )
-    if kernel.power is None:
+    name = method.partition(",")[0]
+    if kernel.power is None or name not in _OF_POLYNOMIAL:
         raise ParameterError(f"{method} makes no features of the kernel {kernel.name}.")
-    return _of_polynomial(kernel, kernel.power, method, options)
+    return _OF_POLYNOMIAL[name](kernel, *kernel.power, options)
 
 
-def _of_polynomial(
-    kernel: PaperKernel, power: tuple[float, int], method: str, options: dict[str, Any]
-) -> Any:
-    a, p = power
-    taylor = spherical_polynomial(a, p)
-    if method == "RM":
-        return RandomMaclaurin(taylor, **options)
-    if method in ("TS", "TRP"):
-        sketch = TensorSketch if method == "TS" else TensorizedRandomProjection
-        return sketch(degree=p, gamma=2.0 / a**2, coef0=1.0 - 2.0 / a**2, **options)
-    if method == "SRF":
-        return SphericalRandomFeatures(kernel, **options)
-    if method in ("GRFF", "GORF"):
-        return PolynomialGRFF(
-            a=a,
-            degree=p,
-            n_frequencies=options["n_components"] // 4,
-            coupling="iid" if method == "GRFF" else "haar",
-            w_max=_GRID_REACH,
-            random_state=options["random_state"],
-        )
-    if method.startswith("exact map"):
-        return ExactPolynomial(taylor)
-    raise ParameterError(f"{method} makes no features of the kernel {kernel.name}.")
+def _sketch(sketch: type[Any]) -> Callable[..., Any]:
+    return lambda kernel, a, p, options: sketch(
+        degree=p, gamma=2.0 / a**2, coef0=1.0 - 2.0 / a**2, **options
+    )
+
+
+def _published(coupling: str) -> Callable[..., Any]:
+    return lambda kernel, a, p, options: PolynomialGRFF(
+        a=a,
+        degree=p,
+        n_frequencies=options["n_components"] // 4,
+        coupling=coupling,  # type: ignore[arg-type]
+        w_max=_GRID_REACH,
+        random_state=options["random_state"],
+    )
+
+
+# Features of (1 - z^2/a^2)^p from (kernel, a, p, options).
+_OF_POLYNOMIAL: dict[str, Callable[..., Any]] = {
+    "RM": lambda kernel, a, p, options: RandomMaclaurin(spherical_polynomial(a, p), **options),
+    "TS": _sketch(TensorSketch),
+    "TRP": _sketch(TensorizedRandomProjection),
+    "SRF": lambda kernel, a, p, options: SphericalRandomFeatures(kernel, **options),
+    "GRFF": _published("iid"),
+    "GORF": _published("haar"),
+    "exact map": lambda kernel, a, p, options: ExactPolynomial(spherical_polynomial(a, p)),
+}
 
 
 def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
-    """What the matrix of a biased method is in the mean, or with arbitrarily many columns.
-
-    Raises
-    ------
-    ParameterError
-        For a method that has no bias, or whose mean is not known.
+    """The mean of the matrix of a biased method.
 
     Examples
     --------
     >>> rows = np.eye(16)
-    >>> K = LINEAR_POLYNOMIAL.gram(rows, rows)
+    >>> K = LINEAR_POLYNOMIAL.gram(rows)
     >>> error = mean_gram(LINEAR_POLYNOMIAL, "GRFF", rows) - K
     >>> bool(0.01 < np.linalg.norm(error) / np.linalg.norm(K) < 0.05)
     True

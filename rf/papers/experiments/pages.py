@@ -1,12 +1,11 @@
-"""What a re-run leaves behind: tidy numbers (CSV), a page with the table, and a picture."""
+"""The files of a re-run: tidy numbers (CSV), a page with the table, and a picture."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -26,9 +25,6 @@ _PANELS_ACROSS, _LOGARITHMIC, _ROUNDING, _DEEPEST = 3, 20.0, 1e-12, 1e4
 _ROLE = re.compile(r":\w+:`")
 # Letters of the measure in a line along the side of a picture, and of a title above a panel.
 _LETTERS_UP, _LETTERS_ACROSS = 60, 45
-# How names of ours begin, and the grays in which they are drawn; nothing else is gray.
-_OURS = ("ours", "exact map")
-_OF_OURS = ("black", "dimgray", "darkgray")
 _BIAS = "its bias"
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
 
@@ -97,26 +93,27 @@ def _row(cell: Cell, ledger: Ledger, runs: int) -> tuple[object, ...]:
 
 
 def _draw(
-    path: Path, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, n: int
+    path: Path, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: int
 ) -> None:
     """One panel for each group with results, one line for each method; published is hollow."""
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    run = {cell.group for cell in cells if cell.key(n) in ledger}
-    known = [c for c in cells if c.group in run and (c.published is not None or c.key(n) in ledger)]
-    groups = list(dict.fromkeys(cell.group for cell in known))
+    run = {cell.group for cell in cells if cell.key(runs) in ledger}
+    shown = [
+        c for c in cells if c.group in run and (c.key(runs) in ledger or c.published is not None)
+    ]
+    groups = list(dict.fromkeys(cell.group for cell in shown))
     across = min(len(groups), _PANELS_ACROSS)
     down = -(-len(groups) // across)
     figure = Figure(figsize=(5.0 * across, 4.5 * down), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    twenty = [c for c in map(colormaps["tab20"], range(20)) if len({*c[:3]}) > 1]
-    rivals = (cell.method for cell in known if not cell.method.startswith(_OURS))
-    colors = _colors(rivals, (*twenty[::2], *twenty[1::2]))
+    methods = dict.fromkeys(_without_bias(cell.method) for cell in shown)
+    colors = {name: colormaps["tab20"](i % 20) for i, name in enumerate(methods)}
     for panel, group in zip(panels, groups, strict=False):
-        _draw_group(panel, [cell for cell in known if cell.group == group], ledger, n, colors)
+        _draw_group(panel, [cell for cell in shown if cell.group == group], ledger, runs, colors)
         panel.set_title(fill(group, _LETTERS_ACROSS), fontsize=10)
     for panel in panels[len(groups) :]:
         panel.set_axis_off()
@@ -125,42 +122,31 @@ def _draw(
     figure.savefig(path, dpi=80)
 
 
-def _colors(methods: Iterable[str], palette: Iterable[Any]) -> dict[str, Any]:
-    """One for each method, and for its bias the same."""
-    colors: dict[str, Any] = {}
-    more = cycle(palette)
-    for method in methods:
-        of = method.removesuffix(_BIAS).rstrip(",: ")
-        colors.setdefault(of, None)
-        colors[of] = colors[method] = colors[of] or next(more)
-    return colors
+def _without_bias(method: str) -> str:
+    return method.removesuffix(_BIAS).rstrip(",: ")
 
 
 def _draw_group(
-    panel: Any, inside: Sequence[Cell], ledger: Ledger, n: int, colors: Mapping[str, Any]
+    panel: Any, inside: Sequence[Cell], ledger: Ledger, runs: int, colors: Mapping[str, Any]
 ) -> None:
     columns = list(dict.fromkeys(cell.column for cell in inside))
     values: list[float] = []
-    # Between names, unlike between numbers, there is nothing.
-    joined = any(letter.isdigit() for letter in columns[0])
-    methods = list(dict.fromkeys(cell.method for cell in inside))
-    colors = {**colors, **_colors((m for m in methods if m.startswith(_OURS)), _OF_OURS)}
-    for method in methods:
+    for method in dict.fromkeys(cell.method for cell in inside):
         mine = [cell for cell in inside if cell.method == method]
-        found = [(columns.index(c.column), ledger[c.key(n)][0]) for c in mine if c.key(n) in ledger]
-        told = [(columns.index(c.column), c.published) for c in mine if c.published is not None]
-        values += [y for _, y in (*found, *told)]
-        # What has no marker is no measurement: a bias that is known exactly.
-        style = "--" if method.endswith(_BIAS) else "o-" if joined else "o"
-        panel.plot(*_apart(found), style, label=method, markersize=4, color=colors[method])
-        panel.plot(*_apart(told), "o", markerfacecolor="none", color=colors[method])
+        found = {c.column: ledger[c.key(runs)][0] for c in mine if c.key(runs) in ledger}
+        published = {c.column: c.published for c in mine if c.published is not None}
+        values += [*found.values(), *published.values()]
+        # An exact bias is a dashed line without markers; columns without numbers are not joined.
+        numbers = any(letter.isdigit() for letter in columns[0])
+        style = "--" if method.endswith(_BIAS) else "o-" if numbers else "o"
+        color = colors[_without_bias(method)]
+        at = list(map(columns.index, found))
+        panel.plot(at, [*found.values()], style, label=method, markersize=4, color=color)
+        at = list(map(columns.index, published))
+        panel.plot(at, [*published.values()], "o", markerfacecolor="none", color=color)
     positive = [v for v in values if _ROUNDING < v < np.inf]
     if positive and min(values) >= 0.0 and max(positive) > _LOGARITHMIC * min(positive):
         panel.set_yscale("log")
         panel.set_ylim(0.7 * max(min(positive), max(positive) / _DEEPEST), 1.4 * max(positive))
     panel.set_xticks(range(len(columns)), columns, fontsize=8)
     panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
-
-
-def _apart(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
-    return [x for x, _ in points], [y for _, y in points]

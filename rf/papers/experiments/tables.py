@@ -1,4 +1,4 @@
-"""What an experiment is: cells to compute, and how their numbers are set beside the published."""
+"""Experiments: cells to compute, and tables with the published numbers in parentheses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from rf.papers.experiments.approximation import Compute
 from rf.papers.experiments.ledger import Ledger
 from spectra.errors import DataError
 
@@ -30,17 +31,16 @@ class Cell:
     column : str
         Such as "s=16".
     compute : callable or None
-        Gives the mean and the deviation of the runs; None where the number is only published.
+        Number of runs -> mean and deviation; None if the number is only published.
     published : float or None
     beside : str
-        The row of the same block that is set against the published number: ours, of at most as
-        many columns.  Empty where there is none.
+        The row of ours, of at most as many columns, to compare with the published number.
     """
 
     group: str
     method: str
     column: str
-    compute: Callable[[int], Sequence[float]] | None
+    compute: Compute | None
     published: float | None = None
     beside: str = ""
 
@@ -60,21 +60,21 @@ class Experiment:
     source : str
         The paper and its table.
     measures : str
-        What the numbers are, and which are better.
+        What the numbers are, and whether more or less is better.
     cells : callable
-        The folder of data (or None) -> the cells, in the order in which they are printed.
+        Gives the cells, in the order in which they are printed.
     digits : int
         Digits after the point.
     notes : str
-        What the source shows, as we read it, and what differs from it: the text of its page.
+        The text of the page.
     percent_right : bool
-        Whether the numbers are percentages of rows that are right, so that more is better.
+        Whether the numbers are percentages of correct rows, so that more is better.
     """
 
     title: str
     source: str
     measures: str
-    cells: Callable[[str | None], list[Cell]]
+    cells: Callable[[], list[Cell]]
     digits: int = 4
     notes: str = ""
     percent_right: bool = False
@@ -83,10 +83,9 @@ class Experiment:
 def run_experiment(
     cells: Sequence[Cell], ledger: Ledger, *, runs: int
 ) -> Iterator[tuple[int, Cell, list[float] | DataError]]:
-    """Compute the cells that the ledger lacks; yield how many were done, the cell, its numbers.
+    """Compute the missing cells; yield how many were done, the cell, and its numbers.
 
-    In place of the numbers of a group whose data cannot be had stands the error that says so; the
-    other groups are computed.
+    If the data of a group are missing, its cells have the error in place of numbers.
     """
     wanted = [cell for cell in cells if cell.compute is not None]
     missing: dict[str, DataError] = {}

@@ -1,4 +1,4 @@
-"""What became of the published numbers: their algorithm run again, and ours beside it."""
+"""Count which published numbers the re-run meets, and compare ours with both."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from rf.papers.experiments.tables import Cell, Experiment
 
 __all__ = ["Tally", "tally"]
 
-# How far apart numbers are that agree: means of ten runs of the papers differ by so much.
+# Numbers agree within a tenth: means of ten runs of the papers differ by so much.
 _A_TENTH = 0.1
+_Lines = tuple[str, ...]
 
 
 @final
 @dataclass(frozen=True)
 class Tally:
-    """Published numbers, by what became of them; each entry of a list says which and how far off.
+    """Published numbers and their re-runs; a line names a number and says how far off it is.
 
-    Of percentages right the ratio is that of what they lack of 100.
+    For percentages of correct rows, ratios are those of the percentages of wrong rows.
 
     Attributes
     ----------
     published : int
-        How many there are.
+        How many published numbers there are.
     agreeing, better, worse : tuple of str
         Re-runs of the published algorithm: within a tenth, below it, above it.
     ours_level, ours_worse : tuple of str
         Ours, of at most as many columns: at or below the published number, above it.
     ours_level_again, ours_worse_again : tuple of str
-        Ours beside the re-run, which has the same rows, splits and solver.
+        Ours compared with the re-run, which has the same rows, splits and solver.
     """
 
     published: int
-    agreeing: tuple[str, ...]
-    better: tuple[str, ...]
-    worse: tuple[str, ...]
-    ours_level: tuple[str, ...]
-    ours_worse: tuple[str, ...]
-    ours_level_again: tuple[str, ...]
-    ours_worse_again: tuple[str, ...]
+    agreeing: _Lines
+    better: _Lines
+    worse: _Lines
+    ours_level: _Lines
+    ours_worse: _Lines
+    ours_level_again: _Lines
+    ours_worse_again: _Lines
 
     def row(self) -> str:
         """The counts as cells of a table.
@@ -53,39 +54,40 @@ class Tally:
         '5 | 1, 0, 1 | 3 of 4 | 1 of 2'
         """
         again = ", ".join(str(len(some)) for some in (self.agreeing, self.better, self.worse))
-        beside = _share(self.ours_level, self.ours_worse)
-        beside_again = _share(self.ours_level_again, self.ours_worse_again)
-        return f"{self.published} | {again} | {beside} | {beside_again}"
+        ours = _share(self.ours_level, self.ours_worse)
+        return f"{self.published} | {again} | {ours} | {self._again}"
+
+    @property
+    def _again(self) -> str:
+        return _share(self.ours_level_again, self.ours_worse_again)
 
     def text(self) -> str:
-        """The counts in sentences, and what is not level, one to a line."""
+        """The counts in sentences, and a list of the numbers that differ."""
         if not self.published:
             return "No published number stands beside a re-run one."
-        again = len(self.agreeing) + len(self.better) + len(self.worse)
-        set_beside = len(self.ours_level) + len(self.ours_worse)
-        pieces = [
-            f"Of {self.published} published numbers {again} were re-run with the published "
-            f"algorithm: {len(self.agreeing)} agree within a tenth, {len(self.better)} are better "
-            f"and {len(self.worse)} worse. Beside {set_beside} stands ours, of at most as many "
+        apart = (*self.better, *self.worse)
+        how = "; in parentheses, in standard errors of the difference, if all runs spread as ours"
+        how *= any(line.endswith(")") for line in apart)
+        lists = {
+            f"Further than a tenth from the published number{how}": apart,
+            "Ours above the published number": self.ours_worse,
+            "Ours above the re-run": self.ours_worse_again,
+        }
+        counts = (
+            f"Of {self.published} published numbers {len(self.agreeing) + len(apart)} were re-run "
+            f"with the published algorithm: {len(self.agreeing)} agree within a tenth, "
+            f"{len(self.better)} are better and {len(self.worse)} worse. Beside "
+            f"{len(self.ours_level) + len(self.ours_worse)} stands ours, of at most as many "
             f"columns: at or below the published number in {len(self.ours_level)}. Beside the "
             "re-run, which has the same rows and the same solver, it is at or below in "
-            f"{_share(self.ours_level_again, self.ours_worse_again)}."
-        ]
-        apart = (*self.better, *self.worse)
-        spread = any(line.endswith(")") for line in apart)
-        how = "; in parentheses, in standard errors of the difference, if all runs spread as ours"
-        for title, lines in (
-            (f"Further than a tenth from the published number{how if spread else ''}", apart),
-            ("Ours above the published number", self.ours_worse),
-            ("Ours above the re-run", self.ours_worse_again),
-        ):
-            if lines:
-                pieces.append(f"{title}:\n\n" + "\n".join(f"* {line}" for line in lines))
-        return "\n\n".join(pieces)
+            f"{self._again}."
+        )
+        items = (f"{t}:\n\n" + "\n".join(f"* {x}" for x in xs) for t, xs in lists.items() if xs)
+        return "\n\n".join((counts, *items))
 
 
 def tally(experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: int) -> Tally:
-    """Count what became of the published numbers among some cells.
+    """Compare the published numbers among some cells with their re-runs and with ours.
 
     Examples
     --------
@@ -96,50 +98,37 @@ def tally(experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: i
     ...     Cell("letter", "GORF", "s=1", lambda runs: (0.5, 0.1), 0.25, "ours"),
     ...     Cell("letter", "ours", "s=1", lambda runs: (0.2, 0.1)),
     ... ]
-    >>> counted = tally(Experiment("t", "s", "m", lambda _: cells), cells, ledger, 3)
+    >>> counted = tally(Experiment("t", "s", "m", lambda: cells), cells, ledger, 3)
     >>> counted.worse, len(counted.ours_level)
     (('letter, GORF, s=1: 2.00 times the published (3.1)',), 1)
     """
     told = [cell for cell in cells if cell.published is not None]
-    again: dict[str, list[str]] = {"agreeing": [], "better": [], "worse": []}
-    ours: dict[bool, list[str]] = {True: [], False: []}
-    beside_again: dict[bool, list[str]] = {True: [], False: []}
+    lists: list[list[str]] = [[] for _ in range(7)]
+
+    def line(cell: Cell, which: str, ratio: float, of: str) -> str:
+        what = f"errors of the {of}" if experiment.percent_right else of
+        return f"{cell.group}, {which}, {cell.column}: {ratio:.2f} times the {what}"
+
     for cell in told:
         rerun = _ratio(experiment, cell, cell.method, ledger, runs)
-        if rerun is not None:
-            near = "agreeing" if abs(rerun - 1.0) <= _A_TENTH else None
-            again[near or ("better" if rerun < 1.0 else "worse")].append(
-                _line(experiment, cell, cell.method, rerun) + _chance(cell, ledger, runs)
-            )
-        ratio = _ratio(experiment, cell, cell.beside, ledger, runs)
-        if ratio is None:
-            continue
+        ours = _ratio(experiment, cell, cell.beside, ledger, runs)
         which = f"{cell.beside} for {cell.method}"
-        ours[ratio <= 1.0].append(_line(experiment, cell, which, ratio))
         if rerun is not None:
-            beside_again[ratio <= rerun].append(
-                _line(experiment, cell, which, ratio / rerun, "re-run")
-            )
-    return Tally(
-        len(told),
-        *(tuple(again[which]) for which in ("agreeing", "better", "worse")),
-        *(tuple(some[level]) for some in (ours, beside_again) for level in (True, False)),
-    )
+            text = line(cell, cell.method, rerun, "published") + _chance(cell, ledger, runs)
+            lists[0 if abs(rerun - 1.0) <= _A_TENTH else 1 if rerun < 1.0 else 2].append(text)
+        if ours is not None:
+            lists[3 if ours <= 1.0 else 4].append(line(cell, which, ours, "published"))
+        if ours is not None and rerun is not None:
+            lists[5 if ours <= rerun else 6].append(line(cell, which, ours / rerun, "re-run"))
+    return Tally(len(told), *map(tuple, lists))
 
 
-def _share(level: Sequence[str], worse: Sequence[str]) -> str:
+def _share(level: _Lines, worse: _Lines) -> str:
     return f"{len(level)} of {len(level) + len(worse)}" if level or worse else "none"
 
 
-def _line(
-    experiment: Experiment, cell: Cell, which: str, ratio: float, of: str = "published"
-) -> str:
-    what = f"errors of the {of}" if experiment.percent_right else of
-    return f"{cell.group}, {which}, {cell.column}: {ratio:.2f} times the {what}"
-
-
 def _chance(cell: Cell, ledger: Ledger, runs: int) -> str:
-    """How many standard errors a re-run is off, as if the published runs spread as ours do."""
+    """How many standard errors a re-run is off, if the published runs spread as ours do."""
     found, deviation = ledger[cell.key(runs)]
     if cell.published is None or not deviation:
         return ""
@@ -149,7 +138,7 @@ def _chance(cell: Cell, ledger: Ledger, runs: int) -> str:
 def _ratio(
     experiment: Experiment, cell: Cell, method: str, ledger: Ledger, runs: int
 ) -> float | None:
-    """The number of a row over the published one of a cell; None where it was not run."""
+    """The number of a row over the published one of a cell; None if it was not run."""
     key: list[str | int] = [cell.group, method, cell.column, runs]
     if key not in ledger or cell.published is None:
         return None

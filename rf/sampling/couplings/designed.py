@@ -1,4 +1,4 @@
-"""Directions made to order: sets of least energy."""
+"""Designed directions: sets of least energy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.sampling.cosines import CosineLaw, CosineNodes
+from rf.sampling.cosines import CosineLaw
 from rf.sampling.coupling import Coupling, Pairs
 from rf.sampling.designed_directions import (
     coupled_sizes,
@@ -25,27 +25,27 @@ __all__ = ["Designed", "SetsOf"]
 @final
 @dataclass(frozen=True)
 class SetsOf(CosineLaw):
-    """The cosine of two directions of a set, for the sets that n directions are made of."""
+    """The cosine of two directions of one set, where n directions consist of such sets."""
 
     n: int
 
-    def nodes(self, dim: int, degree: int) -> CosineNodes:
+    def nodes(self, dim: int, degree: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """All pairs."""
-        return CosineNodes.of(*designed_cosines(self.n, dim))
+        return designed_cosines(self.n, dim)
 
 
 @final
 class Designed(Coupling):
-    """Sets of least pairwise energy, each turned by one random rotation; each part has its own.
+    """Sets of least pairwise energy, each under a random rotation; parts are independent.
 
-    The first set of a size costs a minimisation, a third of a second, and more where d is above
-    70; n directions beyond that size are independent sets.
+    The first set of a size costs a minimisation: a third of a second, and more if d exceeds 70.
+    More directions than one set holds are several independent sets.
     """
 
     name: ClassVar[str] = "designed"
     considered: ClassVar[bool] = True
-    # Its sets are too dear to be made for every split.
-    splits: ClassVar[tuple[str, ...]] = ("orthogonal",)
+    # A set for every possible split would take seconds to find.
+    split_of: ClassVar[str] = "orthogonal"
 
     def directions(
         self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None

@@ -1,4 +1,4 @@
-"""One Haar matrix for all parts, cut: the published coupling of GORF."""
+"""Columns of one Haar matrix for all parts: the published coupling of GORF."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import roots_jacobi
 
-from rf.sampling.cosines import CosineLaw, CosineNodes
+from rf.sampling.cosines import CosineLaw
 from rf.sampling.coupling import Coupling, Drawn, Pairs, Request
 from rf.sampling.directions import checked_draws, first_or_all, haar_columns, unit_rows
 from spectra.base.arrays import FloatArray
@@ -49,7 +49,7 @@ def haar(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 
 
 def haar_cosine(dim: int, size: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    r"""Law of the cosine of two columns of a Haar matrix cut to ``dim`` rows, as quadrature nodes.
+    r"""Quadrature for the cosine of two columns of a Haar matrix that is cut to ``dim`` rows.
 
     The columns of a Haar matrix of O(size) are cut to their first ``dim`` entries and
     renormalised.  Their cosine is c = t sqrt(1 - p) / sqrt(1 - p t^2) with independent
@@ -91,16 +91,16 @@ class CutColumns(CosineLaw):
 
     order: int
 
-    def nodes(self, dim: int, degree: int) -> CosineNodes:
+    def nodes(self, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
         """See :func:`haar_cosine`."""
-        return CosineNodes.of(*haar_cosine(dim, self.order, degree))
+        return haar_cosine(dim, self.order, degree)
 
 
 @final
 class Haar(Coupling):
     """All parts take columns of one Haar matrix of order max(n, 2d), cut to d rows.
 
-    No two directions are orthogonal: the order is at least twice the dimension.
+    No two directions are orthogonal, since the order is at least twice the dimension.
     """
 
     name: ClassVar[str] = "haar"

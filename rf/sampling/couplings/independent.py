@@ -13,7 +13,7 @@ __all__ = ["Independent"]
 
 @final
 class Independent(Coupling):
-    """Nothing has to do with anything: plain Monte Carlo (Rahimi, Recht, NeurIPS 2007)."""
+    """Independent frequencies: plain Monte Carlo (Rahimi, Recht, NeurIPS 2007)."""
 
     name: ClassVar[str] = "iid"
     considered: ClassVar[bool] = True

@@ -1,9 +1,9 @@
-r"""Kerdock's line sets: bases of R^d whose vectors all meet at the cosine 1/sqrt(d).
+r"""Kerdock line sets: bases of R^d with the cosine 1/sqrt(d) between vectors of different bases.
 
 In dimension d = 4^k there are d/2 + 1 orthonormal bases of which any two vectors of different
 bases have the inner product +-1/sqrt(d).  Together they are d (d/2 + 1) lines whose means of P_2
-and of P_4 over all pairs vanish, as Welch's bound allows: turned by one random rotation they
-integrate every polynomial of degree 5 exactly.  Orthogonal blocks alone leave degree 4.
+and of P_4 over all pairs vanish, as Welch's bound allows: under one random rotation they integrate
+every polynomial of degree 5 exactly.  Orthogonal blocks alone do not integrate degree 4.
 
 The first basis is the standard one.  The others are the characters (-1)^(a.v) of v in F_2^m,
 d = 2^m, times (-1)^(Q_s(v)), with a quadratic form for each s of the field F of 2^(m-1) elements:
@@ -11,7 +11,7 @@ on F x F_2 its bilinear form is
 
 .. math:: B_s((x, a), (y, b)) = T(s^2 x y) + T(s x)\,T(s y) + a\,T(s y) + b\,T(s x),
 
-T the trace, and B_s - B_t is not singular where s differs from t, since m - 1 is odd.
+T the trace, and B_s - B_t is not singular for s != t, since m - 1 is odd.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ def _trace(a: int, r: int) -> int:
 
 @final
 class Kerdock(Coupling):
-    """Turned sets of d (d/2 + 1) lines at the cosines 0 and 1/sqrt(d), d = 4, 16, 64, ...
+    """Randomly rotated sets of d (d/2 + 1) lines with cosines 0 and 1/sqrt(d), d = 4, 16, 64, ...
 
-    In other dimensions there is one basis, and the coupling is "orthogonal".  It is for dimensions
-    in which sets of least energy are too dear: nothing is minimised.
+    In other dimensions there is one basis, and the coupling equals "orthogonal".  It needs no
+    minimisation, so it also suits dimensions in which sets of least energy are too expensive.
     """
 
     name: ClassVar[str] = "kerdock"
@@ -132,7 +132,7 @@ class Kerdock(Coupling):
     def directions(
         self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
     ) -> FloatArray:
-        """Rows of independent sets, each turned by one Haar matrix; all sets but one are whole."""
+        """Independent sets, each rotated by a Haar matrix; the last one may be incomplete."""
         count = checked_draws(n, dim, draws)
         size = dim * kerdock_bases(dim)
         whole, rest = divmod(n, size)
@@ -146,11 +146,11 @@ class Kerdock(Coupling):
         return first_or_all(np.concatenate(sets, axis=1), draws)
 
     def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
-        """The pairs of one basis, and those of two bases of a set."""
+        """The pairs within a basis, and those of two bases of a set."""
         same = pairs_in_blocks(n, dim)
         coupled = pairs_in_blocks(n, dim * kerdock_bases(dim))
         return (Pairs(Fixed(0.0), same), Pairs(Fixed(dim**-0.5), coupled - same))
 
     def gains(self, n: int, dim: int) -> bool:
-        """Where there are several bases, and no set of least energy is quickly made."""
+        """True if there are several bases, and a set of least energy would be slow to find."""
         return n > dim and kerdock_bases(dim) > 1 and not coupling_gains(n, dim)

@@ -1,4 +1,4 @@
-"""Orthonormal blocks, each part with its own."""
+"""Orthonormal blocks of directions; parts are independent."""
 
 from __future__ import annotations
 

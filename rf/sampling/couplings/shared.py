@@ -1,4 +1,4 @@
-"""Directions that all parts share, with radii of their own."""
+"""Directions that all parts share; the radii are independent."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Shared"]
 
 @final
 class Shared(Coupling):
-    """Every part takes the first rows of the same orthonormal blocks, with radii of its own.
+    """Every part uses the first rows of the same orthonormal blocks, with independent radii.
 
-    Parts of opposite sign then cancel what their waves have in common along a direction.
+    Along a common direction, the errors of parts of opposite sign partly cancel.
     """
 
     name: ClassVar[str] = "shared"
@@ -25,7 +25,7 @@ class Shared(Coupling):
     directions = staticmethod(orthogonal)
 
     def draw(self, asked: Request) -> Drawn:
-        """The rows of the largest part serve all."""
+        """Draw directions for the largest part; the others use the first of them."""
         rows = self.directions(max(asked.counts), asked.dim, asked.rng, draws=asked.draws)
         return [(asked.own_radii(n), rows[:, :n]) for n in asked.counts]
 
@@ -34,7 +34,7 @@ class Shared(Coupling):
         return (Pairs(Fixed(0.0), pairs_in_blocks(n, dim)),)
 
     def across(self, n: int, m: int, dim: int, total: int) -> Sequence[Pairs]:
-        """One direction twice, and the pairs within a block; the last one may go on beyond n."""
+        """Equal directions, and the pairs within a block; the last block may extend beyond n."""
         full, rest = divmod(n, dim)
         in_blocks = full * dim**2 + rest * min(dim, m - full * dim)
         return Pairs(Fixed(1.0), n), Pairs(Fixed(0.0), in_blocks - n)

@@ -197,7 +197,7 @@ class PairCovariances:
         combine = self.products(first, second, degree)
         products = combine(a, b)[..., 1:]
         error = 2.0 * combine.error(lost, also_lost)
-        return products @ angular.means, error + np.abs(products) @ angular.errors
+        return products @ angular.means, error
 
     def _same(self, first: int, second: int, panels: int) -> Bounded:
         """One direction and independent radii: P_n(1) = 1, and the sum is E_s[phi phi'] - k k'."""
@@ -266,7 +266,7 @@ class PairCovariances:
         for law in cosines:
             angular = angular_means(law, self._dim, 2 * fine.shape[1])
             value = fine @ angular.means
-            error = np.abs(value - coarse @ angular.means) + np.abs(fine) @ angular.errors
+            error = np.abs(value - coarse @ angular.means)
             found.append((value, error + angular.beyond * beyond + lost))
         return found
 

@@ -8,12 +8,7 @@ shared with the library.  Over many draws of one case,
 * the mean of the estimate of K is K within six predicted standard errors,
 * the mean squared error is the predicted variance within six of its own standard errors.
 
-The standard error is that of the exact variance of the coupling, with two exceptions.  "hadamard"
-has a variance that is a mean over axes, so every draw is turned by a rotation of its own, for which
-the mean and the variance are exact again.  "qmc" has no closed form: the spread of its draws, which
-are at least 200, takes the place of the variance.
-
-STATED
+The standard error is that of the exact variance of the coupling.
 
 ``MISTAKES`` lists wrong steps, from the quantiles to the columns.  Each of them, patched in, moves
 the score that it names beyond the bound.
@@ -33,9 +28,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 import rf.sampling.couplings.haar
-import rf.sampling.couplings.hadamard
 import rf.sampling.couplings.kerdock
-import rf.sampling.couplings.quasi_random
 import rf.sampling.designed_directions
 import rf.sampling.directions
 import rf.sampling.frequencies
@@ -138,7 +131,6 @@ DIMS = {
     "kerdock": st.sampled_from([3, 4, 16]),
     "designed": st.integers(1, 12),
     "haar": st.integers(1, 16),
-    "hadamard": st.sampled_from([1, 2, 3, 4, 8]),
 }
 MASS = st.builds(lambda sign, size: sign * size, st.sampled_from([1, -1]), st.floats(0.1, 2.0))
 PART = st.tuples(MASS, st.sampled_from(list(LAWS)), st.floats(0.5, 2.0))
@@ -173,13 +165,6 @@ def pooled(case: Case, counts: tuple[int, ...]) -> Any:
     drawn = rf.sampling.frequencies.draw_repeatedly(
         case.table, counts, draws, coupling=case.coupling, radii=case.radii, rng=rng
     )
-    if case.coupling == "hadamard":
-        q, r = np.linalg.qr(rng.standard_normal((draws, case.dim, case.dim)))
-        turns = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]
-        drawn = [
-            replace(one, frequencies=one.frequencies @ turn)
-            for one, turn in zip(drawn, turns, strict=True)
-        ]
     if not even:
         return np.array([products(one, case.columns, rows, rng) for one in drawn])
     together = Frequencies(
@@ -215,8 +200,6 @@ def scores(case: Case) -> dict[str, float]:
         distances=model,
     )
     values, expected = pooled(case, counts), case.kernel(z)
-    if case.coupling == "qmc":
-        return {"mean": mean_score(values, expected)}
     variance, error = model.variance(counts, coupling=case.coupling, radii=case.radii)
     if case.columns % 2:
         masses = [abs(mass) / n for (mass, _, _), n in zip(case.parts, counts, strict=True)]
@@ -227,8 +210,7 @@ def scores(case: Case) -> dict[str, float]:
     }
 
 
-# Sobol points hold the radius as well, so that one rule says all.
-SCHEMES = [(c, r) for c in NAMES for r in RULES if c != "qmc" or r == "iid"]
+SCHEMES = [(c, r) for c in NAMES for r in RULES]
 
 
 @pytest.mark.parametrize(("coupling", "radii"), SCHEMES)
@@ -270,8 +252,7 @@ def flaws(case: Case) -> dict[str, float]:
         terms = drawn.estimate(differences.reshape(-1, case.dim)).reshape(K.shape)
         found["cosines"] = abs(K - terms).max()
         found["translation"] = abs(features.gram(rows + step) - K).max()
-        if COUPLINGS[case.coupling].known:
-            found["variance at zero"] = 1e-4 * float(features.variance([0.0])[0])
+        found["variance at zero"] = 1e-4 * float(features.variance([0.0])[0])
     # Rounding of the phases |w| (|x| + |step|), of which those of heavy tails are the largest.
     reach = np.linalg.norm(rows, axis=1).max() + np.linalg.norm(step)
     phase = 1.0 + np.linalg.norm(drawn.frequencies, axis=1) * reach
@@ -360,15 +341,6 @@ class NoPhase:
         return 0.0
 
 
-def same_points(sobol: Any) -> Any:
-    """The points of one scrambling in every draw."""
-
-    def wrong(n: int, dim: int, rng: Any, *, draws: int) -> Any:
-        return np.repeat(sobol(n, dim, np.random.default_rng(0), draws=1), draws, axis=0)
-
-    return wrong
-
-
 def not_turned(haar_columns: Any) -> Any:
     return lambda count, order, columns, rng: np.tile(np.eye(order)[:, :columns], (count, 1, 1))
 
@@ -451,16 +423,6 @@ MISTAKES = {
         lambda f: lambda n, dim, rng, draws=None: np.eye(dim)[:n],
         at("designed", columns=12, distances=(1.5, 2.5, 3.5)),
         "mean",
-    ),
-    "padded Hadamard rows of their own lengths": Mistake(
-        rf.sampling.couplings.hadamard,
-        "unit_rows",
-        lambda f: lambda rows: rows / np.sqrt(np.mean(np.sum(rows**2, axis=-1))),
-        at("hadamard", dim=5, columns=20, parts=TWO[:1]),
-        "mean",
-    ),
-    "Sobol points of one scrambling": Mistake(
-        rf.sampling.couplings.quasi_random, "sobol", same_points, at("qmc"), "mean"
     ),
     # masses and signs
     "a weight that is 2 % off": Mistake(

@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
-from rf.papers.baselines import PublishedGRFF
 from rf.sampling.frequencies import pooled_frequencies
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
@@ -268,8 +267,6 @@ class TestRefusals:
                 SpectralFeatures(kernel, n_components=8).fit(X)
         with pytest.raises(DataError, match=r"dimension 4.*3 column"):
             SpectralFeatures(signed).fit(X[:, :3])
-        with pytest.raises(ParameterError, match="n_components >= 4"):
-            PublishedGRFF(SIGNED, n_components=2, mixed_signature="ignore").fit(X)
         with pytest.raises(InfiniteMassError):
             RFF("ntk").fit(X / np.linalg.norm(X, axis=1, keepdims=True))
 
@@ -389,11 +386,6 @@ def test_the_expected_error_knows_the_few_pairs_that_rule_the_kernel(kernel, opt
     squares = np.array([np.sum((f.gram(X) - exact) ** 2) for f in fitted]) / np.sum(exact**2)
     stated = fitted[0].expected_error_ ** 2
     assert abs(squares.mean() - stated) < 6 * squares.std() / 8**0.5 + 0.05 * stated
-
-
-def test_the_expected_error_is_not_known_where_no_variance_is(X):
-    features = SpectralFeatures("gaussian", coupling="qmc", radii="iid", n_components=16).fit(X)
-    assert np.isnan(features.expected_error_)
 
 
 def test_what_is_asked_before_a_fit_is_refused(X):

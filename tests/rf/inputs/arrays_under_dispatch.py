@@ -28,7 +28,6 @@ ESTIMATORS = {
     "SpectralFeatures": SpectralFeatures("gaussian", n_components=32, random_state=0),
     "signed": SpectralFeatures("delta_gaussian", n_components=32, random_state=0, **SIGNED),
     "one sine less": SpectralFeatures("gaussian", n_components=33, random_state=0),
-    "hadamard": SpectralFeatures("matern", coupling="hadamard", n_components=32, random_state=0),
     "designed": SpectralFeatures(
         "exp(-z**2/2)", domain=20.0, coupling="orthogonal", n_components=32, random_state=0
     ),

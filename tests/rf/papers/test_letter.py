@@ -65,21 +65,6 @@ class TestLoader:
         assert set(data.y_train.tolist()) == {-1, 1}
         assert "split at random" in data.origin
 
-    def test_the_text_files_of_libsvm_are_read_as_they_are(self, tmp_path):
-        (tmp_path / "cod-rna").write_text("-1 1:2.5 8:1\n1 2:3\n")
-        with pytest.raises(DataError, match=r"cod-rna\.t"):
-            load_dataset("cod-RNA", folder=tmp_path, fetch=False)
-        (tmp_path / "cod-rna.t").write_text("1 8:4\n")
-        data = load_dataset("cod-RNA", scaling="raw", folder=tmp_path)
-        assert data.X_train.shape == (2, 8)
-        assert data.X_train[0].tolist() == [2.5, 0, 0, 0, 0, 0, 0, 1.0]
-        assert data.y_train.tolist() == [-1, 1]
-        assert data.X_test[0, 7] == 4.0
-        assert "split as stored" in data.origin
-        (tmp_path / "cod-rna.t").write_text("one, two\n")
-        with pytest.raises(DataError, match="LIBSVM's format"):
-            load_dataset("cod-RNA", folder=tmp_path)
-
     def test_sparse_rows_from_openml_are_made_dense(self, tmp_path, monkeypatch):
         def fetch(name, version, **options):
             from scipy.sparse import csr_matrix

@@ -65,7 +65,7 @@ def test_the_published_law_of_radii_is_biased_and_the_bias_is_what_is_said():
     density, D = gaussian_density(dim), along_axis(dim)
 
     def draw(seed):
-        return grid_frequencies(density, dim, (200, 0), rng=seed)
+        return grid_frequencies(density, dim, 200, rng=seed)
 
     assert np.abs(pooled(draw, D, grid_mean(density, dim, Z))).max() < 6
     assert np.abs(pooled(draw, D, np.exp(-(Z**2) / 2))).max() > 20
@@ -80,31 +80,6 @@ def test_importance_sampling_is_unbiased_for_signed_densities(dim):
         return importance_frequencies(density, dim, 300, deviation=1.2, rng=seed)
 
     assert np.abs(pooled(draw, along_axis(dim), kernel(Z))).max() < 6
-
-
-@pytest.mark.parametrize(
-    ("formula", "dim", "deviation"),
-    [
-        ("exp(-z**2/2) - exp(-z**2/200)", 16, 0.55),
-        ("exp(-z**2/2)", 1, 0.70),  # 1/sqrt(2) is the least deviation of finite variance
-        ("exp(-z)", 3, 5.0),
-    ],
-)
-def test_importance_sampling_of_infinite_variance_is_refused(formula, dim, deviation):
-    density = spectral_density(radial(formula), dim).density
-    with pytest.raises(ParameterError, match="infinite"):
-        importance_frequencies(density, dim, 10, deviation=deviation, rng=0)
-    gaussian = spectral_density(radial("exp(-z**2/2)"), dim).density
-    assert len(importance_frequencies(gaussian, dim, 10, deviation=0.75, rng=0)) == 10
-
-
-def test_grff_refuses_a_surrogate_that_falls_too_fast():
-    X = np.random.default_rng(0).normal(size=(8, 16))
-    features = PublishedGRFF(
-        "delta_gaussian", law="exact", sampling="importance", mixed_signature="ignore"
-    )
-    with pytest.raises(ParameterError, match="inverse-cdf"):
-        features.fit(X)
 
 
 @pytest.mark.parametrize("rows", [30, 200])
@@ -133,66 +108,27 @@ def test_leverage_scores_of_frequencies_are_those_of_a_dense_inverse(rows):
 def test_grff_with_the_published_law_estimates_another_kernel():
     X = np.random.default_rng(0).normal(size=(6, 16)) / 4
     kernel = catalogue["gaussian"]()
-    features = PublishedGRFF(kernel, n_components=20_000, law="published", random_state=0).fit(X)
+    features = PublishedGRFF(kernel, n_components=20_000, random_state=0).fit(X)
     z = np.linalg.norm(X[:, None] - X[None], axis=-1)
     other = grid_mean(spectral_density(kernel, 16).density, 16, z)
     assert np.abs(features.gram(X) - other).max() < 0.05
     assert np.abs(features.gram(X) - kernel.gram(X)).max() > 0.2
-    with pytest.raises(ParameterError, match="mostly bias"):
-        features.variance([1.0])
-
-
-@pytest.mark.parametrize(
-    "sampling",
-    [
-        "leverage",
-        *(pytest.param(s, marks=pytest.mark.slow) for s in ("rejection-grid", "importance")),
-    ],
-)
-def test_the_papers_ways_to_sample_are_unbiased_with_the_exact_law(sampling):
-    """The kernel has no mass beyond the grid that six standard errors could see."""
-    X = np.random.default_rng(0).normal(size=(8, 3))
-    kernel = radial("exp(-z**2/2) - exp(-z**2/8)/2")
-    z = np.linalg.norm(X[1:] - X[0], axis=1)
-    rows = [
-        PublishedGRFF(
-            kernel,
-            n_components=60,
-            law="exact",
-            sampling=sampling,
-            mixed_signature="ignore",
-            random_state=s,
-        )
-        .fit(X)
-        .gram(X)[0, 1:]
-        for s in range(100)
-    ]
-    error = np.mean(rows, axis=0) - kernel(z)
-    assert np.all(np.abs(error) < 6 * np.std(rows, axis=0) / np.sqrt(99))
-
-
-def test_what_a_way_to_sample_lacks_is_refused():
-    X = np.random.default_rng(0).normal(size=(8, 3))
-    kernel = radial("exp(-z**2/2)")
-    for sampling, reason in (
-        ("rejection-grid", "the grid ends"),
-        ("importance", "mu/q"),
-        ("leverage", "the pool"),
-    ):
-        features = PublishedGRFF(
-            kernel, n_components=20, law="exact", sampling=sampling, random_state=0
-        ).fit(X)
-        with pytest.raises(ParameterError, match=reason):
-            features.variance([1.0])
-    for sampling in ("importance", "leverage"):
-        with pytest.raises(ParameterError, match="takes no grid"):
-            PublishedGRFF(kernel, law="published", sampling=sampling).fit(X)
-    table = tabulate(spectral_measure(kernel, 3))
-    for sampling in ("rejection-grid", "importance"):
-        with pytest.raises(ParameterError, match="Pass the kernel"):
-            PublishedGRFF(table, law="exact", sampling=sampling).fit(X)
+    with pytest.raises(ParameterError, match="n = 1 leaves a part"):
+        PublishedGRFF("exp(-z**2/2) - exp(-z**2/8)", n_components=2).fit(X)
 
 
 def test_a_density_that_is_infinite_at_zero_has_no_grid():
     with np.errstate(divide="ignore"), pytest.raises(ParameterError, match="not finite"):
-        grid_frequencies(lambda w: 1.0 / w, 1, (5, 0), points=101, rng=0)
+        grid_frequencies(lambda w: 1.0 / w, 1, 5, points=101, rng=0)
+
+
+def test_leverage_frequencies_are_unbiased():
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    kernel = radial("exp(-z**2/2) - exp(-z**2/8)/2")
+    table = tabulate(spectral_measure(kernel, 3))
+
+    def draw(seed):
+        pool = draw_frequencies(table, (40, 40), coupling="iid", radii="iid", rng=seed)
+        return leverage_frequencies(pool, X, 20, ridge=1e-3, rng=seed + 1000)
+
+    assert np.abs(pooled(draw, along_axis(3), kernel(Z))).max() < 6

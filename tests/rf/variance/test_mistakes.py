@@ -13,7 +13,6 @@ from sklearn.kernel_approximation import Nystroem
 
 from rf.papers.baselines import IndefiniteNystroem, RandomMaclaurin
 from rf.papers.baselines.dot_product.power_series import taylor_coefficients
-from rf.sampling.couplings.hadamard import hadamard_blocks
 from rf.sampling.directions import iid, orthogonal
 from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.variance import VarianceModel
@@ -79,12 +78,17 @@ def blocks_of_fixed_norm(rng):
     return 4.0 * orthogonal(16, 16, rng, draws=DRAWS)
 
 
+def hadamard_blocks(rng):
+    H, signs = linalg.hadamard(16) / 4.0, rng.choice([-1.0, 1.0], size=(3, DRAWS, 1, 16))
+    return (H * signs[0]) @ (H * signs[1]) @ (H * signs[2])
+
+
 def hadamard_with_radii(rng):
-    return chi_rows(16, hadamard_blocks(16, DRAWS, rng), rng)
+    return chi_rows(16, hadamard_blocks(rng), rng)
 
 
 def hadamard_of_fixed_norm(rng):
-    return 4.0 * hadamard_blocks(16, DRAWS, rng)
+    return 4.0 * hadamard_blocks(rng)
 
 
 # --- places -------------------------------------------------------------------------------------

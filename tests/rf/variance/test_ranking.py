@@ -139,8 +139,6 @@ def test_one_frequency_has_no_coupling_and_no_part_goes_without():
     model = model_of("delta-Gaussian (1, 2)", "wine")
     with pytest.raises(ParameterError, match="2 parts"):
         plans_of(model, 1)
-    with pytest.raises(ParameterError, match="no closed form"):
-        plans_of(model, 8, couplings=("qmc",))
 
 
 @pytest.mark.parametrize("kind", [np.array, csr_array])

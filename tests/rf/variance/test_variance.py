@@ -10,9 +10,7 @@ import pytest
 
 from rf.sampling.cosines import Fixed, gegenbauer_means
 from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
-from rf.sampling.couplings import COUPLINGS as EVERY_COUPLING
 from rf.sampling.couplings.haar import CutColumns, haar_cosine
-from rf.sampling.couplings.hadamard import hadamard_blocks, hadamard_order
 from rf.sampling.designed_directions import angular_means, designed
 from rf.sampling.radii import RADII
 from rf.variance.allocation import least_split
@@ -24,7 +22,7 @@ from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_law import RadialLaw
 from tests.oracles.laws import gaussian_atoms, gaussian_law, table_of
 
-COUPLINGS = [name for name, coupling in EVERY_COUPLING.items() if coupling.known]
+COUPLINGS = list(ALL_COUPLINGS)
 
 
 def delta_gaussian(dim, *tau, law=gaussian_atoms, mass=(1.0, 1.0)):
@@ -141,15 +139,9 @@ def directions(rng, coupling, draws, counts, dim):
         return [rows[:, :n] for n in counts]
     if coupling == "orthogonal":
         return [orthonormal(rng, draws, n, dim) for n in counts]
-    if coupling == "hadamard":
-        # Along a random axis for each draw: the prediction is a mean over all axes.
-        axes = unit(rng.standard_normal((draws, dim)))[..., None]
-        sizes = [-(-n // hadamard_order(dim)) for n in counts]
-        blocks = [hadamard_blocks(dim, draws * k, rng).reshape(draws, -1, dim) for k in sizes]
-        return [b[:, :n] @ axes for n, b in zip(counts, blocks, strict=True)]
     if coupling in ("designed", "kerdock"):
         # another rotation of the one set: that is all that is random
-        sets = [EVERY_COUPLING[coupling].directions(n, dim, rng) for n in counts]
+        sets = [ALL_COUPLINGS[coupling].directions(n, dim, rng) for n in counts]
         return [rows @ orthonormal(rng, draws, dim, dim) for rows in sets]
     return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
 
@@ -206,8 +198,7 @@ def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
         predicted, error = model.variance(counts, coupling=coupling, radii=radii)
         measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 700)
         assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
-        # The cosines of large Hadamard blocks are sampled.
-        assert np.all(error < (0.05 * predicted if coupling == "hadamard" else 2e-5))
+        assert np.all(error < 2e-5)
 
 
 @pytest.mark.parametrize("coupling", ["orthogonal", "haar"])
@@ -313,7 +304,6 @@ def test_allocation_of_two_parts_is_the_best_of_all(coupling):
 def test_refusals_name_the_way_out():
     table = delta_gaussian(3, 1.0, 2.0)
     for distance, counts, options, said in (
-        (1.0, (2, 2), {"coupling": "qmc"}, "no closed form"),
         (1.0, (2, 2), {"coupling": "random"}, "no coupling 'random'"),
         (1.0, (2,), {"coupling": "iid"}, "one number"),
         (-1.0, (2, 2), {"coupling": "iid"}, "at least 0"),

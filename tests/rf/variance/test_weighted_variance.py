@@ -19,7 +19,7 @@ from spectra.kernels.kernel import radial
 SLOW = pytest.mark.slow
 GAUSSIAN = radial("exp(-z**2/8)")
 MATERN = catalogue["matern"](nu=1.5)
-WITHIN = [c for c, k in COUPLINGS.items() if k.known and k.uniform and not k.across_parts]
+WITHIN = [c for c, k in COUPLINGS.items() if not k.across_parts]
 SUMS = {
     "one axis": lambda d: GAUSSIAN.shift(0.5 / d) - 0.7 * GAUSSIAN.shift(-1.0 / d),
     "two axes": lambda d: MATERN.shift(1.2 * np.eye(d)[0]) + 0.5 * GAUSSIAN.shift(0.3),
@@ -92,5 +92,5 @@ def test_what_is_known_of_one_vector_alone_is_refused_for_more():
     table, D = asymmetric_table(SUMS["two axes"](3), 3), differences(3)
     with pytest.raises(ParameterError, match="within each part"):
         WeightedModel.of(table, D).variance((3, 2), coupling="shared", radii="iid")
-    with pytest.raises(ParameterError, match="uniform directions"):
+    with pytest.raises(ParameterError, match="within each part"):
         scheme_for(table, 9, SamplingOptions("shared", "iid", "equal"), D)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval
 
 from rf.feature_maps import MonomialMap, monomial_columns
-from rf.papers.baselines.base import Rival
+from rf.papers.baselines.base import Baseline
 from rf.papers.baselines.dot_product.power_series import check_coefficients
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -18,7 +19,8 @@ __all__ = ["ExactPolynomial"]
 
 
 @final
-class ExactPolynomial(Rival):
+@dataclass(eq=False, repr=False)
+class ExactPolynomial(Baseline):
     r"""Exact features of f(u) = sum_n a_n u^n: no randomness, no error but rounding.
 
     .. math:: \langle x, y \rangle^n = \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
@@ -33,11 +35,6 @@ class ExactPolynomial(Rival):
     max_columns : int, default=100000
         Refuse a larger map.
 
-    Raises
-    ------
-    ParameterError
-        At fit, where the map would have more columns.
-
     Examples
     --------
     >>> import numpy as np
@@ -47,16 +44,14 @@ class ExactPolynomial(Rival):
            [0.64, 1.  ]])
     """
 
+    coefficients: Sequence[float] = (0.25, 0.5, 0.25)
+    _: KW_ONLY
+    max_columns: int = 100_000
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "coefficients": ["array-like"],
         "max_columns": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self, coefficients: Sequence[float] = (0.25, 0.5, 0.25), *, max_columns: int = 100_000
-    ) -> None:
-        self.coefficients = coefficients
-        self.max_columns = max_columns
 
     def _draw(self, X: FloatArray) -> FloatArray:
         a = check_coefficients(self.coefficients)

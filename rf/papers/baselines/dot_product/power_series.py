@@ -37,7 +37,7 @@ def spherical_polynomial(a: float, p: int) -> tuple[float, ...]:
 
 
 def check_coefficients(coefficients: Sequence[float]) -> FloatArray:
-    """The coefficients as an array, or a ParameterError where there is nothing to learn from."""
+    """The coefficients as an array; a ParameterError if they are not finite or all zero."""
     a = np.asarray(coefficients, dtype=float)
     if a.ndim != 1 or not np.all(np.isfinite(a)) or not np.any(a):
         raise ParameterError(

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from rf.papers.baselines.base import Rival
+from rf.papers.baselines.base import Baseline
 from rf.papers.baselines.dot_product.power_series import check_coefficients
 from spectra.base.arrays import FloatArray
-from spectra.errors import ParameterError
 
 __all__ = ["RandomMaclaurin"]
 
 
 @final
-class RandomMaclaurin(Rival):
+@dataclass(eq=False, repr=False)
+class RandomMaclaurin(Baseline):
     r"""Unbiased features of a dot-product kernel f(u) = sum_n a_n u^n of any signs.
 
-    Column j has the degree n with probability P(n) and is
+    Column j has the degree n with probability P(n), proportional to 2^-(n+1) on the degrees with
+    a_n != 0, and is
 
     .. math:: \sqrt{|a_n| / (D\,P(n))} \prod_{i \le n} \langle \omega_{ij}, x \rangle,
 
@@ -35,11 +37,6 @@ class RandomMaclaurin(Rival):
         (:func:`rf.papers.baselines.dot_product.power_series.taylor_coefficients`).
     n_components : int, default=100
         Number of columns D.
-    degree_law : {"geometric", "proportional"}, default="geometric"
-        P(n) proportional to 2^-(n+1) as published, or to |a_n|, on the degrees with a_n != 0.
-    exact_low_degrees : bool, default=False
-        Spend one column on degree 0 and d columns on degree 1, exactly, and draw the others from
-        degree 2 on.
     random_state : int, RandomState instance or None, default=None
 
     Notes
@@ -59,70 +56,35 @@ class RandomMaclaurin(Rival):
     True
     """
 
+    coefficients: Sequence[float] = (0.25, 0.5, 0.25)
+    _: KW_ONLY
+    n_components: int = 100
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "coefficients": ["array-like"],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "degree_law": [StrOptions({"geometric", "proportional"})],
-        "exact_low_degrees": ["boolean"],
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        coefficients: Sequence[float] = (0.25, 0.5, 0.25),
-        *,
-        n_components: int = 100,
-        degree_law: Literal["geometric", "proportional"] = "geometric",
-        exact_low_degrees: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.coefficients = coefficients
-        self.n_components = n_components
-        self.degree_law = degree_law
-        self.exact_low_degrees = exact_low_degrees
-        self.random_state = random_state
-
     def _draw(self, X: FloatArray) -> FloatArray:
         a = check_coefficients(self.coefficients)
-        dim = X.shape[1]
-        self._low = np.zeros(0)
-        columns = self.n_components
-        if self.exact_low_degrees:
-            self._low = np.concatenate([a[:1], np.repeat(a[1:2], dim)])
-            a = np.concatenate([np.zeros(min(2, a.size)), a[2:]])
-            columns -= self._low.size
-            if columns < (1 if np.any(a) else 0):
-                raise ParameterError(
-                    f"{self.n_components} columns do not hold the exact degrees 0 and 1, which "
-                    f"take {self._low.size} in dimension {dim}. Ask for more columns, or set "
-                    "exact_low_degrees=False."
-                )
-            columns = columns if np.any(a) else 0
-        law = np.abs(a) if self.degree_law == "proportional" else 0.5 ** np.arange(1.0, a.size + 1)
-        law = np.where(a == 0, 0.0, law)
-        random = check_random_state(self.random_state)
-        degrees = random.choice(a.size, size=columns, p=law / law.sum()) if columns else []
-        self.degrees_ = np.sort(np.asarray(degrees, dtype=int))
-        if columns:
-            weight = np.abs(a) * law.sum() / np.where(law > 0, law, 1.0)
-            self._scale = np.sqrt(weight[self.degrees_] / columns)
-        else:
-            self._scale = np.zeros(0)
-        top = int(self.degrees_.max(initial=0))
-        # The columns ascend in degree, so that factor i serves a tail of the columns.
+        chance = np.where(a == 0, 0.0, 0.5 ** np.arange(1.0, a.size + 1))
+        chance = chance / chance.sum()
+        random, columns = check_random_state(self.random_state), self.n_components
+        self.degrees_ = np.sort(random.choice(a.size, size=columns, p=chance))
+        self._scale = np.sqrt(np.abs(a[self.degrees_]) / chance[self.degrees_] / columns)
+        # The columns ascend in degree, so that factor i belongs to the last of them.
+        top = int(self.degrees_.max())
         self._starts = [int(np.searchsorted(self.degrees_, i, side="right")) for i in range(top)]
         self._signs = [
-            2.0 * random.randint(0, 2, size=(dim, columns - start)) - 1.0 for start in self._starts
+            2.0 * random.randint(0, 2, size=(X.shape[1], columns - start)) - 1.0
+            for start in self._starts
         ]
-        drawn = np.sign(a)[self.degrees_]
-        low = np.where(self._low < 0, -1.0, 1.0)
-        return np.concatenate([low, drawn])
+        return np.asarray(np.sign(a)[self.degrees_])
 
     def _columns(self, X: FloatArray) -> FloatArray:
         Z = np.tile(self._scale, (X.shape[0], 1))
         for start, signs in zip(self._starts, self._signs, strict=True):
             Z[:, start:] *= X @ signs
-        if not self._low.size:
-            return Z
-        exact = np.concatenate([np.ones((X.shape[0], 1)), X], axis=1)[:, : self._low.size]
-        return np.concatenate([exact * np.sqrt(np.abs(self._low)), Z], axis=1)
+        return Z

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,13 +12,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from rf.papers.baselines.base import Rival, cosines_and_sines
+from rf.papers.baselines.base import Baseline, cosines_and_sines
 from spectra.base.arrays import FloatArray
 
 __all__ = ["GaussianBlocks", "random_signs"]
 
 
-class GaussianBlocks(Rival):
+@dataclass(eq=False, repr=False, kw_only=True)
+class GaussianBlocks(Baseline):
     """Features of exp(-|x - y|^2 / (2 length_scale^2)) whose frequencies come in blocks.
 
     Parameters
@@ -29,18 +31,15 @@ class GaussianBlocks(Rival):
     random_state : int, RandomState instance or None, default=None
     """
 
+    length_scale: float = 1.0
+    n_components: int = 100
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "length_scale": [Interval(Real, 0, None, closed="neither")],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self, *, length_scale: float = 1.0, n_components: int = 100, random_state: Any = None
-    ) -> None:
-        self.length_scale = length_scale
-        self.n_components = n_components
-        self.random_state = random_state
 
     @abstractmethod
     def _order(self, dim: int) -> int:

@@ -7,8 +7,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.feature_maps import walsh_transform
 from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
+from rf.papers.baselines.gaussian_blocks.walsh import walsh_transform
 from spectra.base.arrays import FloatArray
 
 __all__ = ["Fastfood"]
@@ -30,15 +30,8 @@ class Fastfood(GaussianBlocks):
     with H of Hadamard's +1 and -1, of the least order p = 2^k that is at least d, B random signs,
     G standard normal numbers, and a permutation in between; rows of data are padded with zeros.
 
-    **Unbiased**, for every d: given B and the permutation, a row of H G Pi H B is a normal vector
-    of covariance p I, whose direction is independent of its norm sqrt(p) |G|; S gives it the norm
-    of another normal vector.  Rows of a block depend on one another, since they share G, so that
-    the variance is not that of independent frequencies.
-
-    Parameters
-    ----------
-    length_scale, n_components, random_state
-        As in :class:`rf.papers.baselines.gaussian_blocks.blocks.GaussianBlocks`.
+    **Unbiased**: given B and the permutation, a row of H G Pi H B is a normal vector of covariance
+    p I, and S gives it the norm of an independent one.  Rows of a block are dependent.
 
     References
     ----------

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
-from rf.feature_maps import walsh_phases_with_numpy
 from rf.papers.baselines.gaussian_blocks.blocks import GaussianBlocks, random_signs
+from rf.papers.baselines.gaussian_blocks.walsh import walsh_transform
 from spectra.base.arrays import FloatArray
 
 __all__ = ["SORF"]
@@ -22,18 +22,9 @@ class SORF(GaussianBlocks):
     with the orthogonal Hadamard matrix of the least order p = 2^k that is at least d, and diagonals
     of random signs; rows of data are padded with zeros.
 
-    **Biased**: every frequency has the norm sqrt(p) / length_scale (where p = d), which for the
-    Gaussian kernel is random, sqrt(chi^2_d), so that even with uniform directions the mean is a
-    mean of plane waves of one radius; and the directions are corners, uniform only in the limit.
-    In d = 1 it is cos((x - y) / length_scale).  The coupling "hadamard" of
-    :class:`rf.SpectralFeatures` is this product with two changes: each row gets a radius of the
-    law of its kernel (any kernel, not the Gaussian alone), and rows cut to d < p entries are
-    divided by their norms, which leaves the bias of the directions only.
-
-    Parameters
-    ----------
-    length_scale, n_components, random_state
-        As in :class:`rf.papers.baselines.gaussian_blocks.blocks.GaussianBlocks`.
+    **Biased**: every frequency has the norm sqrt(p) / length_scale (if p = d), which for the
+    Gaussian kernel is random, sqrt(chi^2_d), and the directions are uniform only in the limit.
+    In d = 1 it is cos((x - y) / length_scale).
 
     References
     ----------
@@ -54,8 +45,9 @@ class SORF(GaussianBlocks):
         return random_signs(random, 3, self._order(dim))
 
     def _project(self, rows: FloatArray, block: FloatArray) -> FloatArray:
-        p = block.shape[1]
-        out = np.empty((len(rows), p))
-        # Three transforms of +1 and -1 have the norm p^(3/2) of a row, and sqrt(p) is published.
-        walsh_phases_with_numpy(rows, block, np.full(p, 1.0 / p), out)
-        return out
+        values = np.zeros((block.shape[1], len(rows)))
+        values[: rows.shape[1]] = rows.T
+        for signs in block:
+            values = walsh_transform(values * signs[:, None])
+        # The published norm of a row is sqrt(p); three transforms give p^(3/2).
+        return np.asarray(values.T / block.shape[1])

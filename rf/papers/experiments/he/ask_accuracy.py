@@ -19,31 +19,25 @@ exchanged in the paper, are put right.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
+from rf import AsKRFF, SpectralFeatures
 from rf.papers.baselines import RFF
-from rf.papers.experiments.approximation import spread
-from rf.papers.experiments.he.ask_errors import published_kernel
-from rf.papers.experiments.liu.accuracy_curves import linear_accuracy, rows_of
+from rf.papers.experiments.approximation import Compute, dataset, exactly, over_seeds
+from rf.papers.experiments.he.ask_errors import KERNELS, published_kernel, without_warning
+from rf.papers.experiments.liu.accuracy_curves import linear_accuracy
 from rf.papers.experiments.tables import Cell, Experiment
 
 __all__ = ["ASK_ACCURACY"]
 
-_KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")
 _DATA = {"spambase": 57, "letter": 16, "ijcnn1": 22, "cod-RNA": 8}
 _GAUSSIAN = "exp(-z**2/8)"
-_COLUMNS = (*_KERNELS, "RBF", "linear")
+_COLUMNS = (*KERNELS, "RBF", "linear")
 
 
-@final
-@dataclass(frozen=True)
-class _Way:
+class _Way(NamedTuple):
     """How a row of the table is made: sides that the classifier gets, its constant, of what."""
 
     sides: int
@@ -92,8 +86,8 @@ def _features(column: str, way: _Way, dim: int, seed: int) -> Any:
     return AsKRFF(kernel, **options)
 
 
-def _accuracy(name: str, column: str, way: _Way, seed: int, folder: str | None) -> float:
-    data = rows_of(name, "interval", folder)
+def _accuracy(name: str, column: str, way: _Way, seed: int) -> float:
+    data = dataset(name, "interval")
     if column == "linear":
         return linear_accuracy(data, way.C)
     features = _features(column, way, data.X_train.shape[1], seed).fit(data.X_train)
@@ -101,21 +95,14 @@ def _accuracy(name: str, column: str, way: _Way, seed: int, folder: str | None) 
     return linear_accuracy(data, way.C, lambda X: np.hstack([side(X) for side in maps]))
 
 
-def _cell(
-    name: str, column: str, way: _Way, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        # A linear model has no features to draw.
-        seeds = range(1 if column == "linear" else runs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DroppedPartWarning)
-            found = [_accuracy(name, column, way, seed, folder) for seed in seeds]
-        return float(np.mean(found)), spread(found)
-
-    return compute
+def _cell(name: str, column: str, way: _Way) -> Compute:
+    # A linear model has no features to draw.
+    if column == "linear":
+        return exactly(lambda: _accuracy(name, column, way, 0))
+    return without_warning(over_seeds(lambda seed: _accuracy(name, column, way, seed)))
 
 
-def _cells(folder: str | None) -> list[Cell]:
+def _cells() -> list[Cell]:
     cells = []
     for name in _DATA:
         for method, way in _METHODS.items():
@@ -124,7 +111,7 @@ def _cells(folder: str | None) -> list[Cell]:
                 if not way.has(column):
                     continue
                 value = published[number] if number < len(published) else None
-                compute = _cell(name, column, way, folder)
+                compute = _cell(name, column, way)
                 short = column.removesuffix("_gaussian")
                 cells.append(Cell(name, method, short, compute, value, _BESIDE[way.sides == 2]))
     return cells

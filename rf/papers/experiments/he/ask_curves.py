@@ -13,7 +13,6 @@ frequencies of each of three parts, so that every method has 6M columns a side.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -21,11 +20,16 @@ from typing import Any
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
-from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
 from rf.papers.baselines import RFF
-from rf.papers.experiments.approximation import sample_rows, spread, summarise
-from rf.papers.experiments.he.ask_errors import published_kernel
-from rf.papers.experiments.liu.accuracy_curves import linear_accuracy, rows_of
+from rf.papers.experiments.approximation import Compute, dataset, over_seeds, sample_rows
+from rf.papers.experiments.he.ask_errors import (
+    KERNELS,
+    METHODS,
+    ask_error,
+    ask_features,
+    without_warning,
+)
+from rf.papers.experiments.liu.accuracy_curves import linear_accuracy
 from rf.papers.experiments.liu.times import seconds_to_draw, seconds_to_transform
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
@@ -33,7 +37,6 @@ from spectra.base.arrays import FloatArray
 __all__ = ["ASK_CURVES", "ASK_MASSES"]
 
 _DIM = 16
-_KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")
 _SAMPLES = (10, 20, 50, 100, 200, 500)
 _SIZES = {"d/2": 0.5, "d": 1, "2d": 2, "4d": 4, "8d": 8}
 _GAUSSIAN = "exp(-z**2/8)"
@@ -42,114 +45,75 @@ _C = 1.0
 _M_OF_MASSES = 2 * _DIM
 
 
-def _made(name: str, method: str, M: int, seed: int) -> Any:
-    options: dict[str, Any] = {"n_components": 6 * M, "random_state": seed}
-    if method.startswith("ours"):
-        return SpectralFeatures(published_kernel(name, _DIM), **options)
-    if method.startswith("Gaussian"):
-        return RFF(_GAUSSIAN, **options)
-    if method.startswith("Algorithm 2"):
-        options["masses"] = "least-squares"
-    return AsKRFF(published_kernel(name, _DIM), **options)
+def _mass_cells(name: str) -> list[Cell]:
+    def share(seed: int, samples: int) -> float:
+        X = sample_rows("letter", scaling="interval")
+        f = ask_features(name, "Algorithm 2", _M_OF_MASSES, seed, n_samples=samples).fit(X)
+        return float(f.masses_.sum() / sum(p.mass for p in f.measure_.parts))
 
-
-def _quietly(compute: Callable[[int], tuple[float, float]]) -> Callable[[int], tuple[float, float]]:
-    """Without the warning that a part is dropped, which is the point of these kernels."""
-
-    def computed(runs: int) -> tuple[float, float]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DroppedPartWarning)
-            return compute(runs)
-
-    return computed
-
-
-def _masses_cell(
-    name: str, method: str, samples: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def make(seed: int) -> Any:
-        features = _made(name, method, _M_OF_MASSES, seed)
-        return (
-            features.set_params(n_samples=samples)
-            if "n_samples" in features.get_params()
-            else features
+    errors = [
+        Cell(
+            f"{name}, error",
+            method,
+            f"N_s={n}",
+            ask_error(name, method, _M_OF_MASSES, n_samples=n),
         )
-
-    def compute(runs: int) -> tuple[float, float]:
-        X = sample_rows("letter", scaling="interval", folder=folder)
-        if not method.endswith("mass"):
-            return summarise(make, X, published_kernel(name, _DIM).gram(X), runs)
-        shares = []
-        for seed in range(runs):
-            f = make(seed).fit(X)
-            shares.append(f.masses_.sum() / sum(p.mass for p in f.measure_.parts))
-        return float(np.mean(shares)), spread(shares)
-
-    return _quietly(compute)
-
-
-def _masses_cells(folder: str | None) -> list[Cell]:
-    methods = {
-        "error": ("Algorithm 1, exact masses", "Algorithm 2, fitted masses", "ours (auto)"),
-        "mass": ("Algorithm 2, fitted over exact mass",),
-    }
-    return [
-        Cell(f"{name}, {what}", method, f"N_s={n}", _masses_cell(name, method, n, folder))
-        for name in _KERNELS
-        for what, rows in methods.items()
-        for method in rows
+        for method in METHODS
+        for n in _SAMPLES
+    ]
+    method = "Algorithm 2, fitted over exact mass"
+    return errors + [
+        Cell(
+            f"{name}, mass",
+            method,
+            f"N_s={n}",
+            without_warning(over_seeds(partial(share, samples=n))),
+        )
         for n in _SAMPLES
     ]
 
 
-def _both_sides(features: Any, X: FloatArray) -> FloatArray:
-    return np.hstack([features.transform(X), features.transform_right(X)])
+def _made(name: str, method: str, M: int, seed: int) -> Any:
+    if method == "Gaussian":
+        return RFF(_GAUSSIAN, n_components=6 * M, random_state=seed)
+    return ask_features(name, method, M, seed)
 
 
-def _accuracy(
-    name: str, method: str, M: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        data, found = rows_of("letter", "interval", folder), []
-        for seed in range(runs):
-            f = _made(name, method, M, seed).fit(data.X_train)
-            found.append(linear_accuracy(data, _C, partial(_both_sides, f)))
-        return float(np.mean(found)), spread(found)
+def _accuracy(name: str, method: str, M: int) -> Compute:
+    def accuracy(seed: int) -> float:
+        data = dataset("letter", "interval")
+        f = _made(name, method, M, seed).fit(data.X_train)
 
-    return _quietly(compute)
+        def both_sides(X: FloatArray) -> FloatArray:
+            return np.hstack([f.transform(X), f.transform_right(X)])
 
+        return linear_accuracy(data, _C, both_sides)
 
-class _RightSide:
-    """The other side of features, for what times one side."""
-
-    def __init__(self, features: Any) -> None:
-        self.transform = features.transform_right
+    return without_warning(over_seeds(accuracy))
 
 
-def _time(
-    name: str, method: str, M: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X, found = rows_of("letter", "interval", folder).X_train, []
-        for seed in range(runs):
-            f, usual = _made(name, method, M, seed), RBFSampler(n_components=6 * M)
-            spent = seconds_to_draw(f, X) + sum(
-                seconds_to_transform(side, X) for side in (f, _RightSide(f))
-            )
-            found.append(spent / (seconds_to_draw(usual, X) + 2 * seconds_to_transform(usual, X)))
-        return float(np.median(found)), spread(found)
+def _time(name: str, method: str, M: int) -> Compute:
+    def ratio(seed: int) -> float:
+        X = dataset("letter", "interval").X_train
+        f, usual = _made(name, method, M, seed), RBFSampler(n_components=6 * M)
+        spent = seconds_to_draw(f, X)
+        spent += sum(seconds_to_transform(side, X) for side in (f.transform, f.transform_right))
+        theirs = seconds_to_draw(usual, X) + 2 * seconds_to_transform(usual.transform, X)
+        return spent / theirs
 
-    return _quietly(compute)
+    return without_warning(over_seeds(ratio, np.median))
 
 
-def _curve_cells(folder: str | None) -> list[Cell]:
-    measured = {"accuracy": _accuracy, "time": _time}
-    methods = ("Algorithm 1, exact masses", "Algorithm 2, fitted masses", "ours (auto)", "Gaussian")
+def _curve_cells() -> list[Cell]:
+    measured: dict[str, Callable[[str, str, int], Compute]] = {
+        "accuracy": _accuracy,
+        "time": _time,
+    }
     return [
-        Cell(f"{name}, {what}", method, f"M={column}", measure(name, method, int(k * _DIM), folder))
-        for name in _KERNELS
+        Cell(f"{name}, {what}", method, f"M={column}", measure(name, method, int(k * _DIM)))
+        for name in KERNELS
         for what, measure in measured.items()
-        for method in methods
+        for method in (*METHODS, "Gaussian")
         for column, k in _SIZES.items()
     ]
 
@@ -160,7 +124,7 @@ ASK_MASSES = Experiment(
     title="Masses of asymmetric kernels fitted to some rows",
     source=_SOURCE,
     measures="|K - K^|/|K| on 1000 rows of letter, M = 2d (less is better), and shares of masses",
-    cells=_masses_cells,
+    cells=lambda: [cell for name in KERNELS for cell in _mass_cells(name)],
     notes=__doc__,
 )
 ASK_CURVES = Experiment(

@@ -12,21 +12,36 @@ the left; a sum of several keeps those within a part.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
-from rf.papers.experiments.approximation import sample_rows, summarise
+from rf.papers.experiments.approximation import (
+    Compute,
+    over_seeds,
+    relative_error,
+    sample_rows,
+)
 from rf.papers.experiments.tables import Cell, Experiment
+from spectra.base.arrays import FloatArray
 
-__all__ = ["ASK_ERRORS", "published_kernel"]
+__all__ = [
+    "ASK_ERRORS",
+    "KERNELS",
+    "METHODS",
+    "ask_error",
+    "ask_features",
+    "published_kernel",
+    "without_warning",
+]
 
 _DIM = 16
 SIZES = {"2d": 2, "8d": 8, "32d": 32, "128d": 128}
-_KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")
-_METHODS = ("Algorithm 1, exact masses", "Algorithm 2, fitted masses", "ours (auto)")
+KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")
+METHODS = ("Algorithm 1, exact masses", "Algorithm 2, fitted masses", "ours (auto)")
 
 
 def published_kernel(name: str, dim: int, *, turned: bool = False) -> Any:
@@ -41,35 +56,48 @@ def published_kernel(name: str, dim: int, *, turned: bool = False) -> Any:
     return catalogue[name](sigma=2, **{parameter: (-size if turned else size) / dim})
 
 
-def _cell(
-    name: str, method: str, M: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        kernel, X = (
-            published_kernel(name, _DIM),
-            sample_rows("letter", scaling="interval", folder=folder),
-        )
+def without_warning(compute: Compute) -> Compute:
+    """Without the warning that a part is dropped, which is the point of these kernels."""
 
-        def make(seed: int) -> Any:
-            options: dict[str, Any] = {"n_components": 6 * M, "random_state": seed}
-            if method.startswith("ours"):
-                return SpectralFeatures(kernel, **options)
-            masses = "exact" if method.startswith("Algorithm 1") else "least-squares"
-            return AsKRFF(kernel, masses=masses, **options)
-
+    def computed(runs: int) -> Sequence[float]:
         with warnings.catch_warnings():
-            # That a part is dropped is the point of these kernels.
             warnings.simplefilter("ignore", DroppedPartWarning)
-            return summarise(make, X, kernel.gram(X), runs)
+            return compute(runs)
 
-    return compute
+    return computed
 
 
-def _cells(folder: str | None) -> list[Cell]:
+def ask_features(name: str, method: str, M: int, seed: int, **options: Any) -> Any:
+    """Features of M frequencies for each of three parts, so 6M columns a side."""
+    kernel, counted = published_kernel(name, _DIM), {"n_components": 6 * M, "random_state": seed}
+    if method.startswith("ours"):
+        return SpectralFeatures(kernel, **counted)
+    masses = "least-squares" if method.startswith("Algorithm 2") else "exact"
+    return AsKRFF(kernel, masses=masses, **counted, **options)
+
+
+def ask_error(name: str, method: str, M: int, **options: Any) -> Compute:
+    """The error on rows of letter."""
+    return without_warning(
+        over_seeds(
+            lambda seed: relative_error(
+                ask_features(name, method, M, seed, **options), *_rows_and_gram(name)
+            )
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _rows_and_gram(name: str) -> tuple[FloatArray, FloatArray]:
+    X = sample_rows("letter", scaling="interval")
+    return X, published_kernel(name, _DIM).gram(X)
+
+
+def _cells() -> list[Cell]:
     return [
-        Cell(f"{name}, letter", method, f"M={column}", _cell(name, method, k * _DIM, folder))
-        for name in _KERNELS
-        for method in _METHODS
+        Cell(f"{name}, letter", method, f"M={column}", ask_error(name, method, k * _DIM))
+        for name in KERNELS
+        for method in METHODS
         for column, k in SIZES.items()
     ]
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from rf.papers.datasets import Dataset, Scaling, load_dataset
-from rf.papers.experiments.approximation import spread
+from rf.papers.datasets import Dataset
+from rf.papers.experiments.approximation import Compute, dataset, exactly, over_seeds
 from rf.papers.experiments.liu.error_curves import counted_cells, rivals_of
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
@@ -32,17 +32,11 @@ from rf.papers.experiments.methods import (
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
 
-__all__ = ["GORF_ACCURACY", "LIU_ACCURACY", "linear_accuracy", "rows_of"]
+__all__ = ["GORF_ACCURACY", "LIU_ACCURACY", "linear_accuracy"]
 
 _C = 1000.0
 # The solver is stopped as LIBLINEAR stops; more steps change no digit that is shown.
 _STEPS = 500
-
-
-@lru_cache(maxsize=1)
-def rows_of(name: str, scaling: Scaling, folder: str | None) -> Dataset:
-    """A data set, kept for the next cell."""
-    return load_dataset(name, scaling=scaling, folder=folder)
 
 
 def linear_accuracy(
@@ -52,7 +46,7 @@ def linear_accuracy(
 
     Examples
     --------
-    >>> linear_accuracy(load_dataset("digits"), 1.0) > 90.0
+    >>> linear_accuracy(dataset("digits"), 1.0) > 90.0
     True
     """
     model = LinearSVC(C=C, dual=False, max_iter=_STEPS)
@@ -62,35 +56,26 @@ def linear_accuracy(
     return 100.0 * float(model.score(columns(data.X_test), data.y_test))
 
 
-def _cell(
-    name: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        data = rows_of(name, "unit", folder)
-        if method == "linear":
-            return linear_accuracy(data, _C), 0.0
-        which, _, part = method.partition(", ")
-        found = []
-        for seed in range(runs):
-            features: Any = features_of(kernel, which, columns, seed).fit(data.X_train)
-            kept = features.signature_ > 0 if part else slice(None)
-            found.append(
-                linear_accuracy(data, _C, lambda X, f=features, k=kept: f.transform(X)[:, k])  # type: ignore[misc]
-            )
-        return float(np.mean(found)), spread(found)
+def _cell(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
+    which, _, part = method.partition(", ")
 
-    return compute
+    def accuracy(seed: int) -> float:
+        data = dataset(name)
+        features: Any = features_of(kernel, which, columns, seed).fit(data.X_train)
+        kept = features.signature_ > 0 if part else slice(None)
+        return linear_accuracy(data, _C, lambda X: features.transform(X)[:, kept])
+
+    if method == "linear":
+        return exactly(lambda: linear_accuracy(dataset(name), _C))
+    return over_seeds(accuracy)
 
 
 def _methods(kernel: PaperKernel) -> tuple[str, ...]:
     return ("linear", *rivals_of(kernel), "GORF, real part")
 
 
-def _cells(
-    polynomial: PaperKernel, data: dict[str, int], sizes: dict[str, float], folder: str | None
-) -> list[Cell]:
-    kernels = (DELTA_GAUSSIAN, polynomial)
-    return counted_cells(kernels, data, sizes, _methods, partial(_cell, folder=folder))
+def _cells(polynomial: PaperKernel, data: dict[str, int], sizes: dict[str, float]) -> list[Cell]:
+    return counted_cells((DELTA_GAUSSIAN, polynomial), data, sizes, _methods, _cell)
 
 
 LIU_ACCURACY = Experiment(

@@ -14,9 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
-import numpy as np
-
-from rf.papers.experiments.approximation import sample_rows, summarise
+from rf.papers.experiments.approximation import (
+    Compute,
+    errors_on,
+    exactly,
+    relative,
+    rows_and_gram,
+)
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -27,7 +31,6 @@ from rf.papers.experiments.methods import (
     mean_gram,
 )
 from rf.papers.experiments.tables import Cell, Experiment
-from spectra.base.arrays import FloatArray
 
 __all__ = ["GORF_CURVES", "LIU_ERRORS", "counted_cells", "rivals_of"]
 
@@ -52,32 +55,18 @@ def _with_bias(kernel: PaperKernel) -> tuple[str, ...]:
     return tuple(f"{method}, its bias" for method in biased)
 
 
-@lru_cache(maxsize=2)
-def _rows(data: str, kernel: PaperKernel, folder: str | None) -> tuple[FloatArray, FloatArray]:
-    X = sample_rows(data, folder=folder)
-    return X, kernel.gram(X, X)
-
-
-def _error(
-    data: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X, exact = _rows(data, kernel, folder)
-        return summarise(lambda seed: features_of(kernel, method, columns, seed), X, exact, runs)
-
-    return compute
+def _error(data: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
+    return errors_on(data, kernel, lambda seed: features_of(kernel, method, columns, seed))
 
 
 @lru_cache(maxsize=8)
-def _bias(data: str, kernel: PaperKernel, method: str, folder: str | None) -> float:
-    X, exact = _rows(data, kernel, folder)
-    return float(np.linalg.norm(mean_gram(kernel, method, X) - exact) / np.linalg.norm(exact))
+def _bias(data: str, kernel: PaperKernel, method: str) -> float:
+    X, exact = rows_and_gram(data, kernel)
+    return relative(mean_gram(kernel, method, X), exact)
 
 
-def _bias_cell(
-    data: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    return lambda runs: (_bias(data, kernel, method.partition(",")[0], folder), 0.0)
+def _bias_cell(data: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
+    return exactly(lambda: _bias(data, kernel, method.partition(",")[0]))
 
 
 def counted_cells(
@@ -85,48 +74,30 @@ def counted_cells(
     data: Mapping[str, int],
     sizes: Mapping[str, float],
     methods: Callable[[PaperKernel], Iterable[str]],
-    compute: Callable[[str, PaperKernel, str, int], Callable[[int], tuple[float, float]]],
+    compute: Callable[[str, PaperKernel, str, int], Compute],
 ) -> list[Cell]:
-    """Cells for both ways to count columns; ``compute`` takes data, kernel, method and columns.
+    """Cells for both ways to count columns; ``compute`` takes data, kernel, method and columns."""
 
-    Examples
-    --------
-    >>> one = {"letter": 16}, {"2d": 2}
-    >>> cells = counted_cells([DELTA_GAUSSIAN], *one, rivals_of, lambda *_: lambda runs: (0.0, 0.0))
-    >>> len(cells), cells[0].group
-    (10, 'delta-Gaussian, letter, equal columns')
-    """
+    def cell(name: str, kernel: PaperKernel, count: str, method: str, column: str, s: int) -> Cell:
+        columns = counted(s, method.partition(",")[0], equal=_COUNTS[count])
+        group = f"{kernel.name}, {name}, {count}"
+        return Cell(group, method, f"s={column}", compute(name, kernel, method, columns))
+
     return [
-        Cell(
-            f"{kernel.name}, {name}, {count}",
-            method,
-            f"s={column}",
-            compute(
-                name,
-                kernel,
-                method,
-                counted(int(share * dim), method.partition(",")[0], equal=equal),
-            ),
-        )
+        cell(name, kernel, count, method, column, int(share * dim))
         for name, dim in data.items()
         for kernel in kernels
-        for count, equal in _COUNTS.items()
+        for count in _COUNTS
         for method in methods(kernel)
         for column, share in sizes.items()
     ]
 
 
 def _curves(
-    kernels: Sequence[PaperKernel],
-    data: dict[str, int],
-    sizes: dict[str, float],
-    folder: str | None,
+    kernels: Sequence[PaperKernel], data: dict[str, int], sizes: dict[str, float]
 ) -> list[Cell]:
-    errors = partial(_error, folder=folder)
-    biases = partial(_bias_cell, folder=folder)
-    return counted_cells(kernels, data, sizes, rivals_of, errors) + counted_cells(
-        kernels, data, sizes, _with_bias, biases
-    )
+    errors = counted_cells(kernels, data, sizes, rivals_of, _error)
+    return errors + counted_cells(kernels, data, sizes, _with_bias, _bias_cell)
 
 
 LIU_ERRORS = Experiment(

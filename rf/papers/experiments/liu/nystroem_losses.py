@@ -16,7 +16,6 @@ the rows from which on ours takes less time: 0 where it always does, inf where i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from time import process_time
 from typing import Any
@@ -24,8 +23,16 @@ from typing import Any
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
 
-from rf.papers.experiments.approximation import relative_error, sample_rows, spread, summarise
-from rf.papers.experiments.liu.accuracy_curves import rows_of
+from rf.papers.experiments.approximation import (
+    Compute,
+    dataset,
+    errors_on,
+    exactly,
+    over_seeds,
+    relative,
+    relative_error,
+    rows_and_gram,
+)
 from rf.papers.experiments.liu.times import seconds_to_draw, seconds_to_transform
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel, features_of
 from rf.papers.experiments.tables import Cell, Experiment
@@ -34,13 +41,8 @@ from spectra.base.arrays import FloatArray
 __all__ = ["NYSTROEM_LOSSES"]
 
 _KERNELS = (GAUSSIAN, DELTA_GAUSSIAN)
-_OURS, _UNIFORM, _LEVERAGE, _USUAL = (
-    "ours",
-    "Nystroem",
-    "Nystroem, leverage",
-    "scikit-learn's Nystroem",
-)
-_METHODS = (_OURS, _UNIFORM, _LEVERAGE)
+_OURS, _USUAL = "ours", "scikit-learn's Nystroem"
+_METHODS = (_OURS, "Nystroem", "Nystroem, leverage")
 _COLUMNS = (64, 144, 288, 576)
 # What the rows are divided by: shorter kernels have slower eigenvalues.
 _LENGTHS = (1.0, 0.5, 0.25)
@@ -77,158 +79,124 @@ def _made(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
     return features_of(kernel, method, columns, seed)
 
 
-def _error(
-    kernel: PaperKernel, method: str, columns: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X = sample_rows("letter", folder=folder)
-        exact = kernel.gram(X, X)
-        return summarise(lambda seed: _made(kernel, method, columns, seed), X, exact, runs)
-
-    return compute
-
-
-def _elsewhere(
-    kernel: PaperKernel, name: str, length: float, method: str, columns: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        data = rows_of(name, "unit", folder)
+def _elsewhere(kernel: PaperKernel, name: str, length: float, method: str, columns: int) -> Compute:
+    def error(seed: int) -> float:
+        data = dataset(name)
         here, there = (data.X_train[data.y_train == y][:1000] / length for y in (1, -1))
-        exact = kernel.gram(there, there)
-        found = []
-        for seed in range(runs):
-            K = _made(kernel, method, columns, seed).fit(here).gram(there)
-            found.append(np.linalg.norm(K - exact) / np.linalg.norm(exact))
-        return float(np.mean(found)), spread(found)
+        found = _made(kernel, method, columns, seed).fit(here).gram(there)
+        return relative(found, kernel.gram(there))
 
-    return compute
+    return over_seeds(error)
 
 
-def _of_mean(
-    kernel: PaperKernel, method: str, draws: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X = sample_rows("letter", folder=folder)
-        exact = kernel.gram(X, X)
-        mean = sum(
-            _made(kernel, method, _COLUMNS_OF_MEAN, seed).fit(X).gram(X) for seed in range(draws)
-        )
-        return float(np.linalg.norm(mean / draws - exact) / np.linalg.norm(exact)), 0.0
+def _of_mean(kernel: PaperKernel, method: str, draws: int) -> Compute:
+    def error() -> float:
+        X, exact = rows_and_gram("letter", kernel)
+        made = (_made(kernel, method, _COLUMNS_OF_MEAN, seed) for seed in range(draws))
+        return relative(sum(features.fit(X).gram(X) for features in made) / draws, exact)
 
-    return compute
+    return exactly(error)
 
 
 @lru_cache(maxsize=256)
-def _on_ladder(kernel: PaperKernel, method: str, columns: int, folder: str | None) -> float:
-    X = sample_rows("letter", folder=folder)
-    exact = kernel.gram(X, X)
+def _on_ladder(kernel: PaperKernel, method: str, columns: int) -> float:
+    X, exact = rows_and_gram("letter", kernel)
     errors = [relative_error(_made(kernel, method, columns, s), X, exact) for s in range(_JUDGES)]
     return float(np.mean(errors))
 
 
 @lru_cache(maxsize=64)
-def _needed(kernel: PaperKernel, method: str, target: float, folder: str | None) -> int | None:
-    """Columns whose mean error is at most ``target``; None where the ladder ends before."""
-    for step in map(int, _LADDER):
-        if _on_ladder(kernel, method, step, folder) <= target:
-            return step
-    return None
+def _needed(kernel: PaperKernel, method: str, target: float) -> float:
+    """Columns whose mean error is at most ``target``; inf if the ladder ends before."""
+    steps = (step for step in map(int, _LADDER) if _on_ladder(kernel, method, step) <= target)
+    return next(steps, np.inf)
 
 
 @lru_cache(maxsize=64)
-def _spent(
-    kernel: PaperKernel, method: str, target: float, folder: str | None
-) -> tuple[float, float, float]:
+def _spent(kernel: PaperKernel, method: str, target: float) -> tuple[float, float, float]:
     """Seconds to draw, for the features of a row, and for its share of Z'Z as well."""
-    columns = _needed(kernel, method, target, folder)
-    if columns is None:
+    columns = _needed(kernel, method, target)
+    if columns == np.inf:
         return np.inf, np.inf, np.inf
-    X = rows_of("letter", "unit", folder).X_train[:_ROWS_TIMED]
-    _made(kernel, method, columns, 0).fit(X)  # the table of the kernel
-    drawn, rows, products = [], [], []
+    X = dataset("letter").X_train[:_ROWS_TIMED]
+    _made(kernel, method, int(columns), 0).fit(X)  # the table of the kernel
+    times = []
     for seed in range(_JUDGES):
-        features = _made(kernel, method, columns, seed)
-        drawn.append(seconds_to_draw(features, X))
-        rows.append(seconds_to_transform(features, X) / len(X))
+        features = _made(kernel, method, int(columns), seed)
+        drawn, row = seconds_to_draw(features, X), seconds_to_transform(features.transform, X)
         Z = features.transform(X)
         start = process_time()
         Z.T @ Z
-        products.append((process_time() - start) / len(X))
-    row = float(np.median(rows))
-    return float(np.median(drawn)), row, row + float(np.median(products))
+        times.append((drawn, row / len(X), (process_time() - start) / len(X)))
+    draw, row, product = map(float, np.median(times, axis=0))
+    return draw, row, row + product
 
 
-def _time(
-    kernel: PaperKernel, what: str, method: str, target: float, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        which, _, with_products = method.partition(" and ")
-        place = 2 if with_products else 1
-        spent = _spent(kernel, which, target, folder)
+def _time(kernel: PaperKernel, what: str, method: str, target: float) -> Compute:
+    which, _, with_products = method.partition(" and ")
+    place = 2 if with_products else 1
+
+    def number() -> float:
         if what == "columns":
-            found = float(_needed(kernel, which, target, folder) or np.inf)
-        elif what == "milliseconds to draw":
-            found = 1e3 * spent[0]
-        elif what == "microseconds a row":
-            found = 1e6 * spent[place]
-        else:
-            ours = _spent(kernel, _OURS, target, folder)
-            saved = spent[place] - ours[place]
-            found = max(0.0, (ours[0] - spent[0]) / saved) if saved > 0.0 else np.inf
-        return float(found), 0.0
+            return _needed(kernel, which, target)
+        spent = _spent(kernel, which, target)
+        if what == "milliseconds to draw":
+            return 1e3 * spent[0]
+        if what == "microseconds a row":
+            return 1e6 * spent[place]
+        ours = _spent(kernel, _OURS, target)
+        saved = spent[place] - ours[place]
+        return max(0.0, (ours[0] - spent[0]) / saved) if saved > 0.0 else np.inf
 
-    return compute
-
-
-def _timed_rows(what: str) -> tuple[str, ...]:
-    both = tuple(f"{m}{suffix}" for m in _METHODS for suffix in ("", " and Z'Z"))
-    if what == "rows from which ours takes less time":
-        return both[2:]
-    return both if what == "microseconds a row" else _METHODS
+    return exactly(number)
 
 
-def _cells(folder: str | None) -> list[Cell]:
+_BOTH = tuple(f"{m}{suffix}" for m in _METHODS for suffix in ("", " and Z'Z"))
+# What is measured for an error, and the rows of its block.
+_TIMED = {
+    "columns": _METHODS,
+    "milliseconds to draw": _METHODS,
+    "microseconds a row": _BOTH,
+    "rows from which ours takes less time": _BOTH[2:],
+}
+
+
+def _seen(kernel: PaperKernel, method: str, columns: int) -> Compute:
+    return errors_on("letter", kernel, lambda seed: _made(kernel, method, columns, seed))
+
+
+def _cells() -> list[Cell]:
     cells = []
-    for kernel in _KERNELS:
+    for k in _KERNELS:
         cells += [
-            Cell(f"{kernel.name}, rows it saw", m, str(n), _error(kernel, m, n, folder))
+            Cell(f"{k.name}, rows it saw", m, str(n), _seen(k, m, n))
             for m in (*_METHODS, _USUAL)
             for n in (_COLUMNS[:2] if m == _USUAL else _COLUMNS)
         ]
         cells += [
             Cell(
-                f"{kernel.name}, length {length:g}, other rows of {name}",
+                f"{k.name}, length {length:g}, other rows of {name}",
                 m,
                 str(n),
-                _elsewhere(kernel, name, length, m, n, folder),
+                _elsewhere(k, name, length, m, n),
             )
             for name in ("letter", "usps")
             for length in _LENGTHS
             for m in _METHODS
             for n in _COLUMNS
         ]
-        group = f"{kernel.name}, mean of R matrices of {_COLUMNS_OF_MEAN} columns"
+        group = f"{k.name}, mean of R matrices of {_COLUMNS_OF_MEAN} columns"
         cells += [
-            Cell(group, m, f"R={draws}", _of_mean(kernel, m, draws, folder))
+            Cell(group, m, f"R={draws}", _of_mean(k, m, draws))
             for m in _METHODS
             for draws in _DRAWS
         ]
-        for what in (
-            "columns",
-            "milliseconds to draw",
-            "microseconds a row",
-            "rows from which ours takes less time",
-        ):
-            cells += [
-                Cell(
-                    f"{kernel.name}, {what} for an error",
-                    m,
-                    f"{target:g}",
-                    _time(kernel, what, m, target, folder),
-                )
-                for m in _timed_rows(what)
-                for target in _TARGETS
-            ]
+        cells += [
+            Cell(f"{k.name}, {what} for an error", m, f"{target:g}", _time(k, what, m, target))
+            for what, methods in _TIMED.items()
+            for m in methods
+            for target in _TARGETS
+        ]
     return cells
 
 

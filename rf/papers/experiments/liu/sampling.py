@@ -26,7 +26,7 @@ from rf.papers.baselines.samplers import (
     importance_frequencies,
     leverage_frequencies,
 )
-from rf.papers.experiments.approximation import sample_rows, summarise
+from rf.papers.experiments.approximation import errors_on, exactly, relative, rows_and_gram
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel, features_of
 from rf.papers.experiments.tables import Cell, Experiment
 from rf.sampling import Frequencies, draw_frequencies
@@ -80,64 +80,48 @@ def _scheme(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
         return features_of(kernel, "ours", 4 * s, seed)
     table, density, radial = _law(kernel)
     rng = np.random.default_rng(seed)
-    if scheme in _GRIDS:
-        options = _GRIDS[scheme]
-        law = density if options["law"] == "published" else radial
-        return _Drawn(lambda _: grid_frequencies(law, _DIM, (s, s), rng=rng, **options))
-    if scheme == "importance":
-        return _Drawn(
-            lambda _: importance_frequencies(density, _DIM, 2 * s, deviation=1.0, rng=rng)
-        )
-    if scheme == "leverage":
-        pool = draw_frequencies(table, (_POOL * s, _POOL * s), coupling="iid", radii="iid", rng=rng)
-        return _Drawn(lambda X: leverage_frequencies(pool, X, 2 * s, ridge=_RIDGE, rng=rng))
-    coupling = "orthogonal" if scheme.startswith("orthogonal") else "iid"
-    return _Drawn(
-        lambda _: draw_frequencies(table, (s, s), coupling=coupling, radii="iid", rng=rng)
-    )
 
+    def draw(X: FloatArray) -> Frequencies:
+        if scheme in _GRIDS:
+            options = _GRIDS[scheme]
+            law = density if options["law"] == "published" else radial
+            return grid_frequencies(law, _DIM, 2 * s, rng=rng, **options)
+        if scheme == "importance":
+            return importance_frequencies(density, _DIM, 2 * s, deviation=1.0, rng=rng)
+        size = _POOL * s if scheme == "leverage" else s
+        coupling = "orthogonal" if scheme == "orthogonal" else "iid"
+        drawn = draw_frequencies(table, (size, size), coupling=coupling, radii="iid", rng=rng)
+        if scheme == "leverage":
+            return leverage_frequencies(drawn, X, 2 * s, ridge=_RIDGE, rng=rng)
+        return drawn
 
-def _error(
-    kernel: PaperKernel, scheme: str, s: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X = sample_rows("letter", folder=folder)
-        return summarise(lambda seed: _scheme(kernel, scheme, s, seed), X, kernel.gram(X, X), runs)
-
-    return compute
+    return _Drawn(draw)
 
 
 @cache
-def _bias(kernel: PaperKernel, scheme: str, folder: str | None) -> float:
-    X = sample_rows("letter", folder=folder)
-    exact, options = kernel.gram(X, X), _GRIDS[scheme]
+def _bias(kernel: PaperKernel, scheme: str) -> float:
+    X, exact = rows_and_gram("letter", kernel)
+    options = _GRIDS[scheme]
     _, density, radial = _law(kernel)
     z = np.linspace(0.0, 2.0, 400)
     mean = grid_mean(density if options["law"] == "published" else radial, _DIM, z, **options)
-    found = np.interp(cdist(X, X), z, mean)
-    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+    return relative(np.interp(cdist(X, X), z, mean), exact)
 
 
-def _cells(folder: str | None) -> list[Cell]:
+def _cells() -> list[Cell]:
     schemes = ("inverse distribution", *_GRIDS, "importance", "orthogonal", "leverage", "ours")
     cells = []
-    for kernel in (DELTA_GAUSSIAN, NEAR_GAUSSIANS):
-        group = f"{kernel.text}, letter"
-        cells += [
-            Cell(group, scheme, f"s={column}", _error(kernel, scheme, s, folder))
-            for scheme in schemes
-            for column, s in _SIZES.items()
-        ]
-        cells += [
-            Cell(
-                group,
-                f"{scheme}: its bias",
-                f"s={column}",
-                lambda _, k=kernel, m=scheme: (_bias(k, m, folder), 0.0),  # type: ignore[misc]
-            )
-            for scheme in _GRIDS
-            for column in _SIZES
-        ]
+    for k in (DELTA_GAUSSIAN, NEAR_GAUSSIANS):
+        for m in schemes:
+            for column, s in _SIZES.items():
+                error = errors_on("letter", k, lambda i, k=k, m=m, s=s: _scheme(k, m, s, i))  # type: ignore[misc]
+                cells.append(Cell(f"{k.text}, letter", m, f"s={column}", error))
+        for m in _GRIDS:
+            bias = exactly(lambda k=k, m=m: _bias(k, m))  # type: ignore[misc]
+            cells += [
+                Cell(f"{k.text}, letter", f"{m}: its bias", f"s={column}", bias)
+                for column in _SIZES
+            ]
     return cells
 
 

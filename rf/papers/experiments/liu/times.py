@@ -15,15 +15,13 @@ groups "seconds to draw"; that of SRF took the paper 17.7 s.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
 from time import process_time
 from typing import Any
 
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
-from rf.papers.datasets import load_dataset
-from rf.papers.experiments.approximation import spread
+from rf.papers.experiments.approximation import Compute, dataset, over_seeds
 from rf.papers.experiments.liu.error_curves import counted_cells
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
@@ -60,85 +58,64 @@ _BLOCK = 4096
 _ROWS = 16_384
 
 
-@lru_cache(maxsize=1)
-def _rows(name: str, folder: str | None) -> FloatArray:
-    return load_dataset(name, folder=folder).X_train
-
-
 def seconds_to_draw(features: Any, X: FloatArray) -> float:
-    """Processor time of ``features.fit(X)``.
-
-    Examples
-    --------
-    >>> seconds_to_draw(RBFSampler(n_components=4), np.eye(3)) >= 0.0
-    True
-    """
+    """Processor time of ``features.fit(X)``."""
     start = process_time()
     features.fit(X)
     return process_time() - start
 
 
-def seconds_to_transform(features: Any, X: FloatArray) -> float:
-    """Processor time to make the features of all rows, block by block.
-
-    Examples
-    --------
-    >>> seconds_to_transform(RBFSampler(n_components=4).fit(np.eye(3)), np.eye(3)) >= 0.0
-    True
-    """
-    features.transform(X[:_BLOCK])
+def seconds_to_transform(transform: Callable[[FloatArray], Any], X: FloatArray) -> float:
+    """Processor time to transform all rows, block by block."""
+    transform(X[:_BLOCK])
     start = process_time()
     for first in range(0, len(X), _BLOCK):
-        features.transform(X[first : first + _BLOCK])
+        transform(X[first : first + _BLOCK])
     return process_time() - start
 
 
-def _cell(
-    name: str, kernel: PaperKernel, method: str, columns: int, *, folder: str | None, draw: bool
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X, found = _rows(name, folder)[:_ROWS], []
-        for seed in range(runs):
-            features = features_of(kernel, method, columns, seed)
-            drawn = seconds_to_draw(features, X)
-            if draw:
-                found.append(drawn)
-                continue
-            usual = RBFSampler(n_components=columns, random_state=seed).fit(X)
-            found.append(seconds_to_transform(features, X) / seconds_to_transform(usual, X))
-        return float(np.median(found)), spread(found)
-
-    return compute
-
-
-def _seconds(
-    name: str, kernel: PaperKernel, method: str, s: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    """Seconds for all rows, with the columns of the paper."""
-
-    def compute(runs: int) -> tuple[float, float]:
-        X, which = _rows(name, folder), method.partition(",")[0]
-        columns = s if method == _OURS_OF_S else counted(s, which, equal=False)
-        made = (features_of(kernel, which, columns, seed).fit(X) for seed in range(runs))
-        found = [seconds_to_transform(features, X) for features in made]
-        return float(np.median(found)), spread(found)
-
-    return compute
-
-
-def _cells(folder: str | None) -> list[Cell]:
-    ratios, draws = (
-        counted_cells(
-            _METHODS, _DATA, _SIZES, _METHODS.__getitem__, partial(_cell, folder=folder, draw=draw)
+def _ratio(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
+    def ratio(seed: int) -> float:
+        X = dataset(name).X_train[:_ROWS]
+        features = features_of(kernel, method, columns, seed).fit(X)
+        usual = RBFSampler(n_components=columns, random_state=seed).fit(X)
+        return seconds_to_transform(features.transform, X) / seconds_to_transform(
+            usual.transform, X
         )
-        for draw in (False, True)
+
+    return over_seeds(ratio, np.median)
+
+
+def _draw(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
+    return over_seeds(
+        lambda seed: seconds_to_draw(
+            features_of(kernel, method, columns, seed), dataset(name).X_train[:_ROWS]
+        ),
+        np.median,
     )
+
+
+def _seconds(name: str, kernel: PaperKernel, method: str, s: int) -> Compute:
+    """Seconds for all rows, with the columns of the paper."""
+    which = method.partition(",")[0]
+    columns = s if method == _OURS_OF_S else counted(s, which, equal=False)
+
+    def seconds(seed: int) -> float:
+        X = dataset(name).X_train
+        return seconds_to_transform(features_of(kernel, which, columns, seed).fit(X).transform, X)
+
+    return over_seeds(seconds, np.median)
+
+
+def _cells() -> list[Cell]:
+    grid = _METHODS, _DATA, _SIZES, _METHODS.__getitem__
+    ratios, draws = counted_cells(*grid, _ratio), counted_cells(*grid, _draw)
     drawn = [Cell(f"{c.group}, seconds to draw", c.method, c.column, c.compute) for c in draws]
-    told = [c for kernel in _METHODS for name in _DATA for c in _told(kernel, name, folder)]
-    return [*ratios, *told, *drawn]
+    published = [c for kernel in _METHODS for name in _DATA for c in _published(kernel, name)]
+    return [*ratios, *published, *drawn]
 
 
-def _told(kernel: PaperKernel, name: str, folder: str | None) -> list[Cell]:
+def _published(kernel: PaperKernel, name: str) -> list[Cell]:
     """The published seconds, and ours with as many columns: 4s for GRFF, s for its rivals."""
     told = dict(_PUBLISHED[kernel.name, name])
     if (kernel.power is not None, name) == (True, "letter"):
@@ -149,7 +126,7 @@ def _told(kernel: PaperKernel, name: str, folder: str | None) -> list[Cell]:
             f"{kernel.name}, {name}, the papers' counts, seconds",
             method,
             f"s={column}",
-            _seconds(name, kernel, method, factor * _DATA[name], folder),
+            _seconds(name, kernel, method, factor * _DATA[name]),
             told.get(method, (None,) * len(_SIZES))[place],
             {"GRFF": _OURS}.get(method, _OURS_OF_S),
         )

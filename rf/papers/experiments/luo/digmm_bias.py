@@ -6,14 +6,11 @@ their frequencies is known in closed form, so that nothing but the reading is se
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from rf.papers.baselines import DIGMM
-from rf.papers.experiments.approximation import sample_rows, spread
+from rf.papers.experiments.approximation import Compute, over_seeds, relative, rows_and_gram
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel
 from rf.papers.experiments.tables import Cell, Experiment
 
@@ -32,24 +29,18 @@ _READINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _cell(
-    data: str, kernel: PaperKernel, options: dict[str, Any], folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X = sample_rows(data, folder=folder)
-        exact = kernel.gram(X, X)
-        found = []
-        for seed in range(runs):
-            f = DIGMM(kernel.gram, random_state=seed, **options).fit(X)
-            found.append(np.linalg.norm(f.expected_gram(X, X) - exact) / np.linalg.norm(exact))
-        return float(np.mean(found)), spread(found)
+def _cell(data: str, kernel: PaperKernel, options: dict[str, Any]) -> Compute:
+    def bias(seed: int) -> float:
+        X, exact = rows_and_gram(data, kernel)
+        features = DIGMM(kernel.gram, random_state=seed, **options).fit(X)
+        return relative(features.expected_gram(X, X), exact)
 
-    return compute
+    return over_seeds(bias)
 
 
-def _cells(folder: str | None) -> list[Cell]:
+def _cells() -> list[Cell]:
     return [
-        Cell(f"delta-Gaussian, {data}", reading, column, _cell(data, kernel, options, folder))
+        Cell(f"delta-Gaussian, {data}", reading, column, _cell(data, kernel, options))
         for data in _DATA
         for reading, options in _READINGS.items()
         for column, kernel in _KERNELS.items()

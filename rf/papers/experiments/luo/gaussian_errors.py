@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from rf import SpectralFeatures
-from rf.papers.baselines import ORF, RFF, SORF, Fastfood, SignedCirculant
-from rf.papers.experiments.approximation import sample_rows, summarise
+from rf.papers.baselines import ORF, RFF, SORF, Fastfood, QuasiMonteCarlo, SignedCirculant
+from rf.papers.experiments.approximation import Compute, errors_on
 from rf.papers.experiments.methods import GAUSSIAN
 from rf.papers.experiments.tables import Cell, Experiment
 
@@ -29,29 +29,20 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "SORF": SORF,
     "Fastfood": Fastfood,
     "signed circulant": SignedCirculant,
-    "quasi-Monte Carlo": partial(SpectralFeatures, GAUSSIAN.text, coupling="qmc", radii="iid"),
+    "quasi-Monte Carlo": QuasiMonteCarlo,
     "ours (auto)": partial(SpectralFeatures, GAUSSIAN.text),
 }
 
 
-def _cell(
-    data: str, method: str, columns: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X = sample_rows(data, folder=folder)
-        return summarise(
-            lambda seed: _METHODS[method](n_components=columns, random_state=seed),
-            X,
-            GAUSSIAN.gram(X, X),
-            runs,
-        )
-
-    return compute
+def _cell(data: str, method: str, columns: int) -> Compute:
+    return errors_on(
+        data, GAUSSIAN, lambda seed: _METHODS[method](n_components=columns, random_state=seed)
+    )
 
 
-def _cells(folder: str | None) -> list[Cell]:
+def _cells() -> list[Cell]:
     return [
-        Cell(data, method, f"{column} columns", _cell(data, method, share * dim, folder))
+        Cell(data, method, f"{column} columns", _cell(data, method, share * dim))
         for data, dim in _DATA.items()
         for method in _METHODS
         for column, share in _SIZES.items()

@@ -11,12 +11,7 @@ directions of least energy do the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-
-import numpy as np
-
-from rf.papers.experiments.approximation import sample_rows, summarise
+from rf.papers.experiments.approximation import Compute, errors_on
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -25,7 +20,6 @@ from rf.papers.experiments.methods import (
     features_of,
 )
 from rf.papers.experiments.tables import Cell, Experiment
-from spectra.base.arrays import FloatArray
 
 __all__ = ["GORF_ERRORS"]
 
@@ -48,24 +42,11 @@ _PUBLISHED = {
 }
 
 
-@lru_cache(maxsize=1)
-def _rows(data: str, folder: str | None) -> tuple[FloatArray, FloatArray]:
-    X = sample_rows(data, folder=folder)
-    return X, np.maximum(2.0 - 2.0 * X @ X.T, 0.0)
+def _cell(kernel: PaperKernel, data: str, method: str, s: int) -> Compute:
+    return errors_on(data, kernel, lambda seed: features_of(kernel, method, 4 * s, seed))
 
 
-def _cell(
-    kernel: PaperKernel, data: str, method: str, s: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        X, z2 = _rows(data, folder)
-        exact = kernel(np.sqrt(z2))
-        return summarise(lambda seed: features_of(kernel, method, 4 * s, seed), X, exact, runs)
-
-    return compute
-
-
-def _cells(folder: str | None) -> list[Cell]:
+def _cells() -> list[Cell]:
     cells = []
     for data, dim in DATA.items():
         rows: dict[PaperKernel, tuple[str, ...]] = {
@@ -77,7 +58,7 @@ def _cells(folder: str | None) -> list[Cell]:
             for method in methods:
                 published = _PUBLISHED.get((kernel.name, data, method), (None,) * len(SIZES))
                 for (column, share), value in zip(SIZES.items(), published, strict=True):
-                    compute = _cell(kernel, data, method, int(share * dim), folder)
+                    compute = _cell(kernel, data, method, int(share * dim))
                     cells.append(Cell(group, method, f"s={column}", compute, value, methods[-1]))
     return cells
 

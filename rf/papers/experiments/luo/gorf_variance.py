@@ -15,12 +15,12 @@ The last block, "GRFF, times s", is absolute.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
 from rf.papers.baselines import PolynomialGRFF
+from rf.papers.experiments.approximation import Compute
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -84,9 +84,7 @@ def _published_law(kernel: PaperKernel, dim: int) -> tuple[FloatArray, FloatArra
     return np.asarray(radii), np.asarray(wide / wide.sum() - narrow / narrow.sum())
 
 
-def _cell(
-    kernel: PaperKernel, dim: int, law: str, scheme: str, place: int
-) -> Callable[[int], tuple[float, float]]:
+def _cell(kernel: PaperKernel, dim: int, law: str, scheme: str, place: int) -> Compute:
     def compute(runs: int) -> tuple[float, float]:
         model, equal = _model(kernel, dim, law), (dim, dim)
         iid = model.variance(equal, coupling="iid")[0][place]
@@ -100,7 +98,7 @@ def _cell(
     return compute
 
 
-def _cells(folder: str | None) -> list[Cell]:
+def _cells() -> list[Cell]:
     cells = []
     for kernel, dim, law in _CASES:
         case = f"{kernel.name}, d={dim}, {law}"

@@ -18,16 +18,13 @@ nothing, because the waves of the broad Gaussian are nearly constant on these ro
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 
-from rf.papers.datasets import load_dataset
-from rf.papers.experiments.approximation import spread
+from rf.papers.experiments.approximation import Compute, dataset, over_seeds
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -55,10 +52,9 @@ _PUBLISHED = {
 }
 
 
-@lru_cache(maxsize=1)
-def _data(folder: str | None) -> tuple[FloatArray, ...]:
+def _data() -> tuple[FloatArray, ...]:
     """Unit rows, their norms before, and prices, for training and test."""
-    raw = load_dataset("housing", scaling="interval", folder=folder)
+    raw = dataset("housing", "interval")
     sides: list[FloatArray] = []
     for X, y in ((raw.X_train, raw.y_train), (raw.X_test, raw.y_test)):
         norms = np.linalg.norm(X, axis=1, keepdims=True)
@@ -66,12 +62,12 @@ def _data(folder: str | None) -> tuple[FloatArray, ...]:
     return tuple(sides)
 
 
-def _rmse(features: Any, folder: str | None, *, real: bool = False) -> float:
+def _rmse(features: Any, *, real: bool = False) -> float:
     """Error of a linear model on the columns times the norm of the row, as published.
 
     With ``real`` only on those of positive sign: the others are imaginary in the papers.
     """
-    X, norms, y, X_test, test_norms, y_test = _data(folder)
+    X, norms, y, X_test, test_norms, y_test = _data()
     features.fit(X)
     kept = features.signature_ > 0 if real else slice(None)
     Z = features.transform(X)[:, kept] * norms
@@ -86,19 +82,23 @@ def _rmse(features: Any, folder: str | None, *, real: bool = False) -> float:
     return float(np.sqrt(np.mean((model.predict(Z_test) - y_test) ** 2)))
 
 
-def _cell(
-    kernel: PaperKernel, method: str, s: int, folder: str | None
-) -> Callable[[int], tuple[float, float]]:
-    def compute(runs: int) -> tuple[float, float]:
-        name, _, rest = method.partition(", ")
-        columns = s if rest == "s columns" else counted(s, name, equal=rest == "equal columns")
-        found = [
-            _rmse(features_of(kernel, name, columns, seed), folder, real=rest == "real part")
-            for seed in range(runs)
-        ]
-        return float(np.mean(found)), spread(found)
+def _cell(kernel: PaperKernel, method: str, s: int) -> Compute:
+    name, _, rest = method.partition(", ")
+    columns = s if rest == "s columns" else counted(s, name, equal=rest == "equal columns")
+    return over_seeds(
+        lambda seed: _rmse(features_of(kernel, name, columns, seed), real=rest == "real part")
+    )
 
-    return compute
+
+_ROWS: dict[PaperKernel, tuple[str, ...]] = {
+    LINEAR_POLYNOMIAL: (
+        *(f"{m}{rest}" for m in ("RM", "TS", "SRF", "DIGMM") for rest in ("", ", equal columns")),
+        *("GORF", "GORF, real part", "exact map"),
+    ),
+    DELTA_GAUSSIAN: (
+        *("SRF", "DIGMM, equal columns", "GORF", "GORF, real part", "ours, s columns", "ours"),
+    ),
+}
 
 
 def _beside(kernel: PaperKernel, method: str) -> str:
@@ -108,38 +108,15 @@ def _beside(kernel: PaperKernel, method: str) -> str:
     return "ours" if method == "GORF" else "ours, s columns"
 
 
-def _cells(folder: str | None) -> list[Cell]:
-    rows: dict[PaperKernel, tuple[str, ...]] = {
-        LINEAR_POLYNOMIAL: (
-            "RM",
-            "RM, equal columns",
-            "TS",
-            "TS, equal columns",
-            "SRF",
-            "SRF, equal columns",
-            "DIGMM",
-            "DIGMM, equal columns",
-            "GORF",
-            "GORF, real part",
-            "exact map",
-        ),
-        DELTA_GAUSSIAN: (
-            "SRF",
-            "DIGMM, equal columns",
-            "GORF",
-            "GORF, real part",
-            "ours, s columns",
-            "ours",
-        ),
-    }
+def _cells() -> list[Cell]:
     # SRF cannot represent a kernel with k(0) = 0.
     quoted = {(DELTA_GAUSSIAN, "SRF")}
     cells = []
-    for kernel, methods in rows.items():
+    for kernel, methods in _ROWS.items():
         for method in methods:
             published = _PUBLISHED.get((kernel.name, method), (None,) * len(SIZES))
             for (column, factor), value in zip(SIZES.items(), published, strict=True):
-                compute = _cell(kernel, method, factor * _DIM, folder)
+                compute = _cell(kernel, method, factor * _DIM)
                 only = None if (kernel, method) in quoted else compute
                 group, column = f"{kernel.name}, housing", f"s={column}"
                 cells.append(Cell(group, method, column, only, value, _beside(kernel, method)))

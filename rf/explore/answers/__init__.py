@@ -1,1 +1,0 @@
-"""What the page shows, one kind of kernel to a file."""
