@@ -113,7 +113,7 @@ def designed_spectrum(problem: Problem, coupling: str) -> Spectrum:
     """The table of a design for a named coupling, and its layout if its masses may cancel.
 
     Masses cancel only with the directions that they were designed for: orthogonal blocks of one
-    radius beside a constant, or the same directions for all radii.  For other couplings the design
+    radius and a constant, or the same directions for all radii.  For other couplings the design
     assumes independent directions, with any split.
     """
     options: dict[str, Any] = {"coupling": "iid"}

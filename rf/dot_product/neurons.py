@@ -2,9 +2,9 @@ r"""Features of arc-cosine kernels and of the neural tangent kernel by their own
 
 With a uniform direction s, :math:`\kappa_0 = \tfrac12 + \tfrac12 E\,\mathrm{sgn}(x \cdot s)\,
 \mathrm{sgn}(y \cdot s)` and :math:`\kappa_1 = \tfrac u2 + \tfrac d2 E|x \cdot s||y \cdot s|`: the
-parts of degree 0 and 1 of a step and a ramp are served exactly, and so is the mean of the absolute
+parts of degree 0 and 1 of a step and a ramp are exact, and so is the mean of the absolute
 value.  :math:`u\,\kappa_0` takes a second direction t, :math:`E\,d\,(x \cdot t)(y \cdot t) = u`.
-Every kernel :math:`a\kappa_0 + b\kappa_1 + c\,u\kappa_0 + e_0 + e_1 u` is served so, without
+Every kernel :math:`a\kappa_0 + b\kappa_1 + c\,u\kappa_0 + e_0 + e_1 u` has such features, without
 bias and on the whole sphere.
 
 References

@@ -120,7 +120,7 @@ class BaseSpectralFeatures(
         return Resolved(scheme, spectrum.kernel, rows, rows.domain)
 
     def _checked_range(self, spectrum: Spectrum, X: Any) -> RowRange:
-        """The range of rows that a table supports, of which X must be."""
+        """The range of rows that a table supports; X must be in it."""
         table = spectrum.table
         if not table.parts:
             raise ParameterError(
@@ -260,7 +260,7 @@ class BaseSpectralFeatures(
 
     @by_chunks
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
-        """The estimated kernel matrix, to set beside ``kernel_.gram(X, Y)``.
+        """The estimated kernel matrix; the exact one is ``kernel_.gram(X, Y)``.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class BaseSpectralFeatures(
         DataError
             As :meth:`gram` does.
         ParameterError
-            For a ridge beside a Y, or one that is not a finite number.
+            For a ridge with a Y, or one that is not a finite number.
 
         Examples
         --------
@@ -421,7 +421,7 @@ class BaseSpectralFeatures(
 
 
 def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
-    """The product of two lists of lengths, either of which may be left away."""
+    """The product of two lists of lengths, each of which may be missing."""
     if first is None or second is None:
         return second if first is None else first
     return first * second

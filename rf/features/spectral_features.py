@@ -135,8 +135,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     named, a designed measure is drawn with that coupling.
 
     Masses that cancel cost digits: rounding errs by about 8 u ``cancellation_bound_`` in an entry
-    of the matrix, beside the rounding of the phases, with u = 1.1e-16 in double and 6e-8 in single
-    precision.  Masses of 1e5 leave ten digits in double precision and two in single.
+    of the matrix, in addition to the rounding of the phases, with u = 1.1e-16 in double and 6e-8
+    in single precision.  Masses of 1e5 leave ten digits in double precision and two in single.
 
     See Also
     --------
@@ -328,8 +328,8 @@ def _describe_error(error: float) -> str:
     """The expected error of drawn features in words; nothing where it is not known."""
     if np.isnan(error):
         return ""
-    beside = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
+    zeros = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
     return (
         f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
-        f"(Frobenius norm){beside}."
+        f"(Frobenius norm){zeros}."
     )

@@ -47,9 +47,9 @@ _GROWING, _MIDDLE = 1.25, 1e3
 # The same distances for a table, over the median of a coordinate of its frequencies.
 _OF_A_LENGTH = np.geomspace(1e-4, 1e2, 49)
 _DRAWS = 1024
-# Rows whose pairs are looked at first, and rows that are sought the neighbours of the first 64.
+# Rows whose pairs are compared first; rows among which 64 of them get their nearest neighbour.
 _SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
-# Any seed will do: what is said of rows is a function of the rows.
+# Any seed will do: the warning depends on the rows alone.
 _SEED = 15
 
 #: What scikit-learn lets pass as ``length_scale``.

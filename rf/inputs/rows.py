@@ -50,9 +50,9 @@ _LEVELS = 16
 # a mean of what falls with the distance is right to a percent.
 _GRADED_LAYERS = 256
 # Any seed will do: a plan is a function of the rows, so that the variance that is stated is that
-# of the draws of every seed, and what one fit integrated serves the next.
+# of the draws of every seed, and a fit can use the integrals of another.
 _SAMPLING = 12
-# Up to this number of rows all pairs are looked at for the largest distance: two seconds.
+# Up to this number of rows the largest distance is that of all pairs: two seconds.
 _ALL_PAIRS = 20_000
 # New rows may be this much further apart than those that were seen.
 MARGIN = 0.05
@@ -63,7 +63,7 @@ _PRODUCT_ROUNDING = 1e-9
 @final
 @dataclass(frozen=True, eq=False)
 class RowRange:
-    """The rows that features serve, as they were fitted.
+    """The range of rows for which fitted features are right.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class RowRange:
     centre: FloatArray
 
     def check(self, X: Any, *, at_any_distance: bool = False) -> None:
-        """Refuse rows that are not served."""
+        """Refuse rows out of range."""
         if self.sphere:
             check_unit_rows(on_host(X), self.sphere)
         if np.isfinite(self.domain) and not at_any_distance:
@@ -122,7 +122,7 @@ def centre_of(X: Any) -> FloatArray:
 
 
 def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
-    """Refuse rows of which two are further apart than ``domain``.
+    """Refuse rows if two of them are further apart than ``domain``.
 
     ``centre`` is the mean of the rows that a table was fitted on.  A row further from it than
     ``domain`` is further than that from one of those rows too, so it is refused as well.
@@ -293,7 +293,7 @@ class KnownRows:
 #: What to do where a fit is refused for its time.
 FITTING_ADVICE = (
     "measure the rows in a unit in which the kernel varies over their distances, since a variance "
-    "at distances of thousands of its lengths is dear; or ask for fewer columns"
+    "at distances of thousands of its lengths is expensive; or ask for fewer columns"
 )
 _WAY_OUT = "Rescale the data, or design the table on a larger domain."
 

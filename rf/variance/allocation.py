@@ -83,7 +83,7 @@ def allocate(
     allocation : str
         "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
         variance of the coupling over ``distances``, with independent radii, whose best split
-        serves layers as well; found for up to 256 frequencies and scaled up beyond).
+        is good for strata as well; found for up to 256 frequencies and scaled up beyond).
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
     distances : array_like or VarianceModel, optional

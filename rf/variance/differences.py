@@ -1,13 +1,13 @@
-r"""Where a wave is looked at: at a distance, or at several vectors with weights.
+r"""Differences at which a variance is asked: a distance, or several vectors with weights.
 
-A frequency w of a radial part gives cos(w.D), of which |D| is all that counts.  One of a sum of
+A frequency w of a radial part gives cos(w.D), which depends on |D| alone.  One of a sum of
 shifted kernels gives :math:`\sum_j c_j \cos(w \cdot v_j)`, v_j = D + t_j e, and two directions
 with the cosine c between them leave of two such waves the mean
 
 .. math:: \sum_{j,k} c_j c'_k \sum_n E[g_n(R |v_j|)\, g_n(R' |v'_k|)]\;
           P_n(\cos\angle(v_j, v'_k))\; E P_n(c),
 
-of which the radial one is the case of one vector on each side, which is the same.
+The radial case has one vector on each side, the same one.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class GroupedModel(PartModel):
 
     @cached_property
     def _factors(self) -> list[list[_GroupWaves]]:
-        """The waves of the factors of each part; a part of the law of a group is looked at once."""
+        """The waves of the factors of each part, computed once for each part of a group."""
         known: dict[tuple[int, int], _GroupWaves] = {}
         for part in self.table.parts:
             for group, own in part.factors:

@@ -1,7 +1,7 @@
 r"""The variance of a radial measure whose draws are weighted: sums of shifted kernels.
 
 A draw of a part :math:`m \sum_j c_j\, k(D + t_j e)` is :math:`m \sum_j c_j \cos(w \cdot v_j)` with
-v_j = D + t_j e and w of the radial law, so that every coupling within the parts serves it as it is,
+v_j = D + t_j e and w of the radial law, so that every coupling within the parts applies,
 and its variance is that of :mod:`rf.variance.variance`, seen through v_j
 (:mod:`rf.variance.differences`).
 """

@@ -48,7 +48,7 @@ _CHUNK = 4_000_000
 # Panels of an outer stratum halve towards the end of the law so often.
 _LEVELS = 12
 # A break counts as a jump of the radius from this relative size on: joins of panels are below, and
-# a smaller step is no matter to a quadrature.
+# a smaller step does not affect a quadrature.
 _JUMP = 1e-6
 # Jumps nearer to the ends of the law than this weigh less than the error of the strata.
 _END = 2.0**-30
@@ -123,7 +123,7 @@ def _stratum_waves(law: RadialLaw, n: int, x: FloatArray, nodes: int) -> FloatAr
     return waves
 
 
-# The same radii serve all distances, and splits that are tried again.
+# Kept, since all distances and several splits need the same radii.
 @lru_cache(maxsize=64)
 def _stratum_rule(
     law: RadialLaw, n: int, nodes: int

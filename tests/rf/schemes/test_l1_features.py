@@ -112,7 +112,7 @@ def test_rows_outside_the_box_or_the_kink_are_refused():
         features(sp.l1("Max(5 - z, 0)"), 2, domain="data").fit(X[:, :2])
     with pytest.raises(ParameterError, match="linear up to the l1 distance 1"):
         features(sp.l1("Max(1 - z, 0)"), 41, domain="data").fit(X)
-    with pytest.raises(ParameterError, match="not straight"):
+    with pytest.raises(ParameterError, match="not linear"):
         features(sp.l1("1/(1 + z)"), 41, domain="data").fit(X)
     # Within the box, and further apart than any two rows that were seen.
     seen = np.abs(X[:, None] - X[None]).sum(-1).max()
