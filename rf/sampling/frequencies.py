@@ -111,7 +111,7 @@ def draw_frequencies(
     *,
     coupling: str = "orthogonal",
     radii: Radii = "stratified",
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
 ) -> Frequencies:
     """Draw frequencies of every part of a table, each with exactly the law of its part.
 
@@ -126,7 +126,7 @@ def draw_frequencies(
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
         order).
-    rng : numpy.random.Generator, int or None
+    random_state : numpy.random.Generator, int or None
 
     Returns
     -------
@@ -141,11 +141,13 @@ def draw_frequencies(
     --------
     >>> from rf.inputs.tables import resolve_spectrum
     >>> table = resolve_spectrum("sin(2*z)/(2*z)", 3).table
-    >>> drawn = draw_frequencies(table, (3,), rng=0)
+    >>> drawn = draw_frequencies(table, (3,), random_state=0)
     >>> np.linalg.norm(drawn.frequencies, axis=1), drawn.weights.sum().round(15)
     (array([2., 2., 2.]), np.float64(1.0))
     """
-    return draw_repeatedly(table, counts, 1, coupling=coupling, radii=radii, rng=rng)[0]
+    return draw_repeatedly(
+        table, counts, 1, coupling=coupling, radii=radii, random_state=random_state
+    )[0]
 
 
 def draw_repeatedly(
@@ -155,13 +157,13 @@ def draw_repeatedly(
     *,
     coupling: str = "orthogonal",
     radii: Radii = "stratified",
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
 ) -> tuple[Frequencies, ...]:
     """Independent draws of :func:`draw_frequencies`, many times faster than one by one.
 
     Parameters
     ----------
-    table, counts, coupling, radii, rng
+    table, counts, coupling, radii, random_state
         As in :func:`draw_frequencies`.
     draws : int
         How many, at least 1; all are held in memory at one time.
@@ -175,13 +177,13 @@ def draw_repeatedly(
     --------
     >>> from rf.inputs.tables import resolve_spectrum
     >>> table = resolve_spectrum("sin(z)/z", 3).table
-    >>> drawn = draw_repeatedly(table, (4,), 1000, rng=0)
+    >>> drawn = draw_repeatedly(table, (4,), 1000, random_state=0)
     >>> values = [one.estimate([[1.0, 0.0, 0.0]])[0] for one in drawn]
     >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)
     True
     """
     refuse_other_than_table(table)
-    rng, parts = random_source(rng, "rng"), table.parts
+    rng, parts = random_source(random_state, "random_state"), table.parts
     draws = whole_number(draws, "draws")
     asked_for = np.ravel(np.asarray(counts, dtype=object))
     # Masses times a number give whole numbers as floats.

@@ -62,7 +62,7 @@ class RadialScheme(TableScheme):
 
     def _frequencies(self, rng: np.random.Generator) -> Frequencies:
         return draw_frequencies(
-            self.table, self.counts, coupling=self.coupling, radii=self.radii, rng=rng
+            self.table, self.counts, coupling=self.coupling, radii=self.radii, random_state=rng
         )
 
     def checked(self, points: FloatArray) -> FloatArray:

@@ -47,7 +47,9 @@ def check(coupling, structure, radii, dim):
     model, counts = model_of(dim, structure), counts_of(dim, structure)
     seed = [COUPLINGS_IN_ORDER.index(coupling), len(counts), RADII_IN_ORDER.index(radii), dim]
     rng = np.random.default_rng(seed)
-    drawn = draw_repeatedly(model.table, counts, DRAWS, coupling=coupling, radii=radii, rng=rng)
+    drawn = draw_repeatedly(
+        model.table, counts, DRAWS, coupling=coupling, radii=radii, random_state=rng
+    )
     D = random_differences([0.0, *DISTANCES], dim, rng)
     values = estimates(drawn, D)
     np.testing.assert_allclose(values[:, 0], kernel_of(STRUCTURES[structure], 0.0), rtol=1e-12)
@@ -81,10 +83,12 @@ def test_draws_at_once_are_draws_one_by_one():
     """One draw of many and a single draw are made by the same lines; a batch repeats its seed."""
     table = model_of(3, "two parts of opposite sign").table
     for coupling in COUPLINGS:
-        single = draw_frequencies(table, (5, 4), coupling=coupling, radii="iid", rng=3)
-        (one,) = draw_repeatedly(table, (5, 4), 1, coupling=coupling, radii="iid", rng=3)
+        single = draw_frequencies(table, (5, 4), coupling=coupling, radii="iid", random_state=3)
+        (one,) = draw_repeatedly(table, (5, 4), 1, coupling=coupling, radii="iid", random_state=3)
         np.testing.assert_array_equal(single.frequencies, one.frequencies)
-        two, three = draw_repeatedly(table, (5, 4), 2, coupling=coupling, radii="iid", rng=3)
+        two, three = draw_repeatedly(
+            table, (5, 4), 2, coupling=coupling, radii="iid", random_state=3
+        )
         assert two.counts == three.counts == (5, 4)
         assert np.abs(two.frequencies - three.frequencies).max() > 0.1
 

@@ -55,7 +55,9 @@ def measured(model, plan, draws, radii="stratified"):
     """The mean squared error of a plan over the distances, and its standard error."""
     table, z = model.table, model.z
     rng = np.random.default_rng(0)
-    drawn = draw_repeatedly(table, plan.counts, draws, coupling=plan.coupling, radii=radii, rng=rng)
+    drawn = draw_repeatedly(
+        table, plan.counts, draws, coupling=plan.coupling, radii=radii, random_state=rng
+    )
     exact = sum(p.sign * p.mass * p.law.expected_plane_wave(table.dim, z) for p in table.parts)
     square = np.array(
         [
