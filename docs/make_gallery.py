@@ -94,7 +94,7 @@ def errors(folder: Path) -> None:
         chosen = []
         for columns in (32, 64, 128, 256, 512, 1024):
             features = SpectralFeatures(kernel, n_components=columns, random_state=0).fit(X)
-            for p in features.comparison_:
+            for p in features.report_:
                 if p.columns is not None:
                     way = p.name.split(", exact")[0].split(" of degree")[0]
                     way = "exact powers + designed waves" if "powers" in way else way

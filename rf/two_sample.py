@@ -238,7 +238,9 @@ def _features(
     table = spectrum.table
     assert isinstance(table, SpectralTable)
     counts = allocate(table, n_components // (2 * _DRAWS), allocation="mass")
-    draws = (draw_frequencies(table, counts, coupling=coupling, rng=rng) for _ in range(_DRAWS))
+    draws = (
+        draw_frequencies(table, counts, coupling=coupling, random_state=rng) for _ in range(_DRAWS)
+    )
     return [wave_columns(rows, d.frequencies, np.sqrt(d.weights)) for d in draws]
 
 

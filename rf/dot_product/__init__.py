@@ -1,14 +1,13 @@
-"""The portfolio: features made to order for a kernel, a number of columns and the data.
+"""Methods for kernels of <x, y> and for bounded ranges of distances, compared on the data.
 
-A kernel on the unit sphere, or one without a finite measure on R^d, can be served in several ways,
-and which is best depends on the kernel, the dimension, the number of columns and the distances
-that occur.  Each member has a file and makes offers (``candidate``): the exact polynomial map
-(``exact_powers``), designed plane waves with or without exact low powers (``designed_waves``),
-steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer features
-(``zonal_features``).  ``comparison`` compares them by the error that is seen on a sample, and
-``problem`` finds the range of distances and puts the order.
+A kernel on the unit sphere, or one without a finite measure on R^d, can be approximated in several
+ways, and which one is best depends on the kernel, the dimension, the number of columns and the
+distances of the data.  ``problem`` collects these.  Each method has a file and gives candidates:
+the exact polynomial map (``exact_powers``), designed plane waves with or without exact low powers
+(``designed_waves``), steps and ramps for the arc-cosine family (``neurons``) and Gegenbauer
+features (``zonal_features``).  ``comparison`` measures their errors and chooses.
 
-``inside_kink`` serves kernels of the l1 distance.
+``inside_kink`` is for kernels of the l1 distance that are straight on the range of the data.
 """
 
 from rf.dot_product.zonal_features import ZonalMap, gegenbauer_coefficients

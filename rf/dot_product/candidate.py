@@ -1,66 +1,30 @@
-"""What every member of the portfolio takes and gives: an order, and an offer of feature columns."""
+"""One method to approximate a dot-product kernel: its columns, its draw, and its error."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from rf.feature_maps.fourier_features import copied_into
 from rf.inputs.arrays import on_host
 from rf.schemes.feature_map import FeatureMap
-from rf.schemes.scheme import FeaturePlan
-from spectra.base.arrays import FloatArray
-from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
     from rf.feature_maps.monomials import MonomialMap
-    from rf.sampling.frequencies import Radii
-    from spectra.kernels.kernel import Kernel
-    from spectra.table import SpectralTable
 
-__all__ = ["DrawnMap", "MadeToOrder", "Member", "Offer", "Order", "dense", "monomial_part"]
+__all__ = ["Candidate", "DrawnMap", "monomial_part", "unavailable"]
 
-# Rows whose columns are held at one time where their norms are looked at.
-_MASS_ROWS = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """What is wanted: features of a kernel, for a number of columns and a law of distances.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    dim : int
-    n_components : int
-        Most columns.
-    z_max : float
-        Largest distance to be served.
-    distances : ndarray
-        Distances that stand for all pairs of rows, each row with itself included.
-    positive : bool
-        Whether every column must have the signature +1.
-    centre : ndarray of shape (d,) or None
-        Mean of the rows, where it is known.
-    """
-
-    kernel: Kernel
-    dim: int
-    n_components: int
-    z_max: float
-    distances: FloatArray
-    positive: bool = False
-    centre: FloatArray | None = None
+# Rows whose columns are held in memory at one time to find the largest squared norm.
+_NORM_ROWS = 1024
 
 
 class DrawnMap(FeatureMap):
-    """A feature map that is made to order: K is estimated by (Z * signature) Z'."""
+    """A feature map without frequencies: K is estimated by (Z * signature) Z'."""
 
     frequencies = None
     symmetric = True
@@ -72,8 +36,8 @@ class DrawnMap(FeatureMap):
 
     def mass(self, X: Any) -> float:
         largest = 0.0
-        for start in range(0, X.shape[0], _MASS_ROWS):
-            Z = self.columns(X[start : start + _MASS_ROWS])
+        for start in range(0, X.shape[0], _NORM_ROWS):
+            Z = self.columns(X[start : start + _NORM_ROWS])
             largest = max(largest, float(np.square(Z, dtype=float).sum(axis=1).max()))
         return largest
 
@@ -84,64 +48,41 @@ class DrawnMap(FeatureMap):
         return self.left(X, out)
 
 
-class MadeToOrder(FeaturePlan):
-    """Features that come from no table: what is known of their error was seen on the data."""
-
-    table = None
-    counts = ()
-    compared = ()
-    decomposition = "made to order"
-
-    def variance(self, z: FloatArray, radii: Radii) -> FloatArray:
-        raise ParameterError(self._unknown("The variance at a distance"))
-
-    def radial_table(self, what: str) -> SpectralTable:
-        raise ParameterError(self._unknown(what))
-
-    def _unknown(self, what: str) -> str:
-        return (
-            f"{what} is known for features that are drawn from a table, and these were made to "
-            f"order ({self.coupling}). Their expected error on the data is expected_error_, and "
-            "explain() says how they were chosen."
-        )
-
-
+@final
 @dataclass(frozen=True, eq=False)
-class Offer:
-    """One way to fill an order.
+class Candidate:
+    """One method, as it was compared with the others.
 
     Attributes
     ----------
     name : str
-        What it is, for the comparison.
-    columns : int
-        Columns that it takes, at most those ordered.
-    everywhere : bool
-        Whether it serves the whole sphere, not only distances up to z_max.
-    draw : callable
-        rng -> DrawnMap.
+    columns : int or None
+        Number of columns; None if the method does not apply, and ``detail`` says why.
     detail : str
-        What else there is to know, such as its bias on the domain.
+        Further facts, such as the bias.
+    draw : callable or None
+        rng -> DrawnMap.
+    everywhere : bool
+        Whether it approximates the kernel on the whole sphere, not only up to z_max.
+    error : float
+        Expected relative error of the kernel matrix in the Frobenius norm; nan until compared.
     """
 
     name: str
-    columns: int
-    everywhere: bool
-    draw: Callable[[np.random.Generator], DrawnMap]
-    detail: str = ""
+    columns: int | None
+    detail: str
+    draw: Callable[[np.random.Generator], DrawnMap] | None = None
+    everywhere: bool = False
+    error: float = float("nan")
 
 
-#: A member looks at an order and makes its offers, or says in words why there are none.
-Member = Callable[[Order], "list[Offer] | str"]
+def unavailable(name: str, reason: str) -> list[Candidate]:
+    """A method that does not apply, with the reason."""
+    return [Candidate(name, None, reason)]
 
 
 def monomial_part(monomials: MonomialMap, X: Any) -> NDArray[Any]:
-    """The columns of monomials; a constant alone needs no rows, so that sparse ones stay sparse."""
-    if not set(monomials.kept) <= {0}:
-        return monomials.columns(dense(X))
-    return monomials.columns(np.empty((X.shape[0], 0), dtype=X.dtype))
-
-
-def dense(X: Any) -> NDArray[Any]:
-    """The rows as a dense array."""
-    return np.asarray(X.toarray() if issparse(X) else X)
+    """The columns of monomials; a constant needs no dense copy of sparse rows."""
+    if set(monomials.kept) <= {0}:
+        return monomials.columns(np.empty((X.shape[0], 0), dtype=X.dtype))
+    return monomials.columns(np.asarray(X.toarray() if hasattr(X, "toarray") else X))

@@ -1,220 +1,179 @@
-"""Every way to serve a kernel on the data, compared by its error, and the best one drawn.
+"""Compare all methods for a problem by their error on sampled rows, and choose the best one.
 
-The error of an offer is not a bound but what is seen: it is drawn a few times, and its kernel
-matrix compared with the exact one on a sample of the data.  Bias, variance and rounding are all in
-it, for every member alike.
+The error of a method is measured: it is drawn a few times, and its kernel matrix is compared with
+the exact one on a sample of the data.  This includes bias, variance and rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, final
+from typing import final
 
 import numpy as np
 
-from rf.dot_product.candidate import DrawnMap, MadeToOrder, Member, Offer, Order, dense
-from rf.dot_product.designed_waves import design_offers
-from rf.dot_product.exact_powers import exact_offers
-from rf.dot_product.neurons import neuron_offers
-from rf.dot_product.zonal_features import gegenbauer_offers
+from rf.dot_product.candidate import Candidate, DrawnMap, unavailable
+from rf.dot_product.designed_waves import design_candidates
+from rf.dot_product.exact_powers import exact_candidates
+from rf.dot_product.neurons import neuron_candidates
+from rf.dot_product.problem import Problem
+from rf.dot_product.zonal_features import gegenbauer_candidates, is_definite
+from rf.inputs.rows import FITTING_ADVICE
+from rf.schemes.scheme import DesignedScheme
 from spectra.base.arrays import FloatArray
+from spectra.base.limits.progress import staged
 from spectra.errors import ParameterError
 
-if TYPE_CHECKING:
-    from rf.sampling.frequencies import Radii
+__all__ = ["METHODS", "Comparison", "compare", "mean_square", "sampled_error"]
 
-__all__ = [
-    "PORTFOLIO",
-    "SEED",
-    "SEEN_ROWS",
-    "Prediction",
-    "Selection",
-    "mean_square",
-    "seen_error",
-    "select",
-]
+Method = Callable[[Problem], list[Candidate]]
 
-#: The members by name, first come first served on ties.
-PORTFOLIO: Mapping[str, Member] = MappingProxyType(
+#: The methods by name.  The first of equal error is chosen.
+METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "exact polynomial": exact_offers,
-        "designed waves": design_offers,
-        "steps and ramps": neuron_offers,
-        "Gegenbauer features": gegenbauer_offers,
+        "exact polynomial": exact_candidates,
+        "designed waves": design_candidates,
+        "steps and ramps": neuron_candidates,
+        "Gegenbauer features": gegenbauer_candidates,
     }
 )
 
-#: Rows on which offers are compared: 130 816 pairs.
-SEEN_ROWS = 512
-# Draws of each offer; the errors of two draws differ by some ten percent.
+# The methods that need no unit rows.
+_FOR_ANY_ROWS = ("exact polynomial", "designed waves")
+# Draws of each candidate; the errors of two draws differ by some ten percent.
 _DRAWS = 4
-# An error below this part of the exact matrix is rounding, which no other way improves.
+# A relative error below this is rounding, which no other method improves.
 _ROUNDING = 1e-12
-#: The comparison is the same for every random_state.
-SEED = 20_240_301
-
-
-@final
-@dataclass(frozen=True)
-class Prediction:
-    """What one way to serve the kernel would cost and give.
-
-    Attributes
-    ----------
-    name : str
-    columns : int or None
-        None where the way is closed; ``detail`` says why.
-    error : float
-        Expected relative error of the kernel matrix in the Frobenius norm, nan where closed.
-    detail : str
-    """
-
-    name: str
-    columns: int | None
-    error: float
-    detail: str
+# The comparison is the same for every random_state.
+_SEED = 20_240_301
+# Comparisons kept in memory: a grid search, or several seeds, repeat the same one.
+_RECENT = 16
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selection(MadeToOrder):
-    """The offer that was chosen, and the comparison that chose it.
+class Comparison(DesignedScheme):
+    """All methods for a problem, and the best one, which is drawn.
 
     Attributes
     ----------
-    offer : Offer
-    comparison : tuple of Prediction
-        All of them, the chosen one first, closed ways last.
-    z_max : float
-        Largest distance that is served.
+    problem : Problem
+    compared : tuple of Candidate
+        The best one first, those that do not apply last.
     """
 
-    offer: Offer
-    comparison: tuple[Prediction, ...]
-    z_max: float
+    problem: Problem
+    compared: tuple[Candidate, ...]
 
     @property
-    def chosen(self) -> Prediction:
-        """What was chosen."""
-        return self.comparison[0]
+    def best(self) -> Candidate:
+        """The method that was chosen."""
+        return self.compared[0]
 
     @property
-    def coupling(self) -> str:  # type: ignore[override]
-        """Its name."""
-        return self.chosen.name
+    def method(self) -> str:
+        return self.best.name
 
     @property
-    def everywhere(self) -> bool:
-        """Whether the features serve the whole sphere, not only distances up to z_max."""
-        return self.offer.everywhere
+    def z_max(self) -> float:
+        """Largest distance at which the features are right."""
+        return 2.0 if self.best.everywhere else self.problem.z_max
 
-    def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> DrawnMap:
-        return self.offer.draw(rng)
+    def draw(self, n_columns: int, rng: np.random.Generator) -> DrawnMap:
+        return _drawn(self.best, rng)
 
-    def expected_error(self, radii: Radii, extra_variance: float) -> float:
-        return self.chosen.error
+    def expected_error(self, extra_variance: float = 0.0) -> float:
+        return self.best.error
 
     def explain(self) -> str:
-        """The comparison as a table in plain text."""
-        lines = ["  error     columns  method"]
-        for p in self.comparison:
-            mark = "*" if p is self.chosen else " "
-            error = "closed" if p.columns is None else f"{p.error:.3g}"
-            columns = "" if p.columns is None else str(p.columns)
-            lines.append(f"{mark} {error:<9} {columns:>7}  {p.name}: {p.detail or 'no bias'}")
+        """The candidates as a table in plain text."""
+        lines = [self.problem.note, "  error     columns  method"]
+        for c in self.compared:
+            mark = "*" if c is self.best else " "
+            error = "none" if c.columns is None else f"{c.error:.3g}"
+            columns = "" if c.columns is None else str(c.columns)
+            lines.append(f"{mark} {error:<9} {columns:>7}  {c.name}: {c.detail or 'no bias'}")
         return "\n".join(lines)
 
 
-def select(
-    order: Order,
-    rows: Any,
-    *,
-    n_rows: int,
-    members: Mapping[str, Member] = PORTFOLIO,
-) -> Selection:
-    """Ask all members, predict the error of every offer on sampled rows, and choose the best one.
+@staged("comparing methods", advice=FITTING_ADVICE)
+def compare(problem: Problem) -> Comparison:
+    """Ask all methods for candidates, and measure the error of each.
 
-    What is chosen depends on the order and the rows alone.
-
-    Parameters
-    ----------
-    order : Order
-    rows : ndarray or sparse array of shape (m, d)
-        A sample of the data; at most 512 of them are used.
-    n_rows : int
-        Rows of the data, of which the diagonal is one part in n_rows.
-
-    Raises
-    ------
-    ParameterError
-        Where no member has an offer; the message holds every reason.
+    The result depends on the problem alone.  Recent ones are kept in memory.
 
     Examples
     --------
     >>> from spectra.kernels.kernel import zonal
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
-    >>> order = Order(zonal("(1 + u)/2"), 3, 20, 2.0, np.linspace(0.0, 2.0, 50))
-    >>> made = select(order, X, n_rows=50)
-    >>> made.chosen.name, made.chosen.columns
+    >>> made = compare(Problem.of(zonal("(1 + u)/2"), X, 20, 2.0))
+    >>> made.best.name, made.best.columns
     ('exact polynomial of degree 1', 4)
     """
-    rows = np.asarray(dense(rows[:SEEN_ROWS]), dtype=float)
-    best, comparison = _compare(order, rows, n_rows, members)
-    return Selection(best, comparison, 2.0 if best.everywhere else order.z_max)
+    return _compare(problem)
 
 
-def _compare(
-    order: Order, rows: FloatArray, n_rows: int, members: Mapping[str, Member]
-) -> tuple[Offer, tuple[Prediction, ...]]:
-    """The best offer, and all predictions with its own first."""
-    exact = order.kernel.gram(rows)
+@lru_cache(maxsize=_RECENT)
+def _compare(problem: Problem) -> Comparison:
+    rows = problem.compared_rows
+    exact = problem.kernel.gram(rows)
     if not np.any(exact):
         raise ParameterError(
-            f"The kernel {order.kernel} is 0 everywhere on the data, so there is nothing to draw. "
-            "Check the formula, and the unit of the distances."
+            f"The kernel {problem.kernel} is 0 everywhere on the data, so there is nothing to "
+            "draw. Check the formula, and the unit of the distances."
         )
-    rng = np.random.default_rng(SEED)
-    offers: list[tuple[Offer, Prediction]] = []
-    closed = []
-    for title, member in members.items():
-        if offers and offers[0][1].error <= _ROUNDING:
-            answer: list[Offer] | str = "not compared, since nothing is closer than rounding"
-        else:
-            answer = member(order)
-        if isinstance(answer, str):
-            closed.append(Prediction(title, None, float("nan"), answer))
+    wanted = replace(problem, positive=problem.positive and is_definite(problem))
+    rng = np.random.default_rng(_SEED)
+    done: list[Candidate] = []
+    without: list[Candidate] = []
+    for name, method in _methods_for(problem).items():
+        if done and done[0].error <= _ROUNDING:
+            without += unavailable(name, "not compared: the error is rounding already")
             continue
-        for offer in answer:
-            if order.positive and np.any(offer.draw(rng).signature < 0):
-                closed.append(
-                    Prediction(offer.name, None, float("nan"), "has columns of signature -1")
-                )
-                continue
-            error = seen_error(offer, rows, exact, n_rows, rng)
-            offers.append((offer, Prediction(offer.name, offer.columns, error, offer.detail)))
-    if not offers:
-        reasons = "; ".join(f"{p.name}: {p.detail}" for p in closed)
+        for candidate in method(wanted):
+            if candidate.draw is None:
+                without.append(candidate)
+            elif wanted.positive and np.any(candidate.draw(rng).signature < 0):
+                without += unavailable(candidate.name, "has columns of signature -1")
+            else:
+                error = sampled_error(candidate, rows, exact, problem.n_rows, rng)
+                done.append(replace(candidate, error=error))
+    if not done:
+        reasons = "; ".join(f"{c.name}: {c.detail}" for c in without)
         raise ParameterError(
-            f"No features of {order.kernel} fit n_components = {order.n_components} in dimension "
-            f"{order.dim} ({reasons}). Allow more columns."
+            f"No features of {problem.kernel} fit n_components = {problem.n_components} in "
+            f"dimension {problem.dim} ({reasons}). Allow more columns."
         )
-    offers.sort(key=lambda pair: pair[1].error)
-    return offers[0][0], (*(prediction for _, prediction in offers), *closed)
+    done.sort(key=lambda candidate: candidate.error)
+    return Comparison(problem, (*done, *without))
 
 
-def seen_error(
-    offer: Offer, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
+def _methods_for(problem: Problem) -> Mapping[str, Method]:
+    if problem.given is not None:
+        return {"the given design": design_candidates}
+    if problem.kernel.is_zonal:
+        return METHODS
+    return {name: METHODS[name] for name in _FOR_ANY_ROWS}
+
+
+def sampled_error(
+    candidate: Candidate, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
 ) -> float:
     """Relative error of a kernel matrix of n_rows, from drawn ones on a sample of the rows."""
     square, size = mean_square(exact**2, n_rows), 0.0
     for _ in range(_DRAWS):
-        drawn = offer.draw(rng)
+        drawn = _drawn(candidate, rng)
         Z = drawn.columns(rows)
         size += mean_square(((Z * drawn.signature) @ Z.T - exact) ** 2, n_rows) / _DRAWS
     return float(np.sqrt(size / square))
+
+
+def _drawn(candidate: Candidate, rng: np.random.Generator) -> DrawnMap:
+    assert candidate.draw is not None  # of every candidate that was compared
+    return candidate.draw(rng)
 
 
 def mean_square(squares: FloatArray, n_rows: int) -> float:

@@ -1,13 +1,13 @@
 """Designed plane waves, and exact low powers of <x, y> or z^2 with designed waves for the rest.
 
-The measure is made for the number of columns by :func:`spectra.design`; all its
-radii share one set of directions of least energy, turned by one random rotation.
+:func:`spectra.design` makes the measure for the number of columns; all its radii share one set of
+directions of least energy, rotated at random.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any, final
 
@@ -15,10 +15,13 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-from rf.dot_product.candidate import DrawnMap, Offer, Order
+from rf.dot_product.candidate import Candidate, DrawnMap, unavailable
 from rf.dot_product.exact_powers import ExactMap, RadialMap
+from rf.dot_product.problem import Problem
 from rf.feature_maps.fourier_features import Rays, wave_columns
 from rf.feature_maps.monomials import MonomialMap
+from rf.inputs.rows import FITTING_ADVICE
+from rf.inputs.tables import Spectrum, layout_of
 from rf.sampling.designed_directions import (
     designed,
     designed_angular_means,
@@ -27,11 +30,15 @@ from rf.sampling.designed_directions import (
 )
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
+from spectra.base.limits.progress import staged
 from spectra.designs import Design, angular_means, design, power_columns
 
-__all__ = ["WaveMap", "design_offers", "set_means"]
+__all__ = ["WaveMap", "design_candidates", "designed_spectrum", "set_means"]
 
-# Exact powers up to this degree are offered; each needs C(d + L, L) columns.
+# Radii of a design whose masses may cancel: one if directions form orthogonal blocks within a part,
+# three if all parts share one set of directions.
+_MOST_RADII = {"orthogonal": 1, "designed": 1, "kerdock": 1, "shared": 3}
+# Exact powers are tried up to this degree; each needs C(d + L, L) columns.
 _MOST_EXACT = 4
 # Exact powers may take up to this part of the columns: the rest must fall with the directions.
 _MOST_SHARE = 0.6
@@ -41,15 +48,15 @@ _WORTH = 1.0 / 6.0
 # Sizes for which angular means are computed: all up to this one, and its doubles.  Designs of all
 # degrees are ranked with the means of few sets.
 _FREE_SIZE = 100
-# Waves alone on more directions than this, whose set would cost half a second and more, are not
-# offered where exact powers leave so much less (chosen, well above what a ranking errs by).
+# Waves without exact powers on more directions than this, whose set costs half a second or more,
+# are dropped if exact powers have an error smaller by this factor (far above ranking errors).
 _CHEAP, _HOPELESS = 400, 4.0
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class WaveMap(DrawnMap):
-    """Cosines and sines of all waves, then what is served exactly.
+    """Cosines and sines of all waves, then the columns of the exact part.
 
     Attributes
     ----------
@@ -74,52 +81,61 @@ class WaveMap(DrawnMap):
         return np.concatenate([waves, self.exact.columns(X)], axis=1)
 
 
-def design_offers(order: Order) -> list[Offer] | str:
-    """Designs without and with exact powers, where the columns suffice.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.linspace(0.0, 2.0, 50))
-    >>> [offer.name for offer in design_offers(order)]
-    ['designed waves', 'exact powers to degree 1 + designed waves']
-    """
-    if order.n_components < 3:
-        return "needs at least 3 columns"
-    plain = _design(order, 0)
+def design_candidates(problem: Problem) -> list[Candidate]:
+    """Designs without and with exact powers, or the given design, if the columns suffice."""
+    name, most = "designed waves", problem.n_components
+    if problem.given is not None:
+        made, name = problem.given, "the given design"
+        if made.columns > most:
+            return unavailable(name, f"needs {made.columns} columns")
+        return [_candidate(problem, made, name)]
+    if most < 3:
+        return unavailable(name, "needs at least 3 columns")
+    plain = _design(problem, 0)
     trials = [
-        _design(order, degree)
+        _design(problem, degree)
         for degree in range(1, _MOST_EXACT + 1)
-        if power_columns(order.kernel, order.dim, degree) <= _MOST_SHARE * order.n_components
+        if power_columns(problem.kernel, problem.dim, degree) <= _MOST_SHARE * most
     ]
     best = min(trials, key=lambda d: d.expected_error, default=plain)
-    offers = []
+    found = []
     hopeless = plain.expected_error > _HOPELESS * best.expected_error
     if plain.n_directions <= _CHEAP or not hopeless:
-        offers.append(_offer(order, plain, "designed waves"))
+        found.append(_candidate(problem, plain, name))
     if trials:
         name = f"exact powers to degree {best.powers.size} + designed waves"
-        offers.append(_offer(order, best, name))
-    return offers
+        found.append(_candidate(problem, best, name))
+    return found
 
 
-def given_design(made: Design, order: Order) -> list[Offer] | str:
-    """A design that is made already, where the columns suffice."""
-    if made.columns > order.n_components:
-        return f"needs {made.columns} columns"
-    return [_offer(order, made, "the given design")]
+@staged("designing a table", advice=FITTING_ADVICE)
+def designed_spectrum(problem: Problem, coupling: str) -> Spectrum:
+    """The table of a design for a named coupling, and its layout if its masses may cancel.
+
+    Masses cancel only with the directions that they were designed for: orthogonal blocks of one
+    radius and a constant, or the same directions for all radii.  For other couplings the design
+    assumes independent directions, with any split.
+    """
+    options: dict[str, Any] = {"coupling": "iid"}
+    if coupling in _MOST_RADII:
+        options = {"most_radii": _MOST_RADII[coupling]}
+    options |= {"n_components": problem.n_components, "distances": problem.distances}
+    made = design(problem.kernel, problem.dim, (0.0, problem.z_max), **options)
+    if coupling not in _MOST_RADII:
+        return Spectrum(made.table, problem.kernel)
+    return Spectrum(made.table, problem.kernel, replace(layout_of(made), coupling=coupling))
 
 
-def _design(order: Order, degree: int) -> Design:
+def _design(problem: Problem, degree: int) -> Design:
     return design(
-        order.kernel,
-        order.dim,
-        (0.0, order.z_max),
-        n_components=order.n_components,
-        distances=order.distances,
-        angular_means=_means_for_ranking(order.dim),
+        problem.kernel,
+        problem.dim,
+        (0.0, problem.z_max),
+        n_components=problem.n_components,
+        distances=problem.distances,
+        angular_means=_means_for_ranking(problem.dim),
         exact_degree=degree,
-        positive=order.positive,
+        positive=problem.positive,
     )
 
 
@@ -155,13 +171,7 @@ def _scheme(n: int, dim: int) -> Callable[[int, int, np.random.Generator], Float
 
 @lru_cache(maxsize=256)
 def set_means(n: int, dim: int) -> FloatArray:
-    """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few.
-
-    Examples
-    --------
-    >>> bool(set_means(24, 3)[1] < 1e-3)
-    True
-    """
+    """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few."""
     if _scheme(n, dim) is orthogonal:
         return angular_means(dim, n)
     sizes = designed_sizes(n)
@@ -172,21 +182,19 @@ def set_means(n: int, dim: int) -> FloatArray:
     return means
 
 
-def _offer(order: Order, made: Design, name: str) -> Offer:
+def _candidate(problem: Problem, made: Design, name: str) -> Candidate:
     sup = made.sup_error.mid + made.sup_error.rad
     waves = made.radii > 0.0
-    radii, exact = int(np.count_nonzero(waves)), _exact_part(made, order.centre)
-    return Offer(
-        name,
-        2 * radii * made.n_directions + exact.signature.size,
-        False,
-        partial(_draw, made, exact),
+    radii, exact = int(np.count_nonzero(waves)), _exact_part(made, np.array(problem.centre))
+    columns = 2 * radii * made.n_directions + exact.signature.size
+    detail = (
         f"{radii} radi{'us' if radii == 1 else 'i'} on {made.n_directions} directions, bias at "
-        f"most {sup:.2g} up to z = {order.z_max:.4g}, mass {np.abs(made.masses[waves]).sum():.3g}",
+        f"most {sup:.2g} up to z = {problem.z_max:.4g}, mass {np.abs(made.masses[waves]).sum():.3g}"
     )
+    return Candidate(name, columns, detail, partial(_draw, made, exact))
 
 
-def _exact_part(made: Design, centre: FloatArray | None) -> DrawnMap:
+def _exact_part(made: Design, centre: FloatArray) -> DrawnMap:
     """The constant and the powers of u of a design."""
     constant = float(made.masses[made.radii == 0.0].sum())
     powers = [constant, *made.powers.tolist()]
@@ -195,8 +203,7 @@ def _exact_part(made: Design, centre: FloatArray | None) -> DrawnMap:
         return ExactMap(monomials, monomials.signature)
     of_square: list[float] = Polynomial(powers)(Polynomial([1.0, -0.5])).coef.tolist()
     of_distance = [a / made.unit ** (2 * p) for p, a in enumerate(of_square)]
-    middle = np.zeros(made.dim) if centre is None else centre
-    return RadialMap.of(of_distance, middle, made.domain[1])
+    return RadialMap.of(of_distance, centre, made.domain[1])
 
 
 def _draw(made: Design, exact: DrawnMap, rng: np.random.Generator) -> WaveMap:

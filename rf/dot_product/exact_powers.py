@@ -1,7 +1,7 @@
-r"""The exact map of a polynomial in <x, y> or in |x - y|^2, where it fits: no error but rounding.
+r"""The exact map of a polynomial in <x, y> or in |x - y|^2, if it fits: no error but rounding.
 
-On the sphere a polynomial in <x, y> has the monomials of x for its columns.  A polynomial in z^2
-is one for rows anywhere: with a = |x|^2, b = |y|^2, t = <x, y>,
+On the sphere the columns of a polynomial in <x, y> are the monomials of x.  A polynomial in z^2
+has columns for rows anywhere: with a = |x|^2, b = |y|^2, t = <x, y>,
 
 .. math:: \sum_p c_p (a + b - 2t)^p = \sum_n t^n \sum_{i,j} M^{(n)}_{ij} a^i b^j, \qquad
           M^{(n)}_{ij} = c_{i+j+n} \frac{(i+j+n)!}{i!\,j!\,n!} (-2)^n,
@@ -23,15 +23,17 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from rf.dot_product.candidate import DrawnMap, Offer, Order, dense, monomial_part
+from rf.dot_product.candidate import Candidate, DrawnMap, monomial_part, unavailable
+from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
+from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
 from spectra.formula.reader.parsing import U, Z
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["ExactMap", "RadialMap", "exact_offers", "powers_of", "powers_of_square"]
+__all__ = ["ExactMap", "RadialMap", "exact_candidates", "powers_of", "powers_of_square"]
 
 # Eigenvalues below this part of the largest are rounding.
 _ROUNDING = 1e-15
@@ -91,7 +93,7 @@ class RadialMap(DrawnMap):
         return cls(centre, unit, tuple(parts), np.concatenate(signs))
 
     def columns(self, X: Any) -> NDArray[Any]:
-        rows = (np.asarray(dense(X), dtype=float) - self.centre) / self.unit
+        rows = (dense(X) - self.centre) / self.unit
         square = np.sum(rows**2, axis=1, keepdims=True)
         columns = []
         for weights, monomials in self.parts:
@@ -102,14 +104,7 @@ class RadialMap(DrawnMap):
 
 
 def powers_of_square(kernel: Kernel, z_max: float) -> Sequence[float] | None:
-    """Coefficients of a kernel that is a polynomial in z^2 up to z_max, or None.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> powers_of_square(radial("(1 - z**2/4)**2", support=2), 2.0)
-    [1.0, -0.5, 0.0625]
-    """
+    """Coefficients of a kernel that is a polynomial in z^2 up to z_max, or None."""
     if any(float(piece.support) < z_max for piece in kernel.pieces):
         return None
     formula = sympy.Add(*(piece.expr for piece in kernel.pieces))
@@ -139,43 +134,34 @@ def powers_of(kernel: Kernel, dim: int) -> Sequence[float] | None:
     return [float(a) for a in reversed(sympy.Poly(formula, U).all_coeffs())]
 
 
-def exact_offers(order: Order) -> list[Offer] | str:
-    """The exact polynomial map, or why there is none.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> order = Order(zonal("((1 + u)/2)**2"), 16, 200, 2.0, np.ones(1))
-    >>> [offer.columns for offer in exact_offers(order)]
-    [153]
-    """
-    if not order.kernel.is_zonal:
-        return _radial_offers(order)
-    powers = powers_of(order.kernel, order.dim)
+def exact_candidates(problem: Problem) -> list[Candidate]:
+    """The exact polynomial map, or why there is none."""
+    kernel, dim, name = problem.kernel, problem.dim, "exact polynomial"
+    if kernel.is_zonal:
+        powers, of = powers_of(kernel, dim), "u"
+    else:
+        powers, of = powers_of_square(kernel, problem.z_max), "z^2"
     if powers is None:
-        return "the kernel is no polynomial in u"
-    columns = monomial_columns(order.dim, powers)
-    if columns > order.n_components:
-        return f"needs {columns} columns"
-    chart = MonomialMap.of(order.dim, powers)
-    name = f"exact polynomial of degree {len(powers) - 1}"
-    return [Offer(name, columns, True, partial(_exact, ExactMap(chart, chart.signature)))]
+        return unavailable(name, f"the kernel is no polynomial in {of}")
+    if kernel.is_zonal:
+        most = monomial_columns(dim, powers)
+    else:
+        # At most 1 + degree - n radial factors for each monomial of degree n.
+        most = sum((len(powers) - n) * comb(dim + n - 1, n) for n in range(len(powers)))
+    if most > problem.n_components:
+        return unavailable(name, f"needs {most} columns")
+    name += f" of degree {len(powers) - 1}"
+    drawn: DrawnMap
+    if kernel.is_zonal:
+        monomials = MonomialMap.of(dim, powers)
+        drawn = ExactMap(monomials, monomials.signature)
+    else:
+        drawn = RadialMap.of(powers, np.array(problem.centre), problem.z_max)
+        name += " in z^2"
+    columns = drawn.signature.size
+    return [Candidate(name, columns, "", partial(_same, drawn), everywhere=kernel.is_zonal)]
 
 
-def _exact(drawn: DrawnMap, rng: np.random.Generator) -> DrawnMap:
-    """Nothing is drawn."""
+def _same(drawn: DrawnMap, rng: np.random.Generator) -> DrawnMap:
+    """The map itself: nothing in it is random."""
     return drawn
-
-
-def _radial_offers(order: Order) -> list[Offer] | str:
-    powers = powers_of_square(order.kernel, order.z_max)
-    if powers is None:
-        return "the kernel is no polynomial in z^2"
-    # Before any map is made: 1 + degree - n radial factors at most for the monomials of degree n.
-    most = sum((len(powers) - n) * comb(order.dim + n - 1, n) for n in range(len(powers)))
-    if most > order.n_components:
-        return f"needs {most} columns"
-    centre = np.zeros(order.dim) if order.centre is None else order.centre
-    drawn = RadialMap.of(powers, centre, order.z_max)
-    name = f"exact polynomial of degree {len(powers) - 1} in z^2"
-    return [Offer(name, drawn.signature.size, False, partial(_exact, drawn))]

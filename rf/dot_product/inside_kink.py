@@ -1,14 +1,14 @@
-r"""Kernels of the l1 distance that are straight on the range of the data, in waves of one column.
+r"""Kernels of the l1 distance that are linear on the range of the data, by waves of one column.
 
-Where f(z) = a - b z up to the largest l1 distance of the rows, as of max(tau - z, 0) up to tau, and
+If f(z) = a - b z up to the largest l1 distance of the rows, as max(tau - z, 0) is up to tau, and
 no two rows are further apart than P_i in column i,
 
 .. math:: f(|x - y|_1) = a - \frac b2 \sum_i P_i
           + b \sum_i \sum_{j \ge 0} \frac{4 P_i}{\pi^2 (2j+1)^2}
             \cos\Bigl(\frac{(2j+1)\pi}{P_i} (x_i - y_i)\Bigr),
 
-the Fourier series of a triangle of period 2 P_i for each column.  The waves of most weight are
-taken, and the mean of the others over pairs of rows goes to the constant.
+the Fourier series of a triangle of period 2 P_i for each column.  The waves of largest weight are
+used, and the mean of the others over pairs of rows is added to the constant.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from rf.dot_product.candidate import MadeToOrder
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
-from rf.sampling.frequencies import Frequencies, Radii
+from rf.sampling.frequencies import Frequencies
 from rf.schemes.feature_map import FeatureMap, FourierMap
-from rf.schemes.scheme import SIZED_PAIRS, STATED_PAIRS, relative_error
+from rf.schemes.scheme import SIZED_PAIRS, STATED_PAIRS, DesignedScheme, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError
@@ -32,19 +31,19 @@ from spectra.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from spectra.kernels.l1_kernel import L1Kernel
 
-__all__ = ["BoxRange", "KinkPlan", "plan_inside_kink"]
+__all__ = ["BoxRange", "KinkScheme", "kink_scheme"]
 
-# Rows of one block of pairs, and the most pairs that are looked at for the largest distance.
+# Rows of one block of pairs, and the most pairs in a search for the largest distance.
 _BLOCK, _MOST_PAIRS = 1000, 400_000_000
-# Waves beside those that are taken, whose mean goes to the constant: what is beyond is a part in so
-# many of the triangle, and is left to the error.
-_BESIDE = 200
+# Unused waves of each column whose mean is added to the constant; the rest is left to the error.
+_UNUSED = 200
+_WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore'."
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class BoxRange:
-    """The rows that are served: a box, and l1 distances up to a largest one.
+    """The supported rows, a box and l1 distances up to z_max: see :class:`rf.inputs.rows.RowRange`.
 
     Attributes
     ----------
@@ -60,60 +59,38 @@ class BoxRange:
     centre: FloatArray
 
     def check(self, X: Any, *, at_any_distance: bool = False) -> None:
-        """Refuse rows outside the box, or of which two are further apart than is served.
-
-        Raises
-        ------
-        DataError
-            It names the worst one.
-        """
+        """Refuse rows outside the box, and rows that are too far apart."""
         if at_any_distance:
             return
         rows = dense(on_host(X))
         out = np.maximum(self.low - rows, rows - self.high)
-        worst = np.unravel_index(int(np.argmax(out)), out.shape)
-        slack = NORM_TOLERANCE * float(np.max(self.high - self.low))
-        if out[worst] > slack:
-            i, j = worst
+        i, j = np.unravel_index(int(np.argmax(out)), out.shape)
+        if out[i, j] > NORM_TOLERANCE * float(np.max(self.high - self.low)):
             raise DataError(
                 f"Row {i} has {rows[i, j]:.6g} in column {j}, and the features were made for "
                 f"values between {self.low[j]:.6g} and {self.high[j]:.6g}. {_WAY_OUT}"
             )
         radius = np.abs(rows - self.centre).sum(axis=1)
-        if self._wide <= self.z_max or 2.0 * radius.max() <= self.z_max:
-            return
-        near = np.flatnonzero(radius + radius.max() > self.z_max)
-        self.check_between(rows[near], rows[near])
+        if 2.0 * radius.max() > self.z_max:
+            near = rows[radius + radius.max() > self.z_max]
+            self.check_between(near, near)
 
     def check_between(self, X: Any, Y: Any) -> None:
-        """Refuse a row of X and one of Y that are too far apart.
-
-        Raises
-        ------
-        DataError
-            It names their distance.
-        """
-        if self._wide <= self.z_max:
+        """Refuse a row of X and one of Y that are too far apart."""
+        if float(np.sum(self.high - self.low)) <= self.z_max:
             return
-        largest = largest_l1_distance(dense(on_host(X)), dense(on_host(Y)))
+        largest = _largest_l1_distance(dense(on_host(X)), dense(on_host(Y)))
         if largest > self.z_max * (1.0 + NORM_TOLERANCE):
             raise DataError(
-                f"Two rows are at the l1 distance {largest:.6g}, and the kernel is straight, and "
+                f"Two rows are at the l1 distance {largest:.6g}, and the kernel is linear, and "
                 f"its features right, up to {self.z_max:.6g}. {_WAY_OUT}"
             )
-
-    @property
-    def _wide(self) -> float:
-        return float(np.sum(self.high - self.low))
-
-
-_WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore'."
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class KinkPlan(MadeToOrder):
-    """Waves of single columns for a kernel that is straight on the range of the data.
+class KinkScheme(DesignedScheme):
+    """Waves of single columns for a kernel that is linear on the range of the data.
 
     Attributes
     ----------
@@ -122,10 +99,9 @@ class KinkPlan(MadeToOrder):
         The constant first.
     box : BoxRange
     rows, n_rows :
-        A sample of the rows, and how many there are.
+        A sample of the rows, and their number.
     left : float
-        The sum of the weights of the waves that are left away: no entry errs by more, beside the
-        mean that went to the constant.
+        Sum of the weights of the unused waves, which bounds their effect on an entry.
     """
 
     kernel: L1Kernel
@@ -134,69 +110,59 @@ class KinkPlan(MadeToOrder):
     rows: Any
     n_rows: int
     left: float
-    coupling = "waves of single columns"
+    method = "waves of single columns"
 
-    def draw(self, n_columns: int, radii: Radii, rng: np.random.Generator) -> FeatureMap:
+    def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
         columns = min(n_columns, 2 * len(self.frequencies) - 1)
         return FourierMap.of(self.frequencies, columns, rng, signed=True)
 
-    def expected_error(self, radii: Radii, extra_variance: float) -> float:
-        D = np.concatenate([np.zeros((1, self.box.low.size)), _differences(self.rows)])
-        size = self.kernel(typical_differences(self.rows, SIZED_PAIRS))
-        made = np.cos(D @ self.frequencies.frequencies.T) @ (
-            self.frequencies.weights * np.cos(self.frequencies.phases)
-        )
+    def expected_error(self, extra_variance: float = 0.0) -> float:
+        D = typical_differences(self.rows, STATED_PAIRS)
+        D = np.concatenate([np.zeros((1, D.shape[1])), D])
         exact = self.kernel(D)
-        square = (made - exact) ** 2 + extra_variance
-        mean_square = float(np.mean(size**2))
-        return relative_error(square[1:], mean_square, (square[0], exact[0]), self.n_rows)
+        square = (self.frequencies.estimate(D) - exact) ** 2 + extra_variance
+        size = float(np.mean(self.kernel(typical_differences(self.rows, SIZED_PAIRS)) ** 2))
+        return relative_error(square[1:], size, (square[0], exact[0]), self.n_rows)
 
     def explain(self) -> str:
         return (
-            f"{self.kernel} is straight up to the l1 distance {self.box.z_max:.6g}, where it is a "
-            f"constant and a sum over the columns: {len(self.frequencies) - 1} waves of single "
-            f"columns, and waves of the weight {self.left:.3g} left away."
+            f"The features are designed for the rows: {self.kernel} is linear up to the l1 "
+            f"distance {self.box.z_max:.6g}, a constant and {len(self.frequencies) - 1} waves of "
+            f"single columns, without waves of the total weight {self.left:.3g}."
         )
 
 
-def plan_inside_kink(
+def kink_scheme(
     kernel: L1Kernel, X: Any, n_components: int, *, domain: float | Literal["data"] | None
-) -> KinkPlan:
-    """The waves of most weight for the rows X.
-
-    Raises
-    ------
-    ParameterError
-        Where the kernel is not straight over the l1 distances of the rows, or there are fewer than
-        three columns.
-    """
+) -> KinkScheme:
+    """The waves of largest weight for the rows X."""
     if n_components < 3:
         raise ParameterError(
             f"n_components = {n_components}: a constant and a wave of one column take 3."
         )
-    offset, slope, reach = _straight(kernel)
+    offset, slope, reach = _linear_part(kernel)
     rows = dense(X)
     low, high = rows.min(axis=0), rows.max(axis=0)
     margin = 0.5 * MARGIN * (high - low)
     low, high = low - margin, high + margin
     widest = float(np.sum(high - low))
-    seen = widest if widest <= reach else _seen(rows, reach)
-    z_max = min(reach, max(seen * (1.0 + MARGIN), 0.0))
+    found = widest if widest <= reach else _bound_distances(rows, reach)
+    z_max = min(reach, max(found * (1.0 + MARGIN), 0.0))
     if domain is not None and domain != "data":
         z_max = float(domain)
-    if max(seen, z_max) > reach:
+    if max(found, z_max) > reach:
         raise ParameterError(
-            f"{kernel} is straight up to the l1 distance {reach:.6g}, and those of the rows reach "
-            f"{max(seen, z_max):.6g}: features of single columns are for what is straight. Take a "
+            f"{kernel} is linear up to the l1 distance {reach:.6g}, and those of the rows reach "
+            f"{max(found, z_max):.6g}: features of single columns need a linear kernel. Take a "
             "larger tau, or divide the rows (length_scale)."
         )
     sample = sample_of_rows(rows)
     box = BoxRange(low, high, z_max, rows.mean(axis=0))
     made, left = _waves(offset, slope, high - low, (n_components - 1) // 2, sample)
-    return KinkPlan(kernel, made, box, sample, len(rows), left)
+    return KinkScheme(kernel, made, box, sample, len(rows), left)
 
 
-def _straight(kernel: L1Kernel) -> tuple[float, float, float]:
+def _linear_part(kernel: L1Kernel) -> tuple[float, float, float]:
     """a, b and the radius up to which f(z) = a - b z."""
     from spectra.singularities.local import profile
 
@@ -208,61 +174,43 @@ def _straight(kernel: L1Kernel) -> tuple[float, float, float]:
             reach = float(cut.radii[0]) if cut.radii else np.inf
             return kernel.at_zero, -float(slope), reach
     raise ParameterError(
-        f"{kernel} is not straight near 0, and features of single columns are for kernels of the "
-        "l1 distance that are, such as max(tau - z, 0). Use its own measure (domain=None)."
+        f"{kernel} is not linear near 0, and features of single columns are for kernels of the l1 "
+        "distance that are, such as max(tau - z, 0). Use its own measure (domain=None)."
     )
 
 
 def _waves(
     offset: float, slope: float, periods: FloatArray, n: int, sample: Any
 ) -> tuple[Frequencies, float]:
-    """The n waves of most weight after the constant, and the weight of the others."""
-    dim = periods.size
-    odd = 2.0 * np.arange(n + _BESIDE) + 1.0
+    """The n waves of largest weight after the constant, and the weight of the others."""
+    odd = 2.0 * np.arange(n + _UNUSED) + 1.0
     weights = 4.0 * np.abs(slope) * np.outer(periods, 1.0 / odd**2) / np.pi**2
     order = np.argsort(-weights, axis=None, kind="stable")
     order = order[weights.ravel()[order] > 0.0]
     column, j = np.unravel_index(order, weights.shape)
     rates, sizes = odd[j] * np.pi / periods[column], weights.ravel()[order]
-    D = _differences(sample)
-    beside = sum(
-        (
-            size * float(np.cos(rate * D[:, c]).mean())
-            for c, rate, size in zip(column[n:], rates[n:], sizes[n:], strict=True)
-        ),
-        0.0,
-    )
-    constant = offset - slope * 0.5 * periods.sum() + np.sign(slope) * beside
-    taken = min(n, order.size)
-    frequencies = np.zeros((1 + taken, dim))
-    frequencies[1 + np.arange(taken), column[:n]] = rates[:n]
+    D, unused = typical_differences(sample, STATED_PAIRS), 0.0
+    for c, rate, size in zip(column[n:], rates[n:], sizes[n:], strict=True):
+        unused += size * float(np.cos(rate * D[:, c]).mean())
+    constant = offset - slope * 0.5 * periods.sum() + np.sign(slope) * unused
+    used = min(n, order.size)
+    frequencies = np.zeros((1 + used, periods.size))
+    frequencies[1 + np.arange(used), column[:n]] = rates[:n]
     every = np.concatenate([[constant], np.sign(slope) * sizes[:n]])
     left = 0.5 * abs(slope) * float(periods.sum()) - float(sizes[:n].sum())
     phases = np.where(every < 0.0, np.pi, 0.0)
-    return Frequencies(frequencies, np.abs(every), phases, np.arange(1 + taken)), left
+    return Frequencies(frequencies, np.abs(every), phases, np.arange(1 + used)), left
 
 
-def _differences(sample: Any) -> FloatArray:
-    """Differences of random pairs of two rows; of one row with itself where there is one alone."""
-    return typical_differences(sample, STATED_PAIRS)
-
-
-def _seen(rows: FloatArray, reach: float) -> float:
-    """The largest l1 distance of two rows, or a bound of it where there are too many pairs."""
+def _bound_distances(rows: FloatArray, reach: float) -> float:
+    """The largest l1 distance of two rows, or a bound if there are too many pairs."""
     radius = np.sort(np.abs(rows - rows.mean(axis=0)).sum(axis=1))
     bound = float(radius[-2:].sum()) if len(rows) > 1 else 0.0
     if bound <= reach or len(rows) ** 2 > _MOST_PAIRS:
         return bound
-    return largest_l1_distance(rows, rows)
+    return _largest_l1_distance(rows, rows)
 
 
-def largest_l1_distance(X: FloatArray, Y: FloatArray) -> float:
-    """The largest |x - y|_1 of a row of each.
-
-    Examples
-    --------
-    >>> largest_l1_distance(np.eye(2), np.eye(2))
-    2.0
-    """
+def _largest_l1_distance(X: FloatArray, Y: FloatArray) -> float:
     blocks = (X[i : i + _BLOCK] for i in range(0, len(X), _BLOCK))
     return max((float(cdist(block, Y, "cityblock").max()) for block in blocks), default=0.0)

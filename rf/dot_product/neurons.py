@@ -2,9 +2,9 @@ r"""Features of arc-cosine kernels and of the neural tangent kernel by their own
 
 With a uniform direction s, :math:`\kappa_0 = \tfrac12 + \tfrac12 E\,\mathrm{sgn}(x \cdot s)\,
 \mathrm{sgn}(y \cdot s)` and :math:`\kappa_1 = \tfrac u2 + \tfrac d2 E|x \cdot s||y \cdot s|`: the
-parts of degree 0 and 1 of a step and a ramp are served exactly, and so is the mean of the absolute
+parts of degree 0 and 1 of a step and a ramp are exact, and so is the mean of the absolute
 value.  :math:`u\,\kappa_0` takes a second direction t, :math:`E\,d\,(x \cdot t)(y \cdot t) = u`.
-Every kernel :math:`a\kappa_0 + b\kappa_1 + c\,u\kappa_0 + e_0 + e_1 u` is served so, without
+Every kernel :math:`a\kappa_0 + b\kappa_1 + c\,u\kappa_0 + e_0 + e_1 u` has such features, without
 bias and on the whole sphere.
 
 References
@@ -22,7 +22,8 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from rf.dot_product.candidate import DrawnMap, Offer, Order, monomial_part
+from rf.dot_product.candidate import Candidate, DrawnMap, monomial_part, unavailable
+from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
@@ -32,7 +33,7 @@ from spectra.formula.reader.parsing import U
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["NeuronMap", "arc_cosine_weights", "neuron_offers"]
+__all__ = ["NeuronMap", "arc_cosine_weights", "neuron_candidates"]
 
 
 @final
@@ -106,28 +107,20 @@ def arc_cosine_weights(kernel: Kernel) -> tuple[float, float, float, float, floa
     return first, second, third, constant, slope
 
 
-def neuron_offers(order: Order) -> list[Offer] | str:
-    """Features by steps and ramps, or why there are none.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> order = Order(zonal("1 - acos(u)/pi"), 5, 60, 2.0, np.ones(1))
-    >>> [offer.columns for offer in neuron_offers(order)]
-    [60]
-    """
-    found = arc_cosine_weights(order.kernel)
-    if found is None or order.dim < 2:
-        return "the kernel is not of the arc-cosine family"
+def neuron_candidates(problem: Problem) -> list[Candidate]:
+    """Features made of steps and ramps, or why there are none."""
+    dim, name = problem.dim, "steps and ramps"
+    found = arc_cosine_weights(problem.kernel)
+    if found is None or dim < 2:
+        return unavailable(name, "the kernel is not of the arc-cosine family")
     a, b, c, constant, slope = found
-    dim = order.dim
     kinds = np.array([a / 2.0, b * dim / 2.0, c / 2.0])
     mean = wave_moment(dim, 1)
     powers = [constant + a / 2.0 + b * dim / 2.0 * mean**2, slope + b / 2.0 + c / 2.0]
     used = np.flatnonzero(kinds)
-    n = (order.n_components - monomial_columns(dim, powers)) // used.size
+    n = (problem.n_components - monomial_columns(dim, powers)) // used.size
     if n < 1:
-        return f"needs more than {order.n_components} columns"
+        return unavailable(name, f"needs more than {problem.n_components} columns")
     scales = np.sqrt(np.abs(kinds) / n)
     scales[2] *= np.sqrt(dim)  # E (x.t)(y.t) = u / d
     monomials = MonomialMap.of(dim, powers)
@@ -135,7 +128,7 @@ def neuron_offers(order: Order) -> list[Offer] | str:
     step, ramp, product = scales.tolist()
     draw = partial(_draw, n, (step, ramp, product), monomials, signature)
     detail = f"{n} orthogonal directions, constant and linear part exact, no bias"
-    return [Offer("steps and ramps", signature.size, True, draw, detail)]
+    return [Candidate(name, signature.size, detail, draw, everywhere=True)]
 
 
 def _draw(

@@ -9,7 +9,7 @@ and the signs decide the variance: all +1 make g a peak of height sum sqrt|lambd
 signs +, +, -, - of the real and imaginary parts of i^n, those of a plane wave, keep it flat (a step
 and a ramp have them too).  Even and odd degrees go into columns of their own, as cosines and sines
 do, so that products of the two, which only add variance, do not occur; so do degrees of different
-sign of lambda_n, for the signature.  The lowest degrees may be served exactly by monomials.
+sign of lambda_n, for the signature.  Monomials can represent the lowest degrees exactly.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
-from rf.dot_product.candidate import DrawnMap, Offer, Order, monomial_part
+from rf.dot_product.candidate import Candidate, DrawnMap, monomial_part, unavailable
+from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import gegenbauer, gegenbauer_sequence, harmonic_count_log
 
-__all__ = ["ZonalMap", "gegenbauer_coefficients", "gegenbauer_offers", "is_definite"]
+__all__ = ["ZonalMap", "gegenbauer_candidates", "gegenbauer_coefficients", "is_definite"]
 
 # Quadrature nodes beyond the degree: a kernel with a square-root end needs them.
 _EXTRA_NODES = 500
@@ -106,64 +107,50 @@ def _rule(nodes: int, dim: int) -> tuple[FloatArray, FloatArray]:
     return u, weights / weights.sum()
 
 
-def gegenbauer_offers(order: Order) -> list[Offer] | str:
-    """Random Gegenbauer features, with none and with the lowest degrees exact.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> order = Order(zonal("exp(u)"), 5, 60, 2.0, np.ones(1))
-    >>> [offer.name for offer in gegenbauer_offers(order)][-1]
-    'Gegenbauer features, exact to degree 2'
-    """
-    if not order.kernel.is_zonal:
-        return "polynomials of <x, y> serve a formula in u"
-    if order.dim < 2:
-        return "the sphere of dimension 1 is two points"
-    c, root_count = _coefficients(order)
-    offers = []
+def gegenbauer_candidates(problem: Problem) -> list[Candidate]:
+    """Random Gegenbauer features, with none and with the lowest degrees exact."""
+    name = "Gegenbauer features"
+    if problem.dim < 2:
+        return unavailable(name, "the sphere of dimension 1 is two points")
+    c, root_count = _coefficients(problem)
+    found = []
     for last in range(_MOST_EXACT + 1):
         if last and c[last] == 0.0:
-            continue  # nothing to serve exactly
-        offer = _offer(order, c, root_count, last)
-        if offer is not None:
-            offers.append(offer)
-    return offers or f"needs more than {order.n_components} columns"
+            continue  # this degree is absent
+        candidate = _candidate(problem, c, root_count, last)
+        if candidate is not None:
+            found.append(candidate)
+    return found or unavailable(name, f"needs more than {problem.n_components} columns")
 
 
-def is_definite(order: Order) -> bool:
-    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond rounding.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> [is_definite(Order(zonal(f), 5, 60, 2.0, np.ones(1))) for f in ("exp(u)", "-u")]
-    [True, False]
-    """
-    if not order.kernel.is_zonal or order.dim < 2:
+def is_definite(problem: Problem) -> bool:
+    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond rounding."""
+    if not problem.kernel.is_zonal or problem.dim < 2:
         return False
-    return bool(np.all(_coefficients(order)[0] >= 0.0))
+    return bool(np.all(_coefficients(problem)[0] >= 0.0))
 
 
-def _coefficients(order: Order) -> tuple[FloatArray, FloatArray]:
+def _coefficients(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Coefficients c_n of P_n, zero where they are rounding, and the roots of N(n, d)."""
 
     def kernel(u: FloatArray) -> FloatArray:
-        return order.kernel(np.sqrt(np.maximum(2.0 - 2.0 * u, 0.0)))
+        return problem.kernel(np.sqrt(np.maximum(2.0 - 2.0 * u, 0.0)))
 
-    c = gegenbauer_coefficients(kernel, order.dim, _DEGREE)
+    c = gegenbauer_coefficients(kernel, problem.dim, _DEGREE)
     # Another number of nodes shows the error that a root at the end of [-1, 1] leaves.
-    other = gegenbauer_coefficients(kernel, order.dim, _DEGREE + _OTHER)[: c.size]
-    root_count = np.exp(0.5 * harmonic_count_log(np.arange(c.size), order.dim))
+    other = gegenbauer_coefficients(kernel, problem.dim, _DEGREE + _OTHER)[: c.size]
+    root_count = np.exp(0.5 * harmonic_count_log(np.arange(c.size), problem.dim))
     noise = _ROUNDING * root_count * np.abs(c).max() + _DOUBT * np.abs(c - other)
     return np.where(np.abs(c) > noise, c, 0.0), root_count
 
 
-def _offer(order: Order, c: FloatArray, root_count: FloatArray, last: int) -> Offer | None:
+def _candidate(
+    problem: Problem, c: FloatArray, root_count: FloatArray, last: int
+) -> Candidate | None:
     degree = np.arange(c.size)
     # Degrees 0..last as powers of u, from the explicit polynomials.
-    powers = _powers(order.dim, c[: last + 1])
-    exact = monomial_columns(order.dim, powers)
+    powers = _powers(problem.dim, c[: last + 1])
+    exact = monomial_columns(problem.dim, powers)
     rest = np.where(degree > last, c, 0.0)
     phase = np.where((degree // 2) % 2 == 0, 1.0, -1.0)
     classes, signs = [], []
@@ -175,16 +162,16 @@ def _offer(order: Order, c: FloatArray, root_count: FloatArray, last: int) -> Of
                 signs.append(sign)
     if not classes:
         return None
-    n = (order.n_components - exact) // len(classes)
+    n = (problem.n_components - exact) // len(classes)
     if n < 1:
         return None
     used = 1 + int(np.flatnonzero(rest).max())
     weights = np.array(classes)[:, :used] / np.sqrt(n)
-    monomials = MonomialMap.of(order.dim, powers)
+    monomials = MonomialMap.of(problem.dim, powers)
     signature = np.concatenate([np.repeat(signs, n), monomials.signature])
     draw = partial(_draw, n, weights, monomials, signature)
     name = "Gegenbauer features" + (f", exact to degree {last}" if last else "")
-    return Offer(name, signature.size, True, draw, f"{n} orthogonal directions")
+    return Candidate(name, signature.size, f"{n} orthogonal directions", draw, everywhere=True)
 
 
 def _draw(

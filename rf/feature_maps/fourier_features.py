@@ -70,22 +70,12 @@ def wave_columns(
     ndarray of shape (rows, 2 n), or (rows, 2 n - 1) without one sine
         Of the type of X.
 
-    Raises
-    ------
-    ParameterError
-        For an ``out`` of another shape, type or layout.
-
     Notes
     -----
     With u = 2^-53 for float64 and 2^-24 for float32, the sine and cosine of the rounded phase are
     right to 2 u, and the phase errs by at most (d + 3) u (sum_k |w_k x_k| + |phase|): by about
     as much as the rounding of X to its own type makes uncertain.  A column is off by no more than
     scale times the sum of both, and 3 u.
-
-    Examples
-    --------
-    >>> wave_columns(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1))
-    array([[1., 0.]])
     """
     if is_foreign(X):
         waves: NDArray[Any] = array_waves(X, frequencies, scale, phases, without_sine, out)
@@ -140,11 +130,6 @@ class Rays:
     ----------
     directions : ndarray of shape (P, d)
     radii : ndarray of shape (R,)
-
-    Examples
-    --------
-    >>> Rays(np.eye(2), np.array([1.0, 3.0])).frequencies.tolist()
-    [[1.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.0, 3.0]]
     """
 
     directions: FloatArray

@@ -18,13 +18,7 @@ __all__ = ["MonomialMap", "monomial_columns"]
 
 
 def monomial_columns(dim: int, coefficients: Sequence[float]) -> int:
-    """Columns of the exact map: C(d + n - 1, n) for each degree n of a coefficient that is not 0.
-
-    Examples
-    --------
-    >>> monomial_columns(16, [0.25, 0.5, 0.25])
-    153
-    """
+    """Columns of the exact map: C(d + n - 1, n) for each degree n with a coefficient."""
     return sum(math.comb(dim + n - 1, n) for n, a in enumerate(coefficients) if a != 0)
 
 

@@ -56,13 +56,6 @@ def waves_with_numpy(
         The first column of ``phase`` and ``scale`` that is taken, and the one after the last.
     cosines, sines : int
         The first column of ``out`` for each.
-
-    Examples
-    --------
-    >>> out = np.empty((1, 4))
-    >>> waves_with_numpy(np.array([[0.0, np.pi]]), np.array([1.0, 2.0]), out, (0, 2), 0, 2)
-    >>> out.round(12).tolist()
-    [[1.0, -2.0, 0.0, 0.0]]
     """
     phase, scale = phase[:, slice(*columns)], scale[slice(*columns)]
     n = scale.size

@@ -81,13 +81,6 @@ def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) 
     tasks : int
         They are 0, 1, ..., tasks - 1, and each is taken once.
     threads : int
-
-    Examples
-    --------
-    >>> done = []
-    >>> on_threads(done.extend, 5, 2)
-    >>> sorted(done)
-    [0, 1, 2, 3, 4]
     """
     # next() of a count is one step of the interpreter: no two threads get the same number.
     numbers, faults = itertools.count(), list[BaseException]()

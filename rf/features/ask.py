@@ -13,17 +13,19 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures
+from rf.features.base import BaseSpectralFeatures, Resolved
 from rf.inputs.callers import user_stacklevel
 from rf.inputs.lengths import LENGTHS
-from rf.inputs.rows import sample_of_rows
+from rf.inputs.rows import FITTING_ADVICE, sample_of_rows
+from rf.inputs.tables import resolve_spectrum
 from rf.sampling.frequencies import Frequencies, Radii
-from rf.schemes.complex import NEGLIGIBLE, AxialPlan, Decomposed, axial_plan
+from rf.schemes.complex import NEGLIGIBLE, Decomposed, axial_scheme
 from rf.schemes.feature_map import FourierMap
-from rf.schemes.scheme import Scheme
+from rf.schemes.scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
+from spectra.base.limits.progress import stage
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table import SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
 
@@ -123,8 +125,8 @@ class AsKRFF(BaseSpectralFeatures):
 
     table_: SpectralTable
 
-    def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", "equal")
+    def _options(self) -> SamplingOptions:
+        return SamplingOptions("iid", "iid", "equal")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the frequencies, and fit the masses where that is asked for.
@@ -148,22 +150,24 @@ class AsKRFF(BaseSpectralFeatures):
             self._fit_masses(X, self.kernel_)
         return self
 
-    def _check_table(self, table: SpectralTable) -> None:
-        if table.is_radial:
+    def _resolve(self, X: Any) -> Resolved:
+        spectrum = resolve_spectrum(self._radial, X.shape[1])
+        table = spectrum.table
+        if not isinstance(table, SpectralTable) or table.is_radial:
             raise ParameterError(
-                f"AsKRFF samples asymmetric kernels, and {table.formula} is a function of |x - y|. "
-                "Take GRFF or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric "
-                "kernels."
+                f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Take GRFF "
+                "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
             )
-
-    def _check_groups(self, table: GroupedTable | L1Table) -> None:
-        raise ParameterError(
-            f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Take GRFF or "
-            "SpectralFeatures."
-        )
-
-    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> AxialPlan:
+        rows = self._checked_range(spectrum, X)
         self.measure_ = Decomposed(table, "jordan", self.negligible)
+        self._check_parts()
+        n = -(-self.n_components // 2)
+        with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
+            scheme = axial_scheme(self.measure_, n, sample_of_rows(X), X.shape[0])
+        return Resolved(scheme, spectrum.kernel, rows, rows.domain)
+
+    def _check_parts(self) -> None:
+        """Warn of parts that are left out, and refuse more parts than fitted masses can have."""
         gone = [(p.kind, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
         if gone:
             listed = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in gone)
@@ -180,7 +184,6 @@ class AsKRFF(BaseSpectralFeatures):
                 "'least-squares' fits the mass of each to its frequencies. Ask for n_components "
                 f">= {2 * parts}, or take masses='exact'."
             )
-        return axial_plan(self.measure_, n, sample_of_rows(X), X.shape[0])
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance of the estimate of K at differences D = x - y, shape (n, d).

@@ -1,10 +1,10 @@
-r"""The one estimator behind every random-feature system: fit, transform, gram, signature.
+r"""What all estimators share: fit, transform, gram, signature.
 
-A plan (:mod:`rf.schemes.scheme`) says how the features of a kernel are made, and gives a feature
-map (:mod:`rf.schemes.feature_map`): left and right columns, and their signs.  With the
-signature +1 for a positive part and -1 for a negative one, ``(Z * signature_) @ Z.T`` estimates
-the kernel matrix without bias, and for a radial kernel its diagonal is k(0) exactly (an odd number
-of columns leaves out one sine: see ``n_components``).
+A fitted estimator is a chain: rows (:mod:`rf.inputs`), a scheme (:mod:`rf.schemes.scheme`) that
+says how features are sampled, and a feature map (:mod:`rf.schemes.feature_map`): left and right
+columns, and their signs.  With the signature +1 for a positive part and -1 for a negative one,
+``(Z * signature_) @ Z.T`` estimates the kernel matrix without bias, and for a radial kernel its
+diagonal is k(0) exactly (an odd number of columns leaves out one sine: see ``n_components``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,19 +28,16 @@ from rf.inputs.lengths import divided, lengths_for, warn_of_units
 from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
 from rf.inputs.tables import Spectrum, resolve_spectrum, without_lengths
 from rf.sampling.frequencies import Radii
+from rf.schemes.choice import scheme_for
 from rf.schemes.feature_map import FeatureMap
-from rf.schemes.grouped import plan_groups
-from rf.schemes.l1 import plan_l1
-from rf.schemes.scheme import FeaturePlan, Scheme, plan_table
-from rf.variance.bounds import n_components_for
-from rf.variance.coupling_score import Plan
+from rf.schemes.scheme import SamplingOptions, Scheme, TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import stage
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable
 
-__all__ = ["BaseSpectralFeatures", "MixedSignature", "SignatureWarning"]
+__all__ = ["BaseSpectralFeatures", "MixedSignature", "Resolved", "SignatureWarning"]
 
 MixedSignature = Literal["warn", "ignore", "error"]
 
@@ -49,51 +46,82 @@ class SignatureWarning(UserWarning):
     """The features carry signs that a model on Z alone does not see."""
 
 
+class Resolved(NamedTuple):
+    """A scheme, and what it holds for.
+
+    Attributes
+    ----------
+    scheme : Scheme
+    kernel : Kernel or None
+        The exact kernel, if it is known.
+    rows : RowRange or BoxRange
+        The supported range of rows.
+    z_max : float
+        Largest distance at which the features are right.
+    """
+
+    scheme: Scheme
+    kernel: Any
+    rows: Any
+    z_max: float
+
+
 class BaseSpectralFeatures(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ABC,
 ):
-    """All that the estimators share; a subclass names its parameters and its scheme."""
+    """All that the estimators share; a subclass has its parameters and its options."""
 
     kernel: Any
     n_components: int
     random_state: Any
     mixed_signature: MixedSignature = "ignore"
     length_scale: Any = None
+    outside: Literal["error", "ignore"] = "error"
     # What fit leaves, whatever was given.
     table_: SpectralTable | GroupedTable | L1Table | None
     kernel_: Any
     length_scale_: FloatArray | None
-    coupling_: str
+    scheme_: Scheme
+    coupling_: str | None
     counts_: tuple[int, ...]
-    plans_: tuple[Plan, ...]
-    decomposition_: str
+    report_: tuple[Any, ...]
+    method_: str
     signature_: Any
-    mass_: float
+    cancellation_bound_: float
+    z_max_: float
     feature_map_: FeatureMap
-    _plan: FeaturePlan
-    _radii: Radii
-    _rows: Any  # a RowRange, or what checks rows as it does
+    _rows: Any  # a RowRange or a BoxRange
     _lengths: FloatArray | None
     _radial: Any
 
     @abstractmethod
-    def _scheme(self) -> Scheme:
-        """The scheme that the parameters stand for."""
+    def _options(self) -> SamplingOptions:
+        """How the frequencies are to be drawn, from the parameters."""
 
-    def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
-        """How the features are made for the rows X, and the exact kernel where it is known."""
-        return self._plan_table(resolve_spectrum(self._radial, X.shape[1]), X)
-
-    def _plan_table(self, spectrum: Spectrum, X: Any) -> tuple[FeaturePlan, Any]:
-        """The plan that draws from a table."""
+    def _resolve(self, X: Any) -> Resolved:
+        """How features are sampled for the rows X; by default those of symmetric kernels."""
+        spectrum = resolve_spectrum(self._radial, X.shape[1])
         table = spectrum.table
-        if isinstance(table, GroupedTable | L1Table):
-            self._check_groups(table)
-        else:
-            self._check_table(table)
+        if isinstance(table, SpectralTable) and not table.is_radial:
+            raise ParameterError(
+                f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
+                "asymmetric. Take AsKRFF, or SpectralFeatures."
+            )
+        return self._from_table(spectrum, X)
+
+    def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
+        """Frequencies drawn from a table."""
+        rows, options = self._checked_range(spectrum, X), self._laid_out(spectrum)
+        with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
+            scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
+        return Resolved(scheme, spectrum.kernel, rows, rows.domain)
+
+    def _checked_range(self, spectrum: Spectrum, X: Any) -> RowRange:
+        """The range of rows that a table supports; X must be in it."""
+        table = spectrum.table
         if not table.parts:
             raise ParameterError(
                 f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
@@ -102,30 +130,20 @@ class BaseSpectralFeatures(
             )
         if table.sphere:
             self._refuse_lengths(table.formula)
-        self._serve(table.domain, table.formula if table.sphere else "", X)
+        rows = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
+        rows.check(X, at_any_distance=self.outside == "ignore")
         warn_of_units(table if spectrum.kernel is None else spectrum.kernel, X)
-        with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
-            n = -(-self.n_components // 2)
-            if isinstance(table, GroupedTable):
-                return plan_groups(table, n, self._scheme(), X), spectrum.kernel
-            if isinstance(table, L1Table):
-                return plan_l1(table, n, self._scheme(), X), spectrum.kernel
-            plan = self._plan_frequencies(table, self._laid_out(spectrum), X)
-        return plan, spectrum.kernel
+        return rows
 
-    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> FeaturePlan:
-        """How many frequencies of each part, and which coupling, for half the columns."""
-        return plan_table(table, -(-self.n_components // 2), scheme, X)
-
-    def _laid_out(self, spectrum: Spectrum) -> Scheme:
-        """The scheme, with the coupling and the split of a design that was made for them."""
-        scheme, layout = self._scheme(), spectrum.layout
+    def _laid_out(self, spectrum: Spectrum) -> SamplingOptions:
+        """The options, with the coupling and the split of a design that was made for them."""
+        options, layout = self._options(), spectrum.layout
         if layout is None:
-            return scheme
-        if scheme.coupling not in ("auto", layout.coupling):
+            return options
+        if options.coupling not in ("auto", layout.coupling):
             raise ParameterError(
                 f"The design was made for coupling={layout.coupling!r}, with which alone its "
-                f"masses cancel, and coupling={scheme.coupling!r} was asked for. Take "
+                f"masses cancel, and coupling={options.coupling!r} was asked for. Take "
                 f"coupling='auto' or {layout.coupling!r}."
             )
         if self.n_components < layout.columns:
@@ -133,23 +151,7 @@ class BaseSpectralFeatures(
                 f"The design fills {layout.columns} columns, and n_components is "
                 f"{self.n_components}. Ask for as many, or design for fewer (budget=)."
             )
-        return replace(scheme, coupling=layout.coupling, counts=layout.counts)
-
-    def _check_table(self, table: SpectralTable) -> None:
-        """Refuse a table that this system does not cover; by default one of shifted parts."""
-        if not table.is_radial:
-            raise ParameterError(
-                f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
-                "asymmetric. Take AsKRFF, or SpectralFeatures."
-            )
-
-    def _check_groups(self, table: GroupedTable | L1Table) -> None:
-        """Refuse a table of no radial kernel that this system does not cover; by default none."""
-
-    def _serve(self, domain: float, sphere: str, X: Any) -> None:
-        """Take note of the rows that are served, of which those of X must be."""
-        self._rows = RowRange(domain, sphere, centre_of(X))
-        self._rows.check(X, at_any_distance=self._at_any_distance)
+        return replace(options, coupling=layout.coupling, counts=layout.counts)
 
     def _refuse_lengths(self, kernel: str) -> None:
         """Rows of a kernel on the sphere cannot be divided."""
@@ -158,15 +160,6 @@ class BaseSpectralFeatures(
                 f"{kernel} lives on the unit sphere, which rows over a length leave. Leave "
                 "length_scale away, or write the kernel as a radial one, with rescale(1)."
             )
-
-    @property
-    def _at_any_distance(self) -> bool:
-        """Whether rows are let pass that are further apart than is served."""
-        return False
-
-    def _draw(self, plan: FeaturePlan, X: Any, rng: np.random.Generator) -> FeatureMap:
-        """Draw the features of a plan; some systems look at the rows."""
-        return plan.draw(self.n_components, self._radii, rng)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Resolve the kernel for the dimension of X, and draw the features.
@@ -200,17 +193,15 @@ class BaseSpectralFeatures(
         given = divided(given, self._lengths)
         X = on_host(given)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-        # A plan is a function of the rows; the first of these streams once sampled them.
         _, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
         check_size(X)
-        plan, kernel = self._planned(X)
+        scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
         self.kernel_ = kernel if own is None else self.kernel
-        self._plan, self.table_, self._radii = plan, plan.table, self._scheme().radii
-        self.coupling_, self.counts_ = plan.coupling, plan.counts
-        self.plans_, self.decomposition_ = plan.compared, plan.decomposition
+        self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
+        self.coupling_, self.counts_, self.report_ = scheme.coupling, scheme.counts, scheme.compared
         with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
-            self._take(self._draw(plan, X, for_draw))
-            self.mass_ = self.feature_map_.mass(X)
+            self._take(scheme.draw(self.n_components, for_draw))
+            self.cancellation_bound_ = self.feature_map_.mass(X)
         self._announce()
         if is_foreign(given):
             self.signature_ = asarray_like(self.signature_, given, double=True)
@@ -230,7 +221,7 @@ class BaseSpectralFeatures(
     def expected_error_(self) -> float:
         """Expected relative error of the kernel matrix of the fitted rows, in Frobenius norm."""
         check_is_fitted(self)
-        return self._plan.expected_error(self._radii, self.feature_map_.extra_variance)
+        return self.scheme_.expected_error(self.feature_map_.extra_variance)
 
     @by_chunks
     def transform(self, X: Any, *, out: NDArray[Any] | None = None) -> Any:
@@ -269,7 +260,7 @@ class BaseSpectralFeatures(
 
     @by_chunks
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
-        """The estimated kernel matrix, to set beside ``kernel_.gram(X, Y)``.
+        """The estimated kernel matrix; the exact one is ``kernel_.gram(X, Y)``.
 
         Returns
         -------
@@ -310,7 +301,7 @@ class BaseSpectralFeatures(
         DataError
             As :meth:`gram` does.
         ParameterError
-            For a ridge beside a Y, or one that is not a finite number.
+            For a ridge with a Y, or one that is not a finite number.
 
         Examples
         --------
@@ -345,12 +336,14 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            For designed features, whose variance is not known.
+            For features designed for the data, whose variance is not known.
         """
         check_is_fitted(self)
         z = real_array(z, "the distances")
-        value = self._plan.variance(z, radii or self._radii)
-        return value + self.feature_map_.extra_variance
+        scheme = self.scheme_
+        if radii is not None and isinstance(scheme, TableScheme):
+            scheme = replace(scheme, radii=radii)
+        return scheme.variance(z)[0] + self.feature_map_.extra_variance
 
     def n_components_for(
         self,
@@ -370,11 +363,13 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            For asymmetric kernels and features made to order, for which no bound is known.
+            For asymmetric kernels and features designed for the data, for which no bound is known.
         """
+        from rf.variance.bounds import n_components_for
+
         check_is_fitted(self)
         return n_components_for(
-            self._plan.radial_table("A bound of the number of columns"),
+            self.scheme_.radial_table("A bound of the number of columns"),
             eps,
             delta,
             n_points=n_points,
@@ -389,7 +384,7 @@ class BaseSpectralFeatures(
         refuse_other_library(self, X, self.signature_, method)
         X = divided(X, self._lengths)
         check_size(X)
-        self._rows.check(X, at_any_distance=self._at_any_distance)
+        self._rows.check(X, at_any_distance=self.outside == "ignore")
         return X
 
     def _two(self, X: Any, Y: Any, method: str = "gram") -> tuple[Any, Any]:
@@ -398,7 +393,7 @@ class BaseSpectralFeatures(
         if Y is None:
             return X, X
         Y = self._validated(Y, method)
-        if not self._at_any_distance:
+        if self.outside == "error":
             self._rows.check_between(X, Y)
         return X, Y
 
@@ -426,7 +421,7 @@ class BaseSpectralFeatures(
 
 
 def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
-    """The product of two lists of lengths, either of which may be left away."""
+    """The product of two lists of lengths, each of which may be missing."""
     if first is None or second is None:
         return second if first is None else first
     return first * second

@@ -7,13 +7,11 @@ from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature
+from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
 from rf.inputs.lengths import LENGTHS
-from rf.sampling.couplings import COUPLINGS
-from rf.schemes.scheme import Scheme
-from rf.variance.allocation import ALLOCATIONS, Allocation
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
+from rf.schemes.scheme import SamplingOptions
 from spectra.errors import ParameterError
-from spectra.table import GroupedTable, L1Table, SpectralTable
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
 
@@ -66,27 +64,20 @@ class RFF(BaseSpectralFeatures):
         self.length_scale = length_scale
         self.random_state = random_state
 
-    def _scheme(self) -> Scheme:
-        return Scheme("iid", "iid", "equal")
+    def _options(self) -> SamplingOptions:
+        return SamplingOptions("iid", "iid", "equal")
 
-    def _check_table(self, table: SpectralTable) -> None:
-        super()._check_table(table)
-        phases = [float(p.phase) for p in table.parts]
-        if phases != [0.0]:
+    def _resolve(self, X: Any) -> Resolved:
+        found = super()._resolve(X)
+        table = found.scheme.table
+        negative = sum(float(part.mass) for part in table.parts if part.sign < 0)
+        if negative or (found.scheme.method == "radial" and len(table.parts) > 1):
             raise ParameterError(
-                f"RFF samples one positive measure, and the spectral measure of {table.formula} in "
-                f"dimension {table.dim} has {len(phases)} part(s) with phases {phases} (0: "
-                "positive, pi: negative). Take GRFF, or SpectralFeatures, whose features carry a "
-                "signature."
+                f"RFF samples one positive measure, and that of {table.formula} in dimension "
+                f"{table.dim} has {len(table.parts)} parts and the negative mass {negative:.6g}. "
+                "Take GRFF, or SpectralFeatures, whose features carry a signature."
             )
-
-    def _check_groups(self, table: GroupedTable | L1Table) -> None:
-        if table.negative_mass > 0.0:
-            raise ParameterError(
-                f"RFF samples one positive measure, and that of {table.formula} has the negative "
-                f"mass {table.negative_mass:.6g}. Take GRFF, or SpectralFeatures, whose features "
-                "carry a signature."
-            )
+        return found
 
 
 class SignedSystem(BaseSpectralFeatures):
@@ -124,8 +115,8 @@ class SignedSystem(BaseSpectralFeatures):
         self.length_scale = length_scale
         self.random_state = random_state
 
-    def _scheme(self) -> Scheme:
-        return Scheme(self._coupling, "iid", self.allocation)
+    def _options(self) -> SamplingOptions:
+        return SamplingOptions(self._coupling, "iid", self.allocation)
 
 
 @final
@@ -235,5 +226,5 @@ class GORF(SignedSystem):
         )
         self.coupling = coupling
 
-    def _scheme(self) -> Scheme:
-        return Scheme(self.coupling, "iid", self.allocation)
+    def _options(self) -> SamplingOptions:
+        return SamplingOptions(self.coupling, "iid", self.allocation)

@@ -82,11 +82,6 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
         """c of shape (n, t) with K c = targets by MINRES, and the relative residual that is left.
 
         The matrix is symmetric: right and left features are the same.
-
-        Raises
-        ------
-        AccuracyError
-            Where the residual is above 1e-8 of a target at the end.
         """
         solved = [minres(self, t, rtol=_RESIDUAL, maxiter=_ITERATIONS)[0] for t in targets.T]
         dual = np.stack(solved, axis=1)
@@ -141,18 +136,7 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
 
 
 def checked_ridge(ridge: float, *, of_two: bool) -> float:
-    """A ridge as a number; for two sets of rows there is none but 0.
-
-    Raises
-    ------
-    ParameterError
-        Otherwise, and where it is not a finite number.
-
-    Examples
-    --------
-    >>> checked_ridge(1, of_two=False)
-    1.0
-    """
+    """A ridge as a number; for two sets of rows there is none but 0."""
     value = real_array(ridge, "the ridge")
     if value.ndim or not np.isfinite(value):
         raise ParameterError(

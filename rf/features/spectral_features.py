@@ -1,8 +1,9 @@
-"""SpectralFeatures, which we recommend: any kernel, any coupling, or features made to order."""
+"""SpectralFeatures, the recommended estimator: for any kernel, with any coupling."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
@@ -10,21 +11,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature, SignatureWarning
+from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved, SignatureWarning
 from rf.inputs.callers import user_stacklevel
 from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.inputs.rows import RowRange, centre_of
 from rf.inputs.tables import named_kernel, resolve_spectrum
-from rf.sampling.frequencies import COUPLINGS, RADII, Radii
-from rf.schemes.scheme import FeaturePlan, Scheme, plan_table
-from rf.variance.allocation import ALLOCATIONS, Allocation
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
+from rf.schemes.scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
-from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from rf.dot_product.comparison import Prediction
-    from rf.dot_product.problem import Commission
+    from rf.dot_product.problem import Problem
 
 __all__ = [
     "LengthScaleWarning",
@@ -53,98 +51,92 @@ class SpectralFeatures(BaseSpectralFeatures):
     Parameters
     ----------
     kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
-        What names the kernel, which may be an AsymmetricKernel too; text is a
-        name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels are
-        resolved at fit, for the dimension of X.  A design for a number of columns is drawn with
-        the coupling and the frequencies that it was made for.
+        Text is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels
+        are resolved at fit, for the dimension of X.  A design for a number of columns is drawn
+        with the coupling and the frequencies that it was made for.
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
         single column with a random offset, which is unbiased but adds variance: prefer even ones.
-        Features made to order take at most as many.
+        Features designed for the data take at most as many.
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.sampling.frequencies.draw_frequencies`.
-        "auto" takes the least mean variance over the distances of X, predicted for the radii that
-        are drawn (``plans_`` and explain() show the others); for a formula in u, and for features
-        made to order, the way of least error (see Notes).
+        "auto" takes the coupling of least mean variance over the distances of X, predicted for the
+        radii that are drawn; for a formula in u, and with a domain, the method of least error (see
+        Notes).
     radii : {"stratified", "iid"}, default="stratified"
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
-        What fit does when a column has signature -1, which a pipeline on Z alone would not see.
-        With "error", features made to order for a kernel that is positive definite on the sphere
-        are sought among those without.
+        What fit does if a column has signature -1, which a pipeline on Z alone would not see.
+        With "error", a kernel that is positive definite on the sphere gets columns without.
     domain : float, "data" or None, default=None
-        Largest distance of rows that is to be served, by features that are **made to order** for
-        it; "data" finds it from X, with a margin.  By default that is done for a formula in u with
-        coupling "auto", and for a radial kernel of infinite spectral mass, which has no other
-        features.  Groups of columns have no one distance, and take none.
+        Largest distance of rows at which features designed for the data have to be right; "data"
+        finds it from X, with a margin.  By default features are designed for a formula in u with
+        coupling "auto", and for a radial kernel of infinite spectral mass, which has no others.
+        Groups of columns have no common distance, and take no domain.
     outside : {"error", "ignore"}, default="error"
-        What transform does with rows further apart than the domain of features made to order.
+        What transform does with rows further apart than the domain.
     kernel_params : dict, default=None
         Parameters of a family, a name of the catalogue or a formula, such as ``{"nu": 2.5}`` for
         "matern", which a grid can search.
     length_scale : float, array_like of shape (d,), "median" or None, default=None
-        What each column of the rows is divided by before the kernel sees it: a number, one for
-        each column, or the median distance of the rows, found at fit.  The table is that of the
-        kernel as it is; z_max_, domain and the distances of :meth:`variance` are those of divided
-        rows.
+        What each column of the rows is divided by before the kernel is applied: a number, one for
+        each column, or the median distance of the rows, found at fit.  z_max_, domain and the
+        distances of :meth:`variance` are those of divided rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     signature_ : ndarray of shape (n_components,)
         +1 or -1 for each column.
-    feature_map_ : rf.schemes.feature_map.FeatureMap
-        What makes the columns.
-    frequencies_ : rf.Frequencies or None
-        The draw; None for features that the portfolio made.
-    table_ : SpectralTable or None
-        The laws it was drawn from, likewise.
-    z_max_ : float
-        Largest distance that is served; infinite where the measure is that of the kernel.  Of
-        groups of columns that are made to order it is an array, with that of each of their kernels.
-    note_ : str
-        Why features were made to order, and where z_max_ comes from; else empty.
-    expected_error_ : float
-        Expected relative error of the kernel matrix of X in the Frobenius norm: as seen on a
-        sample for features made to order; else from the variance at distances that stand for all
-        (to a few percent).
-    mass_ : float
-        Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
-    comparison_ : tuple of rf.dot_product.comparison.Prediction
-        The ways that were compared, best first; empty for features drawn from a table.
-    kernel_ : Kernel or None
-        The exact kernel; None where only a table was given.
-    length_scale_ : ndarray of shape (d,) or None
-        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
-    coupling_ : str
-        The coupling that was taken.
-    plans_ : tuple of rf.variance.coupling_score.Plan
-        What "auto" compared, best first: coupling, frequencies of each part, predicted variance.
-    decomposition_ : str
-        "radial"; for an asymmetric kernel "shifted" where it is k(D + r) for one radial k,
-        "weighted" where it is a sum of several (see :mod:`rf.variance.weighted_variance`), "polar"
-        or "jordan" where these parts have less variance (:mod:`rf.schemes.complex`); or "made to
-        order".
+    method_ : str
+        How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
+        if it is k(D + r) for one radial k, "weighted" if it is a sum of several (see
+        :mod:`rf.variance.weighted_variance`), "polar" or "jordan" if these parts have less variance
+        (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
+    coupling_ : str or None
+        The coupling that was taken; None for features that are not drawn from a table.
     counts_ : tuple of int
         Number of frequencies of each part of the table.
+    report_ : tuple of CouplingScore or of Candidate
+        The couplings, or methods, that were compared, best first; :meth:`explain` prints it.
+    expected_error_ : float
+        Expected relative error of the kernel matrix of X in the Frobenius norm: as measured on a
+        sample for features designed for the data; else from the variance at distances that stand
+        for all (to a few percent).
+    z_max_ : float
+        Largest distance at which the features are right; infinite if they are right everywhere.
+    kernel_ : Kernel or None
+        The exact kernel; None if only a table was given.
+    table_ : SpectralTable or None
+        The distributions of the frequencies; None if they are not drawn from a table.
+    frequencies_ : rf.Frequencies or None
+        The draw, likewise.
+    length_scale_ : ndarray of shape (d,) or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
+    cancellation_bound_ : float
+        Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
+    scheme_ : rf.schemes.scheme.Scheme
+        How the features were sampled.
+    feature_map_ : rf.schemes.feature_map.FeatureMap
+        What makes the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     Notes
     -----
     A kernel on the unit sphere, such as an arc-cosine or a neural tangent kernel, may have no
-    finite measure on R^d, but it only has to be right on the distances that occur.  Made to order,
-    it is served in the best of several ways (:mod:`rf.dot_product`): the exact map of a polynomial,
-    designed plane waves with or without exact low powers of <x, y>, steps and ramps, Gegenbauer
-    features.  Each is drawn a few times and compared with the exact kernel on a sample of X;
-    :meth:`explain` prints the comparison.  New data should be of the law of X: the design is best
-    on the distances that X has, and right up to the bias that explain() states on all others.
-    With a coupling by name, a designed measure is drawn with that coupling.
+    finite measure on R^d, but it only has to be right at the distances of the data.  Several
+    methods can approximate it (:mod:`rf.dot_product`): the exact map of a polynomial, designed
+    plane waves with or without exact low powers of <x, y>, steps and ramps, Gegenbauer features.
+    Each is drawn a few times and compared with the exact kernel on a sample of X; :meth:`explain`
+    prints the comparison.  New data should have the distribution of X: the features are best at the
+    distances of X, and right up to the bias that explain() states at all others.  If a coupling is
+    named, a designed measure is drawn with that coupling.
 
-    Masses that cancel cost digits: rounding errs by about 8 u ``mass_`` in an entry of the matrix,
-    beside the rounding of the phases, with u = 1.1e-16 in double and 6e-8 in single precision.
-    Masses of 1e5 leave ten digits in double precision and two in single.
+    Masses that cancel cost digits: rounding errs by about 8 u ``cancellation_bound_`` in an entry
+    of the matrix, in addition to the rounding of the phases, with u = 1.1e-16 in double and 6e-8
+    in single precision.  Masses of 1e5 leave ten digits in double precision and two in single.
 
     See Also
     --------
@@ -159,8 +151,6 @@ class SpectralFeatures(BaseSpectralFeatures):
     >>> bool(np.abs(features.gram(X) - features.kernel_.gram(X)).max() < 0.05)
     True
     """
-
-    z_max_: float
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": "no_validation",
@@ -204,7 +194,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.random_state = random_state
 
     def explain(self) -> str:
-        """How the features were chosen: the portfolio with the error of each way, or the coupling.
+        """How the features were made: the methods or couplings compared, and the expected error.
 
         Examples
         --------
@@ -219,62 +209,61 @@ class SpectralFeatures(BaseSpectralFeatures):
             f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
         )
         if self._lengths is not None:
-            head += f" Rows are divided by {_lengths_said(self._lengths)}."
-        drawn = "" if self.table_ is None else _said(self.expected_error_)
-        return "\n".join(line for line in (head, self.note_, self._plan.explain(), drawn) if line)
+            head += f" Rows are divided by {_describe_lengths(self._lengths)}."
+        drawn = "" if self.table_ is None else _describe_error(self.expected_error_)
+        return "\n".join(line for line in (head, self.scheme_.explain(), drawn) if line)
 
-    def _scheme(self) -> Scheme:
-        return Scheme(self.coupling, self.radii, self.allocation)
+    def _options(self) -> SamplingOptions:
+        return SamplingOptions(self.coupling, self.radii, self.allocation)
 
-    def _planned(self, X: Any) -> tuple[FeaturePlan, Any]:
+    def _resolve(self, X: Any) -> Resolved:
         named = named_kernel(self._radial, self.kernel_params)
-        self.note_ = ""
-        self.comparison_: tuple[Prediction, ...] = ()
         if getattr(named, "is_zonal", False):
             self._refuse_lengths(str(named))
-        if hasattr(named, "profile"):  # a kernel of the l1 distance
+        if hasattr(named, "profile"):
             return self._of_l1(named, X)
-        if hasattr(named, "factors"):  # a kernel of groups of columns
+        if hasattr(named, "factors"):
             return self._of_groups(named, X)
-        order = self._order(named, X)
-        if order is not None:
-            self.note_, self.z_max_ = order.note, order.z_max
-            if self.coupling == "auto":
-                return self._made_to_order(order, X), order.kernel
-            from rf.dot_product.problem import spectrum_to_order
+        zonal_methods = getattr(named, "is_zonal", False) and self.coupling == "auto"
+        has_powers = np.size(getattr(named, "powers", ())) > 0  # a design with powers of <x, y>
+        if self.domain is None and not zonal_methods and not has_powers:
+            try:
+                return self._from_table(resolve_spectrum(named, X.shape[1]), X)
+            except InfiniteMassError:
+                if not hasattr(named, "is_zonal"):
+                    raise
+        from rf.dot_product.problem import problem_for
 
-            spectrum = spectrum_to_order(order, X, self.n_components, self.coupling)
-        else:
-            spectrum = resolve_spectrum(named, X.shape[1])
-        self.z_max_ = spectrum.table.domain
-        return self._plan_table(spectrum, X)
+        strict = self.mixed_signature == "error"
+        problem = problem_for(named, X, self.n_components, domain=self.domain, positive=strict)
+        if self.coupling == "auto":
+            return self._compared(problem, X)
+        from rf.dot_product.designed_waves import designed_spectrum
 
-    def _of_l1(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
-        """Features of its own law, or made to order where it is straight over the data."""
+        found = self._from_table(designed_spectrum(problem, self.coupling), X)
+        scheme: Any = replace(found.scheme, note=problem.note)  # type: ignore[type-var]
+        return found._replace(scheme=scheme)
+
+    def _of_l1(self, named: Any, X: Any) -> Resolved:
+        """Features of the kernel's own measure, or of single columns if it is straight on X."""
+        why = ""
         if self.domain is None:
             try:
-                spectrum = resolve_spectrum(named, X.shape[1])
+                return self._from_table(resolve_spectrum(named, X.shape[1]), X)
             except (InfiniteMassError, NoRouteError, UndecidedError) as error:
                 why = str(error)
-            else:
-                self.z_max_ = spectrum.table.domain
-                return self._plan_table(spectrum, X)
-        else:
-            why = ""
-        from rf.dot_product.inside_kink import plan_inside_kink
+        from rf.dot_product.inside_kink import kink_scheme
 
         try:
-            made = plan_inside_kink(named, X, self.n_components, domain=self.domain)
+            made = kink_scheme(named, X, self.n_components, domain=self.domain)
         except ParameterError as error:
             raise ParameterError(f"{why} {error}".strip()) from error
-        self.note_, self.z_max_ = "The features are made to order for the rows.", made.box.z_max
         warn_of_units(named, X)
-        self._rows = made.box
-        made.box.check(X, at_any_distance=self._at_any_distance)
-        return made, named
+        made.box.check(X, at_any_distance=self.outside == "ignore")
+        return Resolved(made, named, made.box, made.box.z_max)
 
-    def _of_groups(self, named: Any, X: Any) -> tuple[FeaturePlan, Any]:
-        """Features of the laws of the groups, each of which must have a finite mass."""
+    def _of_groups(self, named: Any, X: Any) -> Resolved:
+        """Features of the measures of the groups, each of which must have a finite mass."""
         if self.domain is not None:
             raise ParameterError(
                 f"domain={self.domain!r} was asked for, and each group of columns of {named} has "
@@ -284,63 +273,31 @@ class SpectralFeatures(BaseSpectralFeatures):
             spectrum = resolve_spectrum(named, X.shape[1])
         except InfiniteMassError as error:
             raise InfiniteMassError(_refused_group(named)) from error
-        self.z_max_ = spectrum.table.domain
-        return self._plan_table(spectrum, X)
+        return self._from_table(spectrum, X)
 
-    def _order(self, named: Any, X: Any) -> Commission | None:
-        """What is to be made to order; tables do without the room and its imports."""
-        if isinstance(named, SpectralTable):
-            if self.domain is None:
-                return None
-            raise ParameterError(
-                "domain= makes features of a kernel to order, and the kernel is given as a table, "
-                "which is made already. Pass the kernel, or leave domain out."
-            )
-        from rf.dot_product.problem import commission_for
+    def _compared(self, problem: Problem, X: Any) -> Resolved:
+        """The best of several methods for the data."""
+        from rf.dot_product.comparison import compare
 
-        return commission_for(named, X, domain=self.domain, coupling=self.coupling)
+        warn_of_units(problem.kernel, X)
+        made = compare(problem)
+        sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
+        # The range of X was checked when the problem was made.
+        rows = RowRange(np.inf if made.best.everywhere else made.z_max, sphere, centre_of(X))
+        _warn_if_useless(made.best.error, f"The best {made.best.columns} features", problem.kernel)
+        return Resolved(made, problem.kernel, rows, made.z_max)
 
-    def _made_to_order(self, order: Commission, X: Any) -> FeaturePlan:
-        from rf.dot_product.problem import made_to_order
 
-        warn_of_units(order.kernel, X)
-        strict = self.mixed_signature == "error"
-        made = made_to_order(order, X, self.n_components, positive=strict)
-        self.comparison_, self.z_max_ = made.comparison, made.z_max
-        sphere = str(order.kernel) if order.kernel.is_zonal else ""
-        # Whether these rows are served was looked at where the range of their distances was found.
-        self._rows = RowRange(np.inf if made.everywhere else made.z_max, sphere, centre_of(X))
-        which = f"The best {made.chosen.columns} features of {order.kernel}"
-        self._warn_if_useless(made.chosen.error, which)
-        return made
-
-    @staticmethod
-    def _warn_if_useless(error: float, which: str) -> None:
-        if error >= _USELESS:
-            warnings.warn(
-                f"{which} for these rows are expected to err by {100 * error:.3g} % of its matrix "
-                "(Frobenius norm), and a matrix of zeros errs by 100 %. Allow more columns, or "
-                "take a kernel that varies less over the distances of the data; explain() shows "
-                "what was tried.",
-                UselessFeaturesWarning,
-                stacklevel=user_stacklevel(),
-            )
-
-    @property
-    def _at_any_distance(self) -> bool:
-        return self.outside == "ignore"
-
-    def _check_table(self, table: SpectralTable) -> None:
-        """Every table is covered."""
-
-    def _plan_frequencies(self, table: SpectralTable, scheme: Scheme, X: Any) -> FeaturePlan:
-        n = -(-self.n_components // 2)
-        plan = plan_table(table, n, scheme, X)
-        if table.is_radial or scheme.coupling not in ("auto", "iid"):
-            return plan
-        from rf.schemes.complex import least_axial_plan
-
-        return least_axial_plan(plan, n, scheme)
+def _warn_if_useless(error: float, which: str, kernel: Any) -> None:
+    if error >= _USELESS:
+        warnings.warn(
+            f"{which} of {kernel} for these rows are expected to err by {100 * error:.3g} % of its "
+            "matrix (Frobenius norm), and a matrix of zeros errs by 100 %. Allow more columns, or "
+            "take a kernel that varies less over the distances of the data; explain() shows what "
+            "was tried.",
+            UselessFeaturesWarning,
+            stacklevel=user_stacklevel(),
+        )
 
 
 def _refused_group(kernel: Any) -> str:
@@ -360,19 +317,19 @@ def _refused_group(kernel: Any) -> str:
     )
 
 
-def _lengths_said(lengths: FloatArray) -> str:
+def _describe_lengths(lengths: FloatArray) -> str:
     if np.all(lengths == lengths[0]):
         return f"{lengths[0]:.6g}"
     shown = ", ".join(f"{length:.6g}" for length in lengths[:6])
     return f"the lengths {shown}{', ...' if lengths.size > 6 else ''}"
 
 
-def _said(error: float) -> str:
+def _describe_error(error: float) -> str:
     """The expected error of drawn features in words; nothing where it is not known."""
     if np.isnan(error):
         return ""
-    beside = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
+    zeros = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
     return (
         f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
-        f"(Frobenius norm){beside}."
+        f"(Frobenius norm){zeros}."
     )

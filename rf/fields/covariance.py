@@ -21,12 +21,8 @@ from rf.fields.gradients import (
     slope_of_kernel,
     slope_of_table,
 )
-from rf.sampling.frequencies import Frequencies, draw_frequencies
-from rf.schemes.grouped import GroupedModel, draw_grouped
-from rf.schemes.l1 import drawn_l1, l1_variance
-from rf.schemes.scheme import checked_differences
-from rf.variance.allocation import allocate, apportion
-from rf.variance.variance import VarianceModel
+from rf.schemes.choice import scheme_for
+from rf.schemes.scheme import SamplingOptions, TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
@@ -65,18 +61,6 @@ class Covariance(ABC):
         """Places at which the number of components is judged."""
 
     @abstractmethod
-    def counts(self, n: int) -> tuple[int, ...]:
-        """Frequencies of each part, n in all, by mass."""
-
-    @abstractmethod
-    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
-        """Frequencies of a path."""
-
-    @abstractmethod
-    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
-        """A bound of the variance of the covariance of one draw, rounding included."""
-
-    @abstractmethod
     def laws(self) -> Iterator[RadialLaw] | None:
         """The radial laws of all frequencies; None where no mean square of them is finite."""
 
@@ -96,10 +80,16 @@ class Covariance(ABC):
         fallen = self.values(at) < 0.5 * self.table.k_zero
         return float(_LOOKED_AT[int(np.argmax(fallen))]) if fallen.any() else 1.0
 
-    def deviation(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
-        """The standard deviation, which is 0 where two points are one."""
+    def scheme(self, n: int, coupling: str) -> TableScheme:
+        """How n frequencies of a path are sampled: by mass, with stratified radii."""
+        return scheme_for(self.table, n, SamplingOptions(coupling, "stratified", "mass"))
+
+    def deviation(self, at: FloatArray, n: int, coupling: str) -> FloatArray:
+        """Standard deviation of the covariance of n frequencies, which is 0 at distance 0."""
         same = at == 0.0 if at.ndim == 1 else ~at.any(axis=1)
-        return np.where(same, 0.0, np.sqrt(self.variance(at, counts, coupling)))
+        value, error = self.scheme(n, coupling).variance(at)
+        # If the variance is below its rounding, its bound is what is known.
+        return np.where(same, 0.0, np.sqrt(value + error))
 
 
 @final
@@ -119,18 +109,6 @@ class _Radial(Covariance):
 
     def judged(self) -> FloatArray:
         return _JUDGED * self.half_length(np.array(1.0))
-
-    def counts(self, n: int) -> tuple[int, ...]:
-        return allocate(self.table, n, allocation="mass")
-
-    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
-        return draw_frequencies(self.table, counts, coupling=coupling, rng=rng)
-
-    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
-        model = VarianceModel(self.table, at)
-        value, error = model.variance(counts, coupling=coupling, radii="stratified")
-        # Where the variance is below its rounding, its bound is what is known.
-        return value + error
 
     def laws(self) -> Iterator[RadialLaw]:
         return (part.law for part in self.table.parts)
@@ -152,7 +130,7 @@ class _OfDifferences(Covariance):
                 f"{self.table.dim} coordinates: give an array of shape (..., {self.table.dim}), "
                 f"not {D.shape}."
             )
-        return checked_differences(self.table, D.reshape(-1, self.table.dim)), D.shape[:-1]
+        return D.reshape(-1, self.table.dim), D.shape[:-1]
 
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         if self.kernel is not None:
@@ -164,23 +142,12 @@ class _OfDifferences(Covariance):
         steps = [_JUDGED[::4, None] * self.half_length(axis) * axis for axis in axes]
         return np.concatenate([*steps, np.sum(steps, axis=0)])
 
-    def counts(self, n: int) -> tuple[int, ...]:
-        return apportion(np.array([p.mass for p in self.table.parts]), n)
-
 
 @final
 class _Grouped(_OfDifferences):
     """Sums and products over groups of columns."""
 
     table: GroupedTable
-
-    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
-        return draw_grouped(self.table, counts, coupling=coupling, radii="stratified", rng=rng)
-
-    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
-        model = GroupedModel(self.table, at)
-        value, error = model.variance(counts, coupling=coupling, radii="stratified")
-        return value + error
 
     def laws(self) -> Iterator[RadialLaw]:
         return (own.law for part in self.table.parts for _, own in part.factors)
@@ -199,13 +166,6 @@ class _OfL1(_OfDifferences):
     """f(|x - y|_1): its frequencies are independent."""
 
     table: L1Table
-
-    def draw(self, counts: tuple[int, ...], coupling: Any, rng: np.random.Generator) -> Frequencies:
-        return drawn_l1(self.table, counts, rng)
-
-    def variance(self, at: FloatArray, counts: tuple[int, ...], coupling: Any) -> FloatArray:
-        value, error = l1_variance(self.table, at, counts)
-        return value + error
 
     def laws(self) -> None:
         # A coordinate R U / sqrt(S) has the mean square E R^2 E U^2 E 1/S, and E 1/S is infinite.

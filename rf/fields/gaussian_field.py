@@ -55,7 +55,8 @@ class GaussianField:
         Waves of a path, a cosine and a sine for each frequency.
     coupling : str
         How the frequencies depend on one another, as in :func:`rf.draw_frequencies`; "auto" is
-        "orthogonal", which is unbiased and of little variance in every dimension.
+        "orthogonal", whose variance is small in every dimension, since there are no rows to compare
+        couplings on ("iid" for the l1 distance, which has no others).
     length_scale : float or array_like of shape (d,)
         What each coordinate is divided by before the kernel sees it.
     random_state : int or None
@@ -172,8 +173,7 @@ class GaussianField:
         """
         law = self._known()
         points, shape = law.checked(z)
-        counts = law.counts(self.n_components // 2)
-        return law.deviation(points, counts, self._coupling()).reshape(shape)
+        return law.deviation(points, self.n_components // 2, self.coupling).reshape(shape)
 
     def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
         """Components with which :meth:`covariance_error` is at most ``error``.
@@ -201,7 +201,7 @@ class GaussianField:
         at = law.judged() if z is None else law.checked(z)[0]
 
         def worst(n: int) -> float:
-            return float(law.deviation(at, law.counts(n), self._coupling()).max())
+            return float(law.deviation(at, n, self.coupling).max())
 
         low, high = 0, max(_FIRST, len(self.table.parts))
         while worst(high) > error:
@@ -224,8 +224,8 @@ class GaussianField:
     def path(self, number: int = 0) -> Path:
         """Path number 0, 1, 2, ... of the seed: a function of points."""
         rng = self._stream(number, _WAVES)
-        law = self._known()
-        drawn = law.draw(law.counts(self.n_components // 2), self._coupling(), rng)
+        scheme = self._known().scheme(self.n_components // 2, self.coupling)
+        drawn = scheme.frequencies(rng)
         a, b = rng.standard_normal((2, len(drawn))) * np.sqrt(drawn.weights)
         return Path(drawn, a, b, self._lengths())
 
@@ -322,9 +322,6 @@ class GaussianField:
                 "The dimension of the field is not known before it has seen points: pass dim=..."
             )
         return self._law
-
-    def _coupling(self) -> Any:
-        return "orthogonal" if self.coupling == "auto" else self.coupling
 
     def _lengths(self) -> FloatArray:
         lengths = checked_lengths(self.length_scale, self.dim)

@@ -63,13 +63,7 @@ def gradient_of_products(
 
 
 def slope_of_kernel(kernel: Kernel) -> Slope:
-    """The slope of a formula.
-
-    Raises
-    ------
-    ParameterError
-        At the call, for a kernel that is given by its values.
-    """
+    """The slope of a formula."""
     # The plug-ins need sympy, which a table does not.
     from spectra.derivation.covariance import RadialCovariance
 
@@ -78,13 +72,7 @@ def slope_of_kernel(kernel: Kernel) -> Slope:
 
 
 def slope_of_table(table: SpectralTable) -> Slope:
-    """The slope of the expectation of a table whose radii end: -w^2 Ω_(d+2)(w z)/d, on average.
-
-    Raises
-    ------
-    ParameterError
-        For a table whose radii do not end.
-    """
+    """The slope of the expectation of a table whose radii end: -w^2 Ω_(d+2)(w z)/d, on average."""
     parts: tuple[Any, ...] = table.parts  # radial, so that each has a law of radii
     if not all(np.isfinite(part.law.upper) for part in parts):
         raise ParameterError(

@@ -55,13 +55,7 @@ class Path:
     lengths: FloatArray
 
     def __call__(self, X: ArrayLike) -> FloatArray:
-        """Values at the rows of X: shape (rows,).
-
-        Raises
-        ------
-        DataError
-            Where X is not a finite array of rows with d columns.
-        """
+        """Values at the rows of X: shape (rows,)."""
         points = self._points(X)
         coefficients = np.concatenate([self.cosines, self.sines])
         return np.concatenate([waves @ coefficients for waves in self._waves(points)])
@@ -93,11 +87,6 @@ class Path:
         Returns
         -------
         ndarray of shape (len(axes[0]), ..., len(axes[d - 1]))
-
-        Raises
-        ------
-        DataError
-            Where there are not d axes, or one is not a list of finite numbers.
         """
         lines = _checked_axes(axes, self.lengths)
         w = self.frequencies.frequencies

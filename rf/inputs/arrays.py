@@ -32,13 +32,7 @@ __all__ = [
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is neither an array of numpy nor a sparse one.
-
-    Examples
-    --------
-    >>> is_foreign(np.eye(2))
-    False
-    """
+    """Whether X is neither an array of numpy nor a sparse one."""
     return not isinstance(X, np.ndarray) and not issparse(X)
 
 
@@ -66,13 +60,7 @@ def _detached(X: Any) -> Any:
 
 
 def asarray_like(values: Any, X: Any, *, double: bool = False) -> Any:
-    """Real numbers in the library and on the device of X, of its type or in double precision.
-
-    Examples
-    --------
-    >>> asarray_like([1.0, -1.0], np.eye(2, dtype=np.float32)).dtype
-    dtype('float32')
-    """
+    """Real numbers in the library and on the device of X, of its type or in double precision."""
     xp, _, device = get_namespace_and_device(X)
     # Torch takes no array that is read-only.
     numbers = np.require(on_host(values), requirements="W")
@@ -80,13 +68,7 @@ def asarray_like(values: Any, X: Any, *, double: bool = False) -> Any:
 
 
 def refuse_other_library(estimator: Any, X: Any, fitted: Any, method: str) -> None:
-    """Refuse rows of another library, or on another device, than what was fitted.
-
-    Raises
-    ------
-    ParameterError
-        Under dispatch only: without it all rows are numpy's.
-    """
+    """Refuse rows of another library, or on another device, than what was fitted."""
     if not get_config()["array_api_dispatch"]:
         return
     at, there = _place(fitted), _place(X)

@@ -14,11 +14,6 @@ def user_stacklevel() -> int:
 
     ``fit`` is called by users, and by ``fit_transform`` and pipelines through some frames of
     scikit-learn, so that no fixed number is right.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> warnings.warn("look here", stacklevel=outside())  # doctest: +SKIP
     """
     frame, level = sys._getframe(1), 1
     while frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:

@@ -19,13 +19,7 @@ __all__ = ["by_chunks", "dask_module", "first_chunk", "first_rows", "is_dask", "
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a collection of dask.
-
-    Examples
-    --------
-    >>> is_dask(np.eye(2))
-    False
-    """
+    """Whether X is a collection of dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +18,7 @@ from rf.inputs.rows import check_size, dense, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table import GroupedTable, SpectralTable
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
@@ -40,21 +39,17 @@ Metric = Literal["euclidean", "cityblock"]
 # A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
 # such values is, to three digits, a multiple of ones, or of ones and the identity.
 _FLAT = 1e-3
-# Distances at which a kernel is looked at for where it varies, at steps of a sixth.
-_LOOKED_AT = np.geomspace(1e-6, 1e6, 181)
-# A kernel grows without end where it is larger at the last of them than up to the middle by this
+# Distances at which the values of a kernel are compared, at steps of a sixth.
+_DISTANCES = np.geomspace(1e-6, 1e6, 181)
+# A kernel grows without bound if it is larger at the last distance than up to the middle by this
 # factor (chosen; log(1 + z) grows by 2).
 _GROWING, _MIDDLE = 1.25, 1e3
-# A table is looked at in decades of what its median frequency makes of a length, from the first of
-# these to the last, at so many distances each (chosen), until it is flat over a whole one.  Further
-# out nothing is said.
-_FIRST_DECADE, _LAST_DECADE, _IN_A_DECADE = -4, 3, 8
-# Decades of s that a mean over s sees: what is left away has a share of 1e-4.
-_BEYOND = 4
+# The same distances for a table, over the median of a coordinate of its frequencies.
+_OF_A_LENGTH = np.geomspace(1e-4, 1e2, 49)
 _DRAWS = 1024
-# Rows whose pairs are looked at first, and rows that are sought the neighbours of the first 64.
+# Rows whose pairs are compared first; rows among which 64 of them get their nearest neighbour.
 _SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
-# Any seed will do: what is said of rows is a function of the rows.
+# Any seed will do: the warning depends on the rows alone.
 _SEED = 15
 
 #: What scikit-learn lets pass as ``length_scale``.
@@ -71,18 +66,7 @@ class LengthScaleWarning(UserWarning):
 
 
 def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
-    """A length for each of ``dim`` columns, from a number or from one for each.
-
-    Raises
-    ------
-    ParameterError
-        For lengths that are not positive and finite, or are not as many.
-
-    Examples
-    --------
-    >>> checked_lengths(2, 3), checked_lengths([1, 20], 2)
-    (array([2., 2., 2.]), array([ 1., 20.]))
-    """
+    """A length for each of ``dim`` columns, from a number or from one for each."""
     lengths = real_array(length_scale, "length_scale")
     if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
         raise ParameterError(
@@ -96,11 +80,6 @@ def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
     """The lengths of the columns of X; None where rows are taken as they are.
 
     "median" is the median distance of (up to 512 of) the rows, for every column.
-
-    Examples
-    --------
-    >>> lengths_for("median", np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([5., 5.])
     """
     if length_scale is None:
         return None
@@ -115,13 +94,7 @@ def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
 
 
 def median_distance(rows: Any) -> float:
-    """The median distance of two rows.
-
-    Raises
-    ------
-    DataError
-        Where it is 0, or there is one row alone.
-    """
+    """The median distance of two rows."""
     if rows.shape[0] == 1:
         raise DataError(
             "length_scale='median' is the median distance of two rows, and X has 1 sample. Give a "
@@ -137,13 +110,7 @@ def median_distance(rows: Any) -> float:
 
 
 def divided(X: Any, lengths: FloatArray | None) -> Any:
-    """Rows over lengths, in the type and the library of X; X itself where there are none.
-
-    Examples
-    --------
-    >>> divided(np.array([[2.0, 40.0]]), np.array([1.0, 20.0]))
-    array([[2., 2.]])
-    """
+    """Rows over lengths, in the type and the library of X; X itself where there are none."""
     if lengths is None:
         return X
     if issparse(X):
@@ -154,26 +121,14 @@ def divided(X: Any, lengths: FloatArray | None) -> Any:
 
 
 def warn_of_units(kernel: Any, X: Any) -> None:
-    """Warn of rows in another unit than a kernel of any kind, or than its table.
+    """Warn if the rows are in another unit than a kernel of any kind, or than its table.
 
-    Kernels and tables of groups of columns are looked at group by group; those on the sphere and
-    shifted ones, whose rows have no unit or no one distance, not at all.
-
-    Raises
-    ------
-    DataError
-        Where rows over the lengths of a group are so long that squares of them are no numbers.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> warn_of_units(radial("exp(-z)").on([1]), np.eye(3))
+    Groups of columns are checked one by one.  Kernels on the sphere, shifted kernels and tables of
+    the l1 distance are not checked.
     """
     if isinstance(kernel, GroupedTable):
         for group in kernel.groups:
             _warn_of_group(kernel.laws[group.law], group.columns, group.lengths, X)
-    elif isinstance(kernel, L1Table):
-        warn_of_lengths(kernel, X, metric="cityblock")
     elif isinstance(kernel, SpectralTable):
         if kernel.is_radial and not kernel.sphere:
             warn_of_lengths(kernel, X)
@@ -196,7 +151,7 @@ def _warn_of_group(
 
 
 def warn_of_lengths(
-    kernel: Kernel | SpectralTable | L1Table,
+    kernel: Kernel | SpectralTable,
     X: Any,
     *,
     of: str = "X",
@@ -206,7 +161,7 @@ def warn_of_lengths(
 
     Parameters
     ----------
-    kernel : Kernel, SpectralTable or L1Table
+    kernel : Kernel or SpectralTable
     X : array or sparse array of shape (n, d)
         Rows in units of the lengths.
     of : str
@@ -221,7 +176,7 @@ def warn_of_lengths(
     if not distances.size or not near < far:
         return
     least, largest = float(distances.min()), float(distances.max())
-    name = kernel.formula if isinstance(kernel, SpectralTable | L1Table) else kernel
+    name = kernel.formula if isinstance(kernel, SpectralTable) else kernel
     if largest < near:
         what = (
             f"and {name} is k(0) up to {100 * _FLAT:g} % of its size there: its matrix is a "
@@ -260,80 +215,42 @@ def _least_distance(X: Any, least: float, metric: Metric) -> float:
 
 
 @lru_cache(maxsize=64)
-def _where_it_varies(kernel: Kernel | SpectralTable | L1Table) -> tuple[float, float]:
-    """Distances below which k is k(0), and beyond which it is constant, to what is flat.
+def _where_it_varies(kernel: Kernel | SpectralTable) -> tuple[float, float]:
+    """Distances below which k is k(0), and beyond which it is constant, up to _FLAT of its size.
 
-    The first is beyond the second where nothing is known: a constant kernel, one without values, or
-    one that grows without end, of which no size is known.
+    The first exceeds the second if nothing is known: for a constant kernel, one without values, or
+    one that grows without bound, whose size is not known.
     """
-    if isinstance(kernel, SpectralTable | L1Table):
+    if isinstance(kernel, SpectralTable):
         return _where_a_table_varies(kernel)
     with np.errstate(all="ignore"):
-        values = kernel(_LOOKED_AT)
+        values = kernel(_DISTANCES)
     known = np.isfinite(values)
     if not known.any():
         return np.inf, 0.0
-    z, values = _LOOKED_AT[known], values[known]
+    z, values = _DISTANCES[known], values[known]
     if abs(values[-1]) > _GROWING * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
         return np.inf, 0.0
-    so_far = np.maximum.accumulate(np.abs(values))
-    from_zero = np.flatnonzero(np.abs(values - values[0]) > _FLAT * so_far)
-    ends = max(abs(values[0]), abs(values[-1]))
-    from_end = np.flatnonzero(np.abs(values - values[-1]) > _FLAT * ends)
-    if not from_zero.size:
-        return np.inf, 0.0
-    return float(z[from_zero[0]]), float(z[min(from_end[-1] + 1, z.size - 1)])
+    return _range(z, values, values[0], values[-1])
 
 
-def _where_a_table_varies(table: SpectralTable | L1Table) -> tuple[float, float]:
-    """The same by what a table is expected to give along a line; the second is infinite if unseen.
-
-    Along a line it is the characteristic function of one coordinate of a frequency, whose median
-    tells its scale, and tends to the mass at the frequency 0 where it has a limit.
-    """
-    if not table.parts:
-        return np.inf, 0.0
-    rates = np.abs(table.sample(_DRAWS, _SEED).frequencies[:, 0])
+def _where_a_table_varies(table: SpectralTable) -> tuple[float, float]:
+    """The same from the expected kernel, which tends to the mass at the frequency 0."""
+    rates = np.abs(table.sample(_DRAWS, _SEED).frequencies[:, 0]) if table.parts else np.zeros(1)
     if not np.any(rates > 0.0):
         return np.inf, 0.0
-    if isinstance(table, L1Table):
-        limit = sum(weight for weight, rate in table.exponentials if rate == 0.0)
-    else:
-        limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in table.parts)
-    near = far = np.inf
-    size, flat = abs(table.k_zero), _FLAT * max(abs(table.k_zero), abs(limit))
-    for z, values in _decades(table, 1.0 / float(np.median(rates[rates > 0.0]))):
-        so_far = np.maximum(size, np.maximum.accumulate(np.abs(values)))
-        moved = np.flatnonzero(np.abs(values - table.k_zero) > _FLAT * so_far)
-        size = float(so_far[-1])
-        if near == np.inf and moved.size:
-            near = float(z[moved[0]])
-        there = np.flatnonzero(np.abs(values - limit) > flat)
-        if near < np.inf and not there.size:
-            return near, min(far, float(z[0]))
-        beyond = there[-1] + 1 if there.size else z.size
-        far = float(z[beyond]) if beyond < z.size else np.inf
-    return near, np.inf
+    z = _OF_A_LENGTH / float(np.median(rates[rates > 0.0]))
+    z = z[z <= table.domain]
+    limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in table.parts)
+    return _range(z, table.expected_kernel(z), table.k_zero, limit)
 
 
-def _decades(
-    table: SpectralTable | L1Table, first: float
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Distances of a decade with the values there, in units of ``first``, as long as they come."""
-    decades = range(_FIRST_DECADE, _LAST_DECADE)
-    steps = 10.0 ** (np.arange(_IN_A_DECADE) / _IN_A_DECADE)
-    for decade in decades:
-        z = first * 10.0**decade * steps
-        if z[-1] > table.domain:
-            return
-        yield z, _l1_values(table, z) if isinstance(table, L1Table) else table.expected_kernel(z)
-
-
-def _l1_values(table: L1Table, z: FloatArray) -> FloatArray:
-    """f at distances z, from the summands of the table."""
-    values: FloatArray = np.zeros_like(z)
-    for weight, radius in table.hats:
-        values += weight * np.maximum(radius - z, 0.0)
-    for weight, rate in table.exponentials:
-        values += weight * np.exp(-rate * z)
-    return values
+def _range(z: FloatArray, values: FloatArray, first: float, last: float) -> tuple[float, float]:
+    """The first distance at which values leave ``first``, and the one after they reach ``last``."""
+    size = np.maximum(abs(first), np.maximum.accumulate(np.abs(values)))
+    left = np.flatnonzero(np.abs(values - first) > _FLAT * size)
+    if not left.size:
+        return np.inf, 0.0
+    other = np.flatnonzero(np.abs(values - last) > _FLAT * max(abs(first), abs(last)))
+    end = int(other[-1]) + 1 if other.size else 0
+    return float(z[left[0]]), float(z[end]) if end < z.size else np.inf

@@ -50,9 +50,9 @@ _LEVELS = 16
 # a mean of what falls with the distance is right to a percent.
 _GRADED_LAYERS = 256
 # Any seed will do: a plan is a function of the rows, so that the variance that is stated is that
-# of the draws of every seed, and what one fit integrated serves the next.
+# of the draws of every seed, and a fit can use the integrals of another.
 _SAMPLING = 12
-# Up to this number of rows all pairs are looked at for the largest distance: two seconds.
+# Up to this number of rows the largest distance is that of all pairs: two seconds.
 _ALL_PAIRS = 20_000
 # New rows may be this much further apart than those that were seen.
 MARGIN = 0.05
@@ -63,7 +63,7 @@ _PRODUCT_ROUNDING = 1e-9
 @final
 @dataclass(frozen=True, eq=False)
 class RowRange:
-    """The rows that features serve, as they were fitted.
+    """The range of rows for which fitted features are right.
 
     Attributes
     ----------
@@ -80,61 +80,25 @@ class RowRange:
     centre: FloatArray
 
     def check(self, X: Any, *, at_any_distance: bool = False) -> None:
-        """Refuse rows that are not served.
-
-        Raises
-        ------
-        DataError
-            It names the worst one.
-
-        Examples
-        --------
-        >>> RowRange(1.5, "", np.zeros(2)).check(np.eye(2))
-        """
+        """Refuse rows out of range."""
         if self.sphere:
             check_unit_rows(on_host(X), self.sphere)
         if np.isfinite(self.domain) and not at_any_distance:
             check_distances(on_host(X), self.domain, centre=self.centre)
 
     def check_between(self, X: Any, Y: Any) -> None:
-        """Refuse a row of X and one of Y that are too far apart.
-
-        Raises
-        ------
-        DataError
-            It names their distance.
-        """
+        """Refuse a row of X and one of Y that are too far apart."""
         if np.isfinite(self.domain):
             check_cross_distances(on_host(X), on_host(Y), self.domain)
 
 
 def check_unit_rows(X: Any, kernel: str) -> None:
-    """Refuse rows that are off the unit sphere, naming the worst one.
-
-    Raises
-    ------
-    DataError
-        As :func:`spectra.base.numbers.check_unit_norms` does.
-
-    Examples
-    --------
-    >>> check_unit_rows(np.eye(2), "u")
-    """
+    """Refuse rows that are off the unit sphere, naming the worst one."""
     check_unit_norms(_norms(X), f"the zonal kernel {kernel}")
 
 
 def check_size(X: Any) -> None:
-    """Refuse rows so long that the square of a distance is no number any more.
-
-    Raises
-    ------
-    DataError
-        It names the longest row.
-
-    Examples
-    --------
-    >>> check_size(np.eye(2))
-    """
+    """Refuse rows so long that the square of a distance is no number any more."""
     if is_foreign(X):
         if fits_squared(X):
             return
@@ -158,19 +122,10 @@ def centre_of(X: Any) -> FloatArray:
 
 
 def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
-    """Refuse rows of which two are further apart than ``domain``.
+    """Refuse rows if two of them are further apart than ``domain``.
 
     ``centre`` is the mean of the rows that a table was fitted on.  A row further from it than
     ``domain`` is further than that from one of those rows too, so it is refused as well.
-
-    Raises
-    ------
-    DataError
-        It names the rows and their distance.
-
-    Examples
-    --------
-    >>> check_distances(np.eye(2), 1.5, centre=np.zeros(2))
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
     norms = _norms(X)
@@ -193,13 +148,7 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
 
 
 def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
-    """Refuse a row of X and a row of Y that are further apart than ``domain``.
-
-    Raises
-    ------
-    DataError
-        It names their distance.
-    """
+    """Refuse a row of X and a row of Y that are further apart than ``domain``."""
     limit = domain * (1.0 + NORM_TOLERANCE)
     if _norms(X).max() + _norms(Y).max() <= limit:
         return
@@ -217,11 +166,6 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
     -------
     ndarray of shape (16,)
         Ascending; the single distance 0 where there is only one row.
-
-    Examples
-    --------
-    >>> typical_distances(np.eye(3))[[0, -1]].round(6)
-    array([1.414214, 1.414214])
     """
     # Sorting is one vectorised pass, several times faster than to select sixteen pairs of ranks.
     ordered = _ordered_distances(rows, shift)
@@ -242,11 +186,6 @@ def graded_distances(rows: Any, shift: FloatArray | None = None) -> tuple[FloatA
     -------
     distances, shares : ndarray
         At most 512; the shares of all pairs sum to 1.
-
-    Examples
-    --------
-    >>> graded_distances(np.array([[0.0], [1.0], [3.0]]))[0]
-    array([1., 2., 3.])
     """
     ordered = _ordered_distances(rows, shift)
     edges = np.concatenate(
@@ -274,11 +213,6 @@ def typical_differences(rows: Any, pairs: int) -> FloatArray:
     """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row.
 
     The same rows give the same pairs, so that a plan is a function of the data.
-
-    Examples
-    --------
-    >>> sorted(set(map(tuple, typical_differences(np.array([[0.0], [2.0]]), 8))))
-    [(np.float64(-2.0),), (np.float64(2.0),)]
     """
     count = rows.shape[0]
     if count == 1:
@@ -301,11 +235,6 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
     z_max : float
         At least a positive number, so that a domain (0, z_max) is one.
     reason : str
-
-    Examples
-    --------
-    >>> range_of_distances(np.eye(3), sphere=True)[1]
-    'no two rows without negative entries are further apart'
     """
     norms, centre = _norms(X), centre_of(X)
     bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
@@ -344,11 +273,6 @@ class KnownRows:
     ----------
     rows : ndarray or sparse array
         A copy, which nobody changes.
-
-    Examples
-    --------
-    >>> KnownRows(np.eye(2)) == KnownRows(np.eye(2)), KnownRows(np.eye(2)) == KnownRows(np.eye(3))
-    (True, False)
     """
 
     def __init__(self, rows: Any) -> None:
@@ -369,7 +293,7 @@ class KnownRows:
 #: What to do where a fit is refused for its time.
 FITTING_ADVICE = (
     "measure the rows in a unit in which the kernel varies over their distances, since a variance "
-    "at distances of thousands of its lengths is dear; or ask for fewer columns"
+    "at distances of thousands of its lengths is expensive; or ask for fewer columns"
 )
 _WAY_OUT = "Rescale the data, or design the table on a larger domain."
 

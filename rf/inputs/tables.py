@@ -107,16 +107,6 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     """The radial kernel and the lengths of a ``rescale([...])``; anything else as it is, and None.
 
     A kernel of the l1 distance becomes the radial one, or the one of groups, that it is.
-
-    Raises
-    ------
-    DataError
-        Where the data have another number of columns than the kernel has lengths.
-
-    Examples
-    --------
-    >>> without_lengths("exp(-z)", 2)
-    ('exp(-z)', None)
     """
     if isinstance(kernel, str | SpectralTable | GroupedTable | L1Table):
         return kernel, None
@@ -141,11 +131,6 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     """The kernel that a name, a formula or a family stands for; anything else as it is.
 
     ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
-
-    Raises
-    ------
-    ParameterError
-        For parameters of what has none.
 
     Examples
     --------

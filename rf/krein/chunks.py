@@ -28,13 +28,7 @@ _MARKS, _AGREE = 3, 1e-5
 
 
 def checked_chunks(chunks: Any) -> Iterator[tuple[Any, ...]]:
-    """Each (X, y) or (X, y, sample_weight) of what is to hold them.
-
-    Raises
-    ------
-    ParameterError
-        Where there is nothing to go through, or something else in it.
-    """
+    """Each (X, y) or (X, y, sample_weight) of what is to hold them."""
     try:
         each = iter(chunks)
     except TypeError as cause:
@@ -72,22 +66,6 @@ def sums_of_chunks(
         passed over.
     single : bool
         Whether features in single precision are multiplied in it.
-
-    Raises
-    ------
-    ParameterError
-        Where there is no chunk, or no folder for the file.
-    DataError
-        Where the file holds something else, sums of other features or of another first chunk, or
-        more chunks than there are.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import FunctionTransformer
-    >>> chunks = [(np.eye(2), np.ones(2)), (np.eye(2), np.ones(2))]
-    >>> sums_of_chunks(FunctionTransformer(), chunks).gram
-    array([[2., 0.],
-           [0., 2.]])
     """
     path = None if kept is None else Path(kept)
     if path is not None and not path.parent.is_dir():

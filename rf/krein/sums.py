@@ -137,14 +137,6 @@ class GramSums:
         there were none.  A product of b rows has errors below about :math:`\\sqrt b\\,\\epsilon`
         of the sum of squares, where errors of rounding are independent: Higham, Mary, "A new
         approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019).
-
-    Examples
-    --------
-    >>> Z, y = np.arange(12.0).reshape(6, 2) ** 0.5, np.arange(6.0)[:, None]
-    >>> sums = GramSums.of(Z[:3], y[:3]) + GramSums.of(Z[3:], y[3:])
-    >>> R = sums.triangular().triangle
-    >>> bool(np.allclose(R.T @ R, Z.T @ Z))
-    True
     """
 
     gram: FloatArray
@@ -192,11 +184,6 @@ class GramSums:
         single : bool
             Whether features in single precision are multiplied in it; else rows in single precision
             become double first.
-
-        Raises
-        ------
-        ValueError
-            Where a target is not finite, or a weight is negative.
         """
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         targets = targets.reshape(len(targets), -1)
@@ -290,13 +277,7 @@ class KreinSpace:
         alpha: float,
         solver: Literal["flip", "stationary"],
     ) -> FloatArray:
-        """beta of f(x) = z(x)' beta, fitted to the targets less a constant.
-
-        Raises
-        ------
-        AccuracyError
-            For "stationary", where an eigenvalue of K is too near to -alpha.
-        """
+        """beta of f(x) = z(x)' beta, fitted to the targets less a constant."""
         values, vectors = self._eigen
         if solver == "flip":
             inverse = np.where(self._null, 0.0, np.sign(values)) / (np.abs(values) + alpha)
@@ -348,11 +329,6 @@ def krein_solve(
         Greater than 0.
     solver : {"flip", "stationary"}
         See :mod:`rf.krein.ridge`.
-
-    Raises
-    ------
-    AccuracyError
-        For "stationary", where an eigenvalue of K is too near to -alpha.
 
     Examples
     --------

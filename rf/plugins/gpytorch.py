@@ -104,7 +104,7 @@ def frequencies_of(
     """Frequencies of a positive definite kernel, shared out over its parts by their masses."""
     table = positive_table(kernel, dim)
     counts = allocate(table, count, allocation="mass")
-    return draw_frequencies(table, counts, coupling=coupling, rng=rng)
+    return draw_frequencies(table, counts, coupling=coupling, random_state=rng)
 
 
 @lru_cache(maxsize=1)

@@ -78,11 +78,6 @@ def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
     """S_n for n = 0, 2, ..., degrees: means of P_n(c) over all ordered pairs of rows.
 
     The variance of a turned set with wave coefficients G_n is the sum of N(n, d) G_n^2 S_n.
-
-    Examples
-    --------
-    >>> np.round(angular_means(np.eye(3), 4), 12)      # P_2(0) = -1/2, P_4(0) = 3/8
-    array([1.        , 0.        , 0.58333333])
     """
     n, dim = rows.shape
     c = rows @ rows.T
@@ -168,21 +163,10 @@ def designed(
     draws : int, optional
         How many independent rotations of the sets to draw, along a first axis.
 
-    Raises
-    ------
-    ParameterError
-        Where ``n`` or ``dim`` is below 1.
-
     Notes
     -----
     Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)
     have the same aim.
-
-    Examples
-    --------
-    >>> rows = designed(8, 3, np.random.default_rng(0))
-    >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
-    ((8, 3), True)
     """
     checked_draws(n, dim, draws)
     parts = []
@@ -196,13 +180,7 @@ def designed(
 
 
 def designed_sizes(n: int) -> list[int]:
-    """Sizes of the independent sets that n directions are made of.
-
-    Examples
-    --------
-    >>> designed_sizes(2049)
-    [1025, 1024]
-    """
+    """Sizes of the independent sets that n directions are made of."""
     groups = -(-n // _MOST_DIRECTIONS)
     return [n // groups + (1 if g < n % groups else 0) for g in range(groups)]
 
@@ -214,11 +192,6 @@ def coupled_sizes(n: int, dim: int) -> list[int]:
     about a third of a second and serve every larger n; beyond, the variance falls like 1 / n with
     what one set leaves.  Less than half a set joins the last one.  Whole sets are no smaller than
     2 d, below which there is little to gain.
-
-    Examples
-    --------
-    >>> coupled_sizes(1000, 16), coupled_sizes(100, 16)
-    ([259, 259, 259, 223], [100])
     """
     largest = max(_quick_size(dim), 2 * dim)
     whole, rest = divmod(n, largest)
@@ -232,23 +205,12 @@ def coupling_gains(n: int, dim: int) -> bool:
 
     They are where n > d, and d is at most 46: beyond, a third of a second does not reach sets of
     4 d directions, and less gains little.
-
-    Examples
-    --------
-    >>> coupling_gains(100, 16), coupling_gains(16, 16), coupling_gains(1000, 64)
-    (True, False, False)
     """
     return n > dim > 1 and _quick_size(dim) >= _WORTHWHILE * dim
 
 
 def designed_cosines(n: int, dim: int) -> tuple[FloatArray, FloatArray]:
-    """All |c| of pairs within the sets of the coupling (cosh energy), and weights of sum 1.
-
-    Examples
-    --------
-    >>> designed_cosines(3, 2)[0].round(3) + 0.0       # lines 60 degrees apart
-    array([0.5, 0.5, 0.5])
-    """
+    """All |c| of pairs within the sets of the coupling (cosh energy), and weights of sum 1."""
     sizes = [size for size in coupled_sizes(n, dim) if size > 1]
     sets = {size: _set(size, dim) for size in set(sizes)}
     cosines = {
@@ -260,26 +222,13 @@ def designed_cosines(n: int, dim: int) -> tuple[FloatArray, FloatArray]:
 
 
 def quick_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
-    """As :func:`designed_angular_means`, of a set that was moved by few steps: for rankings.
-
-    Examples
-    --------
-    >>> bool(0.9 < quick_angular_means(100, 16)[3] / designed_angular_means(100, 16)[3] < 1.1)
-    True
-    """
+    """As :func:`designed_angular_means`, of a set that was moved by few steps: for rankings."""
     start = orthogonal(n, dim, np.random.default_rng(_SEED))
     return angular_means(least_energy(start, cosh_energy, steps=_FEW_STEPS), degrees)
 
 
 def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
-    """S_0, S_2, ... of the generic set of n directions (cosh energy), by which designs count.
-
-    Examples
-    --------
-    >>> means = designed_angular_means(12, 3)
-    >>> bool(means[1] < 1e-4), bool(means[2] < 1e-3)
-    (True, True)
-    """
+    """S_0, S_2, ... of the generic set of n directions (cosh energy), by which designs count."""
     return angular_means(designed(n, dim, np.random.default_rng(_SEED)), degrees)
 
 

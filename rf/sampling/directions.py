@@ -32,17 +32,6 @@ def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None)
     -------
     ndarray of shape (n, dim) or (draws, n, dim)
         Unit rows.
-
-    Raises
-    ------
-    ParameterError
-        Where ``n``, ``dim`` or ``draws`` is below 1.
-
-    Examples
-    --------
-    >>> rows = iid(5, 3, np.random.default_rng(0))
-    >>> rows.shape, bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
-    ((5, 3), True)
     """
     count = checked_draws(n, dim, draws)
     return first_or_all(unit_rows(rng.standard_normal((count, n, dim))), draws)
@@ -59,12 +48,6 @@ def orthogonal(
     References
     ----------
     Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
-
-    Examples
-    --------
-    >>> rows = orthogonal(5, 3, np.random.default_rng(0))
-    >>> bool(np.allclose(rows[:3] @ rows[:3].T, np.eye(3)))
-    True
     """
     count = checked_draws(n, dim, draws)
     whole, rest = divmod(n, dim)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import trunc
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from spectra.table import GroupedTable, L1Table
 
 __all__ = [
+    "ALLOCATIONS",
     "COUPLINGS",
     "RADII",
+    "Allocation",
     "Frequencies",
     "Radii",
     "choice",
@@ -44,6 +46,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+Allocation = Literal["equal", "mass", "optimal"]
+
+#: How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
+ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
 
 
 @final
@@ -104,7 +111,7 @@ def draw_frequencies(
     *,
     coupling: str = "orthogonal",
     radii: Radii = "stratified",
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
 ) -> Frequencies:
     """Draw frequencies of every part of a table, each with exactly the law of its part.
 
@@ -119,7 +126,7 @@ def draw_frequencies(
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
         order).
-    rng : numpy.random.Generator, int or None
+    random_state : numpy.random.Generator, int or None
 
     Returns
     -------
@@ -134,11 +141,13 @@ def draw_frequencies(
     --------
     >>> from rf.inputs.tables import resolve_spectrum
     >>> table = resolve_spectrum("sin(2*z)/(2*z)", 3).table
-    >>> drawn = draw_frequencies(table, (3,), rng=0)
+    >>> drawn = draw_frequencies(table, (3,), random_state=0)
     >>> np.linalg.norm(drawn.frequencies, axis=1), drawn.weights.sum().round(15)
     (array([2., 2., 2.]), np.float64(1.0))
     """
-    return draw_repeatedly(table, counts, 1, coupling=coupling, radii=radii, rng=rng)[0]
+    return draw_repeatedly(
+        table, counts, 1, coupling=coupling, radii=radii, random_state=random_state
+    )[0]
 
 
 def draw_repeatedly(
@@ -148,13 +157,13 @@ def draw_repeatedly(
     *,
     coupling: str = "orthogonal",
     radii: Radii = "stratified",
-    rng: np.random.Generator | int | None = None,
+    random_state: np.random.Generator | int | None = None,
 ) -> tuple[Frequencies, ...]:
     """Independent draws of :func:`draw_frequencies`, many times faster than one by one.
 
     Parameters
     ----------
-    table, counts, coupling, radii, rng
+    table, counts, coupling, radii, random_state
         As in :func:`draw_frequencies`.
     draws : int
         How many, at least 1; all are held in memory at one time.
@@ -168,13 +177,13 @@ def draw_repeatedly(
     --------
     >>> from rf.inputs.tables import resolve_spectrum
     >>> table = resolve_spectrum("sin(z)/z", 3).table
-    >>> drawn = draw_repeatedly(table, (4,), 1000, rng=0)
+    >>> drawn = draw_repeatedly(table, (4,), 1000, random_state=0)
     >>> values = [one.estimate([[1.0, 0.0, 0.0]])[0] for one in drawn]
     >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)
     True
     """
     refuse_other_than_table(table)
-    rng, parts = random_source(rng, "rng"), table.parts
+    rng, parts = random_source(random_state, "random_state"), table.parts
     draws = whole_number(draws, "draws")
     asked_for = np.ravel(np.asarray(counts, dtype=object))
     # Masses times a number give whole numbers as floats.

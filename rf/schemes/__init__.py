@@ -1,15 +1,11 @@
-"""How features of each kind of kernel are sampled, and their variance."""
+"""How features of each kind of kernel are sampled, and what is known of their error."""
 
 from rf.schemes.feature_map import FeatureMap
-from rf.schemes.grouped import GroupedModel, allocated_to_groups
-from rf.schemes.l1 import l1_part_variance
-from rf.schemes.scheme import FeaturePlan, TablePlan
+from rf.schemes.radial import RadialScheme
+from rf.schemes.scheme import Scheme
 
 __all__ = [
     "FeatureMap",
-    "FeaturePlan",
-    "GroupedModel",
-    "TablePlan",
-    "allocated_to_groups",
-    "l1_part_variance",
+    "RadialScheme",
+    "Scheme",
 ]

@@ -3,7 +3,7 @@ r"""A fitted feature map: columns of rows on both sides, and the signs that join
 .. math:: K(x, y) \approx \sum_i s_i\, L_i(x)\, R_i(y), \qquad s_i = \pm 1,
 
 with R = L for every symmetric kernel.  :class:`FourierMap` makes its columns of frequencies; those
-of features made to order are in :mod:`rf.dot_product`.
+of features designed for the data are in :mod:`rf.dot_product`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The exact variance of the estimate of a kernel, for every coupling."""
 
-from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, apportion, least_split
+from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, least_split
 from rf.variance.variance import VarianceModel
 
 __all__ = [
@@ -8,6 +8,5 @@ __all__ = [
     "Allocation",
     "VarianceModel",
     "allocate",
-    "apportion",
     "least_split",
 ]

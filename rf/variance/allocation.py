@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.sampling.coupling import Coupling, Pairs, pairs_across, pairs_within
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import choice
-from rf.variance.variance import VarianceModel
+from rf.sampling.frequencies import ALLOCATIONS, Allocation, choice
+from rf.variance.variance import PartModel, VarianceModel
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
     from rf.sampling.cosines import CosineLaw
     from spectra.table import SpectralTable
 
-__all__ = ["ALLOCATIONS", "Allocation", "allocate", "apportion", "least_split"]
+__all__ = ["ALLOCATIONS", "Allocation", "allocate", "apportion", "least_split", "split"]
 
 # The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
 # wastes at most one part in this number, and the variance is flat at its least.
 _EXACT_SPLIT = 256
 
-Allocation = Literal["equal", "mass", "optimal"]
-
-#: How frequencies are split over the parts; see :func:`allocate`.
-ALLOCATIONS: tuple[Allocation, ...] = ("equal", "mass", "optimal")
 # A split must be better than another by this part of the whole, so that rounding cannot make the
 # search go round.
 _MARGIN = 1e-12
@@ -39,11 +35,6 @@ def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
 
     The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
     With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
-
-    Raises
-    ------
-    ParameterError
-        Where there are more weights than n, or a weight is negative or not finite.
 
     References
     ----------
@@ -92,7 +83,7 @@ def allocate(
     allocation : str
         "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
         variance of the coupling over ``distances``, with independent radii, whose best split
-        serves layers as well; found for up to 256 frequencies and scaled up beyond).
+        is good for strata as well; found for up to 256 frequencies and scaled up beyond).
     coupling : str
         As in :func:`draw_frequencies`; read by "optimal" alone.
     distances : array_like or VarianceModel, optional
@@ -130,23 +121,39 @@ def allocate(
     return counts if few == n else apportion(counts, n)
 
 
+def split(
+    model: PartModel, n: int, *, allocation: Allocation, coupling: str = "iid"
+) -> tuple[int, ...]:
+    """Split n frequencies over the parts of a model, at least one for each.
+
+    As :func:`allocate` for a table of radial laws.  For others "optimal" is Neyman's allocation,
+    the best one for independent frequencies.
+    """
+    if isinstance(model, VarianceModel):
+        options: Any = {"coupling": coupling, "distances": model}
+        return allocate(model.table, n, allocation=allocation, **options)
+    if allocation == "equal":
+        sizes = np.ones(model.masses.size)
+    elif allocation == "mass":
+        sizes = model.masses
+    else:
+        # A variance that is zero up to rounding can come out below it.
+        sizes = np.sqrt(np.maximum(np.mean(model.part_variance, axis=1), 0.0))
+    return apportion(np.where(model.varying, sizes, 0.0), n)
+
+
 def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, ...]:
     """Split n frequencies so that the mean variance with independent radii is least.
 
     Pairs of parts are split anew, by trying every split, until no pair changes.  With two parts
     that is the exact optimum; independent directions give Neyman's rule n_p ~ mass times deviation.
-
-    Raises
-    ------
-    ParameterError
-        Where there are more parts than frequencies.
     """
     parts = len(model.table.parts)
     if n < parts:
         raise ParameterError(
             f"{n} frequencies cannot serve {parts} parts: each needs at least one."
         )
-    terms = _Terms(model, coupling, n)
+    terms = _Terms(model.approximation, coupling, n)
     counts = [n // parts + (1 if p < n % parts else 0) for p in range(parts)]
     changed = parts > 1
     while changed:
@@ -172,7 +179,7 @@ class _Terms:
         self._model = model
         self._coupling = coupling
         self._n = n
-        self._single = [float(v) for v in model.rough_part_variance.mean(axis=1)]
+        self._single = [float(v) for v in model.part_variance.mean(axis=1)]
         self._signed = [float(m * s) for m, s in zip(model.masses, model.signs, strict=True)]
         self.scale = sum(self._single) / n
         self._means: dict[tuple[int, int, CosineLaw], float] = {}
@@ -215,7 +222,7 @@ class _Terms:
         for pair in pairs:
             key = (p, q, pair.cosine)
             if key not in self._means:
-                value, _ = self._model.covariance(p, q, pair.cosine, rough=True)
+                value, _ = self._model.covariance(p, q, pair.cosine)
                 self._means[key] = float(value.mean())
             total += pair.count * self._means[key]
         return self._signed[p] * self._signed[q] * total

@@ -38,7 +38,7 @@ __all__ = ["BOUNDS", "frequencies_for", "n_components_for"]
 BOUNDS = ("bernstein", "hoeffding", "uniform")
 _FINITE = ("bernstein", "hoeffding")
 
-# Distances at which the variance is looked at before its maximum is refined.
+# Distances of the grid on which the maximum of the variance is searched.
 _GRID = 512
 _REFINEMENTS = 3
 # Most frequencies that are counted exactly by a double.
@@ -130,7 +130,7 @@ def frequencies_for(
     if not frequencies < _MOST:
         raise ParameterError(
             f"eps = {eps:.3g} asks for {frequencies:.3g} frequencies by the bound {bound!r}, and "
-            "nobody can draw so many. Ask for a larger error."
+            "that is more than can be drawn. Ask for a larger error."
         )
     return frequencies
 

@@ -1,9 +1,8 @@
-r"""Which coupling, which split: the least predicted variance of what will really be drawn.
+r"""Compare couplings, each with its best split over the parts, by their predicted variance.
 
-A plan is a coupling with a number of frequencies for each part.  Its score is the exact variance
-of the estimate with the radii that will be drawn (:mod:`rf.variance.variance`,
-:mod:`rf.variance.radii.strata`), averaged over the distances of the data: the expected squared
-error of an entry of the kernel matrix.
+The score is the exact variance of the estimate with the radii that will be drawn
+(:mod:`rf.variance.variance`, :mod:`rf.variance.radii.strata`), averaged over the distances of the
+data: the expected squared error of an entry of the kernel matrix.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from typing import TYPE_CHECKING, final
 
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.frequencies import Radii
-from rf.variance.allocation import Allocation, allocate
+from rf.variance.allocation import Allocation, split
 
 if TYPE_CHECKING:
-    from rf.variance.variance import VarianceModel
+    from rf.variance.variance import PartModel
 
-__all__ = ["Plan", "candidates", "ranked_plans"]
+__all__ = ["CouplingScore", "candidates", "ranked_couplings"]
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Plan:
+class CouplingScore:
     """A coupling, the frequencies of each part, and the predicted variance.
 
     Attributes
@@ -32,7 +31,7 @@ class Plan:
     coupling : str
     counts : tuple of int
     variance : float
-        Mean over the distances, to about two percent (:meth:`VarianceModel.rough_mean_variance`).
+        Mean over the distances, to about two percent.
     """
 
     coupling: str
@@ -41,22 +40,12 @@ class Plan:
 
     def __repr__(self) -> str:
         counts = " + ".join(map(str, self.counts))
-        error = max(self.variance, 0.0) ** 0.5
-        return f"Plan: {self.coupling}, {counts} frequencies, root mean square error {error:.3g}"
+        error = f"root mean square error {max(self.variance, 0.0) ** 0.5:.3g}"
+        return f"CouplingScore: {self.coupling}, {counts} frequencies, {error}"
 
 
 def candidates(parts: int, n: int) -> tuple[str, ...]:
-    """The couplings that "auto" compares for n frequencies of so many parts.
-
-    They are those of the registry that are unbiased, of known variance, and ever win.
-
-    Examples
-    --------
-    >>> "shared" in candidates(2, 64), "shared" in candidates(1, 64)
-    (True, False)
-    >>> candidates(1, 1)
-    ('iid',)
-    """
+    """The couplings that "auto" compares for n frequencies of a number of parts."""
     if n == 1:
         return ("iid",)
     return tuple(
@@ -66,22 +55,22 @@ def candidates(parts: int, n: int) -> tuple[str, ...]:
     )
 
 
-def ranked_plans(
-    model: VarianceModel,
+def ranked_couplings(
+    model: PartModel,
     n: int,
     *,
     couplings: Sequence[str],
     radii: Radii,
     allocation: Allocation,
-) -> tuple[Plan, ...]:
-    """Plans of n frequencies, the one of least predicted variance first.
+) -> tuple[CouplingScore, ...]:
+    """Couplings of n frequencies with their splits, the one of least predicted variance first.
 
-    Each coupling brings its split.  A plan is left out where the coupling says that no part gains
-    by it, as "designed" directions do not where no part has more than d frequencies, or d is large.
+    A coupling is left out if no part gains by it: designed directions need a part of more than d
+    frequencies, and a small d.
 
     Parameters
     ----------
-    model : rf.variance.variance.VarianceModel
+    model : rf.variance.variance.PartModel
         At the distances of the data.
     n : int
         Frequencies, at least one for each part.
@@ -90,32 +79,13 @@ def ranked_plans(
     radii, allocation : str
         As in :func:`rf.sampling.frequencies.draw_frequencies` and
         :func:`rf.variance.allocation.allocate`.
-
-    Raises
-    ------
-    ParameterError
-        Where there are more parts than frequencies.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rf.variance.variance import VarianceModel
-    >>> from rf.inputs.tables import resolve_spectrum
-    >>> table = resolve_spectrum("sin(z)/z", 3).table
-    >>> plans = ranked_plans(
-    ...     VarianceModel(table, np.array([1.0])), 8, couplings=("iid", "orthogonal", "designed"),
-    ...     radii="stratified", allocation="optimal",
-    ... )
-    >>> [plan.coupling for plan in plans]
-    ['designed', 'orthogonal', 'iid']
     """
-    dim = model.table.dim
-    plans = []
+    model, width, scores = model.approximation, model.width, []
     for name in dict.fromkeys(couplings):
-        if name in COUPLINGS and not COUPLINGS[name].gains(n, dim):
+        if name in COUPLINGS and not COUPLINGS[name].gains(n, width):
             continue
-        counts = allocate(model.table, n, allocation=allocation, coupling=name, distances=model)
-        if any(COUPLINGS[name].gains(m, dim) for m in counts):
-            score = model.rough_mean_variance(counts, coupling=name, radii=radii)
-            plans.append(Plan(name, counts, score))
-    return tuple(sorted(plans, key=lambda plan: plan.variance))
+        counts = split(model, n, allocation=allocation, coupling=name)
+        if any(COUPLINGS[name].gains(m, width) for m in counts):
+            value = model.mean_variance(counts, coupling=name, radii=radii)
+            scores.append(CouplingScore(name, counts, value))
+    return tuple(sorted(scores, key=lambda score: score.variance))

@@ -1,13 +1,13 @@
-r"""Where a wave is looked at: at a distance, or at several vectors with weights.
+r"""Differences at which a variance is asked: a distance, or several vectors with weights.
 
-A frequency w of a radial part gives cos(w.D), of which |D| is all that counts.  One of a sum of
+A frequency w of a radial part gives cos(w.D), which depends on |D| alone.  One of a sum of
 shifted kernels gives :math:`\sum_j c_j \cos(w \cdot v_j)`, v_j = D + t_j e, and two directions
 with the cosine c between them leave of two such waves the mean
 
 .. math:: \sum_{j,k} c_j c'_k \sum_n E[g_n(R |v_j|)\, g_n(R' |v'_k|)]\;
           P_n(\cos\angle(v_j, v'_k))\; E P_n(c),
 
-of which the radial one is the case of one vector on each side, which is the same.
+The radial case has one vector on each side, the same one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import gegenbauer
 
-__all__ = ["Combination", "Probe"]
+__all__ = ["DegreeProducts", "ShiftedDifferences"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Probe:
+class ShiftedDifferences:
     """m differences, each seen through J vectors.
 
     Attributes
@@ -74,22 +74,24 @@ class Probe:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Combination:
+class DegreeProducts:
     """The sum over j and k of products of two waves, degree by degree.
 
     Attributes
     ----------
-    first, second : Probe
+    first, second : ShiftedDifferences
     angular : ndarray of shape (m, J, K, degrees) or None
         c_j c'_k P_n(cos of v_j and v'_k), n = 0, 2, ...; None where it is 1.
     """
 
-    first: Probe
-    second: Probe
+    first: ShiftedDifferences
+    second: ShiftedDifferences
     angular: FloatArray | None
 
     @classmethod
-    def of(cls, first: Probe, second: Probe, dim: int, degree: int) -> Self:
+    def of(
+        cls, first: ShiftedDifferences, second: ShiftedDifferences, dim: int, degree: int
+    ) -> Self:
         """All even degrees up to the given one."""
         if first.units is None or second.units is None:
             return cls(first, second, None)
@@ -109,11 +111,11 @@ class Combination:
         summed = np.einsum("...mjn,...mkn,mjkn->...mn", a, b, self.angular, optimize=True)
         return np.asarray(summed)
 
-    def at(self, difference: int) -> Combination:
+    def at(self, difference: int) -> DegreeProducts:
         """The combination at one difference."""
         one = slice(difference, difference + 1)
         angular = None if self.angular is None else self.angular[one]
-        return Combination(self.first, self.second, angular)
+        return DegreeProducts(self.first, self.second, angular)
 
     @property
     def size(self) -> float:

@@ -31,9 +31,11 @@ In dimension 1 a cosine does not see its direction, so every coupling of directi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,22 +44,104 @@ from rf.sampling.cosines import CosineLaw
 from rf.sampling.coupling import dependent_pairs
 from rf.sampling.couplings import COUPLINGS, Coupling, Pairs
 from rf.sampling.radii import RADII, Radii
-from rf.variance.differences import Probe
-from rf.variance.radii.radial_means import MEAN_ERROR, Waves
+from rf.variance.differences import ShiftedDifferences
+from rf.variance.radii.pair_covariances import MEAN_ERROR, PairCovariances
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["VarianceModel", "part_variance", "variance"]
+__all__ = ["PartModel", "VarianceModel", "part_variance", "variance"]
 
-# Two parts, the law of the cosine, and whether it is a rough one.
-_Key = tuple[int, int, CosineLaw, bool]
-# Strata that stand for more of them in a ranking.
-_ROUGH_STRATA = 64
+# Two parts, and the law of the cosine.
+_Key = tuple[int, int, CosineLaw]
+# An approximate variance treats more strata than this as this many.
+_MOST_STRATA = 64
+
+
+class PartModel(ABC):
+    """The variance of the estimate at given points, as a function of the frequencies of each part.
+
+    Attributes
+    ----------
+    table : PartedTable
+    approximate : bool
+        Whether about two percent are enough, to compare couplings and to state an error.
+    """
+
+    table: Any
+    approximate: bool
+
+    @property
+    @abstractmethod
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """E X and E X^2 of one frequency of each part, of mass 1: shapes (parts, points)."""
+
+    @abstractmethod
+    def variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Variance of the estimate at each point, and a bound of its numerical error."""
+
+    @cached_property
+    def signs(self) -> FloatArray:
+        """The sign of each part: cos(phase)."""
+        return np.array([p.sign for p in self.table.parts])
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """The mass of each part."""
+        return np.array([float(p.mass) for p in self.table.parts])
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bound of |X| of each part, of mass 1."""
+        return np.ones(self.masses.size)
+
+    @property
+    def approximation(self) -> PartModel:
+        """The approximate model at the same points, if there is one."""
+        return self
+
+    @property
+    def varying(self) -> FloatArray:
+        """Whether each part has a variance at all: a constant does not."""
+        return np.ones(self.masses.size, dtype=bool)
+
+    @property
+    def width(self) -> int:
+        """The largest dimension in which directions are coupled."""
+        return int(self.table.dim)
+
+    @cached_property
+    def part_variance(self) -> FloatArray:
+        """Variance of one frequency of each part, mass squared included: (parts, points)."""
+        mean, square = self.means
+        return np.asarray(self.masses[:, None] ** 2 * (square - mean**2))
+
+    @property
+    def kernel(self) -> FloatArray:
+        """The kernel of the table at the points."""
+        return np.asarray((self.signs * self.masses) @ self.means[0])
+
+    def pooled_variance(self, n: int) -> FloatArray:
+        """Variance of n independent frequencies, each of a part that is drawn by its bound.
+
+        The mean of X = m_p cos(...) / q_p, with the part p at the probability q_p.
+        """
+        mean, square = self.means
+        share = self.masses * self.bounds / np.sum(self.masses * self.bounds)
+        total = (self.signs * self.masses) @ mean
+        return np.asarray(((self.masses**2 / share) @ square - total**2) / n)
+
+    def mean_variance(
+        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
+    ) -> float:
+        """Mean of the variance over the points: the expected squared error of a Gram matrix."""
+        return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
 
 
 @dataclass(frozen=True, eq=False)
-class VarianceModel:
+class VarianceModel(PartModel):
     """All that the variance at the distances ``z`` needs, so that many splits are cheap.
 
     Attributes
@@ -66,14 +150,15 @@ class VarianceModel:
         Radial parts: see :mod:`rf.variance.weighted_variance` for shifted ones.
     z : ndarray of shape (n,)
         Distances.
+    approximate : bool
+        Use tabulated means of the waves, right to 1e-9, and at most 64 strata in place of more,
+        since n times the variance hardly depends on their number.  No error is known.
     """
 
     table: SpectralTable
     z: FloatArray
+    approximate: bool = False
     _covariances: dict[_Key, tuple[FloatArray, FloatArray]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    _ranked: dict[tuple[tuple[int, ...], str, str], float] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -93,14 +178,9 @@ class VarianceModel:
                 )
 
     @cached_property
-    def signs(self) -> FloatArray:
-        """The sign of each part: cos(phase)."""
-        return np.array([p.sign for p in self.table.parts])
-
-    @cached_property
-    def masses(self) -> FloatArray:
-        """The mass of each part."""
-        return np.array([float(p.mass) for p in self.table.parts])
+    def approximation(self) -> Self:
+        """The approximate model at the same points."""
+        return self if self.approximate else replace(self, approximate=True)
 
     @cached_property
     def bounds(self) -> FloatArray:
@@ -108,20 +188,9 @@ class VarianceModel:
         return np.array([p.wave_bound for p in self.table.parts])
 
     @cached_property
-    def _exact(self) -> tuple[FloatArray, FloatArray]:
-        return self._two_means(rough=False)
-
-    @cached_property
-    def _rough(self) -> tuple[FloatArray, FloatArray]:
-        return self._two_means(rough=True)
-
-    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
-        """E X and E X^2 of a wave of each part of mass 1, to the error of the law.
-
-        ``rough`` ones, for rankings and splits, are of what is tabulated of the law, to 1e-9.
-        """
-        if rough:
-            single, double = self._waves.plane_waves
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        if self.approximate:
+            single, double = self._pairs.plane_waves
         else:
             single, double = (
                 np.array([p.law.expected_plane_wave(self.table.dim, z) for p in self.table.parts])
@@ -129,62 +198,35 @@ class VarianceModel:
             )
         return single, 0.5 * (1.0 + double)
 
-    def _mean(self, *, rough: bool) -> FloatArray:
-        return (self._rough if rough else self._exact)[0]
-
     @cached_property
-    def part_variance(self) -> FloatArray:
-        """Variance of one frequency of each part, mass squared included: shape (parts, n)."""
-        return self._part_variance(*self._exact)
-
-    @cached_property
-    def rough_part_variance(self) -> FloatArray:
-        """As :attr:`part_variance` to 1e-8 of the squared mass, and much faster."""
-        return self._part_variance(*self._rough)
-
-    def _part_variance(self, mean: FloatArray, square: FloatArray) -> FloatArray:
-        return np.asarray(self.masses[:, None] ** 2 * (square - mean**2))
-
-    @property
-    def rough_kernel(self) -> FloatArray:
-        """The kernel of the table at the distances, to 1e-9 of its mass."""
-        return np.asarray((self.signs * self.masses) @ self._mean(rough=True))
-
-    @cached_property
-    def _waves(self) -> Waves:
+    def _pairs(self) -> PairCovariances:
         laws = [part.law for part in self.table.parts]
-        return Waves(self.table.dim, laws, [Probe.at(self.z)] * len(laws))
+        return PairCovariances(self.table.dim, laws, [ShiftedDifferences.at(self.z)] * len(laws))
 
     def covariance(
-        self, first: int, second: int, cosine: CosineLaw, *, rough: bool = False
+        self, first: int, second: int, cosine: CosineLaw
     ) -> tuple[FloatArray, FloatArray]:
-        """Covariance of two cosines of the given parts (masses apart), and a bound of its error.
+        """Covariance of two cosines of the given parts (without masses), and a bound of its error.
 
-        A ``rough`` one has the rough means and an error that nobody knows: it is stated as 0.
+        The error of an approximate one is not known and stated as 0.
         """
-        key = (first, second, cosine, rough)
+        key = (first, second, cosine)
         if key not in self._covariances:
-            self._covariances[key] = self._waves.covariance(first, second, cosine, rough=rough)
+            self._covariances[key] = self._pairs.covariance(
+                first, second, cosine, rough=self.approximate
+            )
         return self._covariances[key]
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
-        return self._variance(n_per_part, coupling, radii, None)
-
-    def _variance(
-        self, n_per_part: Sequence[int], coupling: str, radii: Radii, most: int | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """The variance; with ``most`` as many strata stand for more, and no error is known."""
         counts = _check_counts(n_per_part, len(self.table.parts))
         chosen = _coupling(coupling)
         _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
-        rough = most is not None
-        single = self.rough_part_variance if rough else self.part_variance
-        total = np.sum(single / np.array(counts)[:, None], axis=0)
+        total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
         scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
         errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
         strata: dict[int, list[Pairs]] = {}
@@ -195,11 +237,11 @@ class VarianceModel:
                 strata[p].append(pair)
                 continue
             weight = self._weight(p, q, pair.count, counts)
-            value, bound = self.covariance(p, q, pair.cosine, rough=rough)
+            value, bound = self.covariance(p, q, pair.cosine)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         for p, coupled in strata.items():
-            more, bound = self._strata(p, coupled, counts, most)
+            more, bound = self._strata(p, coupled, counts)
             total, errors = total + more, errors + bound
         return total, errors
 
@@ -212,61 +254,24 @@ class VarianceModel:
         return float(both * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
 
     def _strata(
-        self, p: int, coupled: list[Pairs], counts: tuple[int, ...], most: int | None
+        self, p: int, coupled: list[Pairs], counts: tuple[int, ...]
     ) -> tuple[FloatArray, FloatArray]:
         """What the pairs i != j of a part add whose radii come from strata."""
         n = counts[p]
         cosines = [pair.cosine for pair in coupled]
-        if most is None:
-            means = self._waves.strata(p, n, cosines)
+        if self.approximate:
+            found = self._pairs.rough_strata(p, n, cosines, _MOST_STRATA)
         else:
-            means = self._waves.rough_strata(p, n, cosines, most)
+            found = self._pairs.strata(p, n, cosines)
+        (value, bound), *angular = found
         weight = self._weight(p, p, n * (n - 1), counts)
-        value, bound = means.radial()
-        total = weight * (value - self._mean(rough=most is not None)[p] ** 2)
+        total = weight * (value - self.means[0][p] ** 2)
         errors = abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)
-        for pair in coupled:
+        for pair, (value, bound) in zip(coupled, angular, strict=True):
             weight = self._weight(p, p, pair.count, counts)
-            value, bound = means.angular(pair.cosine)
             total = total + weight * value
             errors = errors + abs(weight) * bound
         return total, errors
-
-    def pooled_variance(self, n: int, *, rough: bool = False) -> FloatArray:
-        """Variance of n independent draws, each of a part that is drawn by its bound.
-
-        The mean of X = m_p cos(...) / q_p, with the part p at the probability q_p.
-        """
-        mean, square = self._rough if rough else self._exact
-        share = self.masses * self.bounds / np.sum(self.masses * self.bounds)
-        total = (self.signs * self.masses) @ mean
-        return np.asarray(((self.masses**2 / share) @ square - total**2) / n)
-
-    def mean_variance(
-        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
-    ) -> float:
-        """Mean of the variance over the distances: the expected squared error of a Gram matrix."""
-        return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
-
-    def rough_mean_variance(
-        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
-    ) -> float:
-        """As :meth:`mean_variance` to about two percent, and much faster where radii have layers.
-
-        It is for ranking.  At most 64 layers stand for more, since n times the variance hardly
-        depends on their number.
-        """
-        key = (tuple(n_per_part), coupling, radii)
-        if key not in self._ranked:
-            value = self.rough_variance(n_per_part, coupling=coupling, radii=radii)
-            self._ranked[key] = float(np.mean(value))
-        return self._ranked[key]
-
-    def rough_variance(
-        self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
-    ) -> FloatArray:
-        """The variance at each distance as roughly as :meth:`rough_mean_variance`."""
-        return self._variance(n_per_part, coupling, radii, _ROUGH_STRATA)[0]
 
 
 def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 r"""The variance of a radial measure whose draws are weighted: sums of shifted kernels.
 
 A draw of a part :math:`m \sum_j c_j\, k(D + t_j e)` is :math:`m \sum_j c_j \cos(w \cdot v_j)` with
-v_j = D + t_j e and w of the radial law, so that every coupling within the parts serves it as it is,
+v_j = D + t_j e and w of the radial law, so that every coupling within the parts applies,
 and its variance is that of :mod:`rf.variance.variance`, seen through v_j
 (:mod:`rf.variance.differences`).
 """
@@ -9,7 +9,7 @@ and its variance is that of :mod:`rf.variance.variance`, seen through v_j
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, final
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from rf.sampling.cosines import Fixed
 from rf.sampling.couplings import Coupling, Pairs
-from rf.variance.differences import Probe
-from rf.variance.radii.radial_means import Waves
+from rf.variance.differences import ShiftedDifferences
+from rf.variance.radii.pair_covariances import PairCovariances
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -43,13 +43,15 @@ class WeightedModel(VarianceModel):
         Their lengths.
     """
 
-    differences: FloatArray
+    differences: FloatArray = field(kw_only=True)
 
     @classmethod
-    def of(cls, table: SpectralTable, differences: FloatArray) -> WeightedModel:
+    def of(
+        cls, table: SpectralTable, differences: FloatArray, *, approximate: bool = False
+    ) -> WeightedModel:
         """The model at differences D, shape (n, d)."""
         D = np.asarray(differences, dtype=float)
-        return cls(table, np.linalg.norm(D, axis=1), D)
+        return cls(table, np.linalg.norm(D, axis=1), approximate, differences=D)
 
     @cached_property
     def _shifts(self) -> list[Shifts]:
@@ -58,30 +60,27 @@ class WeightedModel(VarianceModel):
         still = Shifts(np.eye(dim)[0], 1.0, np.zeros(1, dtype=np.intp), np.ones(1))
         return [part.shifts or still for part in self.table.parts]
 
-    def _two_means(self, *, rough: bool) -> tuple[FloatArray, FloatArray]:
-        """E X = sum of c_j k~(|v_j|), and E X^2."""
+    @cached_property
+    def means(self) -> tuple[FloatArray, FloatArray]:
         squares = [
-            self._square(shifts, partial(self._wave, number, rough))
+            self._square(shifts, partial(self._wave, number))
             for number, shifts in enumerate(self._shifts)
         ]
-        return self._means(rough), np.array(squares)
+        return self._first_means, np.array(squares)
 
-    def _means(self, rough: bool) -> FloatArray:
-        return np.array(
-            [
-                self._wave(number, rough, probe.lengths) @ probe.weights
-                for number, probe in enumerate(self._probes)
-            ]
-        )
+    @cached_property
+    def _first_means(self) -> FloatArray:
+        """E X = sum of c_j k~(|v_j|)."""
+        return np.array([self._wave(n, p.lengths) @ p.weights for n, p in enumerate(self._points)])
 
     @property
-    def rough_kernel(self) -> FloatArray:
+    def kernel(self) -> FloatArray:
         """As for distances; without squares of waves, which need all pairs of shifts."""
-        return np.asarray((self.signs * self.masses) @ self._means(rough=True))
+        return np.asarray((self.signs * self.masses) @ self._first_means)
 
-    def _wave(self, number: int, rough: bool, z: FloatArray) -> FloatArray:
-        if rough:
-            return self._waves.mean_waves(number, z)
+    def _wave(self, number: int, z: FloatArray) -> FloatArray:
+        if self.approximate:
+            return self._pairs.mean_waves(number, z)
         return self.table.parts[number].plane_wave(self.table.dim, z)[0]
 
     def _square(self, shifts: Shifts, wave: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -105,12 +104,14 @@ class WeightedModel(VarianceModel):
         return pairs
 
     @cached_property
-    def _probes(self) -> list[Probe]:
+    def _points(self) -> list[ShiftedDifferences]:
         return [
-            Probe.through(self.differences, shifts.offsets, shifts.weights)
+            ShiftedDifferences.through(self.differences, shifts.offsets, shifts.weights)
             for shifts in self._shifts
         ]
 
     @cached_property
-    def _waves(self) -> Waves:
-        return Waves(self.table.dim, [part.law for part in self.table.parts], self._probes)
+    def _pairs(self) -> PairCovariances:
+        return PairCovariances(
+            self.table.dim, [part.law for part in self.table.parts], self._points
+        )

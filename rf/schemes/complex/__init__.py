@@ -6,17 +6,16 @@ draws and moments of one part), ``layers`` (the variance of draws in strata), ``
 parts of a measure), ``scheme`` (how many frequencies of each).
 """
 
-from rf.schemes.complex.axial_part import AxialPart, Draws
+from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.axis_law import AxisLaw
 from rf.schemes.complex.decomposition import (
     DECOMPOSITIONS,
     NEGLIGIBLE,
     Decomposed,
     Decomposition,
-    jordan_masses,
 )
-from rf.schemes.complex.layers import layer_rule, layered_variance
-from rf.schemes.complex.scheme import AxialPlan, axial_plan, least_axial_plan
+from rf.schemes.complex.layers import layered_variance
+from rf.schemes.complex.scheme import AxialScheme, axial_scheme, least_axial_scheme
 from rf.schemes.complex.selection import SELECTIONS, Modulation
 
 __all__ = [
@@ -24,15 +23,12 @@ __all__ = [
     "NEGLIGIBLE",
     "SELECTIONS",
     "AxialPart",
-    "AxialPlan",
+    "AxialScheme",
     "AxisLaw",
     "Decomposed",
     "Decomposition",
-    "Draws",
     "Modulation",
-    "axial_plan",
-    "jordan_masses",
-    "layer_rule",
+    "axial_scheme",
     "layered_variance",
-    "least_axial_plan",
+    "least_axial_scheme",
 ]

@@ -25,9 +25,9 @@ from rf.schemes.complex.selection import Modulation, Selection
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import AccuracyError, ParameterError
-from spectra.table import Part
+from spectra.table import FrequencySample, Part
 
-__all__ = ["AxialPart", "Draws", "PartKind"]
+__all__ = ["AxialPart", "PartKind"]
 
 #: What :class:`AxialPart` samples; "weighted" leaves the law isotropic and weighs draws by |a|.
 PartKind = Literal["real+", "real-", "imaginary+", "modulus", "weighted"]
@@ -45,22 +45,6 @@ LEAST_ACCEPTANCE = 1e-4
 _PROPOSALS = 1 << 16
 # Rejection that needs this many times its expected number of proposals is not what it says it is.
 _PATIENCE = 100.0
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Independent draws of one part: X = amplitude * cos(w.D + phase) has the mean of the part.
-
-    Attributes
-    ----------
-    frequencies : ndarray of shape (n, d)
-    amplitudes, phases : ndarray of shape (n,)
-    """
-
-    frequencies: FloatArray
-    amplitudes: FloatArray
-    phases: FloatArray
 
 
 @final
@@ -116,8 +100,12 @@ class AxialPart:
         """Whether there is an exact sampler: always for a Gaussian, else where enough is kept."""
         return self.has_layers or self._acceptance >= LEAST_ACCEPTANCE
 
-    def draw(self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None) -> Draws:
+    def draw(
+        self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None
+    ) -> FrequencySample:
         """Draw n frequencies, independent or with given probabilities of :meth:`coordinate`.
+
+        X = weight * cos(w.D + phase) of each has the mean of the part.
 
         Parameters
         ----------
@@ -126,11 +114,6 @@ class AxialPart:
         u : ndarray of shape (n,), optional
             Each uniform on [0, 1), as one in each of n layers of equal probability; independent
             ones by default.  A part without layers leaves them unread.
-
-        Raises
-        ------
-        AccuracyError
-            Where rejection would keep less than one proposal in ten thousand.
         """
         if not self.has_layers:
             return self.draws_of(self._rejected(n, rng))
@@ -212,7 +195,7 @@ class AxialPart:
         waves = np.cos(np.multiply.outer(coordinate, along) + self._turn(coordinate)[:, None])
         return np.asarray(self.mass * self.base.sign * decay * waves)
 
-    def draws_of(self, w: FloatArray) -> Draws:
+    def draws_of(self, w: FloatArray) -> FrequencySample:
         """Amplitudes and phases of frequencies that have the law of the part."""
         turn = 0.0 if self.base.sign > 0 else np.pi
         amplitudes = np.full(len(w), self.mass)
@@ -220,18 +203,11 @@ class AxialPart:
             value = self.modulation(w @ self.modulation.axis)
             if self.kind == "weighted":
                 amplitudes = self.base.mass * np.abs(value)
-            return Draws(w, amplitudes, np.angle(value) + turn)
-        return Draws(w, amplitudes, np.full(len(w), _PHASES[self.kind] + turn))
+            return FrequencySample(w, amplitudes, np.angle(value) + turn)
+        return FrequencySample(w, amplitudes, np.full(len(w), _PHASES[self.kind] + turn))
 
     def mean(self, differences: FloatArray) -> FloatArray:
-        """E X at differences D, shape (n, d): what the part adds to the kernel.
-
-        Raises
-        ------
-        AccuracyError
-            Where a part of a law that is no Gaussian has too small a shift; see
-            :meth:`HarmonicSums.count`.
-        """
+        """E X at differences D, shape (n, d): what the part adds to the kernel."""
         D = np.asarray(differences, dtype=float)
         scale = self.base.mass * self.base.sign
         if self.is_isotropic or self.kind == "modulus":

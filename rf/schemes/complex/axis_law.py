@@ -36,9 +36,9 @@ _COARSE_NODES = 14
 # A modulation this fast has no digits left in its phase, and would need millions of panels.
 _FASTEST = 1e4
 _NEWTON_STEPS = 80
-# Panels with less than this share of the mass are no matter to a mean.
+# Panels with less than this share of the mass do not affect a mean.
 _WEIGHTLESS = 1e-18
-# Turns of a wave that the points of a panel resolve beside the density.
+# Turns of a wave that the points of a panel resolve in addition to the density.
 _PHASE = 6.0
 # Ends of panels nearer than this, relative to the reach, are one.
 _SAME = 1e-13

@@ -9,19 +9,19 @@ leaves the radial law as it is, with the modulus as a weight of each frequency, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.schemes.complex.axial_part import AxialPart, Draws, PartKind
+from rf.schemes.complex.axial_part import AxialPart, PartKind
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError, ParameterError
-from spectra.table import SpectralTable
+from spectra.table import FrequencySample, SpectralTable
 
-__all__ = ["DECOMPOSITIONS", "NEGLIGIBLE", "Decomposed", "Decomposition", "jordan_masses"]
+__all__ = ["DECOMPOSITIONS", "NEGLIGIBLE", "Decomposed", "Decomposition"]
 
 Decomposition = Literal["jordan", "polar", "weighted"]
 
@@ -70,10 +70,6 @@ class Decomposed:
             raise ParameterError(
                 f"negligible = {self.negligible} is a share of the mass: give a number in [0, 0.1)."
             )
-
-    def decomposed(self, decomposition: Decomposition) -> Decomposed:
-        """The same measure in another decomposition."""
-        return replace(self, decomposition=decomposition)
 
     @property
     def parts(self) -> tuple[AxialPart, ...]:
@@ -125,7 +121,7 @@ class Decomposed:
         D = np.atleast_2d(np.asarray(differences, dtype=float))
         return np.asarray(sum((p.mean(D) for p in self.parts), np.zeros(len(D))))
 
-    def sample(self, size: int, rng: np.random.Generator) -> Draws:
+    def sample(self, size: int, rng: np.random.Generator) -> FrequencySample:
         """Independent frequencies of the parts in proportion to their masses, with phases."""
         masses = np.array([p.mass for p in self.parts])
         share = masses / masses.sum()
@@ -133,9 +129,9 @@ class Decomposed:
         draws = [p.draw(int(n), rng) for p, n in zip(self.parts, counts, strict=True) if n]
         kept = share[counts > 0]
         order = rng.permutation(size)
-        return Draws(
+        return FrequencySample(
             np.concatenate([d.frequencies for d in draws])[order],
-            np.concatenate([d.amplitudes / s for d, s in zip(draws, kept, strict=True)])[order],
+            np.concatenate([d.weights / s for d, s in zip(draws, kept, strict=True)])[order],
             np.concatenate([d.phases for d in draws])[order],
         )
 
@@ -144,28 +140,3 @@ class Decomposed:
         D = np.atleast_2d(np.asarray(differences, dtype=float))
         square = sum((p.second_moment(D) / p.mass for p in self.parts), np.zeros(len(D)))
         return np.asarray(self.mass * square - self.expected_kernel(D) ** 2)
-
-
-def jordan_masses(table: SpectralTable) -> dict[str, float]:
-    """Masses of the papers: M_R+, M_R- and M_I+ (which counts one of two mirror images).
-
-    For one kernel with all its shifts along one axis they are those of the Jordan decompositions of
-    the real and imaginary measures; otherwise a valid splitting of more mass.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> from spectra.derivation.asymmetric_measure import asymmetric_table
-    >>> masses = jordan_masses(asymmetric_table(radial("exp(-z**2/8)").shift(2 / 16), 16))
-    >>> print(f"{masses['real+']:.12f} {masses['real-']:.6e} {masses['imaginary+']:.12f}")
-    0.969233234489 1.258424e-11 0.097683488229
-    """
-    masses = {"real+": 0.0, "real-": 0.0, "imaginary+": 0.0}
-    for base in table.parts:
-        for chosen in DECOMPOSITIONS["jordan"]:
-            kind: str = chosen
-            if kind != "imaginary+" and base.sign < 0:
-                kind = "real-" if kind == "real+" else "real+"
-            half = 0.5 if kind == "imaginary+" else 1.0
-            masses[kind] += half * AxialPart(base, chosen).mass
-    return masses

@@ -92,13 +92,7 @@ class HarmonicSums:
         )
 
     def count(self, differences: FloatArray) -> int:
-        """Harmonics that reach the same distances from all D.
-
-        Raises
-        ------
-        AccuracyError
-            Where they would be too many: the shift is too small beside D or the kernel.
-        """
+        """Harmonics that reach the same distances from all D."""
         count = self._needed(differences)
         if count is None:
             raise AccuracyError(

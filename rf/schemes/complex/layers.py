@@ -10,9 +10,7 @@ probability and all else independent, the mean of the draws has the variance
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,7 @@ from rf.schemes.complex.axial_part import AxialPart
 from rf.variance.radii.strata import composite_rule, jumps
 from spectra.base.arrays import FloatArray
 
-__all__ = ["LayerRule", "layer_rule", "layered_variance"]
+__all__ = ["layered_variance"]
 
 # Gauss points of a panel; layers are cut until there are this many panels.
 _NODES = 8
@@ -40,62 +38,27 @@ _PIECES = 100
 _CHUNK = 4_000_000
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LayerRule:
-    """Quadrature inside all layers but the last, which is what the others leave of the whole.
+def _layer_points(
+    part: AxialPart, n: int, reach: float
+) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
+    """Quadrature inside all of n >= 2 layers of the coordinate of a part but the last.
 
-    Attributes
-    ----------
-    n : int
-        Number of layers.
+    ``reach`` is the largest distance whose waves it resolves.
+
+    Returns
+    -------
     coordinate, weights : ndarray of shape (points,)
-        Points in ascending order; the weights of a layer sum to 1.
+        Ascending; the weights of a layer sum to 1.
     starts : ndarray of int, shape (n - 1,)
         The first point of each layer.
     """
-
-    n: int
-    coordinate: FloatArray
-    weights: FloatArray
-    starts: NDArray[np.intp]
-
-    def means(self, values: FloatArray, whole: FloatArray) -> FloatArray:
-        """Means over each layer, shape (n, m), of values at the points, shape (points, m).
-
-        ``whole`` is the mean over all layers, shape (m,).
-        """
-        out = np.empty((self.n, values.shape[1]))
-        if self.n > 1:
-            np.add.reduceat(values * self.weights[:, None], self.starts, axis=0, out=out[:-1])
-        out[-1] = self.n * whole - out[:-1].sum(axis=0)
-        return out
-
-
-def layer_rule(part: AxialPart, n: int, reach: float) -> LayerRule:
-    """Points in n layers of the coordinate of a part, for waves of distances up to ``reach``.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> from spectra.derivation.asymmetric_measure import asymmetric_table
-    >>> kernel = radial("exp(-z**2/2)").shift([0.5, 0.0])
-    >>> part = AxialPart(asymmetric_table(kernel, 2).parts[0], "modulus")
-    >>> rule = layer_rule(part, 2, 1.0)
-    >>> rule.means(rule.coordinate[:, None], np.array([1.2533])).round(4)  # mean radii
-    array([[0.7301],
-           [1.7765]])
-    """
-    if n == 1:
-        return LayerRule(1, np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp))
     if not part.is_isotropic:
-        return LayerRule(n, *part.layers(n, reach))
+        return part.layers(n, reach)
     cuts = -(-_PANELS // n)
     edges = np.arange((n - 1) * cuts + 1.0) / (n * cuts)
     edges = _graded(edges, np.append(_breaks(part), 0.0), 1.0 / (n * cuts), 1.0 / n)
     u, weights = _resolving(part, edges, reach)
-    starts = np.searchsorted(u, np.arange(n - 1) / n)
-    return LayerRule(n, part.coordinate(u), n * weights, starts)
+    return part.coordinate(u), n * weights, np.searchsorted(u, np.arange(n - 1) / n)
 
 
 def layered_variance(
@@ -123,11 +86,19 @@ def layered_variance(
     square, mean = part.second_moment(D), part.mean(D)
     if layers == "iid" or n == 1 or not part.has_layers:
         return np.asarray((square - mean**2) / n)
-    rule = layer_rule(part, n if most is None else min(n, most), _reach(part, D))
+    layers_used = n if most is None else min(n, most)
+    if layers_used == 1:
+        return np.asarray((square - mean**2) / n)
+    coordinate, weights, starts = _layer_points(part, layers_used, _reach(part, D))
     known = np.empty(len(D))
-    for rows in _blocks(len(D), rule.coordinate.size):
-        means = rule.means(part.mean_given(rule.coordinate, D[rows]), mean[rows])
-        known[rows] = np.mean(means**2, axis=0)
+    step = max(1, _CHUNK // max(coordinate.size, 1))
+    for start in range(0, len(D), step):
+        rows = slice(start, start + step)
+        values = part.mean_given(coordinate, D[rows]) * weights[:, None]
+        means = np.add.reduceat(values, starts, axis=0)
+        # The last layer is what the others leave of the whole.
+        last = layers_used * mean[rows] - means.sum(axis=0)
+        known[rows] = (np.sum(means**2, axis=0) + last**2) / layers_used
     return np.asarray((square - known) / n)
 
 
@@ -169,9 +140,3 @@ def _resolving(part: AxialPart, edges: FloatArray, reach: float) -> tuple[FloatA
     ]
     u, weights = composite_rule(np.append(np.concatenate(cut), edges[-1]), _NODES)
     return u, weights * np.repeat(~lost, (pieces * _NODES).astype(int))
-
-
-def _blocks(count: int, values: int) -> list[slice]:
-    """Slices of ``count`` things of so many values each, that are held at one time."""
-    step = max(1, _CHUNK // max(values, 1))
-    return [slice(start, start + step) for start in range(0, count, step)]

@@ -64,14 +64,7 @@ class Modulation(Shifts):
         return selection != "imaginary+" and not np.any(self.steps)
 
     def vanishes(self, selection: Selection) -> bool:
-        """Whether the selection is 0 because opposite shifts cancel in A, or in B, up to rounding.
-
-        Examples
-        --------
-        >>> cosine = Modulation([1.0], 0.5, [1, -1], [0.5, 0.5])
-        >>> cosine.vanishes("imaginary+"), cosine.vanishes("real+")
-        (True, False)
-        """
+        """Whether the selection is 0, as opposite shifts cancel in A, or in B, up to rounding."""
         if selection == "modulus":
             return False
         signs = np.sign(self.steps) if selection == "imaginary+" else 1.0

@@ -12,7 +12,6 @@ for a law, from values that count its whole tail, and all the rest is one matrix
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
@@ -23,14 +22,14 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from rf.variance.radii.wave_projection import WaveProjection
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import orthonormal_sequence
 
 if TYPE_CHECKING:
+    from rf.variance.radii.wave_projection import WaveProjection
     from spectra.table import RadialLaw
 
-__all__ = ["Projection", "SphereRule", "projection_of", "sphere_rule"]
+__all__ = ["Projection", "projection_of", "sphere_harmonics", "sphere_rule"]
 
 # The error of phi, weighed with the share of the range that it is made on.
 _TOLERANCE = 1e-10
@@ -183,66 +182,41 @@ _KNOWN: WeakKeyDictionary[RadialLaw, Projection | WaveProjection] = WeakKeyDicti
 
 
 def projection_of(law: RadialLaw) -> Projection | WaveProjection:
-    """The projection of a law, which remembers what it has tabulated as long as the law lives.
+    """The projection of a law, which remembers what it has tabulated as long as the law lives."""
+    if law in _KNOWN:
+        return _KNOWN[law]
+    if law.tail is None:
+        _KNOWN[law] = Projection(law)
+    else:
+        from rf.variance.radii.wave_projection import WaveProjection
 
-    Examples
-    --------
-    >>> from spectra.table import RadialLaw
-    >>> phi = projection_of(RadialLaw.from_atoms([2.0], [1.0]))
-    >>> value, error = phi(np.array([0.0, 1.0, 30.0]))
-    >>> bool(np.all(np.abs(value - np.cos([0.0, 2.0, 60.0])) <= error + 1e-12))
-    True
-    """
-    if law not in _KNOWN:
-        _KNOWN[law] = Projection(law) if law.tail is None else WaveProjection(law)
+        _KNOWN[law] = WaveProjection(law)
     return _KNOWN[law]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class SphereRule:
-    """Quadrature in the coordinate s >= 0 of a uniform direction, for even functions.
-
-    Attributes
-    ----------
-    s, weights : ndarray of shape (m,)
-        The weights sum to 1.
-    """
-
-    dim: int
-    s: FloatArray
-    weights: FloatArray
-
-    def harmonics(self, degree: int) -> FloatArray:
-        """sqrt(N(n, d)) P_n(s) times the weights, n = 0, 2, ..., degree: shape (n, m)."""
-        return _harmonics(self, degree)
-
-
 @lru_cache(maxsize=16)
-def _harmonics(rule: SphereRule, degree: int) -> FloatArray:
+def sphere_harmonics(dim: int, panels: int, degree: int) -> FloatArray:
+    """sqrt(N(n, d)) P_n(s) times the weights of a rule, n = 0, 2, ..., degree: shape (n, m)."""
+    s, weights = sphere_rule(dim, panels)
     if degree == 0:
-        return rule.weights[None]
-    values = np.array(list(islice(orthonormal_sequence(rule.dim, rule.s), 0, degree + 1, 2)))
-    values *= rule.weights
+        return weights[None]
+    values = np.array(list(islice(orthonormal_sequence(dim, s), 0, degree + 1, 2)))
+    values *= weights
     values.setflags(write=False)
     return values
 
 
 @lru_cache(maxsize=12)
-def sphere_rule(dim: int, panels: int) -> SphereRule:
-    r"""Nodes for E_s f(s) with the density proportional to (1 - s^2)^((d-3)/2); s = 1 for d = 1.
+def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
+    r"""Nodes and weights for E_s f(s), f even, s the coordinate of a uniform direction.
+
+    Its density is proportional to (1 - s^2)^((d-3)/2); s = 1 for d = 1.
 
     s = sin(psi) makes the density cos(psi)^(d-2), and the first panel is taken in the fourth root
     of psi, so that a power of s at 0 costs nothing.
-
-    Examples
-    --------
-    >>> rule = sphere_rule(7, 4)
-    >>> bool(abs(rule.weights @ rule.s**2 - 1 / 7) < 1e-14)
-    True
     """
     if dim == 1:
-        return SphereRule(1, np.ones(1), np.ones(1))
+        return np.ones(1), np.ones(1)
     end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_FAR / (dim - 2))))
     edges = np.linspace(0.0, end, panels + 1)
     x, w = np.polynomial.legendre.leggauss(_FIRST_NODES)
@@ -259,4 +233,4 @@ def sphere_rule(dim: int, panels: int) -> SphereRule:
     s = np.sin(angle)
     s.setflags(write=False)
     mass.setflags(write=False)
-    return SphereRule(dim, s, mass)
+    return s, mass

@@ -11,17 +11,15 @@ for m = 0, 2, ...
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.variance.differences import Combination
+from rf.variance.differences import DegreeProducts
 from rf.variance.radii.plane_waves import even_waves
-from rf.variance.radii.projection import SphereRule, projection_of
+from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
 from spectra.base.arrays import FloatArray, panel_rule
 
 if TYPE_CHECKING:
@@ -29,14 +27,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NODES",
-    "Side",
-    "StrataMeans",
-    "StratumWaves",
+    "StrataProducts",
+    "approximate_stratum_means",
     "composite_rule",
     "jumps",
-    "rough_stratum_waves",
-    "stratum_waves",
+    "stratum_means",
+    "stratum_products",
 ]
+
+#: E[g_m(R_i z) g_m(R_j z)] for i != j of one draw, m = 0, 2, ..., at each difference; the same for
+#: independent radii; and a bound of the sum of the absolute products of higher degrees.
+StrataProducts = tuple[FloatArray, FloatArray, FloatArray]
 
 # Gauss points of one stratum, fine and coarse; the coarse ones tell the error.
 NODES = (6, 4)
@@ -47,123 +48,82 @@ _CHUNK = 4_000_000
 # Panels of an outer stratum halve towards the end of the law so often.
 _LEVELS = 12
 # A break counts as a jump of the radius from this relative size on: joins of panels are below, and
-# a smaller step is no matter to a quadrature.
+# a smaller step does not affect a quadrature.
 _JUMP = 1e-6
 # Jumps nearer to the ends of the law than this weigh less than the error of the strata.
 _END = 2.0**-30
 
 
-@dataclass(frozen=True)
-class StrataMeans:
-    """E[g_m(R_i z) g_m(R_j z)] for i != j of one draw, m = 0, 2, ..., combined at each difference.
-
-    Attributes
-    ----------
-    products : ndarray of shape (differences, degrees)
-    independent : ndarray of shape (differences, degrees)
-        The same for independent radii.
-    beyond : ndarray of shape (differences,)
-        Bound of the sum of the absolute products over the degrees left out.
-    """
-
-    products: FloatArray
-    independent: FloatArray
-    beyond: FloatArray
-
-    @classmethod
-    def of(cls, waves: StratumWaves, combination: Combination) -> Self:
-        """The means over the draws without replacement of the strata of a part."""
-        a = waves.harmonics
-        n = len(a)
-        root = np.sqrt(waves.missing.mean(axis=0))
-        beyond = combination.bound(root, root) * n / max(n - 1, 1)
-        independent = combination(a.mean(axis=0), a.mean(axis=0))
-        products = combination(a.sum(axis=0) - a, a).sum(axis=0) / max(n * (n - 1.0), 1.0)
-        return cls(products, independent, 2.0 * beyond + 1e-14)
-
-    @classmethod
-    def at_all(cls, means: Sequence[Self]) -> Self:
-        """Those of single differences, along a first axis."""
-        return cls(
-            np.concatenate([m.products for m in means]),
-            np.concatenate([m.independent for m in means]),
-            np.concatenate([m.beyond for m in means]),
-        )
+def stratum_products(
+    means: FloatArray, missing: FloatArray, combine: DegreeProducts
+) -> StrataProducts:
+    """The products over draws without replacement of the strata of a part, from their means."""
+    n = len(means)
+    root = np.sqrt(missing.mean(axis=0))
+    beyond = combine.bound(root, root) * n / max(n - 1, 1)
+    independent = combine(means.mean(axis=0), means.mean(axis=0))
+    products = combine(means.sum(axis=0) - means, means).sum(axis=0) / max(n * (n - 1.0), 1.0)
+    return products, independent, 2.0 * beyond + 1e-14
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Side:
-    """The frequencies of one part: its law in n strata, seen at lengths, shape (points,)."""
+def stratum_means(
+    law: RadialLaw, n: int, lengths: FloatArray, dim: int, panels: int, degree: int, nodes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Means of g_m(R z), m = 0, 2, ..., degree, over each of the n strata of a law, at lengths z.
 
-    law: RadialLaw
-    n: int
-    lengths: FloatArray
-
-
-@dataclass(frozen=True)
-class StratumWaves:
-    """Means of g_m(R z) over each of the n strata of one law, m = 0, 2, ...
-
-    Attributes
-    ----------
-    harmonics : ndarray of shape (n, points, degrees)
+    Returns
+    -------
+    means : ndarray of shape (n, points, degrees)
     missing : ndarray of shape (n, points)
         Sum of the squares of higher degrees.
     """
-
-    harmonics: FloatArray
-    missing: FloatArray
-
-
-def stratum_waves(side: Side, rule: SphereRule, degree: int, nodes: int) -> StratumWaves:
-    """The wave coefficients of the n strata of a law up to a degree."""
-    basis = rule.harmonics(degree).T
-    harmonics = np.empty((side.n, side.lengths.size, basis.shape[1]))
-    missing = np.empty(harmonics.shape[:2])
-    for j, z in enumerate(side.lengths.tolist()):
-        waves = _stratum_waves(side.law, side.n, z, rule, nodes)
-        harmonics[:, j] = waves @ basis
-        missing[:, j] = waves**2 @ rule.weights - np.sum(harmonics[:, j] ** 2, axis=1)
-    return StratumWaves(harmonics, np.maximum(missing, 0.0))
+    (s, weights), basis = sphere_rule(dim, panels), sphere_harmonics(dim, panels, degree).T
+    means = np.empty((n, lengths.size, basis.shape[1]))
+    missing = np.empty(means.shape[:2])
+    for j, z in enumerate(lengths.tolist()):
+        waves = _stratum_waves(law, n, z * s, nodes)
+        means[:, j] = waves @ basis
+        missing[:, j] = waves**2 @ weights - np.sum(means[:, j] ** 2, axis=1)
+    return means, np.maximum(missing, 0.0)
 
 
-def rough_stratum_waves(side: Side, dim: int, degree: int, whole: FloatArray) -> StratumWaves:
-    """As :func:`stratum_waves` at many points, from tabulated waves and the coarse nodes.
+def approximate_stratum_means(
+    law: RadialLaw, n: int, lengths: FloatArray, dim: int, degree: int, whole: FloatArray
+) -> FloatArray:
+    """As :func:`stratum_means` at many points, from tabulated waves and the coarse nodes.
 
-    ``whole`` are the means over the law, shape (points, degrees); no degree counts as missing.
+    ``whole`` are the means over the law, shape (points, degrees).
     """
-    n = side.n
-    radii, weights, starts = _stratum_rule(side.law, n, NODES[-1])
-    waves = even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], side.lengths))
+    radii, weights, starts = _stratum_rule(law, n, NODES[-1])
+    waves = even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], lengths))
     waves *= weights[: starts[-1], None, None]
     out = np.empty((n, *whole.shape))
     if n > 1:
         out[:-1] = n * np.add.reduceat(waves, starts[:-1], axis=0)
-    # The last stratum holds the tail, which no nodes resolve: it is what the others leave.
+    # The last stratum has the tail, which no nodes resolve: it is what the others leave.
     out[-1] = n * whole - out[:-1].sum(axis=0)
-    return StratumWaves(out, np.zeros(out.shape[:2]))
+    return out
 
 
-def _stratum_waves(law: RadialLaw, n: int, z: float, rule: SphereRule, nodes: int) -> FloatArray:
-    """Means of cos(R z s) over each stratum, shape (n, nodes of the rule)."""
-    whole, _ = projection_of(law)(z * rule.s)
-    waves = np.empty((n, rule.s.size))
+def _stratum_waves(law: RadialLaw, n: int, x: FloatArray, nodes: int) -> FloatArray:
+    """Means of cos(R x) over each stratum, shape (n, len(x))."""
+    whole, _ = projection_of(law)(x)
+    waves = np.empty((n, x.size))
     radii, weights, starts = _stratum_rule(law, n, nodes)
-    step = max(1, _CHUNK // (rule.s.size * max(1, radii.size // n)))
+    step = max(1, _CHUNK // (x.size * max(1, radii.size // n)))
     for low in range(0, n - 1, step):
         high = min(low + step, n - 1)
         part = slice(starts[low], starts[high])
-        cosines = np.cos(np.multiply.outer(radii[part], z * rule.s))
+        cosines = np.cos(np.multiply.outer(radii[part], x))
         cosines *= weights[part, None]
         waves[low:high] = np.add.reduceat(cosines, starts[low:high] - starts[low], axis=0)
     waves[:-1] *= n
-    # The last stratum holds the tail, which no nodes resolve: it is what the others leave.
+    # The last stratum has the tail, which no nodes resolve: it is what the others leave.
     waves[-1] = n * whole - waves[:-1].sum(axis=0)
     return waves
 
 
-# The distances are gone through one by one, with the same radii, and splits are tried again.
+# Kept, since all distances and several splits need the same radii.
 @lru_cache(maxsize=64)
 def _stratum_rule(
     law: RadialLaw, n: int, nodes: int

@@ -57,13 +57,7 @@ class _Grid(NamedTuple):
 
 @final
 class WaveProjection:
-    """phi(x) = E cos(R x) for a law with a tail of waves.
-
-    Raises
-    ------
-    ParameterError
-        If the law has no such tail.
-    """
+    """phi(x) = E cos(R x) for a law with a tail of waves."""
 
     def __init__(self, law: RadialLaw) -> None:
         if law.tail is None:

@@ -163,7 +163,7 @@ def pooled(case: Case, counts: tuple[int, ...]) -> Any:
     cost = case.dim * max(n, case.dim)
     draws = int(np.clip(2**19 / cost, 500, 6000)) if even else 250
     drawn = rf.sampling.frequencies.draw_repeatedly(
-        case.table, counts, draws, coupling=case.coupling, radii=case.radii, rng=rng
+        case.table, counts, draws, coupling=case.coupling, radii=case.radii, random_state=rng
     )
     if not even:
         return np.array([products(one, case.columns, rows, rng) for one in drawn])

@@ -193,7 +193,7 @@ def test_a_plan_depends_on_the_rows_and_only_the_draw_on_the_seed():
         SpectralFeatures(kernel, n_components=40, mixed_signature="ignore", random_state=s).fit(X)
         for s in (0, 1)
     )
-    assert one.plans_ == other.plans_
+    assert one.report_ == other.report_
     assert (one.counts_, one.coupling_) == (other.counts_, other.coupling_)
     assert one.expected_error_ == other.expected_error_
     assert np.abs(one.frequencies_.frequencies - other.frequencies_.frequencies).max() > 0.1
@@ -338,20 +338,20 @@ class TestPlan:
         auto = quiet(signed, n_components=32).fit(X)
         z = np.quantile(pdist(X), np.linspace(0.05, 0.95, 10))
         least = auto.variance(z).mean()
-        assert auto.plans_[0].coupling == auto.coupling_
-        assert auto.plans_[0].variance == pytest.approx(least, rel=0.1)
+        assert auto.report_[0].coupling == auto.coupling_
+        assert auto.report_[0].variance == pytest.approx(least, rel=0.1)
         for coupling in ("iid", "orthogonal", "shared"):
             other = quiet(signed, n_components=32, coupling=coupling).fit(X)
-            assert other.plans_ == ()
+            assert other.report_ == ()
             assert least <= other.variance(z).mean() * 1.01
 
     def test_explain_says_what_auto_took_and_what_else_it_weighed(self, X, signed):
         auto = quiet(signed, n_components=32).fit(X)
         said = auto.explain()
         assert f"coupling {auto.coupling_!r}" in said
-        for plan in auto.plans_:
+        for plan in auto.report_:
             assert f"{plan.coupling} {plan.counts}" in said
-        assert [p.variance for p in auto.plans_] == sorted(p.variance for p in auto.plans_)
+        assert [p.variance for p in auto.report_] == sorted(p.variance for p in auto.report_)
         assert "Predicted" not in quiet(signed, coupling="iid").fit(X).explain()
         alike = quiet(signed, n_components=32).fit(np.zeros((3, 4)))
         assert "+" not in alike.explain().partition("Predicted")[2]  # no root of a rounding error

@@ -87,7 +87,7 @@ def test_leverage_scores_of_frequencies_are_those_of_a_dense_inverse(rows):
     """The weights tell the chances; both sides of Z'Z (Z'Z + l I)^-1 = Z' (Z Z' + l I)^-1 Z."""
     table = tabulate(spectral_measure(radial("exp(-z**2/2) - exp(-z**2/8)"), 3))
     X = np.random.default_rng(0).normal(size=(rows, 3))
-    pool = draw_frequencies(table, (25, 25), coupling="iid", radii="iid", rng=1)
+    pool = draw_frequencies(table, (25, 25), coupling="iid", radii="iid", random_state=1)
     drawn = leverage_frequencies(pool, X, 400, ridge=1e-2, rng=2)
     angles = X @ pool.frequencies.T
     Z = np.hstack([np.cos(angles), np.sin(angles)]) * np.sqrt(np.tile(pool.weights, 2))
@@ -128,7 +128,7 @@ def test_leverage_frequencies_are_unbiased():
     table = tabulate(spectral_measure(kernel, 3))
 
     def draw(seed):
-        pool = draw_frequencies(table, (40, 40), coupling="iid", radii="iid", rng=seed)
+        pool = draw_frequencies(table, (40, 40), coupling="iid", radii="iid", random_state=seed)
         return leverage_frequencies(pool, X, 20, ridge=1e-3, rng=seed + 1000)
 
     assert np.abs(pooled(draw, along_axis(3), kernel(Z))).max() < 6

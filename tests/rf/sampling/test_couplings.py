@@ -9,7 +9,7 @@ from rf.sampling.couplings import COUPLINGS
 from rf.sampling.couplings.kerdock import kerdock_bases, kerdock_lines
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.radii import RADII
-from rf.variance.coupling_score import candidates, ranked_plans
+from rf.variance.coupling_score import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer
 from tests.oracles.laws import gaussian_mixture
@@ -79,7 +79,7 @@ def test_where_there_is_one_basis_kerdock_is_orthogonal(dim):
 
 def test_where_no_set_is_designed_auto_takes_kerdock():
     model = VarianceModel(gaussian_mixture(64, [(1.0, 1.0)]), np.array([0.7, 1.0, 1.4]))
-    plans = ranked_plans(
+    plans = ranked_couplings(
         model, 1056, couplings=candidates(1, 1056), radii="stratified", allocation="optimal"
     )
     assert plans[0].coupling == "kerdock"

@@ -1,6 +1,7 @@
 """Features of asymmetric kernels: unbiased, with the variance that is stated, in every form."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.features.ask import DroppedPartWarning
 from rf.sampling.frequencies import RADII
-from rf.schemes.complex import AxialPlan, Decomposed, jordan_masses, layered_variance
-from rf.schemes.scheme import Scheme, plan_table
+from rf.schemes.complex import AxialScheme, Decomposed, layered_variance
+from rf.schemes.radial import RadialScheme
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
+from tests.oracles.jordan_masses import jordan_masses
 
 GAUSSIAN = radial("exp(-z**2/8)")
 
@@ -29,9 +31,9 @@ def published(name, dim):
 DECOMPOSITIONS = ("jordan", "polar", "weighted")
 
 
-def pooled(plan, radii, D, true, draws):
+def pooled(scheme, D, true, draws):
     estimates = np.array(
-        [plan.frequencies(radii, np.random.default_rng(s)).estimate(D) for s in range(draws)]
+        [scheme.frequencies(np.random.default_rng(s)).estimate(D) for s in range(draws)]
     )
     spread = estimates.std(axis=0, ddof=1) / np.sqrt(draws)
     return (estimates.mean(axis=0) - true) / (spread + 1e-9), estimates
@@ -46,11 +48,11 @@ def differences(dim):
 def test_shifted_rows_take_every_coupling(coupling, dim):
     kernel, D = published("cosh_gaussian", dim), differences(dim)
     table = asymmetric_table(kernel, dim)
-    plan = plan_table(table, 8, Scheme(coupling, "stratified", "equal"), D)
-    assert plan.decomposition == "shifted"
-    z, estimates = pooled(plan, "stratified", D, kernel(D), 300)
+    scheme = RadialScheme(table, (8,), coupling, "stratified")
+    assert scheme.method == "shifted"
+    z, estimates = pooled(scheme, D, kernel(D), 300)
     assert np.abs(z).max() < 6
-    ratio = estimates.var(axis=0, ddof=1) / plan.variance(D, "stratified")
+    ratio = estimates.var(axis=0, ddof=1) / scheme.variance(D)[0]
     assert np.all(np.abs(ratio - 1) < 6 * np.sqrt(4 / 300))
 
 
@@ -83,7 +85,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
             u = np.concatenate([rule(rng.random(n), rng.random(n)) for _ in range(draws)])
             drawn = part.draw(n * draws, rng, u=u)
             waves = np.cos(drawn.frequencies @ D.T + drawn.phases[:, None])
-            means = (drawn.amplitudes[:, None] * waves).reshape(draws, n, -1).mean(axis=1)
+            means = (drawn.weights[:, None] * waves).reshape(draws, n, -1).mean(axis=1)
             spread = means.std(axis=0, ddof=1) / np.sqrt(draws)
             floor = 1e-7 * part.mass
             assert np.all(np.abs(means.mean(axis=0) - part.mean(D)) < 6 * spread + floor)
@@ -135,18 +137,18 @@ def test_what_has_nothing_to_draw_is_refused():
 def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     kernel, D = published(name, 3), differences(3)
     measure = Decomposed(asymmetric_table(kernel, 3), negligible=0.0)
-    plan = AxialPlan(measure, (n,), pooled=True)
-    assert plan.frequencies("stratified", np.random.default_rng(0)).counts == (n,)
+    scheme = AxialScheme.of(measure, (n,), pooled=True)
+    assert scheme.frequencies(np.random.default_rng(0)).counts == (n,)
     draws = 4000
-    whole = AxialPlan(measure, (n * draws,), pooled=True)
-    drawn = whole.frequencies("iid", np.random.default_rng(1))
+    whole = AxialScheme.of(measure, (n * draws,), pooled=True)
+    drawn = whole.frequencies(np.random.default_rng(1))
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * n * draws
     means = waves.reshape(len(D), draws, n).mean(axis=2)
     spread = means.std(axis=1) / np.sqrt(draws)
     assert np.all(np.abs(means.mean(axis=1) - kernel(D)) < 6 * spread)
     square = (means - means.mean(axis=1, keepdims=True)) ** 2
     bound = 6 * square.std(axis=1) / np.sqrt(draws)
-    assert np.all(np.abs(square.mean(axis=1) - plan.variance(D, "stratified")) < bound)
+    assert np.all(np.abs(square.mean(axis=1) - scheme.variance(D)[0]) < bound)
 
 
 # Variance times the number of frequencies, D orthogonal to the axis and of length 1: four parts
@@ -170,14 +172,14 @@ def test_variances_are_those_of_the_theory(name, dim, stated):
     # The variance of a part of mass 1e-34 is zero up to rounding, of either sign.
     deviations = np.sqrt(np.maximum(variances, 0.0))
     assert abs(deviations.sum() ** 2 - stated[1]) < 6e-5
-    assert abs(table.decomposed("polar").parts[0].variance(D)[0] - stated[2]) < 6e-5
+    assert abs(replace(table, decomposition="polar").parts[0].variance(D)[0] - stated[2]) < 6e-5
 
 
 def test_the_four_parts_are_exact_at_zero_and_polar_is_not():
     D = np.zeros((1, 16))
     table = Decomposed(asymmetric_table(published("cosh_gaussian", 16), 16))
     assert all(abs(p.variance(D)[0]) < 1e-12 for p in table.parts)
-    assert table.decomposed("polar").parts[0].variance(D)[0] > 0.01
+    assert replace(table, decomposition="polar").parts[0].variance(D)[0] > 0.01
 
 
 @pytest.mark.parametrize(

@@ -31,15 +31,15 @@ def test_draws_are_unbiased_and_have_the_exact_variance(kernel, dim, n):
     D = rows(6, dim, seed=4)
     D[0] = 0.0
     fitted = features(kernel, n, random_state=0).fit(rows(40, dim))
-    plan, rng = fitted._plan, np.random.default_rng(5)
-    assert plan.decomposition == "l1"
-    drawn = [plan.draw(n, "iid", rng).frequencies for _ in range(400)]
-    values = estimates(drawn, D) if not plan.pooled else pooled_estimates(drawn, D)
+    scheme, rng = fitted.scheme_, np.random.default_rng(5)
+    assert scheme.method == "l1"
+    drawn = [scheme.draw(n, rng).frequencies for _ in range(400)]
+    values = estimates(drawn, D) if not scheme.pooled else pooled_estimates(drawn, D)
     expected, variance = kernel(D), fitted.variance(D)
     assert mean_score(values, expected, variance) < SIX
-    assert variance_score(values, expected, variance, 1e-5 * plan.table.mass**2) < SIX
-    if not plan.pooled:
-        assert variance[0] == pytest.approx(0.0, abs=1e-5 * plan.table.mass**2)
+    assert variance_score(values, expected, variance, 1e-5 * scheme.table.mass**2) < SIX
+    if not scheme.pooled:
+        assert variance[0] == pytest.approx(0.0, abs=1e-5 * scheme.table.mass**2)
     assert np.all(variance[1:] > 1e-4)
 
 
@@ -51,7 +51,7 @@ def pooled_estimates(drawn, D):
 def test_exponentials_keep_all_that_groups_have(dim):
     X = rows(30, dim)
     fitted = features(sp.l1("exp(-z)"), 256, random_state=0).fit(X)
-    assert fitted.decomposition_ == ("radial" if dim == 1 else "grouped")
+    assert fitted.method_ == ("radial" if dim == 1 else "grouped")
     assert np.all(fitted.signature_ == 1.0)
     exact = np.exp(-np.abs(X[:, None] - X[None]).sum(-1))
     assert np.allclose(fitted.kernel_.gram(X), exact, atol=1e-14)
@@ -75,27 +75,27 @@ def test_inside_its_kink_it_is_a_constant_and_waves_of_single_columns(dim, tau):
     kernel = sp.l1("Max(tau - z, 0)", tau=tau)
     exact, columns = kernel.gram(X), 40 * dim + 1
     fitted = features(kernel, columns, domain="data").fit(X)
-    plan = fitted._plan
+    scheme = fitted.scheme_
     assert isinstance(fitted.feature_map_, FourierMap)
     assert np.all(np.count_nonzero(fitted.frequencies_.frequencies[1:], axis=1) == 1)
     # 20 waves of each column: of the triangle of a range P they leave 2 P / pi^2 / 20 at most.
     ranges = 1.05 * np.ptp(X, axis=0).sum()
-    assert plan.left <= 2.0 * ranges / (np.pi**2 * 20)
+    assert scheme.left <= 2.0 * ranges / (np.pi**2 * 20)
     error = np.abs(fitted.gram(X) - exact).max()
-    assert 0.01 * plan.left < error <= 2.0 * plan.left
+    assert 0.01 * scheme.left < error <= 2.0 * scheme.left
     seen = np.linalg.norm(fitted.gram(X) - exact) / np.linalg.norm(exact)
     assert fitted.expected_error_ == pytest.approx(seen, rel=0.3)
     # A constant that is below zero is one column of signature -1, and the only one.
     assert np.sum(fitted.signature_ < 0) == int(tau < 0.5 * ranges)
 
 
-def test_an_infinite_kernel_that_is_straight_is_made_to_order_unasked():
+def test_an_infinite_kernel_that_is_straight_gets_single_columns_unasked():
     X = np.random.default_rng(0).uniform(size=(80, 5))
     fitted = features(sp.l1("-z"), 101).fit(X)
     exact = -np.abs(X[:, None] - X[None]).sum(-1)
     assert np.linalg.norm(fitted.gram(X) - exact) < 0.05 * np.linalg.norm(exact)
     many = features(TL1.rescale(4), 101).fit(X)
-    assert many.decomposition_ == "made to order"
+    assert many.method_ == "waves of single columns"
     assert "single columns" in many.explain()
 
 
@@ -106,9 +106,9 @@ def test_rows_outside_the_box_or_the_kink_are_refused():
         fitted.transform(X + np.array([0.0, 0.0, 2.0, 0.0]))
     with pytest.raises(ParameterError, match="take 3"):
         features(sp.l1("Max(5 - z, 0)"), 2, domain="data").fit(X[:, :2])
-    with pytest.raises(ParameterError, match="straight up to the l1 distance 1"):
+    with pytest.raises(ParameterError, match="linear up to the l1 distance 1"):
         features(sp.l1("Max(1 - z, 0)"), 41, domain="data").fit(X)
-    with pytest.raises(ParameterError, match="not straight"):
+    with pytest.raises(ParameterError, match="not linear"):
         features(sp.l1("1/(1 + z)"), 41, domain="data").fit(X)
     # Within the box, and further apart than any two rows that were seen.
     seen = np.abs(X[:, None] - X[None]).sum(-1).max()

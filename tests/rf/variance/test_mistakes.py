@@ -233,7 +233,7 @@ def test_the_published_signs_of_the_variance_are_found(coupling):
     """Theorem 5 of Luo et al. has the opposite sign: iid + (iid - coupled) for coupled."""
     counts, table = (16, 16), gaussian_mixture(16, [(1.0, 1.0), (-1.0, 1.3)])
     rng = np.random.default_rng(0)
-    drawn = draw_repeatedly(table, counts, DRAWS, coupling=coupling, radii="iid", rng=rng)
+    drawn = draw_repeatedly(table, counts, DRAWS, coupling=coupling, radii="iid", random_state=rng)
     values = estimates(drawn, random_differences([1.0], 16, rng))
     model, expected = VarianceModel(table, np.ones(1)), np.exp(-0.5) - np.exp(-0.5 / 1.69)
     iid_variance, right = (model.variance(counts, coupling=name)[0] for name in ("iid", coupling))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rf.sampling.frequencies import COUPLINGS, RADII, draw_frequencies, draw_repeatedly
-from rf.schemes.complex import AxialPlan, Decomposed
-from rf.schemes.scheme import TablePlan
+from rf.schemes.complex import AxialScheme, Decomposed
+from rf.schemes.radial import RadialScheme
 from rf.variance.variance import VarianceModel
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.kernels.kernel import radial
@@ -47,7 +47,9 @@ def check(coupling, structure, radii, dim):
     model, counts = model_of(dim, structure), counts_of(dim, structure)
     seed = [COUPLINGS_IN_ORDER.index(coupling), len(counts), RADII_IN_ORDER.index(radii), dim]
     rng = np.random.default_rng(seed)
-    drawn = draw_repeatedly(model.table, counts, DRAWS, coupling=coupling, radii=radii, rng=rng)
+    drawn = draw_repeatedly(
+        model.table, counts, DRAWS, coupling=coupling, radii=radii, random_state=rng
+    )
     D = random_differences([0.0, *DISTANCES], dim, rng)
     values = estimates(drawn, D)
     np.testing.assert_allclose(values[:, 0], kernel_of(STRUCTURES[structure], 0.0), rtol=1e-12)
@@ -81,10 +83,12 @@ def test_draws_at_once_are_draws_one_by_one():
     """One draw of many and a single draw are made by the same lines; a batch repeats its seed."""
     table = model_of(3, "two parts of opposite sign").table
     for coupling in COUPLINGS:
-        single = draw_frequencies(table, (5, 4), coupling=coupling, radii="iid", rng=3)
-        (one,) = draw_repeatedly(table, (5, 4), 1, coupling=coupling, radii="iid", rng=3)
+        single = draw_frequencies(table, (5, 4), coupling=coupling, radii="iid", random_state=3)
+        (one,) = draw_repeatedly(table, (5, 4), 1, coupling=coupling, radii="iid", random_state=3)
         np.testing.assert_array_equal(single.frequencies, one.frequencies)
-        two, three = draw_repeatedly(table, (5, 4), 2, coupling=coupling, radii="iid", rng=3)
+        two, three = draw_repeatedly(
+            table, (5, 4), 2, coupling=coupling, radii="iid", random_state=3
+        )
         assert two.counts == three.counts == (5, 4)
         assert np.abs(two.frequencies - three.frequencies).max() > 0.1
 
@@ -113,11 +117,11 @@ def test_every_decomposition_of_an_asymmetric_kernel_is_unbiased(decomposition, 
     D = random_differences(ALL_DISTANCES, dim, rng)
     parts = len(table.parts)
     # Independent draws of two frequencies for each part are slices of one large draw.
-    plan = AxialPlan(table, (2 * DRAWS,) * parts)
-    drawn = plan.frequencies("iid", rng)
+    scheme = AxialScheme.of(table, (2 * DRAWS,) * parts)
+    drawn = scheme.frequencies(rng)
     waves = np.cos(D @ drawn.frequencies.T + drawn.phases) * drawn.weights * 2 * DRAWS
     values = waves.reshape(-1, parts, DRAWS, 2).mean(axis=3).sum(axis=1).T
-    variance = AxialPlan(table, (2,) * parts).variance(D, "iid")
+    variance = AxialScheme.of(table, (2,) * parts).variance(D)[0]
     assert mean_score(values, kernel(D), variance) < 6.0
     assert variance_score(values, kernel(D), variance, 1e-9) < 6.0
 
@@ -128,6 +132,6 @@ def test_blocks_of_a_weighted_measure_are_unbiased(radii, dim):
     kernel, table = decomposed("weighted", dim)
     rng = np.random.default_rng(dim)
     D = random_differences(ALL_DISTANCES, dim, rng)
-    plan = TablePlan(table.table, "orthogonal", (dim + 2,) * len(table.parts))
-    values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(DRAWS)])
+    scheme = RadialScheme(table.table, (dim + 2,) * len(table.parts), "orthogonal", radii)
+    values = np.array([scheme.frequencies(rng).estimate(D) for _ in range(DRAWS)])
     assert mean_score(values, kernel(D)) < 6.0

@@ -12,8 +12,9 @@ from rf.inputs.rows import KnownRows, sample_of_rows, typical_distances
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.directions import iid
 from rf.sampling.frequencies import draw_repeatedly
-from rf.schemes.scheme import Scheme, plan_table
-from rf.variance.coupling_score import candidates, ranked_plans
+from rf.schemes.choice import scheme_for
+from rf.schemes.scheme import SamplingOptions
+from rf.variance.coupling_score import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture, matern_law, table_of
@@ -47,14 +48,16 @@ def model_of(kernel, data):
 
 def plans_of(model, n, radii="stratified", allocation="optimal", couplings=None):
     couplings = couplings or candidates(len(model.table.parts), n)
-    return ranked_plans(model, n, couplings=couplings, radii=radii, allocation=allocation)
+    return ranked_couplings(model, n, couplings=couplings, radii=radii, allocation=allocation)
 
 
 def measured(model, plan, draws, radii="stratified"):
     """The mean squared error of a plan over the distances, and its standard error."""
     table, z = model.table, model.z
     rng = np.random.default_rng(0)
-    drawn = draw_repeatedly(table, plan.counts, draws, coupling=plan.coupling, radii=radii, rng=rng)
+    drawn = draw_repeatedly(
+        table, plan.counts, draws, coupling=plan.coupling, radii=radii, random_state=rng
+    )
     exact = sum(p.sign * p.mass * p.law.expected_plane_wave(table.dim, z) for p in table.parts)
     square = np.array(
         [
@@ -97,7 +100,7 @@ def test_a_rough_variance_is_right_to_about_two_percent(kernel, radii):
     counts = (131, 90)[: len(model.table.parts)]
     for coupling in ("iid", "orthogonal", "shared"):
         exact = model.mean_variance(counts, coupling=coupling, radii=radii)
-        rough = model.rough_mean_variance(counts, coupling=coupling, radii=radii)
+        rough = model.approximation.mean_variance(counts, coupling=coupling, radii=radii)
         assert rough == pytest.approx(exact, rel=1e-5 if radii == "iid" else 0.025)
 
 
@@ -129,7 +132,7 @@ def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
     """Radii of a Laplace kernel, times these distances, are in the thousands."""
     model = VarianceModel(table_of(dim, [(1.0, matern_law(dim, 0.5))]), np.array([0.5, 60.0]))
     exact = model.variance((10,), coupling="orthogonal", radii="stratified")[0]
-    rough = model.rough_variance((10,), coupling="orthogonal", radii="stratified")
+    rough, _ = model.approximation.variance((10,), coupling="orthogonal", radii="stratified")
     np.testing.assert_allclose(rough, exact, rtol=0.01)
 
 
@@ -144,16 +147,16 @@ def test_one_frequency_has_no_coupling_and_no_part_goes_without():
 def test_equal_rows_are_planned_for_once_and_changed_ones_anew(kind):
     table = gaussian_mixture(3, [(1.0, 1.0), (-1.0, 2.0)])
     rows = kind(np.random.default_rng(0).normal(size=(40, 3)))
-    scheme = Scheme("auto", "stratified", "optimal")
-    plan = plan_table(table, 20, scheme, rows)
-    assert plan_table(table, 20, scheme, rows.copy()) is plan
-    assert plan_table(table, 22, scheme, rows) is not plan
-    untouched = plan_table(table, 20, scheme, rows.copy()).expected_error("stratified", 0.0)
-    rows *= 3.0  # after which the plan still is of the rows that it was made for
-    other = plan_table(table, 20, scheme, rows)
-    assert other is not plan
-    assert plan.expected_error("stratified", 0.0) == untouched
-    assert other.expected_error("stratified", 0.0) != pytest.approx(untouched, rel=0.01)
+    options = SamplingOptions("auto", "stratified", "optimal")
+    scheme = scheme_for(table, 20, options, rows)
+    assert scheme_for(table, 20, options, rows.copy()) is scheme
+    assert scheme_for(table, 22, options, rows) is not scheme
+    untouched = scheme_for(table, 20, options, rows.copy()).expected_error()
+    rows *= 3.0  # after which the scheme still belongs to the rows that it was made for
+    other = scheme_for(table, 20, options, rows)
+    assert other is not scheme
+    assert scheme.expected_error() == untouched
+    assert other.expected_error() != pytest.approx(untouched, rel=0.01)
 
 
 def test_rows_are_known_by_their_layout_as_well_as_by_their_numbers():

@@ -120,7 +120,7 @@ def test_features_of_two_radii_choose_their_plan_by_exact_variances():
     features = SpectralFeatures(table_of_two_radii(), random_state=0, mixed_signature="ignore").fit(
         rows
     )
-    plans = {plan.coupling: plan.variance for plan in features.plans_}
+    plans = {plan.coupling: plan.variance for plan in features.report_}
     assert features.coupling_ == min(plans, key=plans.get)
     assert plans[features.coupling_] < 0.9 * plans["iid"]
     assert np.array_equal(np.unique(features.signature_), [-1.0, 1.0])

@@ -5,8 +5,10 @@ import pytest
 
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.radii import RADII
+from rf.schemes.choice import scheme_for
 from rf.schemes.complex import Decomposed, layered_variance
-from rf.schemes.scheme import Scheme, TablePlan, plan_table
+from rf.schemes.radial import RadialScheme
+from rf.schemes.scheme import SamplingOptions
 from rf.variance.variance import VarianceModel
 from rf.variance.weighted_variance import WeightedModel
 from spectra.derivation.asymmetric_measure import asymmetric_table
@@ -73,11 +75,12 @@ def test_independent_directions_agree_with_the_means_over_layers(dim, name):
 def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name, coupling, dim):
     kernel, D = SUMS[name](dim), differences(dim)
     table, draws = asymmetric_table(kernel, dim), 400
-    plan = TablePlan(table, coupling, (2 * dim + 1, dim)[: len(table.parts)])
+    counts = (2 * dim + 1, dim)[: len(table.parts)]
     for radii in ("iid", "stratified"):
+        scheme = RadialScheme(table, counts, coupling, radii)
         rng = np.random.default_rng(dim)
-        values = np.array([plan.frequencies(radii, rng).estimate(D) for _ in range(draws)])
-        stated = plan.variance(D, radii)
+        values = np.array([scheme.frequencies(rng).estimate(D) for _ in range(draws)])
+        stated = scheme.variance(D)[0]
         lack = np.abs(values.mean(axis=0) - kernel(D))
         assert np.all(lack < 6 * np.sqrt(stated / draws) + 1e-9)
         square = (values - kernel(D)) ** 2
@@ -90,4 +93,4 @@ def test_what_is_known_of_one_vector_alone_is_refused_for_more():
     with pytest.raises(ParameterError, match="within each part"):
         WeightedModel.of(table, D).variance((3, 2), coupling="shared", radii="iid")
     with pytest.raises(ParameterError, match="within each part"):
-        plan_table(table, 9, Scheme("shared", "iid", "equal"), D)
+        scheme_for(table, 9, SamplingOptions("shared", "iid", "equal"), D)

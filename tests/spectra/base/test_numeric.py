@@ -117,7 +117,7 @@ def test_a_bound_on_masses_alone_serves_every_table():
 
 def test_whole_counts_are_counts_however_they_are_written(table):
     for counts in (5, [5], (5.0,), np.array([5]), np.array([5.0])):
-        assert len(rf.draw_frequencies(table, counts, rng=0)) == 5
+        assert len(rf.draw_frequencies(table, counts, random_state=0)) == 5
 
 
 def test_chunks_are_whatever_python_goes_through():

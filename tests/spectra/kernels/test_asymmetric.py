@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation, jordan_masses
+from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
@@ -16,6 +16,7 @@ from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
 from spectra.table.table_file import read_arrays, write_arrays
 from spectra.verdict import Status, existence, spectral_measure
+from tests.oracles.jordan_masses import jordan_masses
 
 GAUSSIAN = radial("exp(-z**2/8)")
 DELTA = radial("exp(-z**2/2) - exp(-z**2/8)")
@@ -110,7 +111,7 @@ def test_masses_and_draws_of_a_shifted_matern_are_right(dim):
     # Draws by rejection have the mean of their part.
     for part in Decomposed(table).parts:
         draws = part.draw(300, np.random.default_rng(1))
-        x = draws.amplitudes * np.cos(draws.frequencies @ np.full(dim, 1.5) + draws.phases)
+        x = draws.weights * np.cos(draws.frequencies @ np.full(dim, 1.5) + draws.phases)
         assert abs(x.mean() - part.mean(np.full((1, dim), 1.5))[0]) < 6 * x.std() / np.sqrt(300)
 
 

@@ -9,7 +9,8 @@ from scipy.spatial.distance import cdist
 
 import spectra as sp
 from rf import GRFF, RFF, AsKRFF, SpectralFeatures
-from rf.schemes.grouped import GroupedModel, draw_grouped
+from rf.schemes.grouped import draw_grouped
+from rf.variance.grouped_variance import GroupedModel
 from spectra.errors import DataError, ParameterError, TableFileError
 from spectra.table import Group, GroupedTable
 from tests.oracles.pooling import estimates, mean_score, variance_score
@@ -230,8 +231,8 @@ def test_draws_are_unbiased_and_have_the_exact_variance(table, coupling, radii):
     assert variance_score(values, expected, variance, error) < SIX
     assert variance[0] == pytest.approx(0.0, abs=1e-8)
     assert np.all(variance[2:] > 1e-3)
-    # The rough variance, by which plans are made, is that to two percent.
-    rough = GroupedModel(table, D, rough=True)
+    # The approximate variance, by which couplings are compared, is that to two percent.
+    rough = GroupedModel(table, D, approximate=True)
     near = rough.variance(counts, coupling=coupling, radii=radii)[0]
     np.testing.assert_allclose(near, variance, rtol=0.03, atol=1e-6)
 
@@ -268,11 +269,11 @@ def test_features_estimate_the_kernel_as_well_as_they_say():
     stated = fitted[0].expected_error_ ** 2
     assert abs(squares.mean() - stated) < SIX * squares.std() / 6**0.5 + 0.1 * stated
     one = fitted[0]
-    assert one.decomposition_ == "grouped"
+    assert one.method_ == "grouped"
     assert sum(one.counts_) == (columns + 1) // 2
     assert one.counts_[-1] == 1  # the constant
     np.testing.assert_allclose(np.diag(one.gram(X)), kernel.at_zero, atol=1e-12)
-    assert "groups of columns" in one.explain()
+    assert "grouped" in one.explain()
 
 
 def test_the_systems_of_the_papers_take_groups_that_they_cover():

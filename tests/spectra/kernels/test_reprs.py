@@ -31,7 +31,7 @@ def _results() -> list[tuple[object, str]]:
         (verdict.on_domain(1.0), "up to 1 in d = 3: FINITE"),
         (table, "on R^3: + part of mass 1.252"),
         (table.sample(5, rng=0), "5 frequencies in R^3"),
-        (features.fit(ROWS).plans_[0], "frequencies, root mean square error 0."),
+        (features.fit(ROWS).report_[0], "frequencies, root mean square error 0."),
         (field.condition(ROWS, ROWS[:, 0], noise=0.1), "through 30 values with errors of 0.1"),
         (sp.spectral_density(kernel, 3), "by lookup"),
     ]

@@ -90,7 +90,9 @@ def _scheme(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
             return importance_frequencies(density, _DIM, 2 * s, deviation=1.0, rng=rng)
         size = _POOL * s if scheme == "leverage" else s
         coupling = "orthogonal" if scheme == "orthogonal" else "iid"
-        drawn = draw_frequencies(table, (size, size), coupling=coupling, radii="iid", rng=rng)
+        drawn = draw_frequencies(
+            table, (size, size), coupling=coupling, radii="iid", random_state=rng
+        )
         if scheme == "leverage":
             return leverage_frequencies(drawn, X, 2 * s, ridge=_RIDGE, rng=rng)
         return drawn

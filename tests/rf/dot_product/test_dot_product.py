@@ -1,4 +1,4 @@
-"""Features made to order: right on average, as good as they say, and refused where they are not."""
+"""Features designed for the data: right on average, as good as stated, refused if not possible."""
 
 import pickle
 
@@ -8,12 +8,11 @@ import scipy.sparse
 from sklearn.base import clone
 
 from rf import SpectralFeatures, UselessFeaturesWarning
-from rf.dot_product.candidate import Order
-from rf.dot_product.comparison import select
-from rf.dot_product.designed_waves import design_offers
-from rf.dot_product.exact_powers import exact_offers, powers_of_square
-from rf.dot_product.neurons import arc_cosine_weights, neuron_offers
-from rf.dot_product.zonal_features import gegenbauer_offers
+from rf.dot_product.comparison import compare
+from rf.dot_product.exact_powers import exact_candidates, powers_of_square
+from rf.dot_product.neurons import arc_cosine_weights, neuron_candidates
+from rf.dot_product.problem import Problem
+from rf.dot_product.zonal_features import gegenbauer_candidates
 from rf.inputs.rows import range_of_distances
 from spectra.designs import design
 from spectra.errors import DataError, ParameterError
@@ -31,22 +30,17 @@ def sphere_rows(n, dim, seed=0, *, spread=1.0):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def order(kernel, X, columns):
-    u = np.clip(X @ X.T, -1.0, 1.0)
-    return Order(kernel, X.shape[1], columns, 2.0, np.sqrt(2.0 - 2.0 * u).ravel())
-
-
-def gram_of(offer, X, rng):
-    drawn = offer.draw(rng)
+def gram_of(candidate, X, rng):
+    drawn = candidate.draw(rng)
     Z = drawn.columns(X)
-    assert Z.shape == (len(X), offer.columns)
+    assert Z.shape == (len(X), candidate.columns)
     return (Z * drawn.signature) @ Z.T
 
 
-def assert_right_on_average(offer, X, expected, draws=200):
+def assert_right_on_average(candidate, X, expected, draws=200):
     """The mean over draws is within six of its own standard errors, entry by entry."""
     rng = np.random.default_rng(1)
-    grams = np.array([gram_of(offer, X, rng) for _ in range(draws)])
+    grams = np.array([gram_of(candidate, X, rng) for _ in range(draws)])
     deviation = grams.std(axis=0) / np.sqrt(draws)
     assert np.all(np.abs(grams.mean(axis=0) - expected) <= 6.0 * deviation + 1e-12)
     assert grams.std() > 1e-6  # else the test would say nothing
@@ -81,7 +75,7 @@ def test_a_polynomial_of_the_squared_distance_is_exact_on_any_rows(dim, degree):
         np.testing.assert_allclose(features.gram(X), kernel.gram(X), atol=atol)
         np.testing.assert_allclose(features.transform(scipy.sparse.csr_array(X)), Z, atol=atol)
         assert (Z.dtype, Z.shape) == (dtype, (40, columns))
-        assert features.coupling_ == f"exact polynomial of degree {degree} in z^2"
+        assert features.method_ == f"exact polynomial of degree {degree} in z^2"
         assert features.z_max_ <= 2.0
         with pytest.raises(DataError):
             features.transform(np.zeros((1, dim), dtype=dtype))
@@ -100,11 +94,11 @@ def test_rounding_is_that_of_the_mass(kernel, coupling, least):
     X = sphere_rows(60, 7)
     options = {"n_components": 24, "coupling": coupling, "mixed_signature": "ignore"}
     features = SpectralFeatures(kernel, random_state=0, **options).fit(X)
-    assert features.mass_ >= least
+    assert features.cancellation_bound_ >= least
     # Rows that are exact in single precision, so that nothing but the work is rounded.
     X = X.astype(np.float32)
     error = np.abs(features.gram(X) - features.gram(X.astype(float))).max()
-    stated = 8 * 2.0**-24 * features.mass_
+    stated = 8 * 2.0**-24 * features.cancellation_bound_
     assert stated / 300 < error < stated
 
 
@@ -134,18 +128,18 @@ def test_useless_features_give_a_warning():
 
 
 @pytest.mark.parametrize(
-    ("formula", "dim", "offers"),
+    ("formula", "dim", "method"),
     [
-        (NTK, 16, neuron_offers),
-        ("acos(u) - 3*u*acos(u)/2 - sqrt(1 - u**2)", 2, neuron_offers),
-        ("2*u**4 - 3*u**3 - u**2 + u - 1/5", 3, gegenbauer_offers),
+        (NTK, 16, neuron_candidates),
+        ("acos(u) - 3*u*acos(u)/2 - sqrt(1 - u**2)", 2, neuron_candidates),
+        ("2*u**4 - 3*u**3 - u**2 + u - 1/5", 3, gegenbauer_candidates),
     ],
 )
-def test_features_are_the_kernel_on_average(formula, dim, offers):
+def test_features_are_the_kernel_on_average(formula, dim, method):
     kernel = zonal(formula)
     X = np.vstack([sphere_rows(3, dim), -sphere_rows(1, dim)])
-    for offer in offers(order(kernel, X, 40)):
-        assert_right_on_average(offer, X, kernel.gram(X))
+    for candidate in method(Problem.of(kernel, X, 40, 2.0)):
+        assert_right_on_average(candidate, X, kernel.gram(X))
 
 
 def test_the_arc_cosine_family_is_recognised_exactly():
@@ -200,20 +194,16 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
         features[0].transform(far)
 
 
-def test_the_errors_of_all_ways_are_predicted_not_of_the_best_alone():
+def test_the_errors_of_all_methods_are_predicted_not_of_the_best_alone():
     kernel, X = zonal(RAMP), sphere_rows(60, 3)
     exact = kernel.gram(X)
-    wanted = order(kernel, X, 20)
-    ways = {"waves": design_offers, "neurons": neuron_offers, "gegenbauer": gegenbauer_offers}
-    for name, member in ways.items():
-        made = select(wanted, X, n_rows=60, members={name: member})
-        offers = {offer.name: offer for offer in member(wanted)}
-        for prediction in made.comparison:
-            rng = np.random.default_rng(2)
-            offer = offers[prediction.name]
-            squares = [np.sum((gram_of(offer, X, rng) - exact) ** 2) for _ in range(10)]
-            seen = np.sqrt(np.mean(squares)) / np.linalg.norm(exact)
-            assert seen == pytest.approx(prediction.error, rel=0.35)
+    compared = [c for c in compare(Problem.of(kernel, X, 20, 2.0)).compared if c.draw]
+    assert len({c.name.split(",")[0] for c in compared}) >= 3
+    for candidate in compared:
+        rng = np.random.default_rng(2)
+        squares = [np.sum((gram_of(candidate, X, rng) - exact) ** 2) for _ in range(10)]
+        seen = np.sqrt(np.mean(squares)) / np.linalg.norm(exact)
+        assert seen == pytest.approx(candidate.error, rel=0.35)
 
 
 def test_what_is_chosen_does_not_depend_on_the_random_state():
@@ -251,7 +241,7 @@ def test_rows_outside_the_range_are_refused_unless_told_otherwise():
     features = SpectralFeatures(STEP, n_components=20, mixed_signature="ignore").fit(X)
     largest = np.sqrt(2 - 2 * (X @ X.T).min())
     assert 1.04 * largest < features.z_max_ < 1.06 * largest
-    assert "5 % more" in features.note_
+    assert "5 % more" in features.explain()
     far = np.vstack([X, -X[:1]])
     with pytest.raises(DataError, match=r"apart|mean of the fitted rows"):
         features.transform(far)
@@ -286,15 +276,15 @@ def test_the_range_of_rows():
 def test_a_kernel_of_infinite_mass_has_features_on_the_distances_of_the_data(dim):
     X = np.random.default_rng(0).uniform(-1, 1, (80, dim)) / np.sqrt(dim)
     features = SpectralFeatures("1 - z**2/4", n_components=120, mixed_signature="ignore").fit(X)
-    assert "infinite" in features.note_
+    assert "infinite" in features.explain()
     assert features.z_max_ < 2.1
     exact = features.kernel_.gram(X)
     error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
     assert error < 0.02
     assert error < 3 * features.expected_error_
-    with pytest.raises(ParameterError, match="made to order"):
+    with pytest.raises(ParameterError, match="designed for the data"):
         features.variance(1.0)
-    with pytest.raises(ParameterError, match="made to order"):
+    with pytest.raises(ParameterError, match="made by the method"):
         features.n_components_for(0.1, 0.1)
 
 
@@ -311,9 +301,8 @@ def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
         SpectralFeatures("matern", domain=0.5, **options).fit(X)
     own = SpectralFeatures("matern", **options).fit(X)
     assert own.z_max_ == np.inf
-    assert own.note_ == ""
     assert "coupling" in own.explain()
-    with pytest.raises(ParameterError, match="table"):
+    with pytest.raises(ParameterError, match="SpectralTable"):
         SpectralFeatures(own.table_, domain=3.0, **options).fit(X)
 
 
@@ -325,7 +314,7 @@ def test_a_design_is_a_spectrum_like_any_other():
     exact = made.kernel.gram(X)
     assert np.abs(features.gram(X) - exact).max() < 0.2
     assert len(features.table_.parts) == made.radii.size
-    with pytest.raises(ParameterError, match="radial kernel to order"):
+    with pytest.raises(ParameterError, match="needs a radial kernel"):
         SpectralFeatures(made, domain=1.0).fit(X)
 
 
@@ -407,7 +396,7 @@ def test_what_no_way_can_serve_is_refused_with_every_reason():
         design(kernel, 3, domain=(0, 2), n_components=100, tail="laplace")
     with pytest.raises(ParameterError, match="takes a kernel"):
         design(3.0, 3, domain=(0, 2), tol=1e-2)
-    assert isinstance(exact_offers(order(zonal("exp(u)"), X, 50)), str)
+    assert exact_candidates(Problem.of(zonal("exp(u)"), X, 50, 2.0))[0].columns is None
 
 
 def test_a_design_is_kept_in_memory():
