@@ -77,8 +77,8 @@ class HankelFactor:
             return power * flint.acb(y.real.bessel_j(half - 1))
         # H1 by K (DLMF 10.27.8).
         i = flint.acb(0, 1)
-        front = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
-        return power * front * self._bessel_k(-i * y, log_y)
+        turn = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
+        return power * turn * self._bessel_k(-i * y, log_y)
 
     def _bessel_k(self, q: Ball, log_y: Ball) -> Ball:
         """K of order d/2 - 1 by recurrence upwards, which is stable."""

@@ -77,7 +77,7 @@ class Samples:
     @cached_property
     def logs(self) -> FloatArray:
         """log w."""
-        return (self.first + np.arange(self.values.size)) * self.step
+        return np.asarray((self.first + np.arange(self.values.size)) * self.step, dtype=float)
 
     @cached_property
     def ends(self) -> tuple[float, float]:

@@ -83,7 +83,7 @@ class WaveIntegrals:
             for t in self._t:
                 z = flint.acb(flint.arb(self._scale)) + turn * flint.arb(float(t))
                 values.append(complex(found.waves[i].at(z, 2 * _BITS)))
-        return np.array(values) * self._t * np.exp(1j * angle) * _STEP
+        return np.asarray(np.array(values) * self._t * np.exp(1j * angle) * _STEP, dtype=complex)
 
     def __call__(self, about: float, side: int, distance: FloatArray) -> FloatArray:
         """w rho at w = about + side * distance."""

@@ -379,7 +379,7 @@ def test_designing_features_is_a_step():
     features = SpectralFeatures(sp.radial(laplace), domain="data")
     looks = []
     said, spent = refused(lambda: features.fit(rows))
-    assert "to order of laplace(z)" in said
+    assert "comparing methods of laplace(z)" in said
     assert "spectra.time_limit" in said
     assert spent < SHORT + LATE
 
