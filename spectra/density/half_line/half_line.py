@@ -25,7 +25,7 @@ from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples
 from spectra.density.half_line.sampled_density import joined, rounding_of, sampled_density
 from spectra.density.half_line.slow_waves import beside_frequencies
-from spectra.errors import AccuracyError, SpectraError
+from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 
@@ -81,12 +81,28 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     try:
         return [_by_rays(rest, kernel, dim)], atoms
     except AccuracyError as refusal:
-        if not rest.waves:
-            raise
         try:
-            return [beside_frequencies(rest, kernel, dim)], atoms
+            if rest.expr.is_Add:
+                return _by_summands(rest, dim), atoms
+            if rest.waves:
+                return [beside_frequencies(rest, kernel, dim)], atoms
         except SpectraError:
             raise refusal from None
+        raise
+
+
+def _by_summands(found: Ends, dim: int) -> list[Component]:
+    """The densities of summands that fall fast: each decays on rays of its own.
+
+    Raises
+    ------
+    NoRouteError
+        If a summand has no density by itself.
+    """
+    parts = [ends_of(term) for term in found.expr.args]
+    if any(part.limit != 0 or part.turning for part in parts):
+        raise NoRouteError(f"The summands of {found.expr} do not all decay fast.")
+    return [_by_rays(part, kernel_on_rays(part.expr), dim) for part in parts]
 
 
 def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:

@@ -10,7 +10,7 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 from spectra.density.half_line.power_tail import PowerTail
-from spectra.density.half_line.ray_sums import Samples
+from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
 
 __all__ = ["Origin", "SampledDensity", "sampled_density"]
 
@@ -20,6 +20,8 @@ _ROUNDING = 16.0
 _OUTSIDE = 0.01
 # Radii that show what the samples show are so far apart in log w.
 _SHOWN = 1.0 / 16.0
+# Beyond its last sample a density that is negligible there falls at least like this power.
+_FALL = 2.0
 # The tail takes over where it agrees with the samples within this many errors.
 _AGREES = 4.0
 
@@ -84,26 +86,28 @@ class SampledDensity(Component):
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """log|rho|, or the logarithm of its error where that is larger."""
         x = np.log(np.asarray(w, float))
-        inside = (x >= self.origin.until) & (x <= self._until)
-        least = np.where(inside, np.log(self.samples.error) - x, -np.inf)
-        return np.maximum(self.signed_log(w)[1], least)
+        return np.asarray(np.maximum(self.signed_log(w)[1], self._log_error(x) - x))
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Estimated error relative to the envelope."""
         x = np.log(np.asarray(w, float))
-        with np.errstate(over="ignore", invalid="ignore"):
-            share = np.minimum(np.exp(np.log(self.samples.error) - x - self.log_envelope(w)), 1.0)
-        if self.ending is not None:
-            beyond = x > self._until
-            share[beyond] = self.ending.relative_error(np.exp(x[beyond]))
-        below = x < self.origin.until
-        if below.any():
-            at = np.exp(np.array([self.origin.until]))
-            first = self.samples.error / (at * np.exp(self.log_envelope(at)))
-            # The law x^p is off by c (1 - x^2) of itself, of which samples see x^p c (1 - x^2).
-            first = first * (1.0 + np.e * (self.origin.power + 2.0))
-            share[below] = np.minimum(first, 1.0)
-        return np.asarray(np.nan_to_num(share, nan=0.0))
+        return np.asarray(np.exp(self._log_error(x) - x - self.log_envelope(w)))
+
+    def _log_error(self, x: FloatArray) -> FloatArray:
+        """The logarithm of the error of w rho."""
+        last = self._until
+        log = np.full_like(x, np.log(self.samples.error))
+        below, beyond = x < self.origin.until, x > last
+        # The law x^p is off by c (1 - x^2) of itself, of which samples see x^p c (1 - x^2).
+        margin = float(np.log(1.0 + np.e * (self.origin.power + 2.0)))
+        log[below] += margin + self.origin.power * (x[below] - self.origin.until)
+        if self.ending is None:
+            log[beyond] = np.log(NEGLIGIBLE * self.samples.peak) - _FALL * (x[beyond] - last)
+        elif beyond.any():
+            w = np.exp(x[beyond])
+            share = np.log(self.ending.relative_error(w))
+            log[beyond] = self.ending.signed_log(w)[1] + x[beyond] + share
+        return log
 
     def telling_radii(self) -> FloatArray:
         """Radii between which the samples do not change much."""
