@@ -92,6 +92,8 @@ class KernelOnRays:
                     "route needs a formula that is analytic for z > 0. Write it as pieces with "
                     "support=..., or design a finite measure for your range of distances (design)."
                 )
+            if sizes.max() > -np.inf == sizes[-4:].max():
+                break
             if s > 0.0 and sizes[-40:].max() < sizes.max() - 1.0:
                 break
         return float(_SURVEY[np.flatnonzero(sizes > sizes.max() - 1.0)[-1]])

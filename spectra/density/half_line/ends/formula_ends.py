@@ -19,8 +19,8 @@ from spectra.singularities.local import profile
 
 __all__ = ["Ends", "ends_of"]
 
-# A kernel that is below 2^-300 at all of these e-folds beyond its scale falls faster than powers.
-_BEYOND, _NOTHING = (8.0, 9.0, 10.0, 12.0), 300
+# A kernel that is below 2^-200 at all of these e-folds beyond its scale falls faster than powers.
+_BEYOND, _NOTHING = (5.5, 6.0, 6.5), 200
 
 
 @dataclass(frozen=True, eq=False)

@@ -339,6 +339,20 @@ def test_a_constant_and_a_limit_that_cancel_are_one_atom(text, mass):
     assert [(a.radius, a.mass) for a in atoms] == ([(0.0, mass)] if mass else [])
 
 
+@pytest.mark.parametrize("w", [0.3, 4.0])
+def test_growing_times_decaying_is_followed_to_where_it_falls(w):
+    """exp(z/2) log(1 + exp(-z)) falls like exp(-z/2), and cancels in doubles."""
+    (component,), _ = half_line(formula_of("exp(z/2)*log(1+exp(-z))"), 1)
+
+    def integrand(z):
+        return mp.exp(z / 2) * mp.log1p(mp.exp(-z)) * mp.cos(w * z)
+
+    with mp.workdps(25):
+        true = float(2 / mp.pi * mp.quad(integrand, [0, 2, 5, 10, 20, 40, 80, 160]))
+    sign, log = component.signed_log(np.array([w]))
+    assert abs(sign[0] * np.exp(log[0]) - true) < 1e-14
+
+
 # --- refusals ---------------------------------------------------------------------------------
 
 
