@@ -1,11 +1,10 @@
-r"""Periodic kernels on the line: atoms at the multiples of one frequency, with exact coefficients.
+r"""Periodic kernels on the line: atoms at the multiples of one frequency.
 
 .. math:: k(z) = \sum_{n \ge 0} a_n \cos(n v z), \qquad
-          a_n = \frac{2 - [n = 0]}{N} \sum_{j < N} k(j T / N) \cos(2 \pi j n / N) + \epsilon,
+          a_n \approx \frac{2 - [n = 0]}{N} \sum_{j < N} k(j T / N) \cos(2 \pi j n / N)
 
-with v = 2 pi / T.  Where k is analytic and at most M in the strip :math:`|\mathrm{Im}\,z| \le
-\delta`, its coefficients are at most :math:`2 M e^{-n v \delta}`, and the sum of N values errs by
-those that it aliases.  Analytic and M are found in ball arithmetic on boxes that cover the strip.
+with v = 2 pi / T.  The coefficients of a kernel that is analytic near the line fall exponentially;
+N is doubled until the last half of them is below rounding, which is what the sums alias.
 
 A product of periodic kernels whose periods have no ratio has atoms at the sums and differences,
 
@@ -14,9 +13,8 @@ A product of periodic kernels whose periods have no ratio has atoms at the sums 
 
 from __future__ import annotations
 
-import heapq
+from dataclasses import replace
 from functools import reduce
-from math import log
 
 import flint
 import numpy as np
@@ -40,25 +38,12 @@ __all__ = ["fourier_atoms", "periodic"]
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh)
 # Bits of the values; coefficients keep them down to 2^-60 of the largest value.
 _BITS = 192
-# What is left away, in parts of the size of the kernel: below the rounding of its largest atom.
+# What is left out, relative to the kernel: below the rounding of its largest atom.
 _LEFT = 2.0**-60
 # The least probability of an atom that has others on both sides.
 _DRAWN = 2.0**-51
-# Numbers of values that are tried, of which every fourth gives an atom, and half-widths of strips
-# in units of 1/v.  What needs more values than the coarse count has its widest strip looked for, by
-# halvings in the logarithm.
+# Numbers of values that are tried; every fourth gives an atom.
 _COUNTS = tuple(1 << n for n in range(5, 15))
-_WIDTHS = tuple(2.0**n for n in range(-12, 4))
-_HALVINGS, _COARSE_COUNT = 6, 1 << 10
-# Boxes along half a period; those that are quartered until a pole is told apart, and until the
-# largest value is known to a factor, so many more of them.
-_ALONG, _MORE_BOXES = 32, 2000
-_TIGHT, _TIGHTENED = 8.0, 200
-# Strips narrower than the widest, of which one may be the best: it has the smaller size.
-_NARROWER = 9
-# Bits of values on boxes: more than the boxes are narrow, and few enough that no value is computed
-# again for what the width of its box alone leaves open.
-_BOX_BITS = 24
 
 
 def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -161,14 +146,14 @@ def _convolved(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, .
 
 
 def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
-    """The cosine series of an even periodic formula in Z, analytic about the real line; else None.
+    """The cosine series of an even periodic formula in Z that is analytic near the line; else None.
 
-    The error of the first atom holds what is left away of the others.
+    The error of the first atom holds what is left out of the others.
 
     Raises
     ------
     NoRouteError
-        Where too many coefficients are above rounding, or a pole meets the real line.
+        If too many coefficients are above rounding, or the formula is singular on the line.
 
     Examples
     --------
@@ -181,41 +166,27 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     rate = _rate(expr)
     # In x = v z the period is 2 pi.
     k = Continuation(expr.subs(Z, Z / rate))
-    size = float(abs(k(flint.acb(0), _BITS)).upper()) + float(abs(k(flint.acb(1), _BITS)).upper())
-    strips, looked_further = _strips(k), False
+    values: list[Ball] = []
     for count in _COUNTS:
-        last = count // 4
-        if count > _COARSE_COUNT and not looked_further:
-            strips, looked_further = [*strips, *_widest(k, strips)], True
-        left = min((_beyond(last, s) for s in strips), default=np.inf)
-        if left <= _LEFT * size:
-            aliased = min(_beyond(count - last - 1, s) for s in strips)
-            return _atoms(k, float(rate), count, left, aliased)
-    width = max((width for width, _ in strips), default=0.0)
-    within = "no strip" if width == 0.0 else f"a strip of half-width {float(width / rate):.3g}"
+        values = _refined(k, values, count)
+        if not all(value.is_finite() for value in values):
+            break
+        masses = _coefficients(values)
+        sizes = np.array([abs(float(m.mid())) for m in masses])
+        # The last half of the coefficients shows what is left out and what is aliased.
+        left = float(sizes[count // 4 :].sum())
+        if left <= _LEFT * sizes.sum():
+            return _atoms(masses[: count // 4], float(rate), left)
     raise NoRouteError(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
-        f"none: it was seen to be analytic in {within} about the real line, and its coefficients "
-        "fall by 1/e in the inverse of that. What can be done:",
+        "a pole is on the line. What can be done:",
         in_python="make a finite measure for the distances of your data with design(...).",
         at_shell="'spectra design' makes a finite measure for the distances of your data.",
     )
 
 
-#: A half-width, and a bound of log |k| where |Im x| is at most that.
-_Strip = tuple[float, float]
-
-
-def _beyond(last: int, strip: _Strip) -> float:
-    """Bound of the sum of |a_n| over n > last, a geometric series."""
-    width, log_size = strip
-    with np.errstate(over="ignore"):
-        first = np.exp(log_size + log(2.0) - (last + 1) * width)
-    return float(first / -np.expm1(-width))
-
-
 def _is_analytic(expr: sympy.Expr) -> bool:
-    """Whether only poles can end the strip: entire functions, sums, products, whole powers."""
+    """Whether the formula is made of entire functions, sums, products and whole powers."""
     for node in sympy.preorder_traversal(expr):
         if not node.has(Z) or node == Z or node.is_Add or node.is_Mul or node.func in _ENTIRE:
             continue
@@ -231,96 +202,32 @@ def _rate(expr: sympy.Expr) -> sympy.Expr:
     return rates[0] * reduce(sympy.gcd, shares)
 
 
-def _strips(k: Continuation) -> list[_Strip]:
-    """From wide to narrow; none narrower than the widest but three can be of use."""
-    found: list[_Strip] = []
-    for width in reversed(_WIDTHS):
-        strip = _strip(k, width)
-        found += [] if strip is None else [strip]
-        if len(found) > _NARROWER:
-            break
-    return found
-
-
-def _widest(k: Continuation, strips: list[_Strip]) -> list[_Strip]:
-    """Strips between the widest of these and twice its width, towards the nearest pole."""
-    found: list[_Strip] = []
-    low = max((width for width, _ in strips), default=0.0)
-    high = 2.0 * low
-    for _ in range(_HALVINGS if low else 0):
-        middle = (low * high) ** 0.5
-        strip = _strip(k, middle)
-        if strip is None:
-            high = middle
-        else:
-            found.append(strip)
-            low = middle
-    return found
-
-
-def _strip(k: Continuation, width: float) -> _Strip | None:
-    """The strip, where boxes over a quarter of it show that k is analytic; None where they do not.
-
-    k is real and even, and has the period 2 pi: 0 <= Re x <= pi, 0 <= Im x <= width is enough.
-    """
-    upwards = max(1, round(width * _ALONG / np.pi))
-    half_x, half_y = 0.5 / _ALONG, 0.5 * width / upwards
-    heap: list[tuple[float, int, tuple[float, float, float, float]]] = []
-    least, seen = 0.0, 0
-
-    def look(x: float, y: float, half_x: float, half_y: float) -> None:
-        nonlocal least, seen
-        value = abs(_at_box(k, x, y, half_x, half_y))
-        finite = value.is_finite()
-        least = max(least, float(value.lower())) if finite else least
-        seen += 1
-        heapq.heappush(
-            heap, (-float(value.upper()) if finite else -np.inf, seen, (x, y, half_x, half_y))
-        )
-
-    for i in range(_ALONG):
-        for j in range(upwards):
-            look((2 * i + 1) * half_x, (2 * j + 1) * half_y, half_x, half_y)
-    first = seen
-    while True:
-        size, (x, y, half_x, half_y) = -heap[0][0], heap[0][2]
-        if np.isfinite(size) and (size <= _TIGHT * least or seen > first + _TIGHTENED):
-            return (width, log(size) + 1e-9) if size > 0.0 else None
-        if seen > first + _MORE_BOXES or half_x < 2.0**-40:
-            return None
-        heapq.heappop(heap)
-        half_x, half_y = 0.5 * half_x, 0.5 * half_y
-        for s, t in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-            look(x + s * half_x, y + t * half_y, half_x, half_y)
-
-
-def _at_box(k: Continuation, x: float, y: float, half_x: float, half_y: float) -> Ball:
-    """On the box about x + i y, x and half_x in units of pi; a hair wider, so that all overlap."""
-    with working(64):
-        along = flint.arb(x, half_x * (1.0 + 1e-9)) * flint.arb.pi()
-        box = flint.acb(along, flint.arb(y, half_y * (1.0 + 1e-9)))
-    return k(box, _BOX_BITS)
-
-
-def _atoms(
-    k: Continuation, rate: float, count: int, left: float, aliased: float
-) -> tuple[Atom, ...]:
-    half = count // 2
+def _refined(k: Continuation, before: list[Ball], count: int) -> list[Ball]:
+    """Values at count/2 + 1 equal steps from 0 to pi; every second one is known before."""
     with working(_BITS):
         turn = 2 * flint.arb.pi() / count
-        # k(x) = k(-x): the values between 0 and pi, those inside twice.
-        values = [k(flint.acb(turn * j), _BITS).real for j in range(half + 1)]
+        return [
+            before[j // 2] if before and j % 2 == 0 else k(flint.acb(turn * j), _BITS).real
+            for j in range(count // 2 + 1)
+        ]
+
+
+def _coefficients(values: list[Ball]) -> list[Ball]:
+    """The coefficients of cos(nx) for n up to half of the number of values."""
+    half = len(values) - 1
+    with working(_BITS):
         period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]
-        sums = [s.real / count for s in flint.acb.dft(period)[: count // 4 + 1]]
-    masses = [(1 if n == 0 else 2) * s for n, s in enumerate(sums)]
-    total = sum(abs(float(m.mid())) for m in masses)
-    atoms, lost = [], left
+        sums = [s.real / (2 * half) for s in flint.acb.dft(period)[: half + 1]]
+    return [(1 if n == 0 else 2) * s for n, s in enumerate(sums)]
+
+
+def _atoms(masses: list[Ball], rate: float, left: float) -> tuple[Atom, ...]:
+    """Atoms of all coefficients above rounding; the rest is in the error of the first."""
+    total, lost, atoms = sum(abs(float(m.mid())) for m in masses), left, []
     for n, m in enumerate(masses):
         mass = float(m.mid())
         if abs(mass) < _LEFT * total:
-            lost += abs(mass) + float(m.rad()) + 2.0 * aliased
+            lost += abs(mass)
         else:
-            error = float(m.rad()) + 2.0 * aliased + 2.0**-53 * abs(mass)
-            atoms.append(Atom(n * rate, mass, error))
-    first = atoms[0]
-    return (Atom(first.radius, first.mass, first.error + lost), *atoms[1:])
+            atoms.append(Atom(n * rate, mass, 2.0**-52 * abs(mass) + 2.0 * left))
+    return (replace(atoms[0], error=atoms[0].error + lost), *atoms[1:])
