@@ -90,15 +90,13 @@ def ask(name: str, dim: int, stage: str) -> dict[str, Any]:
 
 # --- what has become worse ----------------------------------------------------------------------
 
-#: How much larger than the frozen one an error may be.
+#: An error that is within the contract is no loss: densities to 1e-12 of the largest w |rho|,
+#: masses to 1e-10 of their sum, tables to 1e-12.
+DENSITY, MASS, TABLE = 1e-12, 1e-10, 1e-12
+#: How much larger than the frozen one another error may be.
 TIMES = 10.0
-# Beside the rounding of a number, which is no loss, nor is the smallest error that is stated, which
-# is kept to three digits.
+# The rounding of a number is no loss.
 _ROUNDING = 16 * np.finfo(float).eps
-_SMALLEST = 1.01 * float(np.finfo(float).tiny)
-
-#: A bound so small beside the largest density, where no digit was known before, may be another one.
-_NOTHING = 1e-60
 
 
 def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -113,29 +111,32 @@ def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     if stage == "table":
         return [
             f"{key} {now[key]:.1e}, {then[key]:.1e} then"
-            for key in ("u_error", "mass_error")
-            if now[key] > TIMES * max(then[key], _ROUNDING)
+            for key, contract in (("u_error", TABLE), ("mass_error", MASS))
+            if now[key] > max(TIMES * then[key], contract)
         ]
     if stage == "masses":
         # A mass of nothing was stated as 0 +- 0, and was known no better than the one beside it.
         was = max(then["plus"][1], then["minus"][1])
-        pairs = [(key, then[key][0], was, *now[key]) for key in ("plus", "minus")]
+        allowed = MASS * (then["plus"][0] + then["minus"][0])
+        pairs = [(key, then[key][0], was, *now[key], allowed) for key in ("plus", "minus")]
     else:
-        keys = [f"w = {w:.3g}" for w in radii(then["dim"])]
-        pairs = list(zip(keys, then["rho"], then["error"], now["rho"], now["error"], strict=True))
-        nothing = _NOTHING * max(abs(rho) for rho in then["rho"] if np.isfinite(rho))
-        pairs = [p for p in pairs if abs(p[1]) > p[2] or abs(p[3]) + p[4] > nothing]
+        w = radii(then["dim"])
+        sizes = w * np.abs(then["rho"])
+        allowed = DENSITY * np.max(sizes, where=np.isfinite(sizes), initial=0.0) / w
+        columns = ([f"w = {r:.3g}" for r in w], then["rho"], then["error"], now["rho"])
+        pairs = list(zip(*columns, now["error"], allowed, strict=True))
     return [text for pair in pairs if (text := _lost(*pair))]
 
 
-def _lost(key: str, then: float, was: float, now: float, error: float) -> str:
+def _lost(key: str, then: float, was: float, now: float, error: float, allowed: float) -> str:
     """What became of one number and its error."""
     if not np.isfinite(then):
         return ""
-    rounding = _ROUNDING * abs(then) + _SMALLEST
-    if not abs(now - then) <= was + error + rounding:
+    rounding = _ROUNDING * abs(then)
+    # What is below 1e-16 of the peak counts as 0.
+    if not abs(now - then) <= was + error + rounding + 1e-4 * allowed:
         return f"{key}: {now:.15g} +- {error:.1e} now, {then:.15g} +- {was:.1e} then"
-    if not error <= TIMES * was + rounding:
+    if not error <= max(TIMES * was + rounding, allowed):
         return f"{key}: error {error:.1e} now, {was:.1e} then, of {then:.6g}"
     return ""
 

@@ -206,7 +206,14 @@ class RaySums:
         raise AccuracyError(f"the sums on the ray of angle {self.angle} do not settle")
 
     def whole(self, least_peak: float = 0.0, stop: float = np.inf) -> Samples:
-        """Samples up to where w rho is negligible at both ends, or up to a given log w.
+        """Samples from ``lowest`` or where w rho is negligible, up to where it is or to ``stop``.
+
+        Parameters
+        ----------
+        least_peak : float
+            A lower bound of the largest w |rho| anywhere.
+        stop : float
+            A log w.
 
         Raises
         ------
@@ -215,6 +222,9 @@ class RaySums:
         """
         centre = 0.5 * log(self.dim) - self.kernel.scale
         low, high = centre - 6.0, centre + (6.0 if self.angle else 2.5)
+        if self.lowest > -np.inf:
+            low, high = self.lowest, self.lowest + 6.0
+        centre = max(low, min(centre, high))
         before = [np.inf, np.inf]
         while True:
             top = min(high, max(stop, centre) + (MARGIN + 4) * 2.0 ** -self.first_step(high))
@@ -229,7 +239,7 @@ class RaySums:
                 end <= least or (end < _STEPS_AGREE_ON_AXIS * peak and end > 0.5 * old)
                 for end, old in zip(ends, before, strict=True)
             ]
-            done[1] = done[1] or top < high
+            done = [done[0] or low == self.lowest, done[1] or top < high]
             if all(done):
                 return found
             before = ends
@@ -237,20 +247,6 @@ class RaySums:
                 low -= max(0.7 * (centre - low), 2.0)
             if not done[1]:
                 high += max(0.7 * (high - centre), 2.0) if self.angle else 0.7
-            if high - low > _WIDEST:
-                raise AccuracyError("the density falls too slowly at an end")
-
-    def beyond(self, low: float, least_peak: float, stop: float = np.inf) -> Samples:
-        """Samples from a log w up to where w rho is negligible, or up to another log w."""
-        high = low + 6.0
-        while True:
-            top = min(high, max(stop, low + 4.0) + (MARGIN + 4) * 2.0 ** -self.first_step(high))
-            found = self.samples(low, top, least_peak)
-            last = np.abs(found.values[-2 * MARGIN :])
-            peak = max(least_peak, found.peak)
-            if top < high or last.max() < max(NEGLIGIBLE * peak, found.error):
-                return found
-            high += 0.7 * (high - low)
             if high - low > _WIDEST:
                 raise AccuracyError("the density falls too slowly at an end")
 

@@ -217,7 +217,7 @@ def _beyond(
     both = []
     for i, angle in enumerate(_ANGLES_BEYOND):
         rays = RaySums(kernel, dim, angle, shifted=bool(i), lowest=lowest)
-        both.append(rays.beyond(lowest, peak, stop))
+        both.append(rays.whole(peak, stop))
     apart = both[0].difference(both[1])
     samples = min(both, key=lambda s: s.step)
     if ending is not None:

@@ -8,8 +8,7 @@ from functools import lru_cache
 import sympy
 
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
-from spectra.density.half_line.ends.read_waves import oscillation, read_waves
-from spectra.density.half_line.ends.wave import Wave
+from spectra.density.half_line.ends.read_waves import Wave, oscillation, read_waves
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.one_sided_limits import value_at_zero

@@ -10,10 +10,13 @@ it decays, which their sum has not.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import sympy
 
+from spectra.base.precision import Ball
 from spectra.density.continuation.amplitudes import HankelAmplitude
+from spectra.density.continuation.continuation import Continuation
 from spectra.density.half_line.ends.power_terms import (
     PowerTerms,
     Term,
@@ -21,16 +24,44 @@ from spectra.density.half_line.ends.power_terms import (
     expansion_of,
     one_sided_expansion,
 )
-from spectra.density.half_line.ends.wave import Wave
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["oscillation", "read_waves"]
+__all__ = ["Wave", "oscillation", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
 # A product of more waves than this is not multiplied out.
 _MOST_PRODUCTS = 200
 _LARGEST_POWER = 12
+
+
+@dataclass(frozen=True)
+class Wave:
+    """exp(i b z) f(z), and its conjugate where b > 0.
+
+    Attributes
+    ----------
+    frequency : sympy number
+        b >= 0.
+    amplitude : sympy expression
+        f, which does not oscillate.
+    """
+
+    frequency: sympy.Expr
+    amplitude: sympy.Expr
+
+    @cached_property
+    def rate(self) -> float:
+        """b as a double."""
+        return float(self.frequency.evalf(30))
+
+    @cached_property
+    def _continued(self) -> Continuation:
+        return Continuation(self.amplitude)
+
+    def at(self, z: Ball, bits: int) -> Ball:
+        """f(z)."""
+        return self._continued(z, bits)
 
 
 def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
