@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 import sympy
 
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
@@ -18,8 +19,9 @@ from spectra.singularities.local import profile
 
 __all__ = ["Ends", "ends_of"]
 
-# A kernel that is below 2^-200 at all of these e-folds beyond its scale falls faster than powers.
-_BEYOND, _NOTHING = (5.5, 6.0, 6.5), 200
+# A kernel that is below 2^-200 at three neighbours of these e-folds beyond its scale falls faster
+# than powers.
+_BEYOND, _NOTHING = np.arange(5.0, 9.0, 0.5), 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,4 +101,4 @@ def _falls_fast(expr: sympy.Expr) -> bool:
         sizes = [kernel.log_size(kernel.scale + s, 0.0, _NOTHING) for s in _BEYOND]
     except (FormulaError, NoRouteError):
         return False
-    return max(sizes) == -float("inf")
+    return any(max(three) == -np.inf for three in zip(sizes, sizes[1:], sizes[2:], strict=False))
