@@ -14,7 +14,7 @@ from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
 from spectra.kernels.catalogue import Family, catalogue
 from spectra.kernels.kernel import Kernel, radial, zonal
-from spectra.verdict import D, Status, Verdict, existence, spectral_measure
+from spectra.verdict import D, Status, existence, spectral_measure
 from tests.oracles.kernels.generated_verdicts import GENERATED
 from tests.oracles.kernels.verdicts import ALL, CASES, Case
 
@@ -341,25 +341,6 @@ def test_the_spectrum_turns_negative_in_the_dimension_after_the_largest(
     for dim in (largest, largest + 1):
         values = spectral_density(kernel, dim).density(w)
         assert bool(np.any(values < 0)) is (dim > largest), dim
-
-
-# --- the ladder of masses -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kernel", "dim", "growth"),
-    [
-        (radial("(1 - z**2/4)**2", support=2), 3, -1.0),
-        (radial("(1 - z**2/4)**2", support=2), 16, 5.5),
-        (radial("exp(-z**2/2) - exp(-z**2/200)"), 16, float("-inf")),
-    ],
-)
-def test_the_masses_grow_as_predicted(kernel: Kernel, dim: int, growth: float) -> None:
-    verdict: Verdict = existence(kernel, dim)
-    ladder = verdict.ladder
-    assert ladder.predicted == growth
-    assert ladder.agrees is True
-    assert verdict.confirmed() is verdict
 
 
 # --- on the sphere --------------------------------------------------------------------------
