@@ -6,9 +6,9 @@ r"""The least measure that is right on a range of distances: a linear programme 
 
 Radii and distances are both continuous.  The programme is solved on few of each; its dual
 :math:`q(w) = \sum_i y_i \Omega_d(w z_i)` obeys :math:`|q(w)| \le g(w) + \lambda` at the radii used,
-and wherever it does not, that radius is added, as is every distance where the error exceeds the
-tolerance (de Boor's and Remez' exchange, in both directions).  The dual also bounds the value of
-every measure from below.
+and each radius that violates this is added, as is each distance where the error exceeds the
+tolerance (Remez exchange in both variables).  The dual also bounds the value of every measure from
+below.
 """
 
 from __future__ import annotations
@@ -34,20 +34,16 @@ Objective = Literal["mass", "variance"]
 # maximum is at least seven steps wide.
 _PRICING_STEP = 0.4
 # Points of the first grid of distances, and of radii.
-_FIRST_POINTS = 40
-_FIRST_RADII = 60
+_FIRST_POINTS, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
-# From this round on, a value that is settled is enough: many measures have it, and each round the
-# simplex method finds another one, which errs between the distances in use.
+# From this round on, look among all measures of the settled value for one that is within the error.
 _PATIENCE = 12
 # Columns kept between rounds, beyond those in use: the most promising ones.
 _MOST_COLUMNS = 400
-# The exchange stops when the value is within this part of its lower bound ...
-_GAP = 2e-3
-# ... and the error exceeds the tolerance by no more than this part.
-_EXCESS = 2e-3
-# An error beyond the tolerance first costs this much for each part of the tolerance (a mass of 1
-# falls by a few units for a doubled tolerance), then thirty times more until it vanishes.
+# The exchange stops when the value is within this part of its lower bound, and the error exceeds
+# the tolerance by no more than this part.
+_GAP, _EXCESS = 2e-3, 2e-3
+# Price of an error beyond the tolerance, in units of it, which grows until that error vanishes.
 _FIRST_PENALTY = 100.0
 _PENALTY_GROWTH = 30.0
 # Masses below this part of the whole are rounding of the simplex method.
@@ -311,7 +307,7 @@ def solve(
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
             f"tolerance {tol:g} is too small for double precision here, where masses of "
             f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
-            "domain; for a kink at z = 0 take design_with_tail."
+            "domain."
         )
     return _bounded(dual, lower_bound, *_sparse(exchange, vertex, w, gain, penalty))
 
@@ -369,40 +365,22 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
 def _sparse(
     exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same measure on fewest radii: clusters merged where the dual touches its bound.
+    """The same measure on fewer radii, those at which the dual touches its bound.
 
-    At the optimum a radius carries mass only where |q| = g + lambda, which are isolated maxima;
-    the simplex method shares the mass between the neighbours of each on the present grid.
+    At the optimum only isolated maxima of |q| - g carry mass; the simplex method shares the mass
+    between the grid points near each.
     """
     every, _, dual = vertex
     radii, masses, _ = _used(exchange, every)
     scale = exchange.cost(w) + dual.multiplier
     touching = np.unique(w[gain > -_TOUCHING * scale])
-    tries = [touching] if touching.size < radii.size else []
-    tries.append(_merged(radii, masses, 0.25 / exchange.domain[1]))
-    for trial in tries:
-        if trial.size >= radii.size:
-            continue
-        fewer, excess, small = exchange.vertex(trial, penalty)
+    if touching.size < radii.size:
+        fewer, excess, small = exchange.vertex(touching, penalty)
         enough = excess <= 2.0 * _EXCESS * exchange.tol
         if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
             kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
-            if int(kept.sum()) < radii.size:
-                return trial[kept], fewer[kept], small.value
+            return touching[kept], fewer[kept], small.value
     return radii, masses, dual.value
-
-
-def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
-    """Radii of one sign closer than ``width`` replaced by their mean, weighted by mass."""
-    merged: list[tuple[float, float]] = []
-    for w, c in zip(radii, masses, strict=True):
-        if merged and w > 0.0 and merged[-1][0] > 0.0:
-            v, b = merged[-1]
-            if w - v < width and b * c > 0.0:
-                merged[-1] = ((v * b + w * c) / (b + c), b + c)
-                continue
-        merged.append((float(w), float(c)))
-    return np.array([w for w, _ in merged])
 
 
 def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
@@ -415,9 +393,8 @@ def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
         f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
         f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
         f"the kernel on [{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
-        in_python="Allow a larger tol or max_mass (price_curve shows what each tol costs), or make "
-        f"the domain smaller, {smaller} On the sphere itself rf.SpectralFeatures finds features "
-        "that need no measure.",
+        in_python=f"Allow a larger tol, or make the domain smaller, {smaller} On the sphere itself "
+        "rf.SpectralFeatures finds features that need no measure.",
         at_shell=f"Allow a larger --tol, or make the range smaller with --z-max, {smaller} 'rf "
         "approximate' tries features that need no measure.",
     )
