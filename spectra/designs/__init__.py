@@ -4,7 +4,7 @@
 ``methods/least_mass`` minimises the mass or the variance within a tolerance,
 ``methods/shared_directions`` the mean squared error for a number of columns.  They use
 ``methods/linear_programme`` (linear programmes with exchange), ``methods/highs`` (solves one),
-``certificate`` (the error on the whole domain), ``wave_columns`` (variances of plane waves),
+``dual`` (lower bounds), ``certificate`` (the error on the whole domain), ``wave_columns`` (variances of plane waves),
 ``distances`` (the domain and the distribution of distances) and ``exact_powers`` (powers of
 <x, y> and z^2 with exact features).
 """

@@ -18,8 +18,8 @@ from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.designs.certificate import proved_sup_error
+from spectra.designs.dual import Dual
 from spectra.designs.exact_powers import power_columns, unit_of_powers, without_powers
-from spectra.designs.methods.linear_programme import Dual
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import Kernel
 from spectra.measure import SpectralMeasure

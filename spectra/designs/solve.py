@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from spectra.base.numbers import checked_dim
 from spectra.designs.designed_measure import Coupling, Design
 from spectra.designs.distances import Distances
+from spectra.designs.dual import Objective
 from spectra.designs.methods.least_mass import design_within
-from spectra.designs.methods.linear_programme import Objective
 from spectra.designs.methods.shared_directions import design_for_columns
 from spectra.errors import ParameterError
 from spectra.kernels.catalogue import Family, kernel_named

@@ -24,7 +24,8 @@ from spectra.designs.designed_measure import (
     checked_coupling,
 )
 from spectra.designs.distances import Distances
-from spectra.designs.methods.linear_programme import Objective, solve
+from spectra.designs.dual import Objective
+from spectra.designs.methods.linear_programme import solve
 from spectra.designs.wave_columns import block_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel

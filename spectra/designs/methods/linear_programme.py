@@ -14,21 +14,17 @@ below.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.designs.dual import Dual
 from spectra.designs.methods.highs import least_cost
 from spectra.designs.wave_columns import tabulated_wave
 from spectra.errors import AccuracyError
 
-__all__ = ["Dual", "Objective", "solve"]
-
-Objective = Literal["mass", "variance"]
+__all__ = ["solve"]
 
 # Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
 # maximum is at least seven steps wide.
@@ -50,53 +46,6 @@ _PENALTY_GROWTH = 30.0
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
 _TOUCHING = 1e-2
-
-
-@dataclass(frozen=True, eq=False)
-class Dual:
-    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
-
-    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
-    ``max_radius``, and equal to it at the radii of the design.
-
-    Attributes
-    ----------
-    objective : {"mass", "variance"}
-        What was made least: the sum of |c_j|, or of |c_j| deviation_j.
-    value, lower_bound : float
-        What the design has of it, and what every measure of mass up to ``max_mass`` and radii up to
-        ``max_radius`` has at least that is within ``tol``.
-    least_mass : float
-        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass.
-    max_mass, max_radius : float
-        The bounds in force.
-    points, weights : ndarray
-        z_i and y_i.
-    multiplier : float
-        The dual price of the bound on the mass.
-    """
-
-    dim: int
-    tol: float
-    objective: Objective
-    value: float
-    lower_bound: float
-    least_mass: float
-    max_mass: float
-    max_radius: float
-    points: FloatArray = field(repr=False)
-    weights: FloatArray = field(repr=False)
-    multiplier: float
-
-    def __call__(self, w: ArrayLike) -> FloatArray:
-        """q(w) at radii w."""
-        w = np.asarray(w, dtype=float)
-        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
-
-    def at(self, tol: float) -> Dual:
-        """What the same weights prove of another tolerance."""
-        lower = self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum())
-        return replace(self, tol=tol, lower_bound=max(lower, 0.0))
 
 
 #: A solution of the programme on the present radii and distances: the masses, how far their error
@@ -365,7 +314,7 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
 def _sparse(
     exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same measure on fewer radii, those at which the dual touches its bound.
+    """The same measure on fewer radii: those at which the dual touches its bound, or clusters.
 
     At the optimum only isolated maxima of |q| - g carry mass; the simplex method shares the mass
     between the grid points near each.
@@ -374,13 +323,31 @@ def _sparse(
     radii, masses, _ = _used(exchange, every)
     scale = exchange.cost(w) + dual.multiplier
     touching = np.unique(w[gain > -_TOUCHING * scale])
-    if touching.size < radii.size:
-        fewer, excess, small = exchange.vertex(touching, penalty)
+    tries = [touching] if touching.size < radii.size else []
+    tries.append(_merged(radii, masses, 0.25 / exchange.domain[1]))
+    for trial in tries:
+        if trial.size >= radii.size:
+            continue
+        fewer, excess, small = exchange.vertex(trial, penalty)
         enough = excess <= 2.0 * _EXCESS * exchange.tol
         if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
             kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
-            return touching[kept], fewer[kept], small.value
+            if int(kept.sum()) < radii.size:
+                return trial[kept], fewer[kept], small.value
     return radii, masses, dual.value
+
+
+def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
+    """Radii of one sign closer than ``width`` replaced by their mean, weighted by mass."""
+    merged: list[tuple[float, float]] = []
+    for w, c in zip(radii, masses, strict=True):
+        if merged and w > 0.0 and merged[-1][0] > 0.0:
+            v, b = merged[-1]
+            if w - v < width and b * c > 0.0:
+                merged[-1] = ((v * b + w * c) / (b + c), b + c)
+                continue
+        merged.append((float(w), float(c)))
+    return np.array([w for w, _ in merged])
 
 
 def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
