@@ -4,9 +4,9 @@
 ``methods/least_mass`` minimises the mass or the variance within a tolerance,
 ``methods/shared_directions`` the mean squared error for a number of columns.  They use
 ``methods/linear_programme`` (linear programmes with exchange), ``methods/highs`` (solves one),
-``dual`` (lower bounds), ``certificate`` (the error on the whole domain), ``wave_columns`` (variances of plane waves),
-``distances`` (the domain and the distribution of distances) and ``exact_powers`` (powers of
-<x, y> and z^2 with exact features).
+``dual`` (lower bounds), ``certificate`` (the error on the whole domain), ``wave_columns``
+(variances of plane waves), ``distances`` (the domain and the distribution of distances) and
+``exact_powers`` (powers of <x, y> and z^2 with exact features).
 """
 
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error

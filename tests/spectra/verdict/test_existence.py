@@ -143,6 +143,27 @@ def test_an_undecided_kernel_is_decided_by_an_assumption() -> None:
     assert any("Assumed" in reason for reason in assumed.reasons)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Abs(sin(z))*exp(-z)",
+        "Abs(cos(z))**3*exp(-z)",
+        "Abs(sin(z**2))*exp(-z)",
+        "Abs(sin(z))**3/(1 + z)**(1/4)",
+        "Heaviside(cos(z))*exp(-z)",
+        "exp(-z)/(1 + Abs(sin(z)))",
+        "sqrt(Abs(sin(z)))*exp(-z)",
+        "Max(0, cos(z))**3/(1 + z)**(5/4)",
+    ],
+)
+def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
+    for dim in (1, 3):
+        verdict = existence(text, dim)
+        assert verdict.status is Status.UNDECIDED
+        assert "infinitely many zeros" in verdict.reasons[0]
+        assert "can be stated (assume)" in verdict.reasons[0]
+
+
 def test_kinks_outside_the_range_of_the_sphere_do_not_matter() -> None:
     found = existence(zonal("Min(3, exp(u))"), 3).on_sphere(degree=2)
     assert found.positive_definite is True
