@@ -17,9 +17,10 @@ from rf import GORF, GRFF, SignatureWarning, SpectralFeatures
 from rf.papers.baselines import PublishedGRFF
 from rf.papers.baselines.samplers import grid_mean
 from spectra import design, radial, spectral_density, zonal
-from spectra.cli.plot_design import draw_atoms, draw_certificate, draw_error, draw_price
+from spectra.cli.plot_design import draw_atoms, draw_certificate, draw_error
 from spectra.cli.plot_kernel import pyplot
-from spectra.designs import price_curve
+from spectra.designs import Distances, design_for_columns, design_within
+from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -54,6 +55,19 @@ def sheet(folder: Path, name: str, orders: Iterable[tuple[str, Kernel, float, fl
     plt.close(figure)
 
 
+def least_masses(kernel: Kernel, z_max: float, tols: list[float]) -> list[float]:
+    """Least mass for each tolerance, nan where none of mass up to 1e9 is within it."""
+    served = Distances.of(kernel, (0.0, z_max), None)
+    masses = [float("nan")] * len(tols)
+    for i, tol in enumerate(tols):
+        try:
+            made = design_within(kernel, DIM, served, tol=tol, objective="mass", max_mass=1e9)
+        except AccuracyError:
+            break  # smaller tolerances need more mass
+        masses[i] = made.mass
+    return masses
+
+
 def prices(folder: Path) -> None:
     """Price curves: with room at the end of the domain, at a root or kink, and across it."""
     plt = pyplot()
@@ -65,12 +79,14 @@ def prices(folder: Path) -> None:
         ("step, $z \\leq 2$: a root", STEP, 2.0),
         ("ramp, $z \\leq 2$", RAMP, 2.0),
     ):
-        draw_price(left, price_curve(kernel, DIM, domain=(0.0, z_max), tols=tols), label=label)
+        left.plot(tols, least_masses(kernel, z_max, tols), "o-", ms=4, label=label)
     for z_max, where in ((1.6, "inside"), (2.0, "up to"), (2.5, "across")):
-        curve = price_curve(TL2, DIM, domain=(0.0, z_max), tols=tols)
-        draw_price(right, curve, label=f"$z \\leq {z_max}$, {where} its kink")
+        label = f"$z \\leq {z_max}$, {where} its kink"
+        right.plot(tols, least_masses(TL2, z_max, tols), "o-", ms=4, label=label)
     right.set_title("max(1 - z/2, 0)")
     for axes in (left, right):
+        axes.set(xscale="log", yscale="log", xlabel="tolerance", ylabel="least total mass")
+        axes.invert_xaxis()
         axes.legend(frameon=False, fontsize=8)
     figure.savefig(folder / "prices.png", dpi=DPI)
     plt.close(figure)
@@ -118,7 +134,8 @@ def budgets(folder: Path) -> None:
     plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(9, 5.6), layout="constrained")
     for row, (kernel, degree) in zip(axes, ((RAMP, 0), (TANH, 2)), strict=True):
-        made = design(kernel, DIM, (0.0, 1.9), n_components=481, exact_degree=degree)
+        served = Distances.of(kernel, (0.0, 1.9), None)
+        made = design_for_columns(kernel, DIM, served, n_components=481, exact_degree=degree)
         draw_error(row[0], made, tol=None)
         powers = f" + powers of u to {degree}" if degree else ""
         row[0].set_title(f"481 columns: expected error {made.expected_error:.2g}")

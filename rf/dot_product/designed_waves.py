@@ -31,13 +31,26 @@ from rf.sampling.designed_directions import (
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.base.limits.progress import staged
-from spectra.designs import Design, angular_means, design, power_columns
+from spectra.designs import (
+    Coupling,
+    Design,
+    Distances,
+    angular_means,
+    design,
+    design_for_columns,
+    power_columns,
+)
 
 __all__ = ["WaveMap", "design_candidates", "designed_spectrum", "set_means"]
 
-# Radii of a design whose masses may cancel: one if directions form orthogonal blocks within a part,
-# three if all parts share one set of directions.
-_MOST_RADII = {"orthogonal": 1, "designed": 1, "kerdock": 1, "shared": 3}
+# The coupling that a design is made for, by the coupling of the features: one radius if directions
+# form orthogonal blocks within a part, up to three if all parts share one set of directions.
+_DESIGNED_FOR: dict[str, Coupling] = {
+    "orthogonal": "orthogonal",
+    "designed": "orthogonal",
+    "kerdock": "orthogonal",
+    "shared": "shared",
+}
 # Exact powers are tried up to this degree; each needs C(d + L, L) columns.
 _MOST_EXACT = 4
 # Exact powers may take up to this part of the columns: the rest must fall with the directions.
@@ -116,23 +129,25 @@ def designed_spectrum(problem: Problem, coupling: str) -> Spectrum:
     radius and a constant, or the same directions for all radii.  For other couplings the design
     assumes independent directions, with any split.
     """
-    options: dict[str, Any] = {"coupling": "iid"}
-    if coupling in _MOST_RADII:
-        options = {"most_radii": _MOST_RADII[coupling]}
-    options |= {"n_components": problem.n_components, "distances": problem.distances}
-    made = design(problem.kernel, problem.dim, (0.0, problem.z_max), **options)
-    if coupling not in _MOST_RADII:
+    made = design(
+        problem.kernel,
+        problem.dim,
+        (0.0, problem.z_max),
+        n_components=problem.n_components,
+        coupling=_DESIGNED_FOR.get(coupling, "iid"),
+        distances=problem.distances,
+    )
+    if coupling not in _DESIGNED_FOR:
         return Spectrum(made.table, problem.kernel)
     return Spectrum(made.table, problem.kernel, replace(layout_of(made), coupling=coupling))
 
 
 def _design(problem: Problem, degree: int) -> Design:
-    return design(
+    return design_for_columns(
         problem.kernel,
         problem.dim,
-        (0.0, problem.z_max),
+        Distances.of(problem.kernel, (0.0, problem.z_max), problem.distances),
         n_components=problem.n_components,
-        distances=problem.distances,
         angular_means=_means_for_ranking(problem.dim),
         exact_degree=degree,
         positive=problem.positive,

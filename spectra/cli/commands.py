@@ -180,25 +180,22 @@ def _catalogue(_: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from spectra.kernels import Kernel
     from spectra.kernels.catalogue import read_numbers
-    from spectra.verdict import as_data, as_text, existence, with_ladder
+    from spectra.verdict import as_data, as_text, existence
 
     assumed = read_numbers(_settings("--assume", "smoothness=1.5", arguments.assume))
     kernel = _kernel(arguments)
     _refuse_radial_options(kernel, arguments)
-    if isinstance(kernel, Kernel):
-        verdict, ladder = with_ladder(existence(kernel, dim=arguments.dim, assume=assumed))
-    else:
-        verdict, ladder = existence(kernel, dim=arguments.dim), None
+    verdict = existence(kernel, dim=arguments.dim, **({"assume": assumed} if assumed else {}))
     if arguments.json:
-        print(json.dumps(as_data(verdict, ladder), indent=2))
+        print(json.dumps(as_data(verdict), indent=2))
     else:
-        print(as_text(verdict, ladder))
+        print(as_text(verdict))
         if isinstance(kernel, Kernel) and _vanishes_at_zero(kernel):
             print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
     if arguments.plot is not None:
         from spectra.cli.plot_verdict import plot_verdict
 
-        plot_verdict(verdict, ladder, path=arguments.plot)
+        plot_verdict(verdict, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
     return 0
 

@@ -10,9 +10,9 @@ import numpy as np
 from spectra.cli.plot_kernel import NEGATIVE, POSITIVE, pyplot, write_figure
 
 if TYPE_CHECKING:
-    from spectra.designs import Design, PriceCurve
+    from spectra.designs import Design
 
-__all__ = ["draw_atoms", "draw_certificate", "draw_error", "draw_price", "plot_design"]
+__all__ = ["draw_atoms", "draw_certificate", "draw_error", "plot_design"]
 
 _POINTS = 1500
 # The dual is drawn this far beyond the last radius of the design, where it has come to rest.
@@ -72,15 +72,6 @@ def draw_certificate(axes: Any, design: Design) -> None:
         xlabel="radius $w$",
         title=f"dual: no measure has less than {dual.least_mass:.4g}",
     )
-
-
-def draw_price(axes: Any, curve: PriceCurve, *, label: str) -> None:
-    """Draw the least mass against the tolerance."""
-    known = np.isfinite(curve.masses)
-    axes.plot(curve.tols[known], curve.masses[known], "o-", ms=4, label=label)
-    axes.set(xscale="log", yscale="log", xlabel="tolerance", ylabel="least total mass")
-    if not axes.xaxis_inverted():
-        axes.invert_xaxis()
 
 
 def plot_design(design: Design, *, path: str | PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of a verdict: where the kernel is not smooth, and how its partial masses grow."""
+"""Pictures of a verdict: where the kernel is not smooth, and the exponents against (d - 1)/2."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from spectra.cli.plot_kernel import NEGATIVE, POSITIVE, pyplot, write_figure
+from spectra.cli.plot_kernel import NEGATIVE, pyplot, write_figure
 from spectra.errors import ParameterError
 from spectra.kernels import Kernel
 
 if TYPE_CHECKING:
-    from spectra.verdict import Ladder, Verdict
+    from spectra.verdict import Verdict
 
 __all__ = ["plot_verdict"]
 
@@ -22,24 +22,18 @@ _POINTS = 1200
 _RANGE = 4.0
 #: Dimensions drawn beyond the largest of finite mass.
 _MARGIN = 3
-#: From this growth exponent on, M(W) is drawn as a pure power.
-_STEEP = 1.0
 
 
-def plot_verdict(
-    verdict: Verdict, ladder: Ladder | None = None, *, path: str | PathLike[str]
-) -> None:
-    """Write a picture of the local analysis, beside the masses or the condition on d.
+def plot_verdict(verdict: Verdict, *, path: str | PathLike[str]) -> None:
+    """Write a picture of the local analysis and of the condition on d.
 
-    Left: k(z) with each singular radius and its term.  Right: the partial masses M(W) with the
-    growth that was predicted; without them, each exponent against the bound (d - 1)/2.
+    Left: k(z) with each singular radius and its term.  Right: each exponent against the bound
+    (d - 1)/2.
 
     Parameters
     ----------
     verdict : Verdict
         Of a formula.
-    ladder : Ladder, optional
-        Its partial masses, ``verdict.ladder``.
     path : path
         Where to write it; the ending decides the format (.png, .pdf, .svg).
 
@@ -55,10 +49,7 @@ def plot_verdict(
     plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")
     _draw_places(left, verdict, verdict.kernel)
-    if ladder is not None and np.any(np.isfinite(ladder.log_masses)):
-        _draw_ladder(right, ladder)
-    else:
-        _draw_exponents(right, verdict)
+    _draw_exponents(right, verdict)
     figure.suptitle(str(verdict).split("\n")[0], fontsize=10)
     write_figure(figure, path, dpi=130)
 
@@ -92,49 +83,6 @@ def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
     ends = [str(s) for s in verdict.singularities if s.location in (0, sympy.oo)]
     note = "; ".join(ends) if ends else "no singular term at 0 or at infinity"
     axes.set(xlabel=f"distance $z$\n{note}", title="$k(z)$ and where it is not smooth")
-
-
-def _draw_ladder(axes: Any, ladder: Ladder) -> None:
-    """M(W) on the ladder, and A + B W^g through its last two rungs with the predicted g."""
-    known = np.isfinite(ladder.log_masses)
-    radii, logs = ladder.radii[known], ladder.log_masses[known]
-    axes.plot(radii, logs / math.log(10.0), "o", color=POSITIVE, label="$M(W)$, computed")
-    growth = ladder.predicted
-    if growth is not None and len(radii) > 1:
-        w = np.geomspace(radii[0] / 1.3, radii[-1] * 4.0, 200)
-        share = float(np.exp(logs[-2] - logs[-1]))
-        if growth == -math.inf:
-            curve, name = np.ones_like(w), "predicted: converges faster than any power"
-        else:
-            # A steep growth hides the constant A, whose fit would only magnify its rounding.
-            rise, before, here = (_rise(x / radii[-1], growth) for x in (w, radii[-2], radii[-1]))
-            slope = 1.0 if growth >= _STEEP else (1.0 - share) / (here - before)
-            curve = 1.0 + slope * (rise - here)
-            name = _growth_name(growth)
-        drawn = curve > 0
-        log_curve = (logs[-1] + np.log(curve[drawn])) / math.log(10.0)
-        axes.plot(w[drawn], log_curve, color=NEGATIVE, lw=1.0, label=name)
-    axes.set_xscale("log")
-    axes.minorticks_off()
-    axes.set(xlabel="radius $W$", ylabel="$\\log_{10} M(W)$", title="partial masses")
-    # A converged ladder is one number up to rounding: keep the axis from magnifying it.
-    low, high = axes.get_ylim()
-    if high - low < 1e-2:
-        axes.set_ylim(0.5 * (low + high) - 0.5, 0.5 * (low + high) + 0.5)
-    axes.legend(frameon=False)
-
-
-def _rise(x: Any, growth: float) -> Any:
-    """x^growth, or log x for growth 0."""
-    return np.log(x) if growth == 0 else x**growth
-
-
-def _growth_name(growth: float) -> str:
-    if growth == 0:
-        return "predicted: grows like $\\log W$"
-    if growth > 0:
-        return f"predicted: grows like $W^{{{growth:g}}}$"
-    return f"predicted: what is left falls like $W^{{{growth:g}}}$"
 
 
 def _draw_exponents(axes: Any, verdict: Verdict) -> None:

@@ -1,14 +1,14 @@
-r"""A design: signed masses on few spheres, whose plane waves are a kernel on a range of distances.
+r"""A design: signed masses on few spheres, whose plane waves approximate a kernel on a range.
 
-.. math:: \hat k(z) = \sum_j c_j \Omega_d(w_j z) + \sum_{i \le L} a_i u^i + k_{tail}(z)
+.. math:: \hat k(z) = \sum_j c_j \Omega_d(w_j z) + \sum_{i \le L} a_i u^i
 
-The masses may be large and cancel.  Drawn as two Jordan parts, whose radii are sampled, they would
-not cancel; with a part for each sphere, as in :attr:`Design.table`, they do.
+The masses may be large and cancel.  They cancel in features if each sphere has its own frequencies,
+as in :attr:`Design.table`, and not if radii are sampled from the two Jordan parts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -18,24 +18,37 @@ from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.designs.certificate import proved_sup_error
+from spectra.designs.dual import Dual
 from spectra.designs.exact_powers import power_columns, unit_of_powers, without_powers
-from spectra.designs.methods.linear_programme import Dual
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import Kernel
 from spectra.measure import SpectralMeasure
-from spectra.measure.tabulation import tabulate
 from spectra.table import Part, RadialLaw, SpectralTable
-from spectra.verdict import spectral_measure
 
-__all__ = ["FLOAT32_ROUNDING", "ULPS_PER_MASS", "Coupling", "Design"]
+__all__ = [
+    "FLOAT32_ROUNDING",
+    "MOST_KEPT",
+    "ULPS_PER_MASS",
+    "Coupling",
+    "Design",
+    "checked_coupling",
+]
 
 Coupling = Literal["orthogonal", "shared", "iid"]
+#: Designs kept in memory by each method; each is a few kilobytes.
+MOST_KEPT = 64
 
 #: A feature matrix loses about this many units of rounding for each unit of mass.
 ULPS_PER_MASS = 8.0
 FLOAT32_ROUNDING = 2.0**-24
 # Spheres printed; designs of a kink at z = 0 have dozens.
 _MOST_LINES = 40
+
+
+def checked_coupling(coupling: str) -> None:
+    """Refuse another coupling than the three, as a ParameterError."""
+    if coupling not in ("orthogonal", "shared", "iid"):
+        raise ParameterError(f"coupling = {coupling!r}: choose 'orthogonal', 'shared' or 'iid'.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +76,6 @@ class Design:
         What was asked for; one of the two is None.
     powers : ndarray of shape (L,)
         Coefficients a_1, ..., a_L of the powers of u = 1 - (z/unit)^2/2 that exact features serve.
-    tail : Kernel or None
-        A part in closed form beside the spheres.
     dual : Dual or None
         The proof that none is cheaper within ``tol``; None for a number of columns.
     """
@@ -83,13 +94,12 @@ class Design:
     tol: float | None = None
     n_components: int | None = None
     powers: FloatArray = field(default_factory=lambda: np.zeros(0))
-    tail: Kernel | None = None
     dual: Dual | None = None
 
     @property
     def mass(self) -> float:
-        """Total mass: the sum of |c_j|, and that of the tail, which has one sign."""
-        return float(np.abs(self.masses).sum()) + (abs(self.tail.at_zero) if self.tail else 0.0)
+        """Total mass: the sum of |c_j|."""
+        return float(np.abs(self.masses).sum())
 
     @property
     def expected_error(self) -> float:
@@ -144,8 +154,7 @@ class Design:
         z = np.asarray(z, dtype=float)
         value = plane_wave_mean(self.dim, z[..., None] * self.radii) @ self.masses
         u = 1.0 - 0.5 * (z / self.unit) ** 2
-        value = value + np.polynomial.polynomial.polyval(u, [0.0, *self.powers])
-        return np.asarray(value if self.tail is None else value + self.tail(z))
+        return np.asarray(value + np.polynomial.polynomial.polyval(u, [0.0, *self.powers]))
 
     @property
     def measure(self) -> SpectralMeasure:
@@ -157,18 +166,11 @@ class Design:
             Where powers of u are part of the design, which are no plane waves.
         """
         self._refuse_powers()
-        fixed = None if self.tail is None else spectral_measure(self.tail, self.dim)
-        atoms = [(w, c, 0.0) for w, c in zip(self.radii, self.masses, strict=True)]
-        atoms += [(a.radius, a.mass, a.error) for a in fixed.atoms] if fixed is not None else []
-        radii, masses, errors = np.array(atoms).T
-        made = SpectralMeasure.from_atoms(
-            self.dim, radii, masses, errors=errors, kernel=self.kernel
-        )
-        return made if fixed is None else replace(made, density=fixed.density)
+        return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
 
     @property
     def table(self) -> SpectralTable:
-        """The table that features draw from: the parts of the tail, and one for each sphere.
+        """The table that features draw from, with a part for each sphere.
 
         Raises
         ------
@@ -182,7 +184,7 @@ class Design:
             if c != 0.0
         )
         low, high = self.domain
-        made = SpectralTable(
+        return SpectralTable(
             dim=self.dim,
             parts=spheres,
             formula=str(self.kernel),
@@ -193,22 +195,12 @@ class Design:
             sphere=self.kernel.is_zonal,
             provenance=f"designed on distances {low:g} to {high:.9g}",
         )
-        if self.tail is None:
-            return made
-        fixed = tabulate(spectral_measure(self.tail, self.dim))
-        return replace(
-            made,
-            parts=(*fixed.parts, *made.parts),
-            k_zero=fixed.k_zero + made.k_zero,
-            u_error=fixed.u_error,
-            provenance=f"{made.provenance}, after {self.tail}",
-        )
 
     def _refuse_powers(self) -> None:
         if self.powers.size:
             raise ParameterError(
-                f"The design holds exact powers of z^2 up to degree {self.powers.size}, which no "
-                "measure on frequencies has. Take exact_degree=0 for a measure."
+                f"The design holds exact powers of z^2 up to degree {self.powers.size}, which are "
+                "not plane waves. Use exact_degree=0 for a measure."
             )
 
     def certified(self) -> Enclosure:
@@ -220,8 +212,7 @@ class Design:
             Where the formula cannot be enclosed, or its balls do not know it.
         """
         reached = self.sup_error.mid + self.sup_error.rad
-        rest = self.kernel if self.tail is None else self.kernel - self.tail
-        rest = without_powers(rest, self.powers, self.unit)
+        rest = without_powers(self.kernel, self.powers, self.unit)
         spheres = (self.radii, self.masses)
         return proved_sup_error(rest, self.dim, *spheres, self.domain, tol=self.tol or reached)
 
@@ -235,7 +226,6 @@ class Design:
 
     def __repr__(self) -> str:
         beside = f", {self.powers.size} exact powers" if self.powers.size else ""
-        beside += f", after {self.tail}" if self.tail is not None else ""
         return (
             f"Design of {self.kernel} on R^{self.dim} for distances {self.domain[0]:g} to "
             f"{self.domain[1]:.6g}: {self.radii.size} spheres of mass {self.mass:.4g}{beside}; "
@@ -248,9 +238,7 @@ class Design:
             f"{self.kernel} in dimension {self.dim}, on distances {low:g} to {high:.6g}:",
             f"  error at most {self.sup_error.mid + self.sup_error.rad:.4g}",
         ]
-        if self.tail is not None:
-            lines.append(f"  mass {self.mass:.6g} with that of {self.tail}, which stands beside")
-        elif self.dual is not None and self.tol is not None:
+        if self.dual is not None and self.tol is not None:
             lines.append(
                 f"  mass {self.mass:.6g} (no measure within {self.tol:g} has less than "
                 f"{self.dual.least_mass:.4g}), {self.dual.objective} {self.dual.value:.6g} "

@@ -1,9 +1,9 @@
-"""Which distances a design must serve: its domain, and the law of distances inside it."""
+"""The distances of a design: its domain, and the distribution of distances inside it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -15,22 +15,29 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["Distances", "check_domain"]
 
-# Nodes that stand for the law of distances: an error that oscillates k times over the domain has
-# its mean square to a few percent from 4 k of them.  They crowd at the ends of the law, since
-# errors are largest at the rarest distances.
+# Nodes of the distribution of distances: an error that oscillates k times over the domain has its
+# mean square to a few percent from 4 k of them.  They are dense at both ends, since errors are
+# largest at the rarest distances.
 _DISTANCE_NODES = 48
 # Distances count as at least this part of z_max: nothing varies at distance 0, and the recurrence
 # of the waves divides by it.
 _NEAREST = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Distances:
-    """The domain that a design serves, and nodes and weights that stand for the law on it."""
+    """The domain of a design, and nodes and weights of the distribution of distances on it.
+
+    Equal ones hash equal, so that designs can be kept in memory.
+    """
 
     domain: tuple[float, float]
-    nodes: FloatArray
-    weights: FloatArray
+    nodes: FloatArray = field(compare=False)
+    weights: FloatArray = field(compare=False)
+    key: tuple[bytes, bytes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.nodes.tobytes(), self.weights.tobytes()))
 
     @classmethod
     def of(
@@ -39,13 +46,12 @@ class Distances:
         domain: tuple[float, float],
         distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
     ) -> Self:
-        """The law of the distances that occur; by default uniform in z, or in a zonal angle.
+        """The distribution of the distances; by default uniform in z, or in a zonal angle.
 
         Parameters
         ----------
         distances : array_like, (counts, edges) as of numpy.histogram, or None
-            A sample, a histogram, or the default.  A sample of zeros, as equal rows give it, knows
-            no distances, and gets the default.
+            A sample, a histogram, or the default, which also replaces a sample of zeros alone.
 
         Raises
         ------
@@ -78,8 +84,8 @@ class Distances:
         slack = 1e-9 * high
         if least < low - slack or most > high + slack:
             raise DataError(
-                f"Distances from {least:.6g} to {most:.6g} occur, and the design is right on "
-                f"{low:g} to {high:g} alone. Widen the domain to hold them."
+                f"Distances from {least:.6g} to {most:.6g} occur, outside the domain "
+                f"{low:g} to {high:g} of the design. Widen the domain to hold them."
             )
         return cls(domain, np.maximum(nodes, _NEAREST * high), weights)
 

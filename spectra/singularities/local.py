@@ -21,6 +21,7 @@ from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import at_infinity, if_recurring
 from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
+from spectra.singularities.periodic import periodic_analysis
 from spectra.singularities.places import (
     Ending,
     Gap,
@@ -29,7 +30,6 @@ from spectra.singularities.places import (
     Requirement,
     Singularity,
 )
-from spectra.singularities.recurring import recurring_analysis
 from spectra.singularities.rules import at_the_end, on_space, unbounded, unseen
 from spectra.singularities.wave_formulas import is_periodic
 from spectra.singularities.zeros import distinct
@@ -82,20 +82,18 @@ def analyse(kernel: Kernel) -> LocalAnalysis:
     cut = profile(kernel)
     far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
     endless = all(p.support is sympy.oo for p in kernel.pieces)
+    turns = endless and is_periodic(far)
     if not cut.exprs:
-        found = recurring_analysis(far, analyse) if endless else None
-        if found is not None:
-            return found
+        if turns:
+            return periodic_analysis(far, analyse)
         return LocalAnalysis(cut, Ending(), (), if_recurring(far, Ending()), cut.gaps)
     radii = tuple(
         (r, _first_settled(partial(_at_radius, cut, i, r), r)) for i, r in enumerate(cut.radii)
     )
     origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), _NIL)
     infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), sympy.oo)
-    if infinity.gaps and endless and is_periodic(far):
-        found = recurring_analysis(far, analyse)
-        if found is not None:
-            return replace(found, profile=cut, gaps=())
+    if infinity.gaps and turns:
+        return replace(periodic_analysis(far, analyse), profile=cut, gaps=())
     infinity = if_recurring(far, infinity) if infinity.gaps else infinity
     return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
 

@@ -1,4 +1,4 @@
-"""Formulas of waves alone: their frequencies, and whether they are periodic, or come back."""
+"""Formulas of waves alone: their frequencies, and whether they are periodic or almost periodic."""
 
 from __future__ import annotations
 

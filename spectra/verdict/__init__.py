@@ -6,8 +6,7 @@ where a caller says them. Rules are in :mod:`spectra.singularities.rules`; ``reg
 reads them on the sphere, ``regions/bounded_range`` on a range of distances,
 ``composed/asymmetric`` adds those of shifts and tilts, and ``composed/grouped`` decides on groups
 of columns, ``composed/l1`` on kernels of the l1 distance. ``decision`` combines what is certain
-with what is open, ``positive_definite`` decides on positive definiteness, and ``partial_masses``
-has the partial masses that are set beside a verdict.
+with what is open, and ``positive_definite`` decides on positive definiteness.
 
 ``report`` prints a verdict in full, ``composed/compositions`` is what verdicts on sums of kernels
 share.
@@ -16,9 +15,8 @@ share.
 from spectra.verdict.composed.grouped import GroupedVerdict
 from spectra.verdict.composed.l1 import L1Verdict
 from spectra.verdict.decide import existence, spectral_measure
-from spectra.verdict.partial_masses import Ladder, mass_ladder
 from spectra.verdict.positive_definite import Definiteness
-from spectra.verdict.report import as_data, as_text, with_ladder
+from spectra.verdict.report import as_data, as_text
 from spectra.verdict.status import D, DomainVerdict, SphereVerdict, Status, in_words
 from spectra.verdict.verdict import Verdict
 
@@ -28,7 +26,6 @@ __all__ = [
     "DomainVerdict",
     "GroupedVerdict",
     "L1Verdict",
-    "Ladder",
     "SphereVerdict",
     "Status",
     "Verdict",
@@ -36,7 +33,5 @@ __all__ = [
     "as_text",
     "existence",
     "in_words",
-    "mass_ladder",
     "spectral_measure",
-    "with_ladder",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,6 @@ from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.kernel import Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.places import LocalAnalysis, Singularity
-from spectra.verdict.partial_masses import Ladder, mass_ladder
 from spectra.verdict.positive_definite import Definiteness, definiteness
 from spectra.verdict.regions.bounded_range import verdict_on_range
 from spectra.verdict.regions.sphere import verdict_on_sphere
@@ -180,32 +179,6 @@ class Verdict(Decision):
         assert self.analysis is not None  # every radial kernel has one
         dim = checked_dim(self.dim if dim is None else dim, least=2)
         return verdict_on_sphere(kernel, self.analysis, dim, degree)
-
-    @cached_property
-    @staged("partial masses")
-    def ladder(self) -> Ladder:
-        """Partial masses M(W) on a growing ladder of W, beside the growth that was predicted.
-
-        Raises
-        ------
-        NoRouteError
-            Where no route knows the spectral density.
-        ParameterError
-            Where the verdict is for every dimension, or for a callable.
-        """
-        kernel = self._radial("a ladder of masses")
-        if self.dim is None or self.analysis is None:
-            raise ParameterError(
-                "A ladder of masses needs a dimension: existence(kernel, dim=...)."
-            )
-        return mass_ladder(spectral_density(kernel, self.dim), self.analysis)
-
-    def confirmed(self) -> Verdict:
-        """The verdict where the ladder does not contradict it, else an UNDECIDED one."""
-        if self.ladder.agrees is not False:
-            return self
-        text = f"Not shown: the partial masses contradict the local analysis ({self.ladder})."
-        return replace(self, status=Status.UNDECIDED, condition=None, reasons=(text, *self.reasons))
 
     @staged("deciding on a range of distances")
     def on_domain(self, z_max: float | sympy.Expr | None = None) -> DomainVerdict:

@@ -1,35 +1,40 @@
-r"""Measures made to order: right on the distances that the data need, and cheapest among those.
+r"""The measure of least mass or variance within a tolerance on a range of distances.
 
-Where R^d offers no finite measure, or only a costly one, a kernel still only has to be right on
-the distances that occur.  :func:`design_within` finds signed masses c_j on spheres |w| = w_j with
-:math:`|\sum_j c_j \Omega_d(w_j z) - k(z)| \le \epsilon` on a domain of distances, of least total
-mass or of least variance; ``price`` shows what each tolerance costs.
+:func:`design_within` finds signed masses c_j on spheres |w| = w_j with
+:math:`|\sum_j c_j \Omega_d(w_j z) - k(z)| \le \epsilon` on a domain of distances.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
 from spectra.base.limits.progress import staged
-from spectra.base.numbers import FloatArray
+from spectra.base.numbers import FloatArray, checked_dim, positive_number
 from spectra.designs.certificate import estimated_sup_error
-from spectra.designs.designed_measure import FLOAT32_ROUNDING, ULPS_PER_MASS, Coupling, Design
+from spectra.designs.designed_measure import (
+    FLOAT32_ROUNDING,
+    MOST_KEPT,
+    ULPS_PER_MASS,
+    Coupling,
+    Design,
+    checked_coupling,
+)
 from spectra.designs.distances import Distances
-from spectra.designs.methods.linear_programme import Objective, solve
+from spectra.designs.dual import Objective
+from spectra.designs.methods.linear_programme import solve
 from spectra.designs.wave_columns import block_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["ADVICE", "checked_request", "default_radius", "design_within", "unit_cost"]
+__all__ = ["design_within"]
 
 Cost = Callable[[FloatArray], FloatArray]
 
-#: What to do where a design takes too long.
-ADVICE = "ask for a larger tol or a smaller domain, or bound the measure with max_mass, max_radius"
+_ADVICE = "ask for a larger tol or a smaller domain"
 
 # Radii are sought up to this many times (sqrt(d) + 5) / z_max: a kink at z = 0 of tolerance 1e-3
 # needs a few hundred, and what lies beyond lowers the mass by less than a percent.
@@ -49,7 +54,8 @@ _ROUNDING_OF_A_SUM = 32.0 * float(np.finfo(float).eps)
 _TOLD_APART = 2e-3
 
 
-@staged("designing a measure within a tolerance", advice=ADVICE)
+@lru_cache(maxsize=MOST_KEPT)
+@staged("designing a measure within a tolerance", advice=_ADVICE)
 def design_within(
     kernel: Kernel,
     dim: int,
@@ -61,13 +67,23 @@ def design_within(
     max_mass: float | None = None,
     max_radius: float | None = None,
 ) -> Design:
-    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`."""
-    checked_request(dim, tol, objective, coupling)
+    """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`.
+
+    Parameters
+    ----------
+    max_mass : float, optional
+        Largest total mass.  The default keeps the rounding of float32 features below ``tol``, but
+        allows a hundred times the kernel's largest value.
+    max_radius : float, optional
+        Largest radius, by default 100 (sqrt(d) + 5) / z_max.
+    """
+    tol = positive_number(tol, "tol", why=", an error allowed")
+    _check_request(checked_dim(dim), objective, coupling)
     low, high = served.domain
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
     n = 1 if coupling == "iid" else dim
     deviation = _deviation(dim, n, served, max_radius)
-    cost = deviation if objective == "variance" else unit_cost
+    cost = deviation if objective == "variance" else _unit_cost
     within = partial(solve, kernel, dim, (low, high), max_mass=max_mass, max_radius=max_radius)
     inner = _MARGIN * tol
     # The error between the distances in use must be within the tolerance too.
@@ -85,7 +101,7 @@ def design_within(
             "a larger tol or a smaller max_mass."
         )
     dual = dual.at(tol)
-    least = dual if objective == "mass" else within(tol=inner, cost=unit_cost)[2].at(tol)
+    least = dual if objective == "mass" else within(tol=inner, cost=_unit_cost)[2].at(tol)
     deviations = deviation(radii)
     block = float(np.linalg.norm(masses * deviations))
     if coupling == "shared":
@@ -120,32 +136,16 @@ def _bounds(
     """The bounds on mass and radius, by default as :func:`spectra.design` says."""
     low, high = served.domain
     if max_radius is None:
-        max_radius = default_radius(dim, high)
+        max_radius = _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / high
     size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
     _refuse_below_rounding(tol, size)
     if max_mass is None:
         max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
-    if not (max_mass > 0 and max_radius > 0):
-        raise ParameterError(
-            f"max_mass = {max_mass} and max_radius = {max_radius} must both be positive: they "
-            "bound the masses and the radii of the design."
-        )
-    return max_mass, max_radius
+    return positive_number(max_mass, "max_mass"), positive_number(max_radius, "max_radius")
 
 
-def default_radius(dim: int, z_max: float) -> float:
-    """Radius up to which designs look: 100 (sqrt(d) + 5) / z_max.
-
-    Examples
-    --------
-    >>> default_radius(16, 2.0)
-    450.0
-    """
-    return _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / z_max
-
-
-def unit_cost(w: FloatArray) -> FloatArray:
-    """What a unit of mass costs where the mass itself is to be least."""
+def _unit_cost(w: FloatArray) -> FloatArray:
+    """Cost of a unit of mass for the objective "mass"."""
     return np.ones_like(w)
 
 
@@ -171,16 +171,12 @@ def _refuse_below_rounding(tol: float, size: float) -> None:
         )
 
 
-def checked_request(dim: int, tol: float, objective: str, coupling: str) -> None:
-    """Refuse a request that makes no sense, as a ParameterError."""
-    if not 0.0 < tol < np.inf:
-        raise ParameterError(f"tol = {tol}: an error allowed must be positive and finite.")
+def _check_request(dim: int, objective: str, coupling: str) -> None:
     if objective not in ("mass", "variance"):
         raise ParameterError(f"objective = {objective!r}: choose 'mass' or 'variance'.")
-    if coupling not in ("orthogonal", "shared", "iid"):
-        raise ParameterError(f"coupling = {coupling!r}: choose 'orthogonal', 'shared' or 'iid'.")
+    checked_coupling(coupling)
     if objective == "variance" and dim == 1:
         raise ParameterError(
-            "In dimension 1 every direction is +-1 and a cosine does not see its sign, so designed "
-            "features have no variance at all. Use objective='mass'."
+            "In dimension 1 designed features have no variance: every direction is +-1. Use "
+            "objective='mass'."
         )

@@ -6,101 +6,46 @@ r"""The least measure that is right on a range of distances: a linear programme 
 
 Radii and distances are both continuous.  The programme is solved on few of each; its dual
 :math:`q(w) = \sum_i y_i \Omega_d(w z_i)` obeys :math:`|q(w)| \le g(w) + \lambda` at the radii used,
-and wherever it does not, that radius is added, as is every distance where the error exceeds the
-tolerance (de Boor's and Remez' exchange, in both directions).  The dual also bounds the value of
-every measure from below.
+and each radius that violates this is added, as is each distance where the error exceeds the
+tolerance (Remez exchange in both variables).  The dual also bounds the value of every measure from
+below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.designs.dual import Dual
 from spectra.designs.methods.highs import least_cost
 from spectra.designs.wave_columns import tabulated_wave
 from spectra.errors import AccuracyError
 
-__all__ = ["Dual", "Objective", "solve"]
-
-Objective = Literal["mass", "variance"]
+__all__ = ["solve"]
 
 # Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
 # maximum is at least seven steps wide.
 _PRICING_STEP = 0.4
 # Points of the first grid of distances, and of radii.
-_FIRST_POINTS = 40
-_FIRST_RADII = 60
+_FIRST_POINTS, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
-# From this round on, a value that is settled is enough: many measures have it, and each round the
-# simplex method finds another one, which errs between the distances in use.
+# From this round on, look among all measures of the settled value for one that is within the error.
 _PATIENCE = 12
 # Columns kept between rounds, beyond those in use: the most promising ones.
 _MOST_COLUMNS = 400
-# The exchange stops when the value is within this part of its lower bound ...
-_GAP = 2e-3
-# ... and the error exceeds the tolerance by no more than this part.
-_EXCESS = 2e-3
-# An error beyond the tolerance first costs this much for each part of the tolerance (a mass of 1
-# falls by a few units for a doubled tolerance), then thirty times more until it vanishes.
+# The exchange stops when the value is within this part of its lower bound, and the error exceeds
+# the tolerance by no more than this part.
+_GAP, _EXCESS = 2e-3, 2e-3
+# Price of an error beyond the tolerance, in units of it, which grows until that error vanishes.
 _FIRST_PENALTY = 100.0
 _PENALTY_GROWTH = 30.0
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
 _TOUCHING = 1e-2
-
-
-@dataclass(frozen=True, eq=False)
-class Dual:
-    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
-
-    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
-    ``max_radius``, and equal to it at the radii of the design.
-
-    Attributes
-    ----------
-    objective : {"mass", "variance"}
-        What was made least: the sum of |c_j|, or of |c_j| deviation_j.
-    value, lower_bound : float
-        What the design has of it, and what every measure of mass up to ``max_mass`` and radii up to
-        ``max_radius`` has at least that is within ``tol``.
-    least_mass : float
-        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass.
-    max_mass, max_radius : float
-        The bounds in force.
-    points, weights : ndarray
-        z_i and y_i.
-    multiplier : float
-        The dual price of the bound on the mass.
-    """
-
-    dim: int
-    tol: float
-    objective: Objective
-    value: float
-    lower_bound: float
-    least_mass: float
-    max_mass: float
-    max_radius: float
-    points: FloatArray = field(repr=False)
-    weights: FloatArray = field(repr=False)
-    multiplier: float
-
-    def __call__(self, w: ArrayLike) -> FloatArray:
-        """q(w) at radii w."""
-        w = np.asarray(w, dtype=float)
-        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
-
-    def at(self, tol: float) -> Dual:
-        """What the same weights prove of another tolerance."""
-        lower = self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum())
-        return replace(self, tol=tol, lower_bound=max(lower, 0.0))
 
 
 #: A solution of the programme on the present radii and distances: the masses, how far their error
@@ -311,7 +256,7 @@ def solve(
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
             f"tolerance {tol:g} is too small for double precision here, where masses of "
             f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
-            "domain; for a kink at z = 0 take design_with_tail."
+            "domain."
         )
     return _bounded(dual, lower_bound, *_sparse(exchange, vertex, w, gain, penalty))
 
@@ -369,10 +314,10 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
 def _sparse(
     exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same measure on fewest radii: clusters merged where the dual touches its bound.
+    """The same measure on fewer radii: those at which the dual touches its bound, or clusters.
 
-    At the optimum a radius carries mass only where |q| = g + lambda, which are isolated maxima;
-    the simplex method shares the mass between the neighbours of each on the present grid.
+    At the optimum only isolated maxima of |q| - g carry mass; the simplex method shares the mass
+    between the grid points near each.
     """
     every, _, dual = vertex
     radii, masses, _ = _used(exchange, every)
@@ -415,9 +360,8 @@ def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
         f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
         f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
         f"the kernel on [{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
-        in_python="Allow a larger tol or max_mass (price_curve shows what each tol costs), or make "
-        f"the domain smaller, {smaller} On the sphere itself rf.SpectralFeatures finds features "
-        "that need no measure.",
+        in_python=f"Allow a larger tol, or make the domain smaller, {smaller} On the sphere itself "
+        "rf.SpectralFeatures finds features that need no measure.",
         at_shell=f"Allow a larger --tol, or make the range smaller with --z-max, {smaller} 'rf "
         "approximate' tries features that need no measure.",
     )

@@ -1,4 +1,4 @@
-r"""The measure that makes the most of a number of columns: bias and variance minimised together.
+r"""The measure of least mean squared error for a number of columns: bias and variance together.
 
 All radii share one set of P directions u, so that m radii cost 2 m P columns, and
 
@@ -7,20 +7,19 @@ All radii share one set of P directions u, so that m radii cost 2 m P columns, a
 
 with the angular means :math:`S_n = P^{-2} \sum_{p,q} P_n(c_{pq})` of the set, which is turned by a
 random rotation.  For given radii bias^2 + variance is a quadratic in the masses; the radii are
-sought among all.  Few radii on many directions are best: the range of distances leaves the
-continuation free, and a free continuation needs few waves.
+then optimised.  Few radii on many directions are best, because the kernel is free beyond the
+domain.  Without shared directions ("orthogonal", "iid") one radius gets them all.
 
 On the unit sphere the low powers of u = <x, y> = 1 - z^2/2 have exact features, the monomials of
 x; anywhere else those of u = 1 - 2 (z/z_max)^2 have, the monomials of x and |x|^2.  A design may
-spend columns on them: :math:`\sum_{i \le L} a_i u^i` joins the waves, does not vary, and takes over
-what waves could only do with large cancelling masses.
+spend columns on them: :math:`\sum_{i \le L} a_i u^i` is added to the waves and has no variance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -28,9 +27,16 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from spectra.base.limits.progress import staged
-from spectra.base.numbers import FloatArray
+from spectra.base.numbers import FloatArray, checked_dim
 from spectra.designs.certificate import estimated_sup_error
-from spectra.designs.designed_measure import FLOAT32_ROUNDING, ULPS_PER_MASS, Design
+from spectra.designs.designed_measure import (
+    FLOAT32_ROUNDING,
+    MOST_KEPT,
+    ULPS_PER_MASS,
+    Coupling,
+    Design,
+    checked_coupling,
+)
 from spectra.designs.distances import Distances
 from spectra.designs.exact_powers import power_columns, unit_of_powers, without_powers
 from spectra.designs.wave_columns import angular_means as block_means
@@ -38,7 +44,7 @@ from spectra.designs.wave_columns import completed_means, varying_parts
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["AngularMeans", "design_for_shared"]
+__all__ = ["AngularMeans", "design_for_columns"]
 
 IntArray = NDArray[np.intp]
 AngularMeans = Callable[[int], FloatArray]
@@ -57,44 +63,61 @@ _MOST_GAIN = 1.3
 _STEPS_PER_RADIUS = 120
 
 
+@lru_cache(maxsize=MOST_KEPT)
 @staged("designing a measure for a number of columns")
-def design_for_shared(
+def design_for_columns(
     kernel: Kernel,
     dim: int,
     served: Distances,
     *,
     n_components: int,
-    angular_means: AngularMeans | None = None,
+    coupling: Coupling = "shared",
     most_radii: int = 3,
     exact_degree: int = 0,
     positive: bool = False,
+    angular_means: AngularMeans | None = None,
 ) -> Design:
     r"""Find radii and masses of least mean squared error for a number of feature columns.
 
     Parameters
     ----------
     kernel, dim, served :
-        In dimension 1 nothing varies, and each radius has one direction.
+        The kernel, the dimension d >= 1, and the distances.
     n_components : int
         Most columns: 2 for each frequency, and 1 for the constant.
-    angular_means, most_radii, exact_degree, positive :
-        As for :func:`spectra.design`.
+    coupling : {"shared", "orthogonal", "iid"}
+        Orthonormal blocks of directions, shared by up to ``most_radii`` radii or for one radius;
+        or independent directions for one radius.
+    most_radii : int
+        Most positive radii that share directions, at most 4.
+    exact_degree : int
+        Degree up to which powers of u have exact features: of <x, y> for a zonal kernel, with
+        C(d + L, L) columns, and else of 1 - 2 (z/z_max)^2, with C(d + 1 + L, L).
+    positive : bool
+        Whether every mass must be positive, so that features need no signature.
+    angular_means : callable, optional
+        n -> S_0, S_2, S_4, ... of the n directions that will be used.  Degrees beyond those given
+        count as for independent directions.
 
     Raises
     ------
     ParameterError
-        Where the columns do not hold one frequency beside the exact powers.
+        If the columns cannot hold one frequency beside the exact powers.
     """
+    checked_dim(dim)
+    checked_coupling(coupling)
+    if coupling != "shared":
+        most_radii = 1
     left = _columns_left(kernel, dim, n_components, most_radii, exact_degree)
     high, nodes = served.domain[1], served.nodes
     tried = _TRIED * np.sqrt(dim) / high
     unit = unit_of_powers(kernel, served.domain)
-    # Columns without variance: the powers of u, of which the first is the constant.
+    # The powers of u, of which the first is the constant, have no variance.
     u = 1.0 - 0.5 * (nodes[:, None] / unit) ** 2
     exact = u ** np.arange(exact_degree + 1.0)
     root = np.sqrt(served.weights)
     fit = _Fit(dim, nodes, root, kernel(nodes) * root, tried, exact, positive)
-    means = angular_means or partial(block_means, dim)
+    means = angular_means or partial(block_means, dim, blocks=coupling != "iid")
     best, moving, count = np.inf, tried[:0], 0
     for m in range(1, most_radii + 1):
         # cos(w x) and sin(w x) are all there is at a radius in dimension 1.
@@ -115,7 +138,7 @@ def design_for_shared(
         kernel=kernel,
         dim=dim,
         domain=served.domain,
-        coupling="shared",
+        coupling=coupling,
         radii=radii,
         masses=masses,
         counts=(1, *([count] * moving.size)),

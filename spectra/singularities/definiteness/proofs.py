@@ -16,6 +16,7 @@ from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import U, Z
+from spectra.kernels.catalogue import DIMENSION, catalogue
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness.closed_forms import (
     known_largest_dimension,
@@ -25,6 +26,7 @@ from spectra.singularities.definiteness.closed_forms import (
 )
 from spectra.singularities.definiteness.monotone import is_completely_monotone
 from spectra.singularities.definiteness.polya import hat_dimension
+from spectra.singularities.local import analyse
 from spectra.singularities.places import LocalAnalysis
 from spectra.singularities.power_series import Closure, finite, has_nonnegative_taylor_series
 
@@ -33,6 +35,8 @@ __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 #: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
 #: least eigenvalue 0.
 _STEPS, _POINTS, _ROUNDING = (0.05, 0.4, 2.0), 12, 1e-9
+#: Models of the catalogue that no rule here proves.
+_MODELS = ("circular", "cubic")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Proof:
 
 @lru_cache(maxsize=200)
 def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
-    """The strongest proof for R^d that a rule of this room gives, or None.
+    """The strongest proof for R^d that a rule here gives, or None.
 
     Examples
     --------
@@ -126,7 +130,7 @@ def _of_piece(piece: Piece) -> float:
 
 
 def _of_ball(piece: Piece) -> float:
-    """What ends at a radius, as a polynomial, times what needs no end."""
+    """What ends at a radius, a model of the catalogue or a polynomial, times what needs no end."""
     ending, lasting = sympy.Integer(1), sympy.Integer(1)
     for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
         base = factor.as_base_exp()[0]
@@ -134,8 +138,29 @@ def _of_ball(piece: Piece) -> float:
             ending = ending * factor
         else:
             lasting = lasting * factor
-    known = largest_of_edge(Piece(piece.support, ending)) if ending.has(Z) else None
-    return 0 if known is None else min(known[0], _on_space(lasting))
+    if not ending.has(Z):
+        return _of_model(piece)
+    part = Piece(piece.support, ending)
+    known = largest_of_edge(part)
+    shown = max(_of_model(part), hat_dimension(_analysis(part))) if known is None else known[0]
+    return min(shown, _on_space(lasting)) if shown else 0
+
+
+def _analysis(piece: Piece) -> LocalAnalysis:
+    return analyse(Kernel((piece,)))
+
+
+def _of_model(piece: Piece) -> int:
+    """What the catalogue knows of a positive multiple of a model that ends at the same radius."""
+    c = value_at_zero(piece.expr)
+    if c is None or not c.is_positive:
+        return 0
+    for name in _MODELS:
+        model = catalogue[name](length=piece.support).pieces[0].expr
+        if sympy.expand(piece.expr - c * model) == 0:
+            condition = catalogue.entries[name].positive_definite_for()
+            return max(d for d in range(1, 9) if condition.subs(DIMENSION, d) == sympy.true)
+    return 0
 
 
 def _on_space(expr: sympy.Expr) -> float:

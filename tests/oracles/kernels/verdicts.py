@@ -41,7 +41,6 @@ _EDGE = "term (R - z)^s at the edge: finite iff d < 2s + 1"
 _SMOOTH = "smooth for z > 0, regular at 0, decays"
 _CHIRP = "chirp z^-a cos(z^p): finite iff d < 2a/p"
 _EVEN = "even and periodic: an absolutely convergent Fourier series, and no limit for d >= 2"
-_KINKS = "kinks |z - R_j|^s whose weights are summable: finite iff d < 2s + 1"
 _UNBOUNDED = "unbounded"
 _SLOW = "log^q, q < 0: mass of the size j^(q - 1) in each shell 2^j < w^(+-1) < 2^(j + 1)"
 _WAVE = "wave z^-b cos(wz + c): finite iff d < 2b + 1, or d = 2b + 1 with the sphere's phase"
@@ -133,12 +132,6 @@ CASES: tuple[Case, ...] = (
     _case("rectified sine", radial("Abs(sin(z))"), 1, _EVEN),
     _case("odd periodic", radial("exp(sin(z))"), 0, "its one-sided means differ"),
     _case("square wave", radial("Heaviside(cos(z))"), 0, "jumps"),
-    # --- kinks without end
-    _case("rectified", radial("Abs(sin(z))*exp(-z)"), 2, _KINKS),
-    _case("rectified cubed", radial("Abs(cos(z))**3*exp(-z)"), 6, _KINKS),
-    _case("rectified chirp", radial("Abs(sin(z**2))*exp(-z)"), 2, _KINKS),
-    _case("under a slow weight", radial("Abs(sin(z))**3/(1 + z)**(1/4)"), 1, "d < 2a + 1"),
-    _case("square wave, damped", radial("Heaviside(cos(z))*exp(-z)"), 0, "jumps"),
     # --- constant up to a radius
     _case("Min", radial("Min(1, 1/z)"), 2, "s = 1"),
     # --- faster than exponentials
@@ -174,9 +167,6 @@ CASES: tuple[Case, ...] = (
     _case("slower than powers", radial("(1 - 2*exp(-z))/log(2 + z)"), ALL, _SLOW),
     _case("slow on both ends", radial("exp(-z)/log(2 + 1/z)"), ALL, _SLOW),
     _case("shifted cos", radial("cos(z + 1)"), 0, "wrong phase in d = 1"),
-    _case("in a denominator", radial("exp(-z)/(1 + Abs(sin(z)))"), 2, _KINKS),
-    _case("rooted wave", radial("sqrt(Abs(sin(z)))*exp(-z)"), 1, _KINKS),
-    _case("half waves, slow", radial("Max(0, cos(z))**3/(1 + z)**(5/4)"), 3, "d < 2a + 1"),
     _case("Max in a denominator", radial("1/Max(1, z)"), 2, "s = 1"),
     _case("Gumbel, weighted", radial("exp(z - exp(2*z))"), ALL, _SMOOTH),
     _case("power beside a corner", radial("exp(-z)/(1+Abs(z-2)**(5/2)+Abs(z-1))"), 2, "s = 1"),

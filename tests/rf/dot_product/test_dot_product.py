@@ -14,7 +14,7 @@ from rf.dot_product.neurons import arc_cosine_weights, neuron_candidates
 from rf.dot_product.problem import Problem
 from rf.dot_product.zonal_features import gegenbauer_candidates
 from rf.inputs.rows import range_of_distances
-from spectra.designs import design
+from spectra.designs import Distances, design, design_for_columns
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.kernel import radial, zonal
 
@@ -153,7 +153,8 @@ def test_the_arc_cosine_family_is_recognised_exactly():
 
 def test_exact_powers_of_a_design_are_part_of_its_certificate():
     kernel = zonal("exp(2*u)")
-    made = design(kernel, 5, n_components=120, domain=(0, 2), exact_degree=2)
+    served = Distances.of(kernel, (0, 2), None)
+    made = design_for_columns(kernel, 5, served, n_components=120, exact_degree=2)
     z = np.linspace(0, 2, 4001)
     seen = np.abs(made(z) - kernel(z)).max()
     stated = made.sup_error.mid + made.sup_error.rad
@@ -163,7 +164,7 @@ def test_exact_powers_of_a_design_are_part_of_its_certificate():
     with pytest.raises(ParameterError, match="exact_degree=0"):
         _ = made.measure
     with pytest.raises(ParameterError, match="56 monomials"):
-        design(kernel, 5, n_components=50, domain=(0, 2), exact_degree=3)
+        design_for_columns(kernel, 5, served, n_components=50, exact_degree=3)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +174,8 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
     """Drawn features have the design for their mean, on rows of any length, and its columns."""
     kernel = radial("exp(-z**2/2)")
     X = 3.0 + np.random.default_rng(0).uniform(-1, 1, (30, dim)) / np.sqrt(dim)
-    made = design(kernel, dim, n_components=150 + dim**2, domain=(0, 2), exact_degree=degree)
+    served = Distances.of(kernel, (0, 2), None)
+    made = design_for_columns(kernel, dim, served, n_components=150 + dim**2, exact_degree=degree)
     z = np.linspace(0, 2, 2001)
     seen = np.abs(made(z) - kernel(z)).max()
     stated = made.sup_error.mid + made.sup_error.rad
@@ -308,7 +310,7 @@ def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
 
 def test_a_design_is_a_spectrum_like_any_other():
     kernel = radial("(1 - z**2/4)**2")
-    made = design(kernel, 3, domain=(0, 2), tol=2e-2, max_mass=20, max_radius=20.0)
+    made = design(kernel, 3, domain=(0, 2), tol=2e-2)
     X = sphere_rows(50, 3)
     features = SpectralFeatures(made, n_components=200, mixed_signature="ignore").fit(X)
     exact = made.kernel.gram(X)
@@ -340,25 +342,20 @@ def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
         SpectralFeatures(made, n_components=made.columns - 1).fit(X)
 
 
-@pytest.mark.parametrize("made_with", ["powers", pytest.param("tail", marks=pytest.mark.slow)])
-def test_features_take_designs_with_exact_powers_and_with_tails(made_with):
-    X = sphere_rows(60, 3)
-    if made_with == "powers":
-        made = design(zonal("exp(2*u)"), 3, n_components=60, domain=(0, 2), exact_degree=2)
-    else:
-        options = {"tol": 1e-2, "objective": "mass", "tail": "laplace"}
-        made = design(radial("exp(-z) + z/2"), 3, (0, 2), **options)
+def test_features_take_designs_with_exact_powers():
+    X, kernel = sphere_rows(60, 3), zonal("exp(2*u)")
+    served = Distances.of(kernel, (0, 2), None)
+    made = design_for_columns(kernel, 3, served, n_components=60, exact_degree=2)
     features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
     exact = made.kernel.gram(X)
     error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
     assert error < 2 * features.expected_error_ < 0.3
     with pytest.raises(DataError, match="dimension 3"):
         SpectralFeatures(made).fit(X[:, :2])
-    if made_with == "powers":
-        least = clone(features).set_params(n_components=made.columns).fit(X)
-        assert least.transform(X).shape == (60, made.columns)
-        with pytest.raises(ParameterError, match=f"needs {made.columns} columns"):
-            least.set_params(n_components=made.columns - 1).fit(X)
+    least = clone(features).set_params(n_components=made.columns).fit(X)
+    assert least.transform(X).shape == (60, made.columns)
+    with pytest.raises(ParameterError, match=f"needs {made.columns} columns"):
+        least.set_params(n_components=made.columns - 1).fit(X)
 
 
 @pytest.mark.parametrize(
@@ -390,10 +387,6 @@ def test_what_no_way_can_serve_is_refused_with_every_reason():
         design(kernel, 3, domain=(0, 2), tol=1e-2, n_components=100)
     with pytest.raises(ParameterError, match="objective"):
         design(kernel, 3, domain=(0, 2), objective="mass", n_components=100)
-    with pytest.raises(ParameterError, match="shared directions"):
-        design(kernel, 3, domain=(0, 2), tol=1e-2, exact_degree=2)
-    with pytest.raises(ParameterError, match="Leave both out"):
-        design(kernel, 3, domain=(0, 2), n_components=100, tail="laplace")
     with pytest.raises(ParameterError, match="takes a kernel"):
         design(3.0, 3, domain=(0, 2), tol=1e-2)
     assert exact_candidates(Problem.of(zonal("exp(u)"), X, 50, 2.0))[0].columns is None

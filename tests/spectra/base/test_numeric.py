@@ -75,7 +75,6 @@ MISTAKES = {
     "of type list": lambda table: n_components_for([table], 0.1, 0.1, n_points=10),
     "counts = 2.5": lambda table: rf.draw_frequencies(table, (2.5,)),
     "tol = 'x'": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol="x"),
-    "max_mass = inf": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, max_mass=np.inf),
     r"objective = \[\]": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, objective=[]),
     "at most": lambda table: sp.design("max(1-z, 0)", 10**30, (0, 2), tol=0.1),
     "named by text": lambda table: rf.SpectralFeatures("gaussian", kernel_params={1: 2}).fit(X),

@@ -9,7 +9,7 @@ from rf.sampling.directions import orthogonal
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.cli.commands import main
-from spectra.designs import design, price_curve
+from spectra.designs import design, design_for_columns, design_within
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
 from spectra.designs.wave_columns import angular_means, block_variance, tabulated_wave
@@ -86,15 +86,7 @@ def test_the_dual_stays_below_one_and_touches_it_with_the_sign_of_each_mass():
 def test_the_stated_error_is_the_error_on_the_whole_domain(
     kernel, dim, domain, objective, coupling
 ):
-    d = design(
-        kernel,
-        dim,
-        domain=domain,
-        tol=1e-3,
-        objective=objective,
-        coupling=coupling,
-        max_radius=60.0 if dim < 3 else None,
-    )
+    d = design(kernel, dim, domain=domain, tol=1e-3, objective=objective, coupling=coupling)
     rng = np.random.default_rng(2)
     z = np.concatenate([rng.uniform(*domain, 20_000), domain])
     seen = np.abs(d(z) - kernel(z)).max()
@@ -123,7 +115,8 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
     [(SQUARE, 16, 2.0), (radial("exp(-z)"), 7, 1.0)],
 )
 def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
-    d = design(kernel, dim, domain=(0, z_max), tol=1e-2, objective="mass", max_radius=80)
+    served = Distances.of(kernel, (0, z_max), None)
+    d = design_within(kernel, dim, served, tol=1e-2, objective="mass", max_radius=80)
     proof = d.certified()
     assert proof.rigorous
     assert not d.sup_error.rigorous
@@ -170,10 +163,8 @@ def one_estimate(d, directions, shared, rng, z):
 )
 def test_the_stated_deviation_is_that_of_drawn_features(coupling, shared, rows):
     z = np.array([0.5, 1.0, 1.5, 2.0])
-    d = design(
-        SQUARE, 5, domain=(0, 2), tol=1e-2, coupling=coupling, distances=np.repeat(z, 500),
-        max_mass=20,
-    )  # fmt: skip
+    served = Distances.of(SQUARE, (0, 2), np.repeat(z, 500))
+    d = design_within(SQUARE, 5, served, tol=1e-2, coupling=coupling, max_mass=20)
     rng = np.random.default_rng(3)
     draws = [one_estimate(d, lambda r: orthogonal(rows, 5, r), shared, rng, z) for _ in range(1000)]
     spread = np.mean(np.var(draws, axis=0))
@@ -186,8 +177,10 @@ def test_the_stated_deviation_is_that_of_drawn_features(coupling, shared, rows):
 @pytest.mark.parametrize(("coupling", "dim"), [("orthogonal", 2), ("shared", 16), ("iid", 7)])
 def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
     served = Distances.of(SQUARE, (0, 2), None)
-    for asked in ({"tol": 3e-2, "max_mass": 20}, {"n_components": 20 * dim + 1}):
-        d = design(SQUARE, dim, (0, 2), coupling=coupling, **asked)
+    for d in (
+        design_within(SQUARE, dim, served, tol=3e-2, max_mass=20, coupling=coupling),
+        design(SQUARE, dim, (0, 2), n_components=20 * dim + 1, coupling=coupling),
+    ):
         used = tuple(n for n, c in zip(d.counts, d.masses, strict=True) if c != 0.0)
         model = VarianceModel(d.table, served.nodes)
         stated, error = model.variance(used, coupling=coupling)
@@ -219,57 +212,14 @@ def test_a_design_is_a_measure_like_any_other():
     assert m.kernel == SQUARE
 
 
-TL2 = radial("1 - z/2", support=2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kernel", "dim", "z_max"),
-    [(TL2, 16, 1.6)],
-)
-def test_a_closed_form_part_for_a_kink_leaves_a_rest_of_low_radii(kernel, dim, z_max):
-    plain = design(kernel, dim, domain=(0, z_max), tol=3e-3, objective="mass")
-    made = design(kernel, dim, (0, z_max), tol=3e-3, objective="mass", tail="laplace")
-    assert made.radii.max() < 0.2 * plain.radii.max()
-    assert made.mass < 1.05 * plain.mass
-    z = np.linspace(0, z_max, 601)
-    for seen in (made(z), made.table.expected_kernel(z)):
-        worst = np.abs(seen - kernel(z)).max()
-        assert 2.7e-3 < worst <= made.sup_error.mid + made.sup_error.rad <= 3e-3
-    assert made.table.domain == z_max
-    assert made.measure.mass.mid == pytest.approx(made.mass, rel=1e-9)
-    assert made.measure.k_zero == pytest.approx(float(made(0.0)), abs=1e-9)
-    proof = made.certified()
-    assert proof.rigorous
-    assert abs(proof.mid - made.sup_error.mid) <= proof.rad + made.sup_error.rad
-
-
-def test_a_fixed_part_is_given_as_a_kernel_or_found_from_a_slope():
-    part = radial("exp(-2*z)")
-    made = design(
-        radial("exp(-2*z) + exp(-z**2)"), 3, (0, 2), tol=1e-2, objective="mass", tail=part
-    )
-    assert made.mass < 2.01
-    assert made.tail is part
-    with pytest.raises(ParameterError, match="slope"):
-        design(GAUSS, 3, (0, 2), tol=1e-2, tail="laplace")
-
-
-@pytest.mark.slow
-def test_the_mass_of_a_design_grows_fast_only_across_a_kink():
-    inside = price_curve(TL2, 16, domain=(0, 1.6), tols=[3e-2, 1e-2])
-    across = price_curve(TL2, 16, domain=(0, 2.5), tols=[3e-2, 1e-2])
-    assert inside.masses[-1] < 1.2
-    assert across.lower_bounds[-1] > 20
-    assert across.exponent > 3 > 1 > inside.exponent
-
-
 def test_impossible_designs_are_refused_with_an_alternative():
-    with pytest.raises(AccuracyError, match=r"max_mass.*price_curve.*sqrt\(2\)"):
+    with pytest.raises(AccuracyError, match=r"larger tol.*sqrt\(2\)"):
         design(NTK, 16, domain=(0, 2), tol=1e-3)
     jump = radial("1", support=1)
     with pytest.raises(AccuracyError):
-        design(jump, 3, domain=(0, 2), tol=0.1, objective="mass", max_radius=20)
+        design_within(
+            jump, 3, Distances.of(jump, (0, 2), None), tol=0.1, objective="mass", max_radius=20
+        )
     with pytest.raises(ParameterError, match="dimension 1"):
         design(GAUSS, 1, domain=(0, 2), tol=1e-2)
     with pytest.raises(DataError, match="Widen"):
@@ -340,9 +290,8 @@ def test_the_expected_error_of_a_budget_is_the_error_that_is_seen(means, scheme)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     upper = np.triu_indices(60, 1)
     z = np.sqrt(2 - 2 * np.clip(x @ x.T, -1, 1))[upper]
-    d = design(
-        RAMP, 7, n_components=113, domain=(0, 2), distances=z, angular_means=means, most_radii=2
-    )
+    served = Distances.of(RAMP, (0, 2), z)
+    d = design_for_columns(RAMP, 7, served, n_components=113, angular_means=means, most_radii=2)
     assert d.columns <= 113
     exact = RAMP(z)
     errors = [features(d, rng, x, scheme)[upper] - exact for _ in range(60)]

@@ -27,7 +27,6 @@ def _results() -> list[tuple[object, str]]:
         (verdict, "finite mass in d = 3"),
         (verdict.positive_definite, "Definiteness: refuted. exp(-a z) cos(b z)"),
         (sp.existence(sp.radial("exp(-z)"), dim=2).positive_definite, "Definiteness: proved."),
-        (verdict.ladder, "growth exponent -1, predicted -1"),
         (verdict.on_domain(1.0), "up to 1 in d = 3: FINITE"),
         (table, "on R^3: + part of mass 1.252"),
         (table.sample(5, rng=0), "5 frequencies in R^3"),

@@ -13,6 +13,7 @@ from mpmath import mp
 from spectra.density import spectral_density
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.reader.parsing import U, Z, parse_formula
+from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.singularities import analyse
 from spectra.singularities.definiteness import (
@@ -254,3 +255,29 @@ def test_positive_definite_kernels_of_the_space_are_so_on_the_sphere(
     found = sphere_coefficients(kernel, 5, degree=4)
     assert bool(np.all(found.values > -found.error)) is proved
     assert existence(kernel, 5).on_sphere(degree=4).positive_definite is proved
+
+
+# --- models of geostatistics, and sums and products with them ---------------------------------
+
+SPHERICAL = catalogue["spherical"]()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [
+        (catalogue["cubic"](length=3), 3),
+        (catalogue["circular"](), 2),
+        (
+            sympy.Rational(3, 10) * radial("exp(-z)")
+            + sympy.Rational(1, 2) * SPHERICAL
+            + radial("exp(-z**2)/5"),
+            3,
+        ),
+        (SPHERICAL + SPHERICAL.rescale(2), 3),
+        (radial("(1 - 3*z/2 + z**3/2)*exp(-z)", support=1), 3),
+    ],
+    ids=str,
+)
+def test_models_and_their_sums_and_products_are_proved(kernel: Kernel, largest: int) -> None:
+    assert existence(kernel, largest).positive_definite.answer is True
+    assert existence(kernel, largest + 1).positive_definite.answer is not True
