@@ -9,18 +9,16 @@ import pytest
 from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
-from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError
+from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
 from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
-from spectra.table.table_file import read_arrays, write_arrays
 from spectra.verdict import Status, existence, spectral_measure
 from tests.oracles.jordan_masses import jordan_masses
 
 GAUSSIAN = radial("exp(-z**2/8)")
 DELTA = radial("exp(-z**2/2) - exp(-z**2/8)")
-DIFFERENCE = radial("exp(-z**2/2) - exp(-z**2/8)/2")
 
 
 def published(name, dim):
@@ -161,14 +159,6 @@ def test_a_file_gives_the_same_table_back(name, tmp_path):
         assert np.array_equal(found.phases, saved.phases)
     assert (again.k_zero, again.bias, again.is_radial) == (table.k_zero, table.bias, False)
     assert [part.deviation for part in again.parts] == [part.deviation for part in table.parts]
-
-
-def test_a_file_of_an_unknown_version_is_refused(tmp_path):
-    asymmetric_table(DIFFERENCE.shift([0.3, -0.1, 0.0]), 3).save(tmp_path / "k.npz")
-    header, arrays = read_arrays(tmp_path / "k.npz")
-    write_arrays(tmp_path / "k.npz", {**header, "version": 3}, arrays)
-    with pytest.raises(TableFileError, match="SpectralTable' and version 3"):
-        SpectralTable.load(tmp_path / "k.npz")
 
 
 def test_a_table_of_shifts_that_makes_no_sense_is_refused():
