@@ -104,6 +104,7 @@ def answering(*formulas):
     return ask
 
 
+@pytest.mark.slow
 def test_wrong_answers_of_sympy_are_rejected(monkeypatch):
     kernel = sp.radial("exp(-z**2)*cosh(z)")
     right = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))

@@ -157,7 +157,8 @@ def test_a_group_without_data_is_left_out_and_the_others_are_computed(
     assert "was not found" in capsys.readouterr().err
 
 
-def test_symmetrized_features_are_those_of_the_symmetric_part(monkeypatch):
+@pytest.mark.slow
+def test_symmetrized_features_are_those_of_the_symmetric_part():
     rows = np.random.default_rng(1).uniform(size=(12, 5))
     for name in ask_errors.KERNELS:
         K = ask_errors.published_kernel(name, 5).gram(rows)
@@ -206,32 +207,6 @@ def test_published_numbers_are_counted_by_what_became_of_them(right):
     assert f"Ours above the re-run:\n\n* {above_again}" in counted.text()
     # Another number of runs is another run, of which nothing is there.
     assert tally(experiment, cells, ledger, 3).row() == "3 | 0, 0, 0 | none | none"
-
-
-def test_a_picture_of_experiments_shows_what_was_run(tmp_path):
-    """Published numbers alone make no panel; a bias has the colour of its method."""
-    pytest.importorskip("matplotlib", reason='pip install -e ".[plot]" brings what draws')
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
-
-    made = []
-    cells, ledger = [], Ledger(None)
-    for method in ("GRFF", "ours", "GRFF, its bias", "ours, s columns"):
-        cells.append(Cell("run", method, "s=1", lambda runs: (0.5, 0.1), 0.5))
-        ledger.add(["run", method, "s=1", 1], [0.4, 0.0])
-        cells.append(Cell("quoted", method, "s=1", None, 0.5))
-    keep = Figure.savefig
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", lambda f, *a, **k: (made.append(f), keep(f, *a, **k)))
-        experiment = Experiment("t", "s", "errors; (published)", lambda: cells)
-        write_results("t", experiment, cells, ledger, 1, tmp_path)
-    (figure,) = made
-    (panel,) = figure.axes
-    assert panel.get_title() == "run"
-    assert figure.get_supylabel() == "errors; hollow: published"
-    colors = {line.get_label(): line.get_color() for line in panel.get_lines()}
-    assert colors["GRFF"] == colors["GRFF, its bias"] == colormaps["tab20"](0)
-    assert len(set(colors.values())) == 3
 
 
 PAGES = Path(__file__).parents[3] / "docs" / "reproduced"

@@ -148,27 +148,6 @@ def test_dagum_is_the_integral_that_its_note_states(power: float, tail: float) -
     np.testing.assert_allclose(slope, power / 2 * product, rtol=1e-7)
 
 
-def test_superspherical_models_are_tails_of_an_integral() -> None:
-    z = np.linspace(0.0, 1.0, 9)
-    for nu in (0.3, 4):
-        whole = scipy.special.beta(0.5, nu + 1) / 2
-        left = [scipy.integrate.quad(lambda t, n=nu: (1 - t * t) ** n, x, 1)[0] for x in z]
-        found = catalogue["superspherical"](nu=nu, length=2)(2 * z)
-        np.testing.assert_allclose(found, np.array(left) / whole, atol=1e-9)
-
-
-def test_generalized_wendland_functions_are_those_of_the_tables() -> None:
-    z, mu = np.linspace(0.0, 1.0, 9), 3.25
-    known = {
-        0: (1 - z) ** mu,
-        1: (1 - z) ** (mu + 1) * (1 + (mu + 1) * z),
-        2: (1 - z) ** (mu + 2) * (1 + (mu + 2) * z + (mu**2 + 4 * mu + 3) * z**2 / 3),
-    }
-    for smoothness, values in known.items():
-        found = catalogue["generalized_wendland"](mu=mu, smoothness=smoothness)(z)
-        np.testing.assert_allclose(found, values, atol=1e-14)
-
-
 @pytest.mark.parametrize(("hurst", "power"), [(0.3, 1.0), (0.5, 1.5)])
 def test_truncated_power_laws_are_the_mixtures_of_their_modes(hurst: float, power: float) -> None:
     kernel = catalogue["tpl_stable"](hurst=hurst, power=power, length=2)
@@ -185,27 +164,6 @@ def test_truncated_power_laws_are_the_mixtures_of_their_modes(hurst: float, powe
 
 
 # --- formulas -----------------------------------------------------------------------------------
-
-
-def test_matern_in_elementary_form_is_the_bessel_form() -> None:
-    z = np.geomspace(1e-2, 20, 30)
-    bessel = "2**(1-nu)/gamma(nu)*(sqrt(2*nu)*z)**nu*besselk(nu, sqrt(2*nu)*z)"
-    for nu in (0.5, 1.5, 2.5, 7.5):
-        typed = radial(bessel, nu=nu)
-        np.testing.assert_allclose(catalogue["matern"](nu=nu)(z), typed(z), rtol=1e-12)
-
-
-def test_the_arc_cosine_chain() -> None:
-    """d kappa_n / du = n^2 kappa_(n-1), and the NTK is u kappa_0 + kappa_1."""
-    u = sympy.Symbol("u", real=True)
-    kappa = [catalogue[f"arc_cosine_{n}"].zonal for n in range(3)]
-    for n in (1, 2):
-        gap = sympy.diff(kappa[n], u) - n**2 * kappa[n - 1]
-        for point in ("-0.9", "-0.3", "0.2", "0.7"):
-            assert abs(sympy.N(gap.subs(u, sympy.Rational(point)), 30)) < 1e-25
-    gap = catalogue["ntk"].zonal - (u * kappa[0] + kappa[1])
-    assert abs(sympy.N(gap.subs(u, sympy.Rational(1, 3)), 30)) < 1e-25
-    assert [default(f"arc_cosine_{n}").at_zero for n in range(3)] == [1.0, 1.0, 3.0]
 
 
 def test_summands_keep_denominators_and_cancel() -> None:

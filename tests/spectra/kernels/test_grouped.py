@@ -237,6 +237,7 @@ def test_fewer_frequencies_than_parts_are_drawn_by_mass(table):
     assert fitted.counts_ == (2,)
 
 
+@pytest.mark.slow
 def test_features_estimate_the_kernel_as_well_as_they_say():
     columns = 32
     kernel = GAUSS.on([0, 1]) * EXPONENTIAL.on([2]) - 0.3 * GAUSS.on([2]) + 0.1
