@@ -11,8 +11,6 @@ from rf.cli.parser import main
 from rf.papers.experiments import EXPERIMENTS
 from rf.papers.experiments.he import ask_accuracy, ask_errors
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.liu import nystroem_losses
-from rf.papers.experiments.liu import sampling as liu_sampling
 from rf.papers.experiments.luo import gorf_variance
 from rf.papers.experiments.luo.gorf_variance import GORF_VARIANCE
 from rf.papers.experiments.methods import (
@@ -66,16 +64,6 @@ def test_a_method_is_refused_where_it_makes_nothing_of_a_kernel(rows):
         mean_gram(DELTA_GAUSSIAN, "GRFF", rows)
 
 
-def test_the_matrix_of_a_draw_is_its_estimate(rows):
-    drawn = liu_sampling._Drawn(
-        lambda _: liu_sampling.grid_frequencies(lambda w: np.exp(-(w**2)) * np.cos(w), 5, 40, rng=0)
-    ).fit(rows)
-    differences = rows - rows[3]
-    np.testing.assert_allclose(
-        drawn.gram(rows)[:, 3], drawn._found.estimate(differences), atol=1e-12
-    )
-
-
 def _variances(group):
     """What there is at z = 1, that of GRFF times s too."""
     cells = [c for c in GORF_VARIANCE.cells() if c.column == "z=1"]
@@ -112,18 +100,6 @@ def test_the_published_figure_shows_blocks_within_each_sign(monkeypatch):
     assert 1.0 - found["blocks within each sign"] == pytest.approx(dim * reduction / iid, rel=1e-4)
     assert found["GORF, Algorithm 1"] > 1.1 * found["blocks within each sign"]
     gorf_variance._model.cache_clear()
-
-
-def test_the_rows_from_which_ours_is_sooner_solve_the_equation_of_times(monkeypatch):
-    spent = {"ours": (2.0, 1e-6, 5e-6), "Nystroem": (0.5, 4e-6, 4.5e-6)}
-    monkeypatch.setattr(nystroem_losses, "_spent", lambda k, m, t: spent[m])
-    what = "rows from which ours takes less time"
-    one, two = (
-        nystroem_losses._time(GAUSSIAN, what, m, 0.1)(1)[0]
-        for m in ("Nystroem", "Nystroem and Z'Z")
-    )
-    assert 2.0 + one * 1e-6 == pytest.approx(0.5 + one * 4e-6)
-    assert two == math.inf
 
 
 def test_a_group_without_data_is_left_out_and_the_others_are_computed(

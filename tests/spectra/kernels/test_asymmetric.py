@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from rf.schemes.complex import SELECTIONS, AxisLaw, Decomposed, Modulation
+from rf.schemes.complex import AxisLaw, Decomposed
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import DataError, NoRouteError, ParameterError
@@ -185,18 +185,6 @@ def test_a_negligible_part_is_dropped_and_counted():
     w = rare.draw(100, np.random.default_rng(0)).frequencies
     # The part of mass 2e-34 lives where cos(w.r) is negative: it is drawn there and at once.
     assert np.all(np.cos(w @ np.full(57, 2 / 57)) < 0)
-
-
-def test_fourier_coefficients_are_those_of_the_selection():
-    modulation = Modulation([1.0], 1.0, [0, 1, -1, 3], [0.1, 0.6, -0.4, 0.5])
-    theta = 2 * np.pi * np.arange(1 << 15) / (1 << 15)
-    for selection in SELECTIONS:
-        value = modulation.selected(selection, theta)
-        if selection == "imaginary+":
-            value = value + modulation.at_angle(theta).imag
-        sampled = np.fft.fft(value) / theta.size
-        found = modulation.fourier(selection, 20)
-        assert np.abs(found - sampled[np.arange(-20, 21)]).max() < 1e-8
 
 
 def test_the_axis_law_inverts_its_own_distribution():

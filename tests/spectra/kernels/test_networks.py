@@ -63,7 +63,7 @@ def test_the_coefficients_of_a_network_agree_with_another_quadrature(text, funct
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [STEP.format(STEP.format("u")), TANGENT_2])
 def test_a_network_is_positive_definite_on_every_sphere_and_bounded_by_its_end(text) -> None:
-    """The end of a step is like (2 - z)^(1/2): with any continuation the mass is finite in d = 1."""
+    """The end of a step is like (2 - z)^(1/2), so that some continuation is finite in d = 1."""
     verdict = existence(zonal(text))
     for dim in (2, 16):
         on_sphere = verdict.on_sphere(dim, degree=1)
