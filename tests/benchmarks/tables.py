@@ -14,8 +14,8 @@ from scipy.stats.sampling import NumericalInverseHermite, NumericalInversePolyno
 
 import spectra as sp
 from spectra.base.compiled import using
+from tests.oracles.exact_radii import EXACT, ExactLaw
 
-from ..exact_radii import EXACT, ExactLaw
 from .timing import Table, best_time, number, patiently, say, seconds
 
 __all__ = ["run"]

@@ -71,8 +71,8 @@ def _rational_quadratic(alpha: str, square: str) -> Density:
     return density
 
 
-def _stable(power: Fraction) -> Density:
-    """exp(-z^p), 1 <= p < 2, by its Mellin transform Gamma(s/p)/p on the line of least growth.
+def stable(power: Fraction) -> Density:
+    """exp(-z^p), 0 < p < 2, by its Mellin transform Gamma(s/p)/p on the line of least growth.
 
     2 pi^(d/2) w^d mu(w) = 1/(2 pi i) int Gamma(1+s/p)/Gamma(1+s/2) Gamma((d-s)/2) (w/2)^s ds
     """
@@ -121,7 +121,7 @@ def _least(function: Callable[[float], float], low: float, high: float) -> float
     return 0.5 * (low + high)
 
 
-def _shifted_inverse(w: Any, d: int) -> Any:
+def shifted_inverse(w: Any, d: int) -> Any:
     """1/(1 + z), the integral of exp(-t - t z): the trapezoidal rule for t = exp(s)."""
     half, step = mp.mpf(d + 1) / 2, mp.mpf(1) / 30
     # The integrand is analytic for |Im s| < pi/2, and it falls like exp(2 s) below log w.
@@ -232,7 +232,7 @@ _FORMULAS: dict[str, Density] = {
     "rational_quadratic_1/2": _rational_quadratic("0.5", "1"),
     "rational_quadratic_3": _rational_quadratic("3", "24"),
     "cauchy": _rational_quadratic("1", "1"),
-    "stable_3/2": _stable(Fraction(3, 2)),
+    "stable_3/2": stable(Fraction(3, 2)),
     "gaussian_minus_laplace": _sum((1, _gaussian(1)), (Fraction(-3, 10), _matern("0.5"))),
     "laguerre": _gaussian(1, -1),
     "quartic_gaussian": _gaussian(1, -1, Fraction(1, 8)),
@@ -262,7 +262,7 @@ _FORMULAS: dict[str, Density] = {
     "cancelling_edge": _ball(_polynomial(-1, 2, -1)),
     "two_radii": _sum((1, _askey("2")), (Fraction(-1, 2), _askey("2", "2"))),
     "ball_and_gaussian": _sum((1, _ball(_polynomial(1, 0, -1))), (-1, _gaussian(1, rate=1))),
-    "shifted_inverse": _shifted_inverse,
+    "shifted_inverse": shifted_inverse,
     "zero": lambda w, d: mp.mpf(0),
     "constant": lambda w, d: mp.mpf(0),
 }

@@ -1,22 +1,19 @@
-"""What the toolkit answered once, kept so that no change makes an answer worse unseen.
+"""Answers that the toolkit gave once: no change may make one worse unnoticed.
 
 ``frozen.jsonl`` has one line for each kernel and dimension: the verdict, the density at eight
-radii that do not depend on the toolkit, the masses, what the table reached, the seconds of each,
-and what was refused.  ``worse`` says what another answer has lost: nothing that was served may be
-refused, no error may be more than ten times what it was, and two values may not differ by more
-than their errors.
+radii, the masses, the errors of the table, the processor time, and what was refused.  ``worse``
+says what another answer has lost: a kernel that had an answer is refused, two values differ by more
+than their errors, or an error is larger than before and than the accuracy that is promised.
 
-    python -m tests.oracles.frozen --compare          ask everything again and print what is worse
-    python -m tests.oracles.frozen --write FILE       ask everything, going on where FILE stops
-    python -m tests.oracles.frozen --keep FILE        make of FILE what the tests hold the toolkit
-    to
+``python -m tests.oracles.frozen > FILE`` asks everything again, prints what is worse to stderr, and
+writes the new answers to FILE.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -24,13 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from spectra.base.limits.time_limit import time_limit
 from spectra.density import spectral_density
+from spectra.errors import SpectraError
 from spectra.kernels.kernel import Kernel
 from spectra.measure.tabulation import tabulate
 from spectra.verdict import existence
 from tests.oracles.kernels.problems import PROBLEMS
 from tests.oracles.kernels.typed_formulas import TYPED, typed_kernel
-from tests.tools.asking import Asker
 
 DIMS = (1, 3, 16, 64)
 STAGES = ("verdict", "density", "masses", "table")
@@ -90,12 +88,10 @@ def ask(name: str, dim: int, stage: str) -> dict[str, Any]:
 
 # --- what has become worse ----------------------------------------------------------------------
 
-#: An error that is within the contract is no loss: densities to 1e-12 of the largest w |rho|,
-#: masses to 1e-10 of their sum, tables to 1e-12.
-DENSITY, MASS, TABLE = 1e-12, 1e-10, 1e-12
-#: How much larger than the frozen one another error may be.
+#: An error within the promise is not worse; above it, it may be this many times the frozen one.
 TIMES = 10.0
-# The rounding of a number is no loss.
+#: Of the largest w |rho(w)|, of the norm, and of probabilities.
+PROMISED = {"density": 1e-12, "masses": 1e-10, "table": 1e-12}
 _ROUNDING = 16 * np.finfo(float).eps
 
 
@@ -108,37 +104,32 @@ def worse(stage: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     if stage == "verdict":
         same = then["status"] in ("UNDECIDED", now["status"])
         return [] if same else [f"{then['status']} then, {now['status']} now"]
+    promised = PROMISED[stage]
     if stage == "table":
         return [
             f"{key} {now[key]:.1e}, {then[key]:.1e} then"
-            for key, contract in (("u_error", TABLE), ("mass_error", MASS))
-            if now[key] > max(TIMES * then[key], contract)
+            for key in ("u_error", "mass_error")
+            if now[key] > max(TIMES * then[key], promised)
         ]
     if stage == "masses":
         # A mass of nothing was stated as 0 +- 0, and was known no better than the one beside it.
         was = max(then["plus"][1], then["minus"][1])
-        allowed = MASS * (then["plus"][0] + then["minus"][0])
-        pairs = [(key, then[key][0], was, *now[key], allowed) for key in ("plus", "minus")]
+        slack = promised * (then["plus"][0] + then["minus"][0])
+        rows = [(key, then[key][0], was, *now[key], slack) for key in ("plus", "minus")]
     else:
-        w = radii(then["dim"])
-        sizes = w * np.abs(then["rho"])
-        allowed = DENSITY * np.max(sizes, where=np.isfinite(sizes), initial=0.0) / w
-        columns = ([f"w = {r:.3g}" for r in w], then["rho"], then["error"], now["rho"])
-        pairs = list(zip(*columns, now["error"], allowed, strict=True))
-    return [text for pair in pairs if (text := _lost(*pair))]
-
-
-def _lost(key: str, then: float, was: float, now: float, error: float, allowed: float) -> str:
-    """What became of one number and its error."""
-    if not np.isfinite(then):
-        return ""
-    rounding = _ROUNDING * abs(then)
-    # What is below 1e-16 of the peak counts as 0.
-    if not abs(now - then) <= was + error + rounding + 1e-4 * allowed:
-        return f"{key}: {now:.15g} +- {error:.1e} now, {then:.15g} +- {was:.1e} then"
-    if not error <= max(TIMES * was + rounding, allowed):
-        return f"{key}: error {error:.1e} now, {was:.1e} then, of {then:.6g}"
-    return ""
+        w, rho = radii(then["dim"]), np.array(then["rho"])
+        size = w * np.abs(rho)
+        slack = promised * size[np.isfinite(size)].max() / w
+        rows = list(zip(w, rho, then["error"], now["rho"], now["error"], slack, strict=True))
+    return [
+        f"{key}: {new:.15g} +- {error:.1e} now, {old:.15g} +- {was:.1e} then"
+        for key, old, was, new, error, slack in rows
+        if np.isfinite(old)
+        and not (
+            abs(new - old) <= was + error + _ROUNDING * abs(old)
+            and error <= max(TIMES * was, slack) + _ROUNDING * abs(old)
+        )
+    ]
 
 
 # --- all questions ------------------------------------------------------------------------------
@@ -153,90 +144,39 @@ def questions() -> Iterator[tuple[str, str, int]]:
                     yield stage, name, dim
 
 
-def answers(known: dict[tuple[str, str, int], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The answers to all questions that are not known yet; later stages need the earlier ones."""
-    done = dict(known)
-    with Asker(seconds=SECONDS) as asker:
-        for stage, name, dim in questions():
-            finite = done.get(("verdict", name, dim), {}).get("status") == "FINITE"
-            hopeless = stage == "table" and "refused" in done.get(("masses", name, dim), {})
-            if (
-                (stage, name, dim) in done
-                or (stage in ("masses", "table") and not finite)
-                or hopeless
-            ):
-                continue
-            answer = asker(ask, name, dim, stage)
-            entry = {"stage": stage, "name": name, "dim": dim, "seconds": round(answer.seconds, 2)}
-            if answer.refusal is None:
-                entry |= answer.value
-            else:
-                entry |= {"refused": answer.refusal, "reason": answer.reason[:120]}
-            done[stage, name, dim] = entry
-            print(f"\r{len(done)} {stage} {name[:40]} d = {dim}\033[K", end="", file=sys.stderr)
-            yield entry
-
-
-def _read(path: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    if not path.exists():
-        return {}
-    entries = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return {(e["stage"], e["name"], e["dim"]): e for e in entries}
-
-
-def write(path: Path) -> None:
-    """Append what is asked to a file, one line for each question."""
-    known = _read(path)
-    with path.open("a", encoding="utf-8") as out:
-        for entry in answers(known):
-            print(json.dumps(entry), file=out, flush=True)
-
-
-def keep(path: Path) -> None:
-    """Put the answers of a file into the frozen one, sorted."""
-    entries = _read(path)
-    order = [key for key in questions() if key in entries]
-    lines = [json.dumps(_without_reason(entries[key]), separators=(",", ":")) for key in order]
-    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _without_reason(entry: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key != "reason"}
+def answer(stage: str, name: str, dim: int) -> dict[str, Any]:
+    """One answer or refusal within the limit of time."""
+    entry = {"stage": stage, "name": name, "dim": dim}
+    start = time.process_time()
+    try:
+        with time_limit(SECONDS):
+            found = ask(name, dim, stage)
+    except SpectraError as error:
+        found = {"refused": type(error).__name__, "reason": str(error)[:120]}
+    return entry | {"seconds": round(time.process_time() - start, 2)} | found
 
 
 @cache
 def frozen() -> dict[tuple[str, str, int], dict[str, Any]]:
     """The frozen answers by stage, name and dimension."""
-    return _read(FILE)
+    entries = map(json.loads, FILE.read_text(encoding="utf-8").splitlines())
+    return {(e["stage"], e["name"], e["dim"]): e for e in entries}
 
 
-def compare() -> None:
-    """Ask everything again and print what is worse, slower or newly served."""
-    lost, served = 0, 0
-    for now in answers({}):
-        key = (now["stage"], now["name"], now["dim"])
-        then = frozen().get(key)
-        if then is None:
+def main() -> None:
+    finite = set()
+    for stage, name, dim in questions():
+        if stage in ("masses", "table") and (name, dim) not in finite:
             continue
-        served += "refused" in then and "refused" not in now
-        told = worse(now["stage"], then, now)
-        if now["seconds"] > max(TIMES * then["seconds"], 1.0):
-            told.append(f"{now['seconds']} s, {then['seconds']} s then")
-        lost += bool(told)
-        for line in told:
-            print(f"\r{key[0]} of {key[1]}, d = {key[2]}: {line}\033[K")
-    print(f"\r{lost} answers are worse, {served} are served that were refused.\033[K")
+        now = answer(stage, name, dim)
+        if now.get("status") == "FINITE":
+            finite.add((name, dim))
+        then = frozen().get((stage, name, dim), {"refused": ""})
+        for line in worse(stage, then, now):
+            print(f"{stage} of {name}, d = {dim}: {line}", file=sys.stderr)
+        kept = {key: value for key, value in now.items() if key != "reason"}
+        print(json.dumps(kept, separators=(",", ":")), flush=True)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m tests.oracles.frozen")
-    parser.add_argument("--compare", action="store_true", help="print what is worse")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="ask everything into FILE")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="freeze the answers of FILE")
-    given = parser.parse_args()
-    if given.write:
-        write(given.write)
-    if given.keep:
-        keep(given.keep)
-    if given.compare:
-        compare()
+    main()

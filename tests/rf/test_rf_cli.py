@@ -53,12 +53,6 @@ def test_errors_of_couplings_on_bundled_data(capsys, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_auto_is_what_the_features_choose_for_a_kernel_on_the_sphere(capsys):
-    options = ["--columns", "65", "--runs", "1", "--rows", "40", "--coupling", "auto"]
-    assert main(["approximate", "digits", "--kernel", "(1 + u)/2", *options]) == 0
-    assert float(capsys.readouterr().out.splitlines()[-1].split()[1].partition("+-")[0]) < 1e-4
-
-
 def test_a_saved_table_stands_for_its_kernel(capsys, tmp_path):
     from spectra import radial, spectral_measure, tabulate
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 import rf
 import spectra
@@ -134,18 +131,6 @@ def test_the_map_names_every_package_on_one_screen():
         if path.name == "__init__.py" and name not in LAYERS:
             inner = name.partition(".")[2].replace(".", "/")
             assert f"`{inner}`" in page or f"{path.parent.name}" in page, name
-
-
-@pytest.mark.parametrize(
-    "statement", ["from rf import KreinRidge, SpectralFeatures", "import spectra.table"]
-)
-def test_features_and_tables_are_loaded_without_plots_compilers_or_symbols(statement):
-    code = (
-        f"{statement}\nimport sys\n"
-        "heavy = {'sympy', 'matplotlib', 'numba', 'flint'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
 
 
 NO_EXAMPLE = {

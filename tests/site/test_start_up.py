@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from spectra import derive, radial
+
 LOADED = """
 {statement}
 import sys
@@ -22,25 +24,19 @@ def packages(statement):
     return {*run.stdout.splitlines()[-1].split()}
 
 
-@pytest.fixture(scope="module")
-def bare():
-    """What an interpreter loads that is asked for nothing."""
-    return packages("pass")
+def test_an_import_and_the_help_of_a_command_load_no_other_package():
+    for package in ("rf", "spectra"):
+        code = (
+            f"import sys, {package}; sys.argv = ['{package}', '--help']\ntry:\n "
+            f"import {package}.cli; {package}.cli.main()\nexcept SystemExit: pass"
+        )
+        assert packages(code) - packages("pass") == {package, "spectra"}
 
 
-@pytest.mark.parametrize("package", ["rf", "spectra"])
-def test_an_import_loads_no_other_package(package, bare):
-    assert packages(f"import {package}") - bare == {package}
-
-
-@pytest.mark.parametrize("package", ["rf", "spectra"])
-def test_a_command_explains_itself_before_it_loads_anything(package, bare):
-    help_text = f"import sys; sys.argv = ['{package}', '--help']\ntry:\n import {package}.cli; "
-    loaded = packages(help_text + f"{package}.cli.main()\nexcept SystemExit: pass")
-    assert loaded - bare == {package, "spectra"}
-
-
-def test_features_load_what_those_of_scikit_learn_load_and_themselves():
-    ours = packages("from rf import KreinRidge, SpectralFeatures")
+@pytest.mark.slow
+def test_features_and_saved_tables_load_what_those_of_scikit_learn_load_and_themselves(tmp_path):
+    derive(radial("exp(-z**2/2)"), 2).save(tmp_path / "k.npz")
     base = packages("from sklearn.kernel_approximation import RBFSampler")
-    assert ours - base == {"rf", "spectra"}
+    code = "from rf import KreinRidge, SpectralFeatures; from spectra.table import SpectralTable;"
+    code += f"t = SpectralTable.load({str(tmp_path / 'k.npz')!r}); t.sample(9, rng=0)"
+    assert packages(f"{code}; t.expected_kernel(1.0)") - base == {"rf", "spectra"}

@@ -82,6 +82,10 @@ def holds(ball, truth, width=4e-16):
 
 CASES = {
     "Gaussians": [(1, gaussian, Fraction(1, 2)), (-1, gaussian, Fraction(1, 200))],
+    # In d = 3 the densities nearly cancel: more digits are needed.
+    "close Gaussians": [
+        (1, gaussian, Fraction(1, 2)), (-1, gaussian, 1 / (2 + Fraction(1, 10**5))),
+    ],
     "three Gaussians": [
         (1, gaussian, Fraction(1, 2)), (-2, gaussian, Fraction(1)), (1, gaussian, Fraction(3)),
     ],
@@ -90,19 +94,15 @@ CASES = {
     "Gaussian and rational quadratic": [(1, gaussian, Fraction(1, 2)), (-1, poisson, Fraction(2))],
     "Matern and rational quadratic": [(1, laplace, Fraction(1)), (-2, poisson, Fraction(1))],
 }  # fmt: skip
-QUICK = [
-    *(("Gaussians", d) for d in (1, 3, 16, 64)),
-    *(("Gaussian and Matern", d) for d in (1, 16, 64)),
-    ("Materns", 1),
-    ("Materns", 3),
-    ("Gaussian and rational quadratic", 1),
-    ("Matern and rational quadratic", 3),
-]
-DEAR = [(name, d) for name in CASES for d in (1, 3, 16, 64) if (name, d) not in QUICK]
 
 
+QUICK = ("Gaussians", "Gaussian and Matern")
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16, 64])
 @pytest.mark.parametrize(
-    ("name", "dim"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in DEAR)]
+    "name",
+    [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES],
 )
 def test_masses_hold_the_truth(name, dim):
     with mp.workdps(40):
@@ -117,22 +117,6 @@ def test_masses_hold_the_truth(name, dim):
 
 
 # --- cancellation, ends, constants and one sign -------------------------------------------------
-
-
-def test_the_delta_gaussian_keeps_its_digits():
-    found = proof("exp(-z**2/2) - exp(-z**2/200)", 16)
-    assert abs(1 - found.positive_mass.mid - 8.21034097707520931e-9) <= 2e-16
-    assert found.positive_mass.rad <= 1e-16
-
-
-def test_two_kernels_that_nearly_cancel_are_proved_with_more_digits():
-    found = proof("exp(-z**2/2) - exp(-z**2/(2 + 10**(-5)))", 3)
-    with mp.workdps(50):
-        terms = [(c, gaussian(Fraction(1, 1) / a, mp.mpf(3) / 2)) for c, a in (
-            (1, Fraction(2)), (-1, 2 + Fraction(1, 10**5)))]  # fmt: skip
-        up, *_ = masses(terms)
-        assert abs(up - mp.mpf(found.positive_mass.mid)) <= mp.mpf(found.positive_mass.rad)
-    assert found.positive_mass.rad <= 1e-15 * found.positive_mass.mid
 
 
 @pytest.mark.parametrize(("formula", "dim", "mass"), [
@@ -256,17 +240,3 @@ def test_bessel_functions_over_balls_hold_the_truth():
                 truth = mp.besselk(mp.mpf(float(order)), z)
                 assert found.real.contains(flint.arb(str(truth.real)))
                 assert found.imag.contains(flint.arb(str(truth.imag)))
-
-
-def test_signed_ranges_end_where_the_density_changes_sign():
-    """exp(-z^2/2) - exp(-z^2/200) in d = 3 changes sign at V = 6 log(10)/99."""
-    components = sp.spectral_density(sp.radial("exp(-z**2/2) - exp(-z**2/200)"), 3).components
-    with precision(204):
-        laws = [certified._law(c) for c in components]
-        ranges, loose = certified._signed_ranges(laws, flint.arb(2) ** -68)
-        root = 6 * flint.arb(10).log() / 99
-        (_, low, first), (high, _, second) = ranges
-        assert (first, second) == (-1, 1)
-        assert low < root < high
-        assert high - low < 1e-9
-        assert loose < flint.arb(2) ** -65

@@ -30,41 +30,16 @@ def test_a_verdict_is_printed_as_text_and_as_json(capsys):
 
 def test_a_sequence_of_numbers_is_a_parameter_too(capsys):
     sets = ("weights=[1, 2]", "frequencies=(1, (3 + 1)/2)", "lengths=[1, max(1/2, 1)]")
-    assert main(["check", "spectral_mixture", *(a for s in sets for a in ("--set", s))]) == 0
-    assert "weights=(1, 2), frequencies=(1, 2), lengths=(1, 1)" in capsys.readouterr().out
-
-
-def test_parameters_are_numbers_in_the_language_of_formulas(capsys):
     assert main(["check", "matern", "--set", "nu=3/2", "--set", "length=sqrt(2)"]) == 0
     assert "matern(nu=3/2" in capsys.readouterr().out
+    assert main(["check", "spectral_mixture", *(a for s in sets for a in ("--set", s))]) == 0
+    assert "weights=(1, 2), frequencies=(1, 2), lengths=(1, 1)" in capsys.readouterr().out
 
 
 def test_the_catalogue_lists_every_entry(capsys):
     assert main(["catalogue"]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in sp.catalogue)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "offender"),
-    [
-        (["check", "expp(-z)"], "expp"),
-        (["check", "mattern"], "mattern"),
-        (["check", "exp(-a*z)", "--set", "a"], "NAME=NUMBER"),
-        (["check", "exp(-a*z)", "--set", "a=1", "--set", "a=2"], "twice"),
-        (["check", "exp(-z)", "--dim", "0"], "0"),
-        (["derive", "exp(-z)", "--dim", "2", "--out", "k.txt"], "k.txt"),
-        (["derive", "exp(-z)", "--dim", "2", "--out", "missing/k.npz"], "missing"),
-        (["derive", "exp(-z)", "--dim", "2", "--plot", "k.xyz"], "k.xyz"),
-        (["tour", "--out", "missing/tour.png"], "missing"),
-    ],
-)
-def test_errors_are_one_line(arguments, offender, capsys):
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.err.startswith("spectra: ")
-    assert offender in printed.err
-    assert "Traceback" not in printed.err
 
 
 @pytest.mark.parametrize(
@@ -94,11 +69,17 @@ def test_syntax_errors_are_marked_once(formula, marked, capsys):
         (["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"], "error"),
         (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),
         (["check", "exp(-lam*z)"], "--set"),
+        (["check", "mattern"], "mattern"),
+        (["check", "exp(-a*z)", "--set", "a=1", "--set", "a=2"], "twice"),
+        (["derive", "exp(-z)", "--dim", "2", "--out", "missing/k.npz"], "missing"),
+        (["derive", "exp(-z)", "--dim", "2", "--plot", "k.xyz"], "k.xyz"),
     ],
 )
-def test_error_messages_of_the_command_line_name_options(arguments, advice, capsys):
+def test_errors_are_one_line_and_name_options(arguments, advice, capsys):
     assert main(arguments) == 2
     message = capsys.readouterr().err
+    assert message.startswith("spectra: ")
+    assert "Traceback" not in message
     assert advice in message
     call = r"(design|existence|on_domain|truncate|time_limit|tabulate)\(|\w+=[\w.\"]"
     assert re.search(call, message) is None, message
@@ -112,6 +93,8 @@ def test_assumptions_are_options_of_the_command_line(capsys):
     assert "finite mass in d = 2" in capsys.readouterr().out
     assert main(["check", rectified, "--dim", "2", "--assume", "finite=1"]) == 2
     assert "smoothness, decay, origin" in capsys.readouterr().err
+    assert main(["check", "exp(-a*z)", "--set", "a"]) == 2
+    assert "NAME=NUMBER" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [main, rf_main])

@@ -1,41 +1,32 @@
-"""Generated kernels whose densities are held to ball arithmetic on the real axis.
+"""Generated kernels whose densities are compared with ball arithmetic on the real axis.
 
 Each kernel is one formula: the toolkit reads it as text, ``real_axis`` by a parser of its own.
-By hand, for as long as it takes, going on where it stopped:
-
-    python -m tests.oracles.kernels.generated_densities --count 1000 --seed 0 --out FILE [--truth
-    FILE]
-
-It counts densities (kernel and dimension) and values, the dishonest ones (further from truth than
-the stated error), the refused ones by reason, and the seconds that a question takes.
+``python -m tests.oracles.kernels.generated_densities --count 1000 --seed 0`` counts the values that
+are honest, false (further from the truth than the stated error) and unknown, and the refusals.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb
 
 from spectra.density import spectral_density
+from spectra.errors import SpectraError
 from spectra.kernels.kernel import Kernel, radial, zonal
 from tests.oracles.real_axis import RealKernel, radial_densities
-from tests.tools.asking import Answer, Asker
 
-__all__ = ["Density", "generated", "judge", "toolkit_kernel", "toolkit_values"]
+__all__ = ["Density", "generated", "judge", "told", "toolkit_kernel"]
 
 DIMS = (1, 2, 3, 5, 16, 64)
-SECONDS = 10
 #: Radii that do not depend on the toolkit, of which each density meets some.
 GRID = 2.0 ** (np.arange(-8, 15) / 2)
 
@@ -202,122 +193,33 @@ def judge(rho: float, error: float, truth: Any) -> str:
     return "false" if distance > arb(error) else "unknown"
 
 
-def _digits(ball: Any) -> tuple[str, str]:
-    return ball.mid().str(40, radius=False), ball.rad().str(5, radius=False)
+def told(density: Density) -> tuple[dict[str, Any], list[str]]:
+    """What the toolkit gives, and what truth says of each of its values."""
+    found = toolkit_values(density)
+    truth = radial_densities(
+        density.kernel, density.dim, found["w"], within=[e / 20 for e in found["error"]]
+    )
+    return found, [judge(*v) for v in zip(found["rho"], found["error"], truth, strict=True)]
 
 
-def _ball(middle: str, radius: str) -> Any:
-    return arb(arb(middle), 2 * arb(radius) + abs(arb(middle)) * arb("1e-38"))
-
-
-class _Truths:
-    """Radial densities by ``real_axis``, kept in a file where there is one."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._known: dict[str, Any] = {}
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                entry = json.loads(line)
-                self._known |= dict(zip(entry["keys"], entry["values"], strict=True))
-
-    def __call__(self, density: Density, radii: list[float], errors: list[float]) -> list[Any]:
-        keys = [f"{_name(density)} at {w!r}" for w in radii]
-        missing = [i for i, key in enumerate(keys) if not self._close(key, errors[i])]
-        if missing:
-            found = radial_densities(
-                density.kernel,
-                density.dim,
-                [radii[i] for i in missing],
-                within=[errors[i] / 20 for i in missing],
-            )
-            new = [None if t is None else _digits(t) for t in found]
-            self._known |= {keys[i]: v for i, v in zip(missing, new, strict=True)}
-            if self._path is not None:
-                with self._path.open("a", encoding="utf-8") as out:
-                    entry = {"keys": [keys[i] for i in missing], "values": new}
-                    print(json.dumps(entry), file=out)
-        values = [self._known[key] for key in keys]
-        return [None if v is None else _ball(*v) for v in values]
-
-    def _close(self, key: str, error: float) -> bool:
-        """Whether this value is known well enough, or known to be out of reach."""
-        if key not in self._known:
-            return False
-        known = self._known[key]
-        return known is None or bool(arb(known[1]) < max(error / 10, abs(arb(known[0])) * 1e-19))
-
-
-def _name(density: Density) -> str:
-    k = density.kernel
-    end = "" if k.support is None else f" on z <= {k.support}"
-    return f"{k.text}{end}, d = {density.dim}"
-
-
-def _record(density: Density, answer: Answer, truths: _Truths) -> dict[str, Any]:
-    entry = {"name": _name(density), "seconds": round(answer.seconds, 3)}
-    if answer.refusal is not None:
-        return entry | {"refused": answer.refusal, "reason": answer.reason}
-    entry |= answer.value
-    truth = truths(density, entry["w"], entry["error"])
-    told = [judge(r, e, t) for r, e, t in zip(entry["rho"], entry["error"], truth, strict=True)]
-    false = {
-        str(entry["w"][i]): truth[i].mid().str(20, radius=False)
-        for i, word in enumerate(told)
-        if word == "false"
-    }
-    return entry | {"told": told, "truth": false}
-
-
-def run(seed: int, count: int, out: Path, truth: Path | None) -> list[dict[str, Any]]:
-    """Judge the densities of a seed, those in the file not again; the densest rules one by one."""
-    records = {}
-    if out.exists():
-        for line in out.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            records[entry["name"]] = entry
-    truths = _Truths(truth)
-    todo = [d for d in generated(seed, count) if _name(d) not in records]
-    with Asker(seconds=SECONDS) as ask, out.open("a", encoding="utf-8") as file:
-        for i, density in enumerate(sorted(todo, key=lambda d: d.dim)):
-            answer = ask(toolkit_values, density)
-            entry = _record(density, answer, truths)
-            records[entry["name"]] = entry
-            print(json.dumps(entry), file=file, flush=True)
-            print(f"\r{i + 1} of {len(todo)}: {entry['name'][:90]}\033[K", end="", file=sys.stderr)
-    return [records[_name(d)] for d in dict.fromkeys(generated(seed, count))]
-
-
-def report(records: list[dict[str, Any]]) -> str:
-    """The counts, then every false value and every refusal."""
-    answered = [r for r in records if "refused" not in r]
-    told = Counter(word for r in answered for word in r["told"])
-    false = [r for r in answered if "false" in r["told"]]
-    refused = Counter(r["refused"] for r in records if "refused" in r)
-    slow = sorted(records, key=lambda r: -r["seconds"])[:5]
-    lines = [
-        f"{len(records)} densities, {sum(told.values())} values: {told['honest']} honest, "
-        f"{told['false']} false in {len(false)} densities, {told['unknown']} not known closely.",
-        f"{sum(refused.values())} refused: {dict(refused)}.",
-        "Slowest: " + "; ".join(f"{r['seconds']:.1f} s {r['name']}" for r in slow),
-    ]
-    for r in false:
-        i = r["told"].index("false")
-        truth = next(iter(r["truth"].values()))
-        lines.append(
-            f"FALSE {r['name']} ({r['route']}), w = {r['w'][i]:.6g}: {r['rho'][i]:.12g} +- "
-            f"{r['error'][i]:.1e}, truth {truth}; {r['told'].count('false')} of {len(r['told'])}"
-        )
-    lines += [f"REFUSED {r['name']}: {r['refused']}: {r['reason'][:160]}"
-              for r in records if "refused" in r]  # fmt: skip
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
+def main() -> None:
+    """Judge the densities of a seed: print what is false or refused, and the counts."""
     parser = argparse.ArgumentParser(prog="python -m tests.oracles.kernels.generated_densities")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("generated_densities.jsonl"))
-    parser.add_argument("--truth", type=Path, help="a file that keeps truth for the next run")
     given = parser.parse_args()
-    print("\n" + report(run(given.seed, given.count, given.out, given.truth)))
+    words: Counter[str] = Counter()
+    for density in generated(given.seed, given.count):
+        try:
+            found, said = told(density)
+        except SpectraError as error:
+            said = [f"refused: {type(error).__name__}"]
+            print(density.kernel, density.dim, f"{error}"[:160])
+        words.update(said)
+        if "false" in said:
+            print("FALSE", density.kernel, density.dim, found, said)
+    print(f"{given.count} densities, values: {dict(words)}")
+
+
+if __name__ == "__main__":
+    main()

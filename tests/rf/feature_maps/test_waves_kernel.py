@@ -17,7 +17,6 @@ from rf.feature_maps.sincos import LIMIT
 from rf.feature_maps.threads import on_threads, serial_blas
 from spectra.base.compiled import VARIABLE, implementation, using
 from spectra.errors import ParameterError
-from tests.oracles.minimax import minimax
 
 IMPLEMENTATIONS = ["numpy", "numba"]
 TYPES = [np.float64, np.float32]
@@ -104,27 +103,6 @@ class TestSineAndCosine:
 
 
 class TestConstants:
-    @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
-    def test_the_polynomials_are_minimax(self, name, digits, bits):
-        pytest.importorskip("numba")
-        from rf.feature_maps import compiled_sincos
-
-        constants = getattr(compiled_sincos, name)
-        with mp.workdps(60):
-            # n is the nearest integer to a rounded quotient: r goes a little beyond pi/4.
-            end = (mp.pi / 4 * (1 + mpf(2) ** (bits - digits + 1))) ** 2
-            cases = (
-                (constants.sine, lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z, 1),
-                (constants.cosine, lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, 2),
-            )
-            for found, function, power in cases:
-                # At 0 the quotients cancel: a value nearby is the same to thirty digits.
-                inside = lambda z, f=function: f(max(z, mpf(10) ** -15))  # noqa: E731
-                best, error = minimax(inside, lambda z, p=power: z**p, len(found) - 1, end)
-                dtype = type(found[0])
-                assert list(found[::-1]) == [dtype(float(c)) for c in best]
-                assert error < mpf(2) ** -(digits + 4)
-
     @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
     def test_products_with_the_parts_of_half_pi_are_exact(self, name, digits, bits):
         pytest.importorskip("numba")

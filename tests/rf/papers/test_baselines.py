@@ -66,11 +66,7 @@ def test_scikit_learn_contract(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rf.features.ask.DroppedPartWarning")
-@parametrize_with_checks(
-    [
-        *(baseline() for name, baseline in BASELINES.items() if name not in (*FEW, *OURS)),
-    ]
-)
+@parametrize_with_checks([c() for name, c in BASELINES.items() if name not in (*FEW, *OURS)])
 def test_scikit_learn_contract_of_the_others(estimator, check):
     check(estimator)
 
@@ -159,7 +155,7 @@ def test_the_check_catches_the_known_mistakes():
 
 @pytest.mark.parametrize(
     ("dim", "maker"),
-    [(1, TensorSketch), (16, TensorSketch), (3, TensorizedRandomProjection)],
+    [(16, TensorSketch), (1, TensorizedRandomProjection)],
 )
 def test_sketches_are_unbiased_for_the_spherical_polynomial(dim, maker):
     X = sphere_rows(5, dim)
@@ -168,7 +164,7 @@ def test_sketches_are_unbiased_for_the_spherical_polynomial(dim, maker):
         lambda seed: maker(degree=p, gamma=gamma, coef0=coef0, n_components=32, random_state=seed),
         X,
         (coef0 + gamma * X @ X.T) ** p,
-        300,
+        150,
     )
     assert z < 6
 
@@ -197,15 +193,8 @@ def test_nystroem_is_exact_on_its_landmarks_and_keeps_the_signs(landmarks):
     assert np.linalg.norm(Z @ Z.T - K) > 0.3 * np.linalg.norm(K)
 
 
-def test_nystroem_takes_a_kernel_object_and_refuses_an_asymmetric_one():
-    class Holder:
-        def gram(self, X, Y):
-            return delta_gaussian(X, Y)
-
+def test_nystroem_refuses_an_asymmetric_kernel():
     X = np.random.default_rng(0).standard_normal((30, 2))
-    one = IndefiniteNystroem(Holder(), n_components=10, random_state=0).fit_transform(X)
-    two = IndefiniteNystroem(delta_gaussian, n_components=10, random_state=0).fit_transform(X)
-    np.testing.assert_array_equal(one, two)
     with pytest.raises(ParameterError, match="not symmetric"):
         IndefiniteNystroem(lambda a, b: a[:, :1] - b[:, :1].T).fit(X)
 
@@ -223,7 +212,7 @@ def test_an_eigenvalue_that_cancels_does_not_blow_nystroem_up(landmarks):
     size = np.sort(np.abs(np.linalg.eigvalsh(K)))
     for n in (20, 60):
         best = np.linalg.norm(size[:-n]) / np.linalg.norm(K)
-        for seed in range(12):
+        for seed in range(4):
             f = IndefiniteNystroem(narrow, n_components=n, landmarks=landmarks, random_state=seed)
             error = np.linalg.norm(f.fit(X).gram(X) - K) / np.linalg.norm(K)
             assert best < error < 6.0 * best  # up to 91 times with all eigenvalues
@@ -291,14 +280,8 @@ def test_srf_samples_its_mixture_and_keeps_the_floor_it_reports():
         SphericalRandomFeatures(lambda z: -z).fit(X)
 
 
-@pytest.mark.parametrize(
-    ("a", "p", "coupling", "values"),
-    [
-        (3.0, 1, "iid", (0.9699, 0.8946, 0.8141, 0.6982)),
-        (2.0, 2, "haar", (0.9639, 0.8737, 0.7819, 0.6577)),
-    ],
-)
-def test_the_published_sampler_estimates_another_kernel(a, p, coupling, values):
+def test_the_published_sampler_estimates_another_kernel():
+    a, p, values = 2.0, 2, (0.9639, 0.8737, 0.7819, 0.6577)
     z = np.array([0.5, 1.0, np.sqrt(2.0), 2.0])
     # rows at the distances z from the first, on the unit sphere
     u = 1 - z**2 / 2
@@ -308,7 +291,7 @@ def test_the_published_sampler_estimates_another_kernel(a, p, coupling, values):
     fitted = PolynomialGRFF(a=a, degree=p, random_state=0).fit(X)
     np.testing.assert_allclose(fitted.expected_kernel(z), values, atol=6e-4)
 
-    one = PolynomialGRFF(a=a, degree=p, coupling=coupling, n_frequencies=64, n_grid=4000)
+    one = PolynomialGRFF(a=a, degree=p, coupling="haar", n_frequencies=64, n_grid=4000)
     draws = np.array(
         [clone(one).set_params(random_state=s).fit(X).gram(X)[0, 1:] for s in range(40)]
     )
@@ -331,8 +314,9 @@ def frequencies(baseline, dim):
     return np.concatenate([baseline._project(np.eye(dim), b) for b in baseline._blocks], axis=1).T
 
 
-@pytest.mark.parametrize("dim", [1, 7])
-@pytest.mark.parametrize("cls", [Fastfood, QuasiMonteCarlo, SignedCirculant])
+@pytest.mark.parametrize(
+    ("cls", "dim"), [(Fastfood, 7), (QuasiMonteCarlo, 1), (SignedCirculant, 7)]
+)
 def test_unbiased_gaussian_features_have_the_mean_of_their_kernel_alone(cls, dim):
     X = np.random.default_rng(5).normal(size=(6, dim)) / np.sqrt(dim)
 
@@ -340,8 +324,8 @@ def test_unbiased_gaussian_features_have_the_mean_of_their_kernel_alone(cls, dim
         # An odd number of columns, and more frequencies than a block has.
         return cls(length_scale=0.8, n_components=37, random_state=seed)
 
-    assert pooled_z(make, X, gaussian(X, 0.8), 150) < 6
-    assert pooled_z(make, X, gaussian(X, 0.5), 150) > 6
+    assert pooled_z(make, X, gaussian(X, 0.8), 80) < 6
+    assert pooled_z(make, X, gaussian(X, 0.5), 80) > 6
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 16])

@@ -11,8 +11,6 @@ from rf.cli.parser import main
 from rf.papers.experiments import EXPERIMENTS
 from rf.papers.experiments.he import ask_accuracy, ask_errors
 from rf.papers.experiments.ledger import Ledger
-from rf.papers.experiments.liu import nystroem_losses
-from rf.papers.experiments.liu import sampling as liu_sampling
 from rf.papers.experiments.luo import gorf_variance
 from rf.papers.experiments.luo.gorf_variance import GORF_VARIANCE
 from rf.papers.experiments.methods import (
@@ -66,16 +64,6 @@ def test_a_method_is_refused_where_it_makes_nothing_of_a_kernel(rows):
         mean_gram(DELTA_GAUSSIAN, "GRFF", rows)
 
 
-def test_the_matrix_of_a_draw_is_its_estimate(rows):
-    drawn = liu_sampling._Drawn(
-        lambda _: liu_sampling.grid_frequencies(lambda w: np.exp(-(w**2)) * np.cos(w), 5, 40, rng=0)
-    ).fit(rows)
-    differences = rows - rows[3]
-    np.testing.assert_allclose(
-        drawn.gram(rows)[:, 3], drawn._found.estimate(differences), atol=1e-12
-    )
-
-
 def _variances(group):
     """What there is at z = 1, that of GRFF times s too."""
     cells = [c for c in GORF_VARIANCE.cells() if c.column == "z=1"]
@@ -114,18 +102,6 @@ def test_the_published_figure_shows_blocks_within_each_sign(monkeypatch):
     gorf_variance._model.cache_clear()
 
 
-def test_the_rows_from_which_ours_is_sooner_solve_the_equation_of_times(monkeypatch):
-    spent = {"ours": (2.0, 1e-6, 5e-6), "Nystroem": (0.5, 4e-6, 4.5e-6)}
-    monkeypatch.setattr(nystroem_losses, "_spent", lambda k, m, t: spent[m])
-    what = "rows from which ours takes less time"
-    one, two = (
-        nystroem_losses._time(GAUSSIAN, what, m, 0.1)(1)[0]
-        for m in ("Nystroem", "Nystroem and Z'Z")
-    )
-    assert 2.0 + one * 1e-6 == pytest.approx(0.5 + one * 4e-6)
-    assert two == math.inf
-
-
 def test_a_group_without_data_is_left_out_and_the_others_are_computed(
     monkeypatch, tmp_path, capsys
 ):
@@ -157,7 +133,8 @@ def test_a_group_without_data_is_left_out_and_the_others_are_computed(
     assert "was not found" in capsys.readouterr().err
 
 
-def test_symmetrized_features_are_those_of_the_symmetric_part(monkeypatch):
+@pytest.mark.slow
+def test_symmetrized_features_are_those_of_the_symmetric_part():
     rows = np.random.default_rng(1).uniform(size=(12, 5))
     for name in ask_errors.KERNELS:
         K = ask_errors.published_kernel(name, 5).gram(rows)
@@ -206,32 +183,6 @@ def test_published_numbers_are_counted_by_what_became_of_them(right):
     assert f"Ours above the re-run:\n\n* {above_again}" in counted.text()
     # Another number of runs is another run, of which nothing is there.
     assert tally(experiment, cells, ledger, 3).row() == "3 | 0, 0, 0 | none | none"
-
-
-def test_a_picture_of_experiments_shows_what_was_run(tmp_path):
-    """Published numbers alone make no panel; a bias has the colour of its method."""
-    pytest.importorskip("matplotlib", reason='pip install -e ".[plot]" brings what draws')
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
-
-    made = []
-    cells, ledger = [], Ledger(None)
-    for method in ("GRFF", "ours", "GRFF, its bias", "ours, s columns"):
-        cells.append(Cell("run", method, "s=1", lambda runs: (0.5, 0.1), 0.5))
-        ledger.add(["run", method, "s=1", 1], [0.4, 0.0])
-        cells.append(Cell("quoted", method, "s=1", None, 0.5))
-    keep = Figure.savefig
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", lambda f, *a, **k: (made.append(f), keep(f, *a, **k)))
-        experiment = Experiment("t", "s", "errors; (published)", lambda: cells)
-        write_results("t", experiment, cells, ledger, 1, tmp_path)
-    (figure,) = made
-    (panel,) = figure.axes
-    assert panel.get_title() == "run"
-    assert figure.get_supylabel() == "errors; hollow: published"
-    colors = {line.get_label(): line.get_color() for line in panel.get_lines()}
-    assert colors["GRFF"] == colors["GRFF, its bias"] == colormaps["tab20"](0)
-    assert len(set(colors.values())) == 3
 
 
 PAGES = Path(__file__).parents[3] / "docs" / "reproduced"

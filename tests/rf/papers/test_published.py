@@ -120,15 +120,3 @@ def test_grff_with_the_published_law_estimates_another_kernel():
 def test_a_density_that_is_infinite_at_zero_has_no_grid():
     with np.errstate(divide="ignore"), pytest.raises(ParameterError, match="not finite"):
         grid_frequencies(lambda w: 1.0 / w, 1, 5, points=101, rng=0)
-
-
-def test_leverage_frequencies_are_unbiased():
-    X = np.random.default_rng(0).normal(size=(8, 3))
-    kernel = radial("exp(-z**2/2) - exp(-z**2/8)/2")
-    table = tabulate(spectral_measure(kernel, 3))
-
-    def draw(seed):
-        pool = draw_frequencies(table, (40, 40), coupling="iid", radii="iid", random_state=seed)
-        return leverage_frequencies(pool, X, 20, ridge=1e-3, rng=seed + 1000)
-
-    assert np.abs(pooled(draw, along_axis(3), kernel(Z))).max() < 6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from pathlib import Path
 
@@ -45,15 +44,13 @@ def test_a_mistake_in_the_code_is_not_explained_away():
         (rf.cli.parser, rf.cli.commands, "_datasets"),
     ],
 )
-def test_an_interruption_says_what_is_left(command, place, action, monkeypatch, capsys):
+def test_an_interruption_says_what_is_left_and_the_help_names_the_environment(
+    command, place, action, monkeypatch, capsys
+):
     name = command.__name__.partition(".")[0]
     monkeypatch.setattr(place, action, lambda _: ending(KeyboardInterrupt())())
     assert command.main([action[1:]]) == 130
     assert capsys.readouterr().err.startswith(f"{name}: interrupted; ")
-
-
-@pytest.mark.parametrize("command", [spectra.cli.commands, rf.cli.parser])
-def test_the_help_names_what_the_environment_decides(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         command.main(["--help"])
     said = capsys.readouterr().out
@@ -76,15 +73,3 @@ def test_a_file_that_could_not_be_written_is_refused_before(tmp_path):
         check_writable(tmp_path / "k.txt", PICTURES)
     with pytest.raises(ParameterError, match="no folder"):
         check_writable(tmp_path / "none" / "k.png", PICTURES)
-
-
-@pytest.mark.parametrize("package", ["spectra", "rf"])
-def test_help_comes_before_anything_that_takes_time_to_load(package):
-    code = (
-        f"import sys\nfrom {package}.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'sympy', 'matplotlib', 'numba'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert "usage: " in done.stdout

@@ -55,15 +55,6 @@ def test_coefficients_are_those_of_ball_arithmetic_and_small_ones_keep_their_dig
         np.testing.assert_allclose(g[n][small], exact[small], rtol=1e-12, atol=0)
 
 
-def test_any_shape_of_phases_and_none_of_them():
-    x = np.linspace(0.0, 30.0, 12).reshape(3, 4)
-    np.testing.assert_array_equal(
-        wave_coefficients(5, 9, x).reshape(10, 12), wave_coefficients(5, 9, x.ravel())
-    )
-    assert wave_coefficients(5, 9, np.zeros((0, 2))).shape == (10, 0, 2)
-    assert wave_coefficients(1, 0, [1.0]).shape == (1, 1)
-
-
 @pytest.mark.parametrize("dim", [2, 64])
 def test_polynomials_are_orthogonal_with_the_counts_of_harmonics(dim):
     u, weights = roots_jacobi(40, 0.5 * (dim - 3), 0.5 * (dim - 3))

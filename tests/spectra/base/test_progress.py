@@ -73,13 +73,6 @@ def test_the_innermost_stage_is_named(terminal, impatient):
         assert terminal.getvalue().split("\r")[-1].startswith("inside")
 
 
-def test_a_short_stage_is_silent(terminal):
-    for _ in range(100):
-        with stage("over at once"):
-            pass
-    assert terminal.getvalue() == ""
-
-
 def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
     def interrupted():
         with stage("interrupted"):

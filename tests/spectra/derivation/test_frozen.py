@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spectra.errors import SpectraError
-from tests.oracles.frozen import ask, frozen, worse
+from tests.oracles.frozen import answer, frozen, worse
 
 #: Seconds that the frozen answers of a sample took together.
 BUDGET = {"density": 12.0, "masses": 6.0, "table": 6.0}
@@ -15,11 +14,7 @@ BUDGET = {"density": 12.0, "masses": 6.0, "table": 6.0}
 
 def lost(stage: str, name: str, dim: int) -> list[str]:
     """What the toolkit has lost against the frozen answer."""
-    try:
-        now = ask(name, dim, stage)
-    except SpectraError as error:
-        now = {"refused": type(error).__name__, "reason": str(error)}
-    return worse(stage, frozen()[stage, name, dim], now)
+    return worse(stage, frozen()[stage, name, dim], answer(stage, name, dim))
 
 
 def sample(stage: str) -> Iterator[tuple[str, int]]:
@@ -45,20 +40,21 @@ def test_the_frozen_file_is_whole():
 
 
 def test_worse_sees_a_moved_value_a_larger_error_and_a_refusal():
-    then = {"plus": [1.5, 1e-12], "minus": [0.5, 1e-12]}
-    assert not worse("masses", then, {"plus": [1.5 + 1e-12, 5e-12], "minus": [0.5, 1e-10]})
-    assert worse("masses", then, {"plus": [1.5 + 1e-11, 5e-12], "minus": [0.5, 1e-13]})
-    assert worse("masses", then, {"plus": [1.5, 5e-10], "minus": [0.5, 1e-13]})
+    then = {"plus": [1.5, 1e-9], "minus": [0.5, 1e-9]}
+    assert not worse("masses", then, {"plus": [1.5 + 1e-9, 5e-9], "minus": [0.5, 1e-13]})
+    assert worse("masses", then, {"plus": [1.5 + 1e-8, 5e-9], "minus": [0.5, 1e-13]})
+    assert worse("masses", then, {"plus": [1.5, 5e-8], "minus": [0.5, 1e-13]})
     assert worse("masses", then, {"refused": "NoRouteError"})
     assert not worse("masses", {"refused": "NoRouteError"}, then)
     seen = {"dim": 1, "rho": [0.5] * 8, "error": [1e-16] * 8}
-    # The largest w |rho| is 30.
-    assert not worse("density", seen, seen | {"error": [9e-10, *[1e-16] * 7]})
-    assert worse("density", seen, seen | {"error": [2e-9, *[1e-16] * 7]})
-    assert worse("density", seen, seen | {"rho": [0.5 + 1e-12, *[0.5] * 7]})
-    assert worse(
-        "table", {"u_error": 1e-15, "mass_error": 0.0}, {"u_error": 2e-12, "mass_error": 0.0}
-    )
+    promised = 1e-12 * 60.0 * 0.5 / 4.0  # of the largest w |rho|, at the sixth radius
+    for error in (0.9 * promised, 1.1 * promised):
+        found = worse("density", seen, seen | {"error": [*[1e-16] * 5, error, 1e-16, 1e-16]})
+        assert bool(found) == (error > promised)
+    assert worse("density", seen, seen | {"rho": [*[0.5] * 7, 0.5 + 1e-14]})
+    for error, is_worse in ((9e-13, False), (2e-12, True)):
+        then, now = ({"u_error": e, "mass_error": 0.0} for e in (1e-16, error))
+        assert bool(worse("table", then, now)) == is_worse
 
 
 @pytest.mark.slow

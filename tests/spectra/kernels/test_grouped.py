@@ -162,31 +162,18 @@ def test_masses_that_may_cancel_are_called_bounds():
         assert sp.derive(kernel, 2).is_jordan == exact
 
 
-def test_a_table_is_saved_without_pickle_and_comes_back_bit_by_bit(table, tmp_path):
+def test_a_file_of_another_kind_of_table_or_with_a_changed_byte_is_refused(table, tmp_path):
     path = tmp_path / "groups.npz"
     table.save(path)
-    again = GroupedTable.load(path)
-    D = rows(5, 10)
-    np.testing.assert_array_equal(again.expected_kernel(D), table.expected_kernel(D))
-    np.testing.assert_array_equal(
-        again.sample(50, rng=3).frequencies, table.sample(50, rng=3).frequencies
-    )
-    made = [
-        SpectralFeatures(t, n_components=32, coupling="iid", allocation="mass", random_state=0)
-        for t in (table, again)
-    ]
-    np.testing.assert_array_equal(
-        *(m.set_params(mixed_signature="ignore").fit_transform(D) for m in made)
-    )
     with pytest.raises(TableFileError, match="GroupedTable"):
         sp.SpectralTable.load(path)
-    sp.derive(GAUSS, 1).save(tmp_path / "radial.npz")
-    with pytest.raises(TableFileError, match="SpectralTable"):
-        GroupedTable.load(tmp_path / "radial.npz")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(bytes(content))
     with pytest.raises(TableFileError):
+        GroupedTable.load(path)
+    sp.derive(GAUSS, 1).save(path)
+    with pytest.raises(TableFileError, match="SpectralTable"):
         GroupedTable.load(path)
 
 
@@ -250,6 +237,7 @@ def test_fewer_frequencies_than_parts_are_drawn_by_mass(table):
     assert fitted.counts_ == (2,)
 
 
+@pytest.mark.slow
 def test_features_estimate_the_kernel_as_well_as_they_say():
     columns = 32
     kernel = GAUSS.on([0, 1]) * EXPONENTIAL.on([2]) - 0.3 * GAUSS.on([2]) + 0.1

@@ -34,14 +34,8 @@ def test_the_algebra_of_kernels_is_the_algebra_of_their_values(f, r, g, s, c):
     np.testing.assert_allclose((a * b)(z), a(z) * b(z), atol=1e-14)
     np.testing.assert_allclose((c * a + 1)(z), float(c) * a(z) + 1, atol=1e-14)
     np.testing.assert_allclose(a.rescale(3)(3 * z), a(z), atol=1e-13)
-
-
-@settings(max_examples=8)
-@given(formulas, supports)
-def test_a_kernel_minus_itself_is_zero(f, r):
-    k = radial(f, support=r)
-    assert (k - k).pieces == ()
-    assert not np.any((k - k)(DISTANCES))
+    assert (a - a).pieces == ()
+    assert not np.any((a - a)(z))
 
 
 def test_equal_formulas_are_equal_kernels():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spectra as sp
-from rf import GaussianField, SpectralFeatures
+from rf import GaussianField, SpectralFeatures, load_dataset, two_sample_test
 from spectra.base.enclosures import Enclosure
 from spectra.errors import SpectraError
 
@@ -21,6 +21,7 @@ def _results() -> list[tuple[object, str]]:
     kernel = sp.radial("exp(-z)*cos(2*z)")
     verdict = sp.existence(kernel, dim=3)
     features = SpectralFeatures(kernel, n_components=32, random_state=0, mixed_signature="ignore")
+    features.fit(ROWS)
     field = GaussianField("gaussian", dim=3, n_components=32, random_state=0)
     table = sp.derive(kernel, 3)
     return [
@@ -30,7 +31,14 @@ def _results() -> list[tuple[object, str]]:
         (verdict.on_domain(1.0), "up to 1 in d = 3: FINITE"),
         (table, "on R^3: + part of mass 1.252"),
         (table.sample(5, rng=0), "5 frequencies in R^3"),
-        (features.fit(ROWS).report_[0], "frequencies, root mean square error 0."),
+        (features.feature_map_, "FourierMap: 32 columns, "),
+        (features.frequencies_, "Frequencies: 16 in R^3, "),
+        (two_sample_test(ROWS[:15], ROWS[15:], random_state=0), "(of 1000 splits), MMD^2 = "),
+        (sp.variogram("z**(3/2)"), "Variogram(z**(3/2))"),
+        (sp.catalogue.entries["matern"], "Entry(matern(nu=3/2, length=1): Matern)"),
+        (load_dataset("digits"), "Dataset(digits: 1200 + 597 rows in R^64; "),
+        (sp.existence(sp.zonal("acos(u)")).on_domain(2), "UNDECIDED (finite for d < 2)"),
+        (features.report_[0], "frequencies, root mean square error 0."),
         (field.condition(ROWS, ROWS[:, 0], noise=0.1), "through 30 values with errors of 0.1"),
         (sp.spectral_density(kernel, 3), "by lookup"),
     ]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -51,26 +48,10 @@ def signed_table(dim=3, **changes):
     return SpectralTable(**(fields | changes))
 
 
-def assert_same(a, b):
-    """Bit for bit the same table."""
-    for name in ("dim", "formula", "k_zero", "u_error", "bias", "domain", "sphere", "provenance"):
-        assert getattr(a, name) == getattr(b, name)
-        assert type(getattr(a, name)) is type(getattr(b, name))
-    assert len(a.parts) == len(b.parts)
-    for p, q in zip(a.parts, b.parts, strict=True):
-        assert (p.mass, p.mass_error, p.phase) == (q.mass, q.mass_error, q.phase)
-        for side in ("left", "right"):
-            for name in ("edges", "coefficients", "kinds", "exponents"):
-                x, y = getattr(getattr(p.law, side), name), getattr(getattr(q.law, side), name)
-                assert x.dtype == y.dtype
-                assert x.shape == y.shape
-                assert x.tobytes() == y.tobytes()
-        assert (p.law.tail is None) == (q.law.tail is None)
-        if p.law.tail is not None:
-            assert p.law.tail.start == q.law.tail.start
-            for v, w in zip(p.law.tail.density.waves, q.law.tail.density.waves, strict=True):
-                assert (v.frequency, v.power) == (w.frequency, w.power)
-                assert v.series.tobytes() == w.series.tobytes()
+def bits(table):
+    """All that a file of a table holds."""
+    header, arrays = table.members()
+    return header, {name: (a.dtype, a.shape, a.tobytes()) for name, a in arrays.items()}
 
 
 @pytest.mark.parametrize("dim", [1, 2, 64])
@@ -116,33 +97,17 @@ def test_a_table_must_have_the_mass_of_its_kernel():
     assert signed_table(k_zero=1.1, bias=0.1).bias == 0.1
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"dim": 0},
-        {"dim": True},
-        {"parts": [Part(1.0, 0.0, 0.0, ball(3))]},
-        {"k_zero": np.nan},
-        {"u_error": -1.0},
-        {"bias": -1.0},
-        {"domain": np.nan},
-    ],
-)
-def test_numbers_out_of_range_are_refused(changes):
-    with pytest.raises(ParameterError):
-        signed_table(**changes)
-
-
-def test_a_part_has_a_positive_mass_and_a_phase_of_0_or_pi():
-    for arguments in (
-        (0.0, 0.0, 0.0, ball(3)),
-        (np.inf, 0.0, 0.0, ball(3)),
-        (1.0, -1.0, 0.0, ball(3)),
-        (1.0, 0.0, 1.0, ball(3)),
-        (1.0, 0.0, 0.0, "law"),
-    ):
+def test_numbers_out_of_range_are_refused():
+    wrong = {"dim": (0, True), "k_zero": (np.nan,), "u_error": (-1.0,), "bias": (-1.0,)}
+    wrong |= {"domain": (np.nan,), "parts": ([Part(1.0, 0.0, 0.0, ball(3))],)}
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(ParameterError):
+                signed_table(**{name: value})
+    law = ball(3)
+    for mass, error, phase in ((0.0, 0.0, 0.0), (np.inf, 0.0, 0.0), (1.0, -1.0, 0.0), (1.0, 0, 1)):
         with pytest.raises(ParameterError):
-            Part(*arguments)
+            Part(mass, error, phase, law)
 
 
 def test_the_zero_kernel_has_a_table_without_draws():
@@ -175,7 +140,7 @@ def test_a_saved_table_is_loaded_bit_for_bit(table, tmp_path):
     path = tmp_path / "k.npz"
     table.save(path)
     loaded = SpectralTable.load(path)
-    assert_same(table, loaded)
+    assert bits(table) == bits(loaded)
     z = np.linspace(0.0, 5.0, 7)
     assert np.array_equal(table.expected_kernel(z), loaded.expected_kernel(z))
     if table.parts:
@@ -209,17 +174,25 @@ def test_no_changed_byte_goes_unnoticed(saved, tmp_path):
             except TableFileError:
                 noticed += 1
             else:
-                assert_same(table, loaded)  # a byte of the archive that carries no data
+                assert bits(table) == bits(loaded)  # a byte of the archive that carries no data
     assert noticed > len(content) // 97
 
 
-def test_truncated_files_are_refused(saved, tmp_path):
-    content = saved.read_bytes()
-    path = tmp_path / "short.npz"
-    for length in (0, 3, len(content) // 2, len(content) - 1):
+def test_files_that_are_cut_compressed_or_edited_are_refused(saved, tmp_path):
+    content, path = saved.read_bytes(), tmp_path / "short.npz"
+    for length in (0, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:length])
         with pytest.raises(TableFileError, match=r"short\.npz"):
             SpectralTable.load(path)
+    with np.load(saved) as file:
+        arrays = dict(file)
+    np.savez_compressed(path, **arrays)
+    with pytest.raises(TableFileError, match="stored"):
+        SpectralTable.load(path)
+    arrays["part1.left.coefficients"] = arrays["part1.left.coefficients"] * 1.5
+    np.savez(path, **arrays)
+    with pytest.raises(TableFileError, match="SHA-256"):
+        SpectralTable.load(path)
 
 
 def test_foreign_files_are_refused(tmp_path):
@@ -240,91 +213,45 @@ def test_foreign_files_are_refused(tmp_path):
         SpectralTable.load(tmp_path / "missing.npz")
 
 
-def test_compressed_archives_are_refused(saved):
-    with np.load(saved) as file:
-        arrays = dict(file)
-    with open(saved, "wb") as file:
-        np.savez_compressed(file, **arrays)
-    with pytest.raises(TableFileError, match="stored"):
-        SpectralTable.load(saved)
-
-
-def test_an_edit_without_a_new_digest_is_refused(saved):
-    with np.load(saved) as file:
-        arrays = dict(file)
-    arrays["part1.left.coefficients"] = arrays["part1.left.coefficients"] * 1.5
-    with open(saved, "wb") as file:
-        np.savez(file, **arrays)
-    with pytest.raises(TableFileError, match="SHA-256"):
-        SpectralTable.load(saved)
-
-
-def rewritten(path, edit):
-    """Change header and arrays with ``edit`` and sign the file again, as a careful forger would."""
-    header, arrays = read_arrays(path)
-    edit(header, arrays)
-    write_arrays(path, header, arrays)
-
-
-def set_array(name, value):
-    def edit(header, arrays):
-        arrays[name] = np.asarray(value)
-
-    return edit
-
-
-def set_header(key, value):
-    def edit(header, arrays):
-        header[key] = value
-
-    return edit
-
-
 @pytest.mark.parametrize(
-    ("edit", "message"),
+    ("changes", "message"),
     [
-        (set_header("version", 5), "version 5"),
-        (set_header("version", 3), "version 3"),
-        (set_header("format", "other"), "format 'other'"),
-        (set_header("convention", "k = int exp(2 pi i w.D)"), "convention"),
-        (set_header("dim", "3"), "dimension"),
-        (set_header("k_zero", 2.0), "add up"),
-        (lambda header, arrays: header.pop("dim"), "dim"),
-        (lambda header, arrays: header["parts"][0].update(phase="pi/2"), "pi/2"),
-        (lambda header, arrays: header["parts"][0].update(tail={}), "tail"),
-        (lambda header, arrays: header.update(k_zero=1.5, parts=header["parts"][:1]), "no part"),
-        (lambda header, arrays: arrays.pop("part0.left.edges"), "part0.left.edges"),
-        (set_array("extra", [1.0]), "extra"),
-        (set_array("part0.left.edges", [0.0, np.nan]), "finite"),
-        (set_array("part1.left.edges", [0.0, 0.6, 0.5]), "ascend"),
-        (set_array("part0.left.coefficients", [1.0, 1.0]), "axes"),
-        (set_array("part0.left.coefficients", [[1.0, 1.0], [2.0, 2.0]]), "rows"),
-        (set_array("part0.left.kinds", np.array([7], np.int8)), "kind"),
-        (set_array("part0.left.exponents", [-1.0]), "exponent"),
-        (set_array("part0.left.edges", [0.0, 0.9]), "add up"),
+        ({"version": 3}, "version 3"),
+        ({"format": "other"}, "format 'other'"),
+        ({"convention": "k = int exp(2 pi i w.D)"}, "convention"),
+        ({"dim": "3"}, "dimension"),
+        ({"dim": None}, "dim"),
+        ({"k_zero": 2.0}, "add up"),
+        ({"extra": [1.0]}, "extra"),
+        ({"part0.left.edges": None}, "part0.left.edges"),
+        ({"part0.left.edges": [0.0, np.nan]}, "finite"),
+        ({"part0.left.edges": [0.0, 0.9]}, "add up"),
+        ({"part1.left.edges": [0.0, 0.6, 0.5]}, "ascend"),
+        ({"part0.left.coefficients": [1.0, 1.0]}, "axes"),
+        ({"part0.left.coefficients": [[1.0, 1.0], [2.0, 2.0]]}, "rows"),
+        ({"part0.left.kinds": np.array([7], np.int8)}, "kind"),
+        ({"part0.left.exponents": [-1.0]}, "exponent"),
     ],
 )
-def test_an_invalid_file_with_a_valid_digest_is_refused(saved, edit, message):
-    rewritten(saved, edit)
+def test_an_invalid_file_with_a_valid_digest_is_refused(saved, changes, message):
+    """None removes an entry; the digest is that of the changed content."""
+    header, arrays = read_arrays(saved)
+    for name, value in changes.items():
+        place = header if name in header else arrays
+        place.pop(name, None)
+        if value is not None:
+            place[name] = value if place is header else np.asarray(value)
+    write_arrays(saved, header, arrays)
     with pytest.raises(TableFileError, match=message):
         SpectralTable.load(saved)
 
 
-def test_a_member_with_a_false_size_is_refused(saved):
-    with np.load(saved) as file:
-        arrays = dict(file)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in arrays.items():
-            member = io.BytesIO()
-            np.lib.format.write_array(member, array)
-            data = member.getvalue()
-            if name == "part0.left.edges":
-                data = data.replace(b"(2,)", b"(1000000000000,)")
-                data = data[:10] + data[10:].replace(b" " * 13, b" ", 1)
-            archive.writestr(f"{name}.npy", data)
-    saved.write_bytes(buffer.getvalue())
-    with pytest.raises(TableFileError):
+@pytest.mark.parametrize("change", [{"phase": "pi/2"}, {"tail": {}}])
+def test_a_part_with_an_unknown_phase_or_an_empty_tail_is_refused(saved, change):
+    header, arrays = read_arrays(saved)
+    header["parts"][0].update(change)
+    write_arrays(saved, header, arrays)
+    with pytest.raises(TableFileError, match=r"pi/2|tail"):
         SpectralTable.load(saved)
 
 
@@ -339,12 +266,3 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(saved, monkeypatch):
         signed_table(7).save(saved)
     assert saved.read_bytes() == before
     assert [p.name for p in saved.parent.iterdir()] == ["k.npz"]
-
-
-def test_a_saved_table_is_used_without_sympy(saved):
-    code = (
-        "import sys; from spectra.table import SpectralTable;"
-        f"t = SpectralTable.load({str(saved)!r}); t.sample(10, rng=0); t.expected_kernel(1.0);"
-        "assert not {'sympy', 'mpmath', 'sklearn'} & sys.modules.keys()"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=os.getcwd())

@@ -9,15 +9,11 @@ from mpmath import mp
 import spectra as sp
 from tests.oracles.exact_radii import EXACT
 from tests.oracles.kernels.problems import PROBLEMS
-from tests.tools.grids import by_turns
 
 # Without oscillation tables reach the first, with it the second.
 FLOOR, OSCILLATING_FLOOR = 3e-14, 1e-13
-# One case of every problem, of which every third is run by default.
-DEFAULT = {
-    ("gaussian", 16), ("gaussian_long", 1), ("laplace", 2), ("matern_0.1", 16), ("matern_3/2", 7),
-    ("matern_50", 64), ("cauchy", 3), ("delta_gaussian", 7), ("laplace_difference", 3),
-    ("laguerre", 64), ("spherical_polynomial_2_1", 2), ("spherical_polynomial_2_2", 3),
+QUICK = {
+    ("gaussian", 16), ("matern_0.1", 16), ("cauchy", 3), ("laguerre", 64),
 }  # fmt: skip
 # The exact sums over half-waves are followed up to this share of a part.
 FAR = 0.05
@@ -25,15 +21,7 @@ FAR = 0.05
 
 @pytest.mark.parametrize(
     ("name", "dim"),
-    by_turns(
-        [
-            pytest.param(
-                *case, marks=() if case in DEFAULT else pytest.mark.slow, id=f"{case[0]}-{case[1]}"
-            )
-            for case in EXACT
-        ],
-        every=3,
-    ),
+    [pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow) for case in EXACT],
 )
 def test_the_stated_error_of_a_table_is_at_least_the_true_one(name, dim):
     exact = EXACT[name, dim]()
@@ -64,10 +52,9 @@ def test_the_stated_error_of_a_table_is_at_least_the_true_one(name, dim):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weight", [2])
-def test_the_stated_error_holds_where_the_law_jumps_between_two_clusters(weight):
+def test_the_stated_error_holds_where_the_law_jumps_between_two_clusters():
     """V = w^2 has a Gamma law in each, and beyond weight/(1 + weight) radii jump."""
-    dim, narrow = 64, mp.mpf(1) / 50
+    weight, dim, narrow = 2, 64, mp.mpf(1) / 50
     kernel = sp.radial(f"exp(-z**2) + {weight}*exp(-z**2/50)")
     table = sp.tabulate(sp.spectral_measure(kernel, dim))
     (part,) = table.parts

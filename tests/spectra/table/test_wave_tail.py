@@ -266,7 +266,7 @@ def test_masses_of_two_radii_do_not_depend_on_the_window() -> None:
 
 def test_means_over_phases_are_those_of_a_grid() -> None:
     x, a, b, c = np.array([0.3, -0.1]), 1.0 + 0.5j, 0.7 - 0.2j, 0.4 + 0.1j
-    theta = (np.arange(4096) + 0.5) * (2.0 * np.pi / 4096)
+    theta = (np.arange(2048) + 0.5) * (2.0 * np.pi / 2048)
     turn = np.exp(1j * theta)
     for groups, grid in (
         ([[(a, 1)]], [(a * turn).real]),
