@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,24 +34,6 @@ _CG_STEPS = 2_000
 _LEAST_DIGITS = 1e-4
 
 
-class _Field(Protocol):
-    """What is asked of a field: its covariance, and its paths by their numbers."""
-
-    @property
-    def is_radial(self) -> bool: ...
-    @property
-    def is_differentiable(self) -> bool: ...
-    @property
-    def k_zero(self) -> float: ...
-    def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray: ...
-    def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray: ...
-    def path(self, number: int = 0) -> Any: ...
-    def noise(self, number: int, size: int) -> FloatArray: ...
-    def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray: ...
-    def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray: ...
-    def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray: ...
-
-
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionedField:
@@ -59,6 +41,7 @@ class ConditionedField:
 
     Attributes
     ----------
+    field : GaussianField
     X : ndarray of shape (n, d)
         Where it was observed.
     y : ndarray of shape (n,)
@@ -86,7 +69,7 @@ class ConditionedField:
     (4, 2)
     """
 
-    field: _Field
+    field: Any
     X: FloatArray
     y: FloatArray
     noise: float
@@ -100,7 +83,7 @@ class ConditionedField:
         return f"ConditionedField: {self.field!r} through {given}, solved by {self.solver}"
 
     @classmethod
-    def of(cls, field: _Field, X: FloatArray, y: ArrayLike, *, noise: float, solver: str) -> Self:
+    def of(cls, field: Any, X: FloatArray, y: ArrayLike, *, noise: float, solver: str) -> Self:
         """Check the data and prepare the solution; :meth:`rf.GaussianField.condition` calls it."""
         values = real_array(y, "y", error=DataError)
         if values.shape != (len(X),) or not np.all(np.isfinite(values)):
@@ -244,7 +227,7 @@ def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
     return np.tril(factor), 1.0 / share
 
 
-def _by_gradients(field: _Field, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
+def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
     rows = max(1, _BLOCK_ENTRIES // len(X))
 
     def product(v: FloatArray) -> FloatArray:
