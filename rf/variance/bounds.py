@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rf.sampling.frequencies import refuse_other_than_table
-from rf.variance.variance import part_variance
+from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import positive_number, whole_number
 from spectra.errors import ParameterError
@@ -48,7 +48,7 @@ def n_components_for(
     r"""Columns (two for each frequency) that a bound asks for.
 
     With the masses m_p, the fractions f_p of the frequencies and v_p(z) the variance of one
-    frequency (:func:`rf.variance.variance.part_variance`) the numbers of frequencies are
+    frequency (:attr:`rf.variance.VarianceModel.part_variance`) the numbers of frequencies are
 
     * bernstein: (2 max_z sum v_p / f_p + (4/3) eps max m_p / f_p) / eps^2 * ln(N (N-1) / delta);
     * hoeffding: 2 sum m_p^2 / f_p / eps^2 * ln(N (N-1) / delta).
@@ -128,7 +128,7 @@ def _largest_variance(table: SpectralTable, diameter: float, scale: FloatArray) 
     """The maximum over distances up to the diameter of the sum of scale_p times v_p."""
     grid = np.linspace(0.0, diameter, _GRID)
     for _ in range(_REFINEMENTS):
-        values = scale @ part_variance(table, grid)
+        values = scale @ VarianceModel(table, grid).part_variance
         best = int(np.argmax(values))
         ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
         grid = np.linspace(*ends, 33)

@@ -134,9 +134,3 @@ class Decomposed:
             np.concatenate([d.weights / s for d, s in zip(draws, kept, strict=True)])[order],
             np.concatenate([d.phases for d in draws])[order],
         )
-
-    def variance(self, differences: ArrayLike) -> FloatArray:
-        """Variance of one draw of :meth:`sample` at differences D = x - y, shape (n, d)."""
-        D = np.atleast_2d(np.asarray(differences, dtype=float))
-        square = sum((p.second_moment(D) / p.mass for p in self.parts), np.zeros(len(D)))
-        return np.asarray(self.mass * square - self.expected_kernel(D) ** 2)
