@@ -321,12 +321,6 @@ class AxialPart:
 
     def _rejected(self, n: int, rng: np.random.Generator) -> FloatArray:
         acceptance, proposal, axis = self._acceptance, self._proposal, self.modulation.axis
-        if acceptance < LEAST_ACCEPTANCE:
-            raise AccuracyError(
-                f"A part of mass {self.mass:.3g} is drawn by rejection, which would need "
-                f"{1 / acceptance:.1g} proposals for a draw. Raise `negligible` so that the part "
-                "is left out, or take the polar decomposition."
-            )
         kept: list[FloatArray] = []
         missing, budget = n, _PATIENCE * (n + 10.0) / acceptance
         while missing > 0:
