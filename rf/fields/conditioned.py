@@ -163,7 +163,7 @@ class ConditionedField:
         path = self.field.path(number)
         errors = self.noise * self.field.noise(number, len(self.y))
         weights = self._solve(self.y - path(self.X) - errors)
-        grid = self.field.on_grid(*axes, number=number)
+        grid: FloatArray = self.field.on_grid(*axes, number=number)
         lines = [np.asarray(axis, dtype=float) for axis in axes]
         rows = max(1, _BLOCK_ENTRIES // len(self.y))
         values = grid.reshape(-1)
@@ -185,7 +185,7 @@ class ConditionedField:
             Where the field has no gradient (as for exp(-z)), or a table without a kernel cannot be
             differentiated.
         """
-        of_path = self.field.gradient(X, number=number)
+        of_path: FloatArray = self.field.gradient(X, number=number)
         at_data = self.field.path(number)(self.X)
         errors = self.noise * self.field.noise(number, len(self.X))
         weights = self._solve(self.y - at_data - errors)
@@ -209,7 +209,8 @@ class ConditionedField:
                     f"Row {at[0]} is at one of the data, where the mean of a field without a "
                     "gradient may have a kink. Ask beside it, or take a smoother covariance."
                 )
-        return self.field.covariance_gradient(X, self.X, self._solve(self.y))
+        weights = self._solve(self.y)
+        return np.asarray(self.field.covariance_gradient(X, self.X, weights))
 
 
 def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
