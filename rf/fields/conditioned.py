@@ -185,11 +185,11 @@ class ConditionedField:
             Where the field has no gradient (as for exp(-z)), or a table without a kernel cannot be
             differentiated.
         """
-        of_path: FloatArray = self.field.gradient(X, number=number)
+        of_path = self.field.gradient(X, number=number)
         at_data = self.field.path(number)(self.X)
         errors = self.noise * self.field.noise(number, len(self.X))
         weights = self._solve(self.y - at_data - errors)
-        return of_path + self.field.covariance_gradient(X, self.X, weights)
+        return np.asarray(of_path + self.field.covariance_gradient(X, self.X, weights))
 
     def mean_gradient(self, X: ArrayLike) -> FloatArray:
         """Gradient of the kriging mean at the rows of X: shape (rows, d).
