@@ -10,16 +10,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import spectra as sp
-from rf.variance.variance import variance
+from rf.variance import VarianceModel
 
 table = sp.derive("matern(nu=3/2)", 16)
 z = np.linspace(0.1, 6.0, 60)
-n = 64
+model, n = VarianceModel(table, z), 64
 
 figure, axes = plt.subplots(layout="constrained")
-alone = variance(table, z, n_per_part=(n,), coupling="iid")
+alone, _ = model.variance((n,), coupling="iid")
 for name in ("iid", "orthogonal", "kerdock", "designed"):
-    value = variance(table, z, n_per_part=(n,), coupling=name)
+    value, _ = model.variance((n,), coupling=name)
     print(f"{name:10s} mean variance, relative to iid: {np.mean(value) / np.mean(alone):.3f}")
     axes.plot(z, np.sqrt(value), label=name)
 axes.set(xlabel="distance z", ylabel=f"standard deviation of k̂(z), {n} frequencies")

@@ -19,7 +19,6 @@ from rf.dot_product.designed_waves import design_candidates
 from rf.dot_product.exact_powers import exact_candidates
 from rf.dot_product.neurons import neuron_candidates
 from rf.dot_product.problem import Problem
-from rf.dot_product.zonal_features import gegenbauer_candidates, is_definite
 from rf.inputs.rows import FITTING_ADVICE
 from rf.schemes.scheme import DesignedScheme
 from spectra.base.arrays import FloatArray
@@ -36,7 +35,6 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "exact polynomial": exact_candidates,
         "designed waves": design_candidates,
         "steps and ramps": neuron_candidates,
-        "Gegenbauer features": gegenbauer_candidates,
     }
 )
 
@@ -125,7 +123,7 @@ def _compare(problem: Problem) -> Comparison:
             f"The kernel {problem.kernel} is 0 everywhere on the data, so there is nothing to "
             "draw. Check the formula, and the unit of the distances."
         )
-    wanted = replace(problem, positive=problem.positive and is_definite(problem))
+    wanted = replace(problem, positive=problem.positive and _is_definite(problem))
     rng = np.random.default_rng(_SEED)
     done: list[Candidate] = []
     without: list[Candidate] = []
@@ -149,6 +147,16 @@ def _compare(problem: Problem) -> Comparison:
         )
     done.sort(key=lambda candidate: candidate.error)
     return Comparison(problem, (*done, *without))
+
+
+def _is_definite(problem: Problem) -> bool:
+    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond its error."""
+    if not problem.kernel.is_zonal or problem.dim < 2:
+        return False
+    from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+
+    found = sphere_coefficients(problem.kernel, problem.dim)
+    return bool(np.all(found.values >= -found.error))
 
 
 def _methods_for(problem: Problem) -> Mapping[str, Method]:

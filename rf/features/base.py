@@ -357,7 +357,7 @@ class BaseSpectralFeatures(
     ) -> int:
         """Columns with which every entry errs by at most eps, with probability 1 - delta.
 
-        See :func:`rf.variance.bounds.frequencies_for`.  The bounds are for coupling "iid";
+        See :func:`rf.variance.bounds.n_components_for`.  The bounds are for coupling "iid";
         couplings of less variance need fewer columns, but no bound is proved for them.
 
         Raises

@@ -128,7 +128,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     A kernel on the unit sphere, such as an arc-cosine or a neural tangent kernel, may have no
     finite measure on R^d, but it only has to be right at the distances of the data.  Several
     methods can approximate it (:mod:`rf.dot_product`): the exact map of a polynomial, designed
-    plane waves with or without exact low powers of <x, y>, steps and ramps, Gegenbauer features.
+    plane waves with or without exact low powers of <x, y>, steps and ramps.
     Each is drawn a few times and compared with the exact kernel on a sample of X; :meth:`explain`
     prints the comparison.  New data should have the distribution of X: the features are best at the
     distances of X, and right up to the bias that explain() states at all others.  If a coupling is

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,24 +34,6 @@ _CG_STEPS = 2_000
 _LEAST_DIGITS = 1e-4
 
 
-class _Field(Protocol):
-    """What is asked of a field: its covariance, and its paths by their numbers."""
-
-    @property
-    def is_radial(self) -> bool: ...
-    @property
-    def is_differentiable(self) -> bool: ...
-    @property
-    def k_zero(self) -> float: ...
-    def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray: ...
-    def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray: ...
-    def path(self, number: int = 0) -> Any: ...
-    def noise(self, number: int, size: int) -> FloatArray: ...
-    def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray: ...
-    def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray: ...
-    def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray: ...
-
-
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionedField:
@@ -59,6 +41,7 @@ class ConditionedField:
 
     Attributes
     ----------
+    field : GaussianField
     X : ndarray of shape (n, d)
         Where it was observed.
     y : ndarray of shape (n,)
@@ -86,7 +69,7 @@ class ConditionedField:
     (4, 2)
     """
 
-    field: _Field
+    field: Any
     X: FloatArray
     y: FloatArray
     noise: float
@@ -100,7 +83,7 @@ class ConditionedField:
         return f"ConditionedField: {self.field!r} through {given}, solved by {self.solver}"
 
     @classmethod
-    def of(cls, field: _Field, X: FloatArray, y: ArrayLike, *, noise: float, solver: str) -> Self:
+    def of(cls, field: Any, X: FloatArray, y: ArrayLike, *, noise: float, solver: str) -> Self:
         """Check the data and prepare the solution; :meth:`rf.GaussianField.condition` calls it."""
         values = real_array(y, "y", error=DataError)
         if values.shape != (len(X),) or not np.all(np.isfinite(values)):
@@ -180,7 +163,7 @@ class ConditionedField:
         path = self.field.path(number)
         errors = self.noise * self.field.noise(number, len(self.y))
         weights = self._solve(self.y - path(self.X) - errors)
-        grid = self.field.on_grid(*axes, number=number)
+        grid: FloatArray = self.field.on_grid(*axes, number=number)
         lines = [np.asarray(axis, dtype=float) for axis in axes]
         rows = max(1, _BLOCK_ENTRIES // len(self.y))
         values = grid.reshape(-1)
@@ -206,7 +189,7 @@ class ConditionedField:
         at_data = self.field.path(number)(self.X)
         errors = self.noise * self.field.noise(number, len(self.X))
         weights = self._solve(self.y - at_data - errors)
-        return of_path + self.field.covariance_gradient(X, self.X, weights)
+        return np.asarray(of_path + self.field.covariance_gradient(X, self.X, weights))
 
     def mean_gradient(self, X: ArrayLike) -> FloatArray:
         """Gradient of the kriging mean at the rows of X: shape (rows, d).
@@ -226,7 +209,8 @@ class ConditionedField:
                     f"Row {at[0]} is at one of the data, where the mean of a field without a "
                     "gradient may have a kink. Ask beside it, or take a smoother covariance."
                 )
-        return self.field.covariance_gradient(X, self.X, self._solve(self.y))
+        weights = self._solve(self.y)
+        return np.asarray(self.field.covariance_gradient(X, self.X, weights))
 
 
 def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
@@ -244,7 +228,7 @@ def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
     return np.tril(factor), 1.0 / share
 
 
-def _by_gradients(field: _Field, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
+def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
     rows = max(1, _BLOCK_ENTRIES // len(X))
 
     def product(v: FloatArray) -> FloatArray:

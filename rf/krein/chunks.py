@@ -1,7 +1,8 @@
-"""Sums over chunks of rows, kept on disk where asked: an interrupted pass goes on where it was."""
+"""Sums over chunks of rows: of an iterable, kept on disk where asked, and of a dask array."""
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -12,13 +13,14 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from rf.inputs.dask_arrays import dask_module, rows_of
 from rf.krein.sums import GramSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import whole_file
 from spectra.base.limits.progress import progress
 from spectra.errors import DataError, ParameterError
 
-__all__ = ["checked_chunks", "sums_of_chunks"]
+__all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
 
 # Seconds between two states on disk: what a machine that is switched off takes with it.
 _EVERY = 60.0
@@ -125,3 +127,25 @@ def _read(path: Path, marks: FloatArray) -> tuple[int, GramSums]:
         )
     numbers = {n: v.item() if v.ndim == 0 else v for n, v in held.items()}
     return done, GramSums(**numbers)
+
+
+def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> GramSums:
+    """The sums of a model over all chunks, as one graph on whichever scheduler is at work.
+
+    A chunk that is lost with its worker is summed again by another.  The order of the additions is
+    that of the graph, and does not depend on who was first.
+    """
+    X, delayed = rows_of(X), dask_module().delayed
+    columns = [list(X.to_delayed().ravel())]
+    for values in (y, weights):
+        if values is None:
+            columns.append([None] * len(columns[0]))
+        else:
+            columns.append(list(rows_of(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
+    shared, of, add = delayed(features), delayed(GramSums.of_rows), delayed(operator.add)
+    parts = [of(shared, *chunk) for chunk in zip(*columns, strict=True)]
+    while len(parts) > 1:
+        pairs = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = pairs + parts[len(pairs) * 2 :]
+    total: GramSums = parts[0].compute()
+    return total

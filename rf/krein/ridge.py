@@ -50,8 +50,7 @@ from sklearn.utils.validation import (
 )
 
 from rf.inputs.dask_arrays import first_chunk, first_rows, is_dask
-from rf.krein.chunks import checked_chunks, sums_of_chunks
-from rf.krein.dask_sums import sums_of_dask
+from rf.krein.chunks import checked_chunks, sums_of_chunks, sums_of_dask
 from rf.krein.signs import signature_of
 from rf.krein.sums import GramSums, KreinSpace, KreinSums, in_double, krein_solve
 from spectra.base.arrays import FloatArray

@@ -38,7 +38,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rf.sampling.cosines import CosineLaw
 from rf.sampling.coupling import dependent_pairs
@@ -50,7 +49,7 @@ from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["PartModel", "VarianceModel", "part_variance", "variance"]
+__all__ = ["PartModel", "VarianceModel"]
 
 # Two parts, and the law of the cosine.
 _Key = tuple[int, int, CosineLaw]
@@ -153,6 +152,15 @@ class VarianceModel(PartModel):
     approximate : bool
         Use tabulated means of the waves, right to 1e-9, and at most 64 strata in place of more,
         since n times the variance hardly depends on their number.  No error is known.
+
+    Examples
+    --------
+    >>> from rf.inputs.tables import resolve_spectrum
+    >>> model = VarianceModel(resolve_spectrum("sin(z)/z", 3).table, [1.0])
+    >>> model.variance((3,), coupling="iid")[0].round(6)
+    array([0.006417])
+    >>> model.variance((3,), coupling="orthogonal")[0].round(6)
+    array([5.e-06])
     """
 
     table: SpectralTable
@@ -296,61 +304,3 @@ def _coupling(name: str) -> Coupling:
             f"There is no coupling {name!r}; choose one of {', '.join(COUPLINGS)}."
         )
     return COUPLINGS[name]
-
-
-def part_variance(table: SpectralTable, z: ArrayLike) -> FloatArray:
-    """Variance of one frequency of each part at distances z, mass squared included.
-
-    m^2 [(1 + k~(2z)) / 2 - k~(z)^2], k~ the expected plane wave of the part.
-
-    Returns
-    -------
-    ndarray of shape (parts, len(z))
-    """
-    return VarianceModel(table, np.asarray(z, dtype=float)).part_variance
-
-
-def variance(
-    table: SpectralTable,
-    z: ArrayLike,
-    *,
-    n_per_part: Sequence[int],
-    coupling: str,
-    radii: Radii = "iid",
-) -> FloatArray:
-    """Exact variance of the estimate of k(z) with ``n_per_part`` frequencies and a coupling.
-
-    Parameters
-    ----------
-    table : SpectralTable
-        Parts of phase 0 or pi.
-    z : array_like of shape (n,)
-        Distances.
-    n_per_part : sequence of int
-        Frequencies of each part (half the columns).
-    coupling : str
-        A name of known variance in :data:`rf.sampling.couplings.COUPLINGS`.
-    radii : {"iid", "stratified"}
-        How the radii of one part are drawn; strata are dealt to the directions at random.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        :meth:`VarianceModel.variance` also gives a bound of the numerical error.
-
-    Raises
-    ------
-    ParameterError
-        For an unknown coupling, a wrong split, or a part of another phase.
-
-    Examples
-    --------
-    >>> from rf.inputs.tables import resolve_spectrum
-    >>> table = resolve_spectrum("sin(z)/z", 3).table
-    >>> variance(table, [1.0], n_per_part=(3,), coupling="iid").round(6)
-    array([0.006417])
-    >>> variance(table, [1.0], n_per_part=(3,), coupling="orthogonal").round(6)
-    array([5.e-06])
-    """
-    model = VarianceModel(table, np.asarray(z, dtype=float))
-    return model.variance(n_per_part, coupling=coupling, radii=radii)[0]

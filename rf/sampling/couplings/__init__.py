@@ -1,4 +1,4 @@
-"""The couplings: one per file, registered below.
+"""The couplings by name.
 
 ========== ============================================= =================================
 coupling   dependent pairs of frequencies                cosine of their directions
@@ -22,12 +22,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rf.sampling.coupling import Coupling, Pairs
+from rf.sampling.couplings.blocks import Independent, Orthogonal, Shared
 from rf.sampling.couplings.designed import Designed
 from rf.sampling.couplings.haar import Haar
-from rf.sampling.couplings.independent import Independent
 from rf.sampling.couplings.kerdock import Kerdock
-from rf.sampling.couplings.orthogonal import Orthogonal
-from rf.sampling.couplings.shared import Shared
 
 __all__ = ["COUPLINGS", "Coupling", "Pairs"]
 

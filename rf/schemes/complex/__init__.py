@@ -2,8 +2,8 @@
 
 Numpy and scipy only.  Read in this order: ``selection`` (what a part takes of the multiplier that
 shifts make), ``axis_law`` and ``rejection`` (exact draws), ``harmonic_sums``, ``axial_part`` (mass,
-draws and moments of one part), ``layers`` (the variance of draws in strata), ``decomposition`` (the
-parts of a measure), ``scheme`` (how many frequencies of each).
+draws, moments and variance of one part), ``decomposition`` (the parts of a measure), ``scheme``
+(how many frequencies of each).
 """
 
 from rf.schemes.complex.axial_part import AxialPart
@@ -14,7 +14,6 @@ from rf.schemes.complex.decomposition import (
     Decomposed,
     Decomposition,
 )
-from rf.schemes.complex.layers import layered_variance
 from rf.schemes.complex.scheme import AxialScheme, axial_scheme, least_axial_scheme
 from rf.schemes.complex.selection import SELECTIONS, Modulation
 
@@ -29,6 +28,5 @@ __all__ = [
     "Decomposition",
     "Modulation",
     "axial_scheme",
-    "layered_variance",
     "least_axial_scheme",
 ]

@@ -14,23 +14,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
+from rf.sampling.radii import Radii
 from rf.schemes.complex.axis_law import AxisLaw, layer_ends
 from rf.schemes.complex.harmonic_sums import HarmonicSums
 from rf.schemes.complex.rejection import AxialProposal
 from rf.schemes.complex.selection import Modulation, Selection
-from spectra.base.arrays import FloatArray, IntArray
-from spectra.base.special.bessel import plane_wave_mean
+from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError, ParameterError
 from spectra.table import FrequencySample, Part
 
-__all__ = ["AxialPart", "PartKind"]
-
-#: What :class:`AxialPart` samples; "weighted" leaves the law isotropic and weighs draws by |a|.
-PartKind = Literal["real+", "real-", "imaginary+", "modulus", "weighted"]
+__all__ = ["AxialPart"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
 # Waves whose Gaussian factor is below this are 0, and so are those that turn faster than this along
@@ -56,12 +53,12 @@ class AxialPart:
     ----------
     base : Part
         The part of a table: a mass, a sign, a law of radii, and the shifts that modulate it.
-    kind : str
-        What is sampled; see :data:`PartKind`.
+    kind : {"real+", "real-", "imaginary+", "modulus"}
+        What is sampled.
     """
 
     base: Part
-    kind: PartKind
+    kind: Selection
 
     @cached_property
     def modulation(self) -> Modulation:
@@ -82,12 +79,12 @@ class AxialPart:
 
     @property
     def is_isotropic(self) -> bool:
-        """Whether the law of w is that of the base, so that every coupling of radii applies."""
-        return self.kind == "weighted" or self.modulation.is_constant(self.kind)
+        """Whether the law of w is that of the base."""
+        return self.modulation.is_constant(self.kind)
 
     @property
     def mass(self) -> float:
-        """Mass of the part, E|X|'s bound: m E f; for "weighted", m times the root of E|a|^2."""
+        """Mass of the part, the bound of |X|: m E f."""
         return self._mass[0]
 
     @property
@@ -98,113 +95,52 @@ class AxialPart:
     @property
     def can_be_drawn(self) -> bool:
         """Whether there is an exact sampler: always for a Gaussian, else where enough is kept."""
-        return self.has_layers or self._acceptance >= LEAST_ACCEPTANCE
+        drawn_at_once = self.has_layers or self.is_isotropic
+        return drawn_at_once or self._acceptance >= LEAST_ACCEPTANCE
 
     def draw(
         self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None
     ) -> FrequencySample:
-        """Draw n frequencies, independent or with given probabilities of :meth:`coordinate`.
-
-        X = weight * cos(w.D + phase) of each has the mean of the part.
+        """Draw n frequencies: X = weight * cos(w.D + phase) of each has the mean of the part.
 
         Parameters
         ----------
         n : int
         rng : numpy.random.Generator
         u : ndarray of shape (n,), optional
-            Each uniform on [0, 1), as one in each of n layers of equal probability; independent
-            ones by default.  A part without layers leaves them unread.
+            Probabilities of the lengths along the axis (of the radius, where the part is
+            isotropic), each uniform on [0, 1); independent ones by default.  Draws by rejection
+            leave them unread.
         """
-        if not self.has_layers:
-            return self.draws_of(self._rejected(n, rng))
-        coordinate = self.coordinate(rng.random(n) if u is None else u)
+        if not (self.has_layers or self.is_isotropic):
+            return self._with_phases(self._rejected(n, rng))
+        u = rng.random(n) if u is None else u
+        length = (
+            self.base.law.ppf(u) if self.is_isotropic else self.gaussian * self._axis_law.ppf(u)
+        )
         w = rng.standard_normal((n, self.dim))
         if self.is_isotropic:
-            w *= (coordinate / np.linalg.norm(w, axis=1))[:, None]
-            return self.draws_of(w)
-        x = np.where(rng.random(n) < 0.5, -coordinate, coordinate)
+            w *= (length / np.linalg.norm(w, axis=1))[:, None]
+            return self._with_phases(w)
+        x = np.where(rng.random(n) < 0.5, -length, length)
         if self.kind == "imaginary+":
             x = np.where(self.modulation(x).imag < 0.0, -x, x)
         w *= self.gaussian
         w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
-        return self.draws_of(w)
+        return self._with_phases(w)
 
     @property
     def has_layers(self) -> bool:
-        """Whether draws can be laid over layers of :meth:`coordinate`: not those by rejection."""
-        return self.is_isotropic or self.gaussian > 0.0
+        """Whether draws can be laid over layers of the length along the axis."""
+        return self.gaussian > 0.0 and not self.is_isotropic
 
-    @property
-    def breaks(self) -> FloatArray:
-        """Probabilities in (0, 1) at which :meth:`coordinate` has kinks that its law does not show.
-
-        Those of a radius are jumps of its law, which knows them; these are zeros of a modulation.
-        """
-        return np.zeros(0) if self.is_isotropic else self._axis_law.breaks
-
-    def layers(self, n: int, waves: float) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Points in n >= 2 layers of the coordinate along the axis, but for the last of them.
-
-        Parameters
-        ----------
-        n : int
-        waves : float
-            The points resolve waves of differences up to this length along the axis.
-
-        Returns
-        -------
-        coordinate, weights : ndarray of shape (points,)
-            The weights of a layer sum to 1.
-        starts : ndarray of int, shape (n - 1,)
-            The first point of each layer.
-        """
-        cuts = layer_ends(self._axis_law, n)
-        g, weights = self._axis_law.rule(min(self.gaussian * waves, _FASTEST_WAVE), cuts)
-        below = g < cuts[-1]
-        starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
-        return self.gaussian * g[below], n * weights[below], starts
-
-    def coordinate(self, u: FloatArray) -> FloatArray:
-        """Quantiles of what layers are of: the radius, or |e.w| where a Gaussian is modulated."""
-        if self.is_isotropic:
-            return self.base.law.ppf(u)
-        return self.gaussian * self._axis_law.ppf(u)
-
-    def mean_given(self, coordinate: FloatArray, differences: FloatArray) -> FloatArray:
-        r"""Mean of X at differences D, shape (m, d), given the coordinate of the draw.
-
-        For a radius R and the multiplier :math:`a(x) = \sum_j c_j e^{i t_j x}` it is
-        :math:`\pm m \sum_j c_j \Omega_d(R |D + t_j e|)`.  For a coordinate x along the axis the
-        others are Gaussian, and leave :math:`e^{-\sigma^2 |D_\perp|^2 / 2}` times a cosine of
-        x e.D, or a sine.
-
-        Returns
-        -------
-        ndarray of shape (len(coordinate), m)
-        """
-        D = np.asarray(differences, dtype=float)
-        if self.is_isotropic:
-            out = np.zeros((coordinate.size, len(D)))
-            for offset, weight in zip(
-                self.modulation.offsets, self.modulation.weights, strict=True
-            ):
-                z = np.linalg.norm(D + offset, axis=1)
-                out += weight * plane_wave_mean(self.dim, np.multiply.outer(coordinate, z))
-            return np.asarray(self.base.mass * self.base.sign * out)
-        along, decay = self._along(D)
-        waves = np.cos(np.multiply.outer(coordinate, along) + self._turn(coordinate)[:, None])
-        return np.asarray(self.mass * self.base.sign * decay * waves)
-
-    def draws_of(self, w: FloatArray) -> FrequencySample:
-        """Amplitudes and phases of frequencies that have the law of the part."""
+    def _with_phases(self, w: FloatArray) -> FrequencySample:
+        """Frequencies that have the law of the part, with their weights and phases."""
+        phases = np.full(len(w), _PHASES.get(self.kind, 0.0))
+        if self.kind == "modulus":
+            phases = np.angle(self.modulation(w @ self.modulation.axis))
         turn = 0.0 if self.base.sign > 0 else np.pi
-        amplitudes = np.full(len(w), self.mass)
-        if self.kind in ("modulus", "weighted"):
-            value = self.modulation(w @ self.modulation.axis)
-            if self.kind == "weighted":
-                amplitudes = self.base.mass * np.abs(value)
-            return FrequencySample(w, amplitudes, np.angle(value) + turn)
-        return FrequencySample(w, amplitudes, np.full(len(w), _PHASES[self.kind] + turn))
+        return FrequencySample(w, np.full(len(w), self.mass), phases + turn)
 
     def mean(self, differences: FloatArray) -> FloatArray:
         """E X at differences D, shape (n, d): what the part adds to the kernel."""
@@ -215,7 +151,7 @@ class AxialPart:
             return np.asarray(scale * self._sums.sum(D, steps, weights.astype(complex)).real)
         if self._has_few_turns:
             return self.mass * self.base.sign * self._wave(D, 1)
-        turned = np.exp(1j * _PHASES[self.kind]) * self._sums.series(self._selection, D)
+        turned = np.exp(1j * _PHASES[self.kind]) * self._sums.series(self.kind, D)
         return np.asarray(scale * turned.real)
 
     def has_moments(self, differences: FloatArray) -> bool:
@@ -232,7 +168,7 @@ class AxialPart:
             products = np.multiply.outer(weights, weights).ravel()
             sums = np.add.outer(steps, steps).ravel()
             waves = self._sums.sum(2.0 * D, sums, products.astype(complex)).real
-            return np.asarray(0.5 * (self.base.root_mean_square(self.dim)[0] ** 2 + m**2 * waves))
+            return np.asarray(0.5 * (self.mass**2 + m**2 * waves))
         if self._has_few_turns:
             return np.asarray(0.5 * self.mass**2 * (1.0 + self._wave(D, 2)))
         if self.kind == "modulus":
@@ -241,12 +177,51 @@ class AxialPart:
             waves = self._sums.sum(2.0 * D, np.arange(-count, count + 1), series).real
         else:
             sign = np.cos(2.0 * _PHASES[self.kind])
-            waves = sign * self._sums.series(self._selection, 2.0 * D).real
+            waves = sign * self._sums.series(self.kind, 2.0 * D).real
         return np.asarray(0.5 * self.mass * (self.mass + m * waves))
 
-    def variance(self, differences: FloatArray) -> FloatArray:
-        """Variance of one draw X at differences D, shape (n, d)."""
-        return self.second_moment(differences) - self.mean(differences) ** 2
+    def variance(
+        self, differences: FloatArray, n: int = 1, radii: Radii = "iid", *, most: int | None = None
+    ) -> FloatArray:
+        r"""Variance of the mean of n draws at differences D, shape (n, d).
+
+        Let h be the mean of a draw X given its length along the axis.  With one draw in each of n
+        layers of equal probability, and all else independent, the variance is
+
+        .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
+                  \mu_a = E[h \mid \text{layer } a] .
+
+        Parameters
+        ----------
+        differences : ndarray of shape (m, d)
+        n : int
+        radii : {"iid", "stratified"}
+            A part without layers has independent draws whatever is asked for.
+        most : int, optional
+            Reckon as though no more layers were cut: an upper bound for many draws.
+        """
+        D = np.asarray(differences, dtype=float)
+        square, mean = self.second_moment(D), self.mean(D)
+        layers = n if most is None else min(n, most)
+        if radii == "iid" or layers == 1 or not self.has_layers:
+            return np.asarray((square - mean**2) / n)
+        known, (along, decay) = np.empty(len(D)), self._along(D)
+        cuts = layer_ends(self._axis_law, layers)
+        reach = self.gaussian * float(np.abs(along).max(initial=0.0))
+        g, weights = self._axis_law.rule(min(reach, _FASTEST_WAVE), cuts)
+        below = g < cuts[-1]
+        starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
+        x, weights = self.gaussian * g[below], layers * weights[below, None]
+        turn, scale = self._turn(x)[:, None], self.mass * self.base.sign * decay
+        step = max(1, _CHUNK // max(x.size, 1))
+        for start in range(0, len(D), step):
+            rows = slice(start, start + step)
+            waves = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + turn)
+            means = np.add.reduceat(waves * weights, starts, axis=0)
+            # The last layer is what the others leave of the whole.
+            last = layers * mean[rows] - means.sum(axis=0)
+            known[rows] = (np.sum(means**2, axis=0) + last**2) / layers
+        return np.asarray((square - known) / n)
 
     # --- masses and moments ------------------------------------------------------------------
 
@@ -254,8 +229,6 @@ class AxialPart:
     def _mass(self) -> tuple[float, float]:
         m, error = self.base.mass, self.base.mass_error
         modulation = self.modulation
-        if self.kind == "weighted":
-            return self.base.root_mean_square(self.dim)
         if modulation.vanishes(self.kind):
             return 0.0, 0.0
         if modulation.is_constant(self.kind):
@@ -305,11 +278,10 @@ class AxialPart:
 
     @cached_property
     def _axis_law(self) -> AxisLaw:
-        kind = self._selection
         return AxisLaw(
             # Not a function made here: the law is kept with the part, and parts are pickled.
-            partial(self.modulation.selected, kind),
-            self.modulation.turns(kind),
+            partial(self.modulation.selected, self.kind),
+            self.modulation.turns(self.kind),
             self.gaussian * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
         )
@@ -324,12 +296,6 @@ class AxialPart:
         return 0.0 < turns < _MANY_TURNS
 
     @property
-    def _selection(self) -> Selection:
-        if self.kind == "weighted":
-            raise ParameterError("A weighted part selects nothing of its modulation.")
-        return self.kind
-
-    @property
     def _acceptance(self) -> float:
         return self.mass / (self.base.mass * self._proposal.total)
 
@@ -337,7 +303,7 @@ class AxialPart:
 
     @cached_property
     def _proposal(self) -> AxialProposal:
-        modulation, kind = self.modulation, self._selection
+        modulation, kind = self.modulation, self.kind
         turns = modulation.turns(kind)
         starts_at_zero = kind == "imaginary+"
         start = 0.0
@@ -355,12 +321,6 @@ class AxialPart:
 
     def _rejected(self, n: int, rng: np.random.Generator) -> FloatArray:
         acceptance, proposal, axis = self._acceptance, self._proposal, self.modulation.axis
-        if acceptance < LEAST_ACCEPTANCE:
-            raise AccuracyError(
-                f"A part of mass {self.mass:.3g} is drawn by rejection, which would need "
-                f"{1 / acceptance:.1g} proposals for a draw. Raise `negligible` so that the part "
-                "is left out, or take the polar decomposition."
-            )
         kept: list[FloatArray] = []
         missing, budget = n, _PATIENCE * (n + 10.0) / acceptance
         while missing > 0:
@@ -373,7 +333,7 @@ class AxialPart:
                 )
             radii, cosines, levels = proposal.propose(size, rng)
             x = radii * cosines
-            chosen = levels < self.modulation.selected(self._selection, self.modulation.unit * x)
+            chosen = levels < self.modulation.selected(self.kind, self.modulation.unit * x)
             radii, x = radii[chosen][:missing], x[chosen][:missing]
             if self.kind == "imaginary+":
                 x = np.where(self.modulation(x).imag < 0.0, -x, x)

@@ -77,8 +77,8 @@ class AxisLaw:
             raise AccuracyError(
                 f"A shift of {self.rate * self.top_step:.3g} lengths of the Gaussian makes its "
                 f"spectral density turn faster than can be resolved (the most is {_FASTEST:g}): "
-                "it has no Jordan or polar parts here. Take the decomposition 'weighted', as "
-                "SpectralFeatures does by itself."
+                "it has no Jordan or polar parts here. Take SpectralFeatures, which weighs draws "
+                "of the radial law."
             )
 
     @property
@@ -93,16 +93,6 @@ class AxisLaw:
         within = np.concatenate([[0.0, np.pi], self.turns, 2.0 * np.pi - self.turns]) / self.rate
         kinks = np.add.outer(period * np.arange(np.ceil(self._reach / period)), within).ravel()
         return np.asarray(kinks[kinks < self._reach])
-
-    @cached_property
-    def breaks(self) -> FloatArray:
-        """Probabilities in (0, 1) at which the inverse CDF is not smooth, ascending."""
-        _, high, masses, _ = self._panels
-        below = np.concatenate([[0.0], np.cumsum(masses)])
-        # The end of a panel is its kink up to rounding.
-        number = np.searchsorted(high, self._kinks + _SAME * self._reach, side="right")
-        u = np.unique(below[number] / below[-1])
-        return np.asarray(u[(u > 0.0) & (u < 1.0)])
 
     @cached_property
     def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -2,9 +2,9 @@ r"""The measure of an asymmetric kernel in positive parts, each with a law of it
 
 Shifts along an axis multiply a radial measure by a = A + iB.  "jordan" takes the real and
 imaginary, positive and negative parts of that, of which the two imaginary ones are mirror images
-and are sampled as one; "polar" takes the modulus of a, with a phase for each frequency; "weighted"
-leaves the radial law as it is, with the modulus as a weight of each frequency, which is how
-:class:`rf.SpectralFeatures` draws.
+and are sampled as one; "polar" takes the modulus of a, with a phase for each frequency.  (The third
+way, to leave the radial law as it is and to weigh each frequency by the modulus, is that of
+:mod:`rf.schemes.radial`.)
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.schemes.complex.axial_part import AxialPart, PartKind
+from rf.schemes.complex.axial_part import AxialPart
+from rf.schemes.complex.selection import Selection
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError, ParameterError
 from spectra.table import FrequencySample, SpectralTable
 
 __all__ = ["DECOMPOSITIONS", "NEGLIGIBLE", "Decomposed", "Decomposition"]
 
-Decomposition = Literal["jordan", "polar", "weighted"]
+Decomposition = Literal["jordan", "polar"]
 
 #: The parts of each decomposition of a complex measure.
-DECOMPOSITIONS: dict[Decomposition, tuple[PartKind, ...]] = {
+DECOMPOSITIONS: dict[Decomposition, tuple[Selection, ...]] = {
     "jordan": ("real+", "real-", "imaginary+"),
     "polar": ("modulus",),
-    "weighted": ("weighted",),
 }
 #: Share of the mass below which a part is left out: its bias is unseen in single precision.
 NEGLIGIBLE = 1e-8
@@ -43,7 +43,7 @@ class Decomposed:
     Parameters
     ----------
     table : SpectralTable
-    decomposition : {"jordan", "polar", "weighted"}
+    decomposition : {"jordan", "polar"}
         What :attr:`parts` are.
     negligible : float
         A part with less than this share of the mass is left out; :attr:`bias` counts it.
@@ -134,9 +134,3 @@ class Decomposed:
             np.concatenate([d.weights / s for d, s in zip(draws, kept, strict=True)])[order],
             np.concatenate([d.phases for d in draws])[order],
         )
-
-    def variance(self, differences: ArrayLike) -> FloatArray:
-        """Variance of one draw of :meth:`sample` at differences D = x - y, shape (n, d)."""
-        D = np.atleast_2d(np.asarray(differences, dtype=float))
-        square = sum((p.second_moment(D) / p.mass for p in self.parts), np.zeros(len(D)))
-        return np.asarray(self.mass * square - self.expected_kernel(D) ** 2)

@@ -98,8 +98,8 @@ class HarmonicSums:
             raise AccuracyError(
                 f"A shift of {self.modulation.unit:.3g} is so small beside the kernel's length, or "
                 "the differences, that the moments of its Jordan or polar parts would take more "
-                f"than {_LAST_HARMONICS} harmonics. Take the decomposition 'weighted', as "
-                "SpectralFeatures does by itself."
+                f"than {_LAST_HARMONICS} harmonics. Take SpectralFeatures, which weighs "
+                "draws of the radial law."
             )
         return count
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from rf.inputs.rows import typical_differences
 from rf.sampling.frequencies import Frequencies
-from rf.sampling.radii import RADII, Radii
+from rf.sampling.radii import RADII, Radii, RadiusRule
+from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.decomposition import Decomposed, Decomposition
-from rf.schemes.complex.layers import layered_variance
 from rf.schemes.radial import RadialScheme
 from rf.schemes.scheme import RANKED_PAIRS, SamplingOptions, TableScheme
-from rf.variance.allocation import Allocation, apportion
+from rf.variance.allocation import Allocation, split
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError
@@ -24,10 +24,8 @@ from spectra.table import SpectralTable
 
 __all__ = ["AxialScheme", "axial_scheme", "least_axial_scheme"]
 
-# Layers that the stated error reckons with: each more lowers it by less than the square of their
-# number.
+# Layers that an approximate variance reckons with: an upper bound for more.
 _LAYERS = 256
-_FEW_LAYERS = 64
 # A decomposition whose masses err by more than this share is not offered: its bias would be seen.
 _BLUR = 1e-5
 _OFFERED: tuple[Decomposition, ...] = ("polar", "jordan")
@@ -66,14 +64,14 @@ class AxialScheme(TableScheme):
     def frequencies(self, rng: np.random.Generator) -> Frequencies:
         """Draw the frequencies, with weights and phases.
 
-        Radii, or lengths along the axis of a modulated Gaussian, are stratified if ``radii`` says
-        so; draws by rejection and pooled ones are independent.
+        Lengths along the axis of a modulated Gaussian are stratified if ``radii`` says so; all
+        other draws are independent.
         """
         if self.pooled:
             draws = [self.measure.sample(sum(self.counts), rng)]
         else:
             draws = [
-                part.draw(n, rng, u=RADII[self.radii](rng.random(n), rng.random(n)))
+                part.draw(n, rng, u=self._rule(part)(rng.random(n), rng.random(n)))
                 for part, n in zip(self.measure.parts, self.counts, strict=True)
             ]
         return Frequencies(
@@ -87,8 +85,11 @@ class AxialScheme(TableScheme):
 
     _frequencies = frequencies
 
+    def _rule(self, part: AxialPart) -> RadiusRule:
+        return RADII[self.radii if part.has_layers else "iid"]
+
     def model(self, points: FloatArray, *, approximate: bool = False) -> AxialModel:
-        return AxialModel(self.measure, points, _LAYERS if approximate else None)
+        return AxialModel(self.measure, points, approximate)
 
     def mean_square_kernel(self) -> float:
         return RadialScheme(self.table, rows=self.rows).mean_square_kernel()
@@ -103,17 +104,13 @@ class AxialModel(PartModel):
     ----------
     measure : Decomposed
     differences : ndarray of shape (m, d)
-    most : int or None
-        More layers than this are treated as this many.
+    approximate : bool
+        Whether to reckon with at most 256 layers.
     """
 
     measure: Decomposed
     differences: FloatArray
-    most: int | None = None
-
-    @property
-    def approximate(self) -> bool:  # type: ignore[override]
-        return self.most is not None
+    approximate: bool = False
 
     @cached_property
     def signs(self) -> FloatArray:
@@ -133,24 +130,10 @@ class AxialModel(PartModel):
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str = "iid", radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
-        total = np.zeros(len(self.differences))
+        total, most = np.zeros(len(self.differences)), _LAYERS if self.approximate else None
         for part, n in zip(self.measure.parts, n_per_part, strict=True):
-            total += layered_variance(part, n, self.differences, radii, most=self.most)
+            total += part.variance(self.differences, n, radii, most=most)
         return total, np.zeros_like(total)
-
-    def split(self, n: int, allocation: Allocation, radii: Radii) -> tuple[int, ...]:
-        """Frequencies of each part; "optimal" is Neyman's rule on the variances of the parts."""
-        sizes = np.ones(len(self.measure.parts))
-        if allocation == "mass":
-            sizes = self.masses
-        elif allocation == "optimal":
-            variances = [
-                n * layered_variance(p, n, self.differences, radii, most=self.most).mean()
-                for p in self.measure.parts
-            ]
-            # A variance that is zero up to rounding can come out below it.
-            sizes = np.sqrt(np.maximum(variances, 0.0))
-        return apportion(sizes, n)
 
 
 def axial_scheme(
@@ -177,8 +160,8 @@ def axial_scheme(
     options: dict[str, Any] = {"rows": rows, "n_rows": n_rows, "radii": radii}
     if len(measure.parts) > n:
         return AxialScheme.of(measure, (n,), pooled=True, **options)
-    model = AxialModel(measure, typical_differences(rows, RANKED_PAIRS), _FEW_LAYERS)
-    return AxialScheme.of(measure, model.split(n, allocation, radii), **options)
+    model = AxialModel(measure, typical_differences(rows, RANKED_PAIRS), True)
+    return AxialScheme.of(measure, split(model, n, allocation=allocation), **options)
 
 
 @lru_cache(maxsize=_RECENT)
@@ -204,7 +187,7 @@ def least_axial_scheme(scheme: TableScheme, n: int, options: SamplingOptions) ->
             allocation=options.allocation,
             radii=options.radii,
         )
-        few = AxialModel(measure, differences, _FEW_LAYERS)
+        few = AxialModel(measure, differences, True)
         value = float(np.mean(other.variance_of(few)[0]))
         if value < least:
             best, least = other, value

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 
 from rf.variance.differences import DegreeProducts
-from rf.variance.radii.plane_waves import even_waves
 from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
 from spectra.base.arrays import FloatArray, panel_rule
+from spectra.base.special.harmonics import wave_coefficients
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -30,7 +31,6 @@ __all__ = [
     "StrataProducts",
     "approximate_stratum_means",
     "composite_rule",
-    "jumps",
     "stratum_means",
     "stratum_products",
 ]
@@ -52,6 +52,10 @@ _LEVELS = 12
 _JUMP = 1e-6
 # Jumps nearer to the ends of the law than this weigh less than the error of the strata.
 _END = 2.0**-30
+# Cubic splines of this step err by h^4 / 384 = 6e-7 in a wave of frequency at most 1, and are made
+# up to this phase.
+_STEP = 1.0 / 8.0
+_REACH = 512.0
 
 
 def stratum_products(
@@ -95,7 +99,7 @@ def approximate_stratum_means(
     ``whole`` are the means over the law, shape (points, degrees).
     """
     radii, weights, starts = _stratum_rule(law, n, NODES[-1])
-    waves = even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], lengths))
+    waves = _even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], lengths))
     waves *= weights[: starts[-1], None, None]
     out = np.empty((n, *whole.shape))
     if n > 1:
@@ -138,11 +142,11 @@ def _inner_edges(law: RadialLaw, n: int) -> FloatArray:
     edges = np.arange(n + 1.0) / n
     graded = _graded_edges()
     inside = np.arange(n)[:, None] + graded if n <= _FEW else np.stack([graded, n - 2 + graded])
-    return np.union1d(np.union1d(edges, inside.ravel() / n), jumps(law))
+    return np.union1d(np.union1d(edges, inside.ravel() / n), _jumps(law))
 
 
 @lru_cache(maxsize=64)
-def jumps(law: RadialLaw) -> FloatArray:
+def _jumps(law: RadialLaw) -> FloatArray:
     """The u in (0, 1) at which the radius jumps: atoms, and gaps of the density."""
     u = _breaks(law)
     u = u[(u > _END) & (u < 1.0 - _END)]
@@ -166,3 +170,28 @@ def _breaks(law: RadialLaw) -> FloatArray:
     """The u in (0, 1) at which the inverse CDF passes from one panel to the next."""
     u = np.concatenate([law.left.edges, 1.0 - law.right.edges])
     return np.asarray(np.unique(u[(u > 0.0) & (u < 1.0)]))
+
+
+def _even_waves(dim: int, degree: int, x: FloatArray) -> FloatArray:
+    """(-1)^(n/2) g_n(x) of the harmonics for n = 0, 2, ..., along a last axis, to 1e-6.
+
+    The signs are those of the expansion of one plane wave.
+    """
+    flat = x.ravel()
+    near = flat <= _REACH
+    values = _even_spline(dim, degree)(np.where(near, flat, 0.0))
+    if not near.all():
+        values[~near] = _even_values(dim, degree, flat[~near])
+    return np.asarray(values.reshape(*x.shape, degree // 2 + 1))
+
+
+@lru_cache(maxsize=8)
+def _even_spline(dim: int, degree: int) -> CubicSpline:
+    knots = np.arange(0.0, _REACH + _STEP, _STEP)
+    return CubicSpline(knots, _even_values(dim, degree, knots))
+
+
+def _even_values(dim: int, degree: int, x: FloatArray) -> FloatArray:
+    values = wave_coefficients(dim, degree, x)[::2].T
+    values[:, 1::2] *= -1.0
+    return values

@@ -34,8 +34,7 @@ import rf.sampling.directions
 import rf.sampling.frequencies
 from rf import SpectralFeatures
 from rf.sampling.coupling import Coupling
-from rf.sampling.couplings.orthogonal import Orthogonal
-from rf.sampling.couplings.shared import Shared
+from rf.sampling.couplings.blocks import Orthogonal, Shared
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies
 from rf.schemes.feature_map import FourierMap
 from rf.variance.variance import VarianceModel

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.features.ask import DroppedPartWarning
 from rf.sampling.frequencies import RADII
-from rf.schemes.complex import AxialScheme, Decomposed, layered_variance
+from rf.schemes.complex import AxialScheme, Decomposed
 from rf.schemes.radial import RadialScheme
 from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, DataError, ParameterError
@@ -28,7 +28,7 @@ def published(name, dim):
     return catalogue[name](sigma=2, **vector)
 
 
-DECOMPOSITIONS = ("jordan", "polar", "weighted")
+DECOMPOSITIONS = ("jordan", "polar")
 
 
 def pooled(scheme, D, true, draws):
@@ -91,7 +91,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
             assert np.all(np.abs(means.mean(axis=0) - part.mean(D)) < 6 * spread + floor)
             square = (means - means.mean(axis=0)) ** 2
             bound = 6 * square.std(axis=0) / np.sqrt(draws) + floor * part.mass
-            stated = layered_variance(part, n, D, radii)
+            stated = part.variance(D, n, radii)
             assert np.all(np.abs(square.mean(axis=0) - stated) < bound), (part.kind, radii)
             if radii == "stratified":
                 assert np.all(stated < part.variance(D) / n + floor * part.mass)
@@ -129,7 +129,7 @@ def test_what_has_nothing_to_draw_is_refused():
     ):
         with pytest.raises(ParameterError, match=said):
             SpectralFeatures(kernel).fit(np.zeros((2, 4)))
-    with pytest.raises(AccuracyError, match="weighted"):
+    with pytest.raises(AccuracyError, match="weighs"):
         AsKRFF(GAUSSIAN.shift(1e8)).fit(np.zeros((2, 4)))
 
 

@@ -96,11 +96,10 @@ def test_draws_at_once_are_draws_one_by_one():
 # --- asymmetric kernels: complex measures -------------------------------------------------------
 
 GAUSSIAN = radial("exp(-z**2/8)")
-# Three Jordan parts in every dimension; the modulus of two shifts; one shift, weighted.
+# Three Jordan parts in every dimension; the modulus of two shifts.
 DECOMPOSITIONS = {
     "jordan": lambda d: GAUSSIAN.tilt(0.5 * np.pi / d),
     "polar": lambda d: GAUSSIAN.shift(0.5 / d) - 0.7 * GAUSSIAN.shift(-1.0 / d),
-    "weighted": lambda d: GAUSSIAN.shift(2.0 / d),
 }
 ALL_DISTANCES = np.array([0.0, *DISTANCES])
 
@@ -110,7 +109,7 @@ def decomposed(decomposition, dim):
     return kernel, Decomposed(asymmetric_table(kernel, dim), decomposition)
 
 
-@pytest.mark.parametrize(("decomposition", "dim"), [("jordan", 1), ("polar", 3), ("weighted", 64)])
+@pytest.mark.parametrize(("decomposition", "dim"), [("jordan", 1), ("polar", 3)])
 def test_every_decomposition_of_an_asymmetric_kernel_is_unbiased(decomposition, dim):
     kernel, table = decomposed(decomposition, dim)
     rng = np.random.default_rng(dim)
@@ -129,9 +128,10 @@ def test_every_decomposition_of_an_asymmetric_kernel_is_unbiased(decomposition, 
 @pytest.mark.slow
 @pytest.mark.parametrize(("radii", "dim"), [("iid", 2), ("stratified", 16)])
 def test_blocks_of_a_weighted_measure_are_unbiased(radii, dim):
-    kernel, table = decomposed("weighted", dim)
+    kernel = GAUSSIAN.shift(2.0 / dim)
+    table = asymmetric_table(kernel, dim)
     rng = np.random.default_rng(dim)
     D = random_differences(ALL_DISTANCES, dim, rng)
-    scheme = RadialScheme(table.table, (dim + 2,) * len(table.parts), "orthogonal", radii)
+    scheme = RadialScheme(table, (dim + 2,) * len(table.parts), "orthogonal", radii)
     values = np.array([scheme.frequencies(rng).estimate(D) for _ in range(DRAWS)])
     assert mean_score(values, kernel(D)) < 6.0

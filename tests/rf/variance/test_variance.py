@@ -14,7 +14,7 @@ from rf.sampling.couplings.haar import CutColumns, haar_cosine
 from rf.sampling.designed_directions import angular_means, designed
 from rf.sampling.radii import RADII
 from rf.variance.allocation import least_split
-from rf.variance.variance import VarianceModel, part_variance, variance
+from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.base.special.harmonics import wave_coefficients
 from spectra.errors import ParameterError
@@ -23,6 +23,10 @@ from spectra.table.radial.radial_law import RadialLaw
 from tests.oracles.laws import gaussian_atoms, gaussian_law, table_of
 
 COUPLINGS = list(ALL_COUPLINGS)
+
+
+def variance(table, z, *, n_per_part, **options):
+    return VarianceModel(table, z).variance(n_per_part, **options)[0]
 
 
 def delta_gaussian(dim, *tau, law=gaussian_atoms, mass=(1.0, 1.0)):
@@ -257,7 +261,7 @@ def test_orthogonality_does_not_always_help():
     z = [5.5201]
     iid = variance(table, z, n_per_part=(2,), coupling="iid")
     both = variance(table, z, n_per_part=(2,), coupling="orthogonal")
-    assert part_variance(table, z)[0, 0] == pytest.approx(0.418, abs=1e-3)
+    assert VarianceModel(table, z).part_variance[0, 0] == pytest.approx(0.418, abs=1e-3)
     assert 2 * (both - iid)[0] == pytest.approx(0.214, abs=1e-3)
 
 
@@ -315,4 +319,4 @@ def test_refusals_name_the_way_out():
         least_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])
     odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
     with pytest.raises(ParameterError, match="phase"):
-        part_variance(SimpleNamespace(dim=3, parts=(odd,)), [1.0])
+        VarianceModel(SimpleNamespace(dim=3, parts=(odd,)), [1.0])

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.radii import RADII
 from rf.schemes.choice import scheme_for
-from rf.schemes.complex import Decomposed, layered_variance
 from rf.schemes.radial import RadialScheme
 from rf.schemes.scheme import SamplingOptions
 from rf.variance.variance import VarianceModel
@@ -45,22 +43,6 @@ def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
         exact, other = oracle.variance(counts, coupling=coupling, radii=radii)
         assert np.all(np.abs(value - exact) <= error + other)
         assert np.all(error < 2e-5)
-
-
-@pytest.mark.parametrize(
-    ("dim", "name"), [(1, "one axis"), (7, "one axis"), pytest.param(2, "two axes", marks=SLOW)]
-)
-def test_independent_directions_agree_with_the_means_over_layers(dim, name):
-    """Two derivations: by degrees of harmonics, and by the mean of a draw given its radius."""
-    D, table = differences(dim), asymmetric_table(SUMS[name](dim), dim)
-    counts = (5, 3)[: len(table.parts)]
-    for radii in RADII:
-        value, error = WeightedModel.of(table, D).variance(counts, coupling="iid", radii=radii)
-        parts = Decomposed(table, "weighted").parts
-        other = sum(
-            layered_variance(part, n, D, radii) for part, n in zip(parts, counts, strict=True)
-        )
-        assert np.all(np.abs(value - other) < error + 1e-5 * table.mass**2)
 
 
 @pytest.mark.parametrize(
