@@ -35,7 +35,6 @@ __all__ = [
     "PanelKind",
     "Panels",
     "local_share",
-    "local_slope",
     "local_variable",
     "powers_of_chebyshev",
     "sine_share",
@@ -45,8 +44,6 @@ __all__ = [
 # Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
 # the place (chosen): where that product is as exact as the sum of powers, which the proofs bound.
 _BESIDE_ORIGIN = 2.0**-8
-# The least place whose radius is inverted there; halvings of logarithms from it to neighbours.
-_LEAST_PLACE, _HALVINGS = 1e-300, 64
 # A panel that starts at 0 does so up to the rounding of its coefficients: to 1 unit of their sum in
 # all tables that were looked at.
 _ROUNDED_ZERO = 2.0 * float(np.finfo(float).eps)
@@ -156,9 +153,9 @@ class Panels:
         return ends
 
     @property
-    def are_atoms(self) -> bool:
-        """Whether every panel is an atom."""
-        return not np.any(self.kinds) and not np.any(self.coefficients[:, 1:])
+    def are_atoms(self) -> NDArray[np.bool_]:
+        """Which panels are atoms, shape (n,)."""
+        return (self.kinds != PanelKind.TAIL_POWER) & ~np.any(self.coefficients[:, 1:], axis=1)
 
     def radii(self, c: FloatArray, *, from_above: bool = False) -> FloatArray:
         """Radii at probabilities c, shape (m,); the larger one where they jump at an edge.
@@ -177,41 +174,16 @@ class Panels:
             w += column[i]
         power = kinds == PanelKind.TAIL_POWER
         # A radius beyond the range of doubles is infinite, which is what it is.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore"):
             w[power] = self.coefficients[i[power], 0] * x[power] ** (-1.0 / exponents[power])
         if self._slope_at_origin is not None:
             # Near 0 the radius has its own digits: the sum of the powers of t only has those of 1.
             first = np.flatnonzero(i == 0)
             place = _place_from_low_end(kinds[first], exponents[first], x[first])
             near = place < _BESIDE_ORIGIN
-            place = place[near]
-            w[first[near]] = self._radii_near_origin(place)
+            t = 2.0 * place[near]
+            w[first[near]] = t * polynomial.polyval(t - 1.0, self._slope_at_origin)
         return w
-
-    def _radii_near_origin(self, place: FloatArray) -> FloatArray:
-        """Radii of the first panel, which starts at the origin, at places (1 + t)/2."""
-        slope = self._slope_at_origin
-        assert slope is not None
-        return np.asarray(2.0 * place * polynomial.polyval(2.0 * place - 1.0, slope))
-
-    def places_near_origin(self, w: FloatArray) -> FloatArray:
-        """Places (1 + t)/2 of radii that the first panel takes beside the origin, else nan.
-
-        The inverse of :meth:`radii` there, to the digits of w; 0 is at 0.
-        """
-        places = np.full(w.shape, np.nan)
-        if self._slope_at_origin is None:
-            return places
-        near = np.flatnonzero(w < self._radii_near_origin(np.array(_BESIDE_ORIGIN)))
-        low, high = np.full(near.size, _LEAST_PLACE), np.full(near.size, _BESIDE_ORIGIN)
-        least = self._radii_near_origin(low)
-        for _ in range(_HALVINGS):
-            middle = np.sqrt(low) * np.sqrt(high)
-            short = self._radii_near_origin(middle) < w[near]
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
-        # Below the least place the radius is as good as proportional to it.
-        places[near] = np.where(w[near] < least, _LEAST_PLACE * (w[near] / least), high)
-        return places
 
     @cached_property
     def _slope_at_origin(self) -> FloatArray | None:
@@ -333,19 +305,3 @@ def _place_from_low_end(kind: NDArray[np.int8], exponent: FloatArray, x: FloatAr
     place[low] = x[low] ** (1.0 / exponent[low])
     place[sine] = (2.0 / np.pi) * np.arcsin(np.sqrt(x[sine]))
     return place
-
-
-def local_slope(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray) -> FloatArray:
-    """dx/dt of :func:`local_share`; infinite where a power below 1 begins.
-
-    Examples
-    --------
-    >>> local_slope(np.array([PanelKind.LINEAR], np.int8), np.ones(1), np.full((1, 1), 0.5))
-    array([[0.5]])
-    """
-    u, e = place, exponent[:, None]
-    kinds = kind[:, None]
-    with np.errstate(divide="ignore"):
-        slope = np.where(kinds == PanelKind.POWER_LOW, e * u ** (e - 1.0), 1.0)
-        slope = np.where(kinds == PanelKind.POWER_HIGH, e * (1.0 - u) ** (e - 1.0), slope)
-    return np.asarray(0.5 * np.where(kinds == PanelKind.SINE, sine_slope(u), slope))

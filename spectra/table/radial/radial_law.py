@@ -224,8 +224,8 @@ class RadialLaw:
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
             raise ParameterError("A probability was asked for at a radius that is not a number.")
-        sides, radii = (self.left, self.right), np.maximum(w.ravel(), 0.0)
-        values = place_of(sides, self.split, self.tail, radii)[what].reshape(w.shape)
+        places = place_of(self.left, self.right, self.tail, np.maximum(w.ravel(), 0.0))
+        values = places[what].reshape(w.shape)
         # Radii are not negative: below 0 lies nothing.
         return np.where(w < 0.0, below_zero, values)
 
@@ -324,7 +324,7 @@ class RadialLaw:
     def cells(self) -> Cells:
         """What radii are drawn through, made of the panels when it is first asked for."""
         rough = None if self.tail is None else (-self.tail.mass, 0.0)
-        steps = rough is None and self.left.are_atoms and self.right.are_atoms
+        steps = rough is None and all(np.all(side.are_atoms) for side in (self.left, self.right))
         return Cells.of(self.panel_radii, self._edges, rough=rough, steps=steps)
 
     def _radii(
