@@ -95,7 +95,7 @@ class L1Table(PartedTable):
     exponentials: tuple[tuple[float, float], ...]
     formula: str
 
-    formats = (("spectra.L1Table", 3),)
+    version = 3
     convention = "k(D) = sum weight * max(radius - |D|_1, 0) + sum weight * exp(-rate * |D|_1)"
     # Nothing is interpolated or left out.
     u_error, bias, provenance = 0.0, 0.0, "closed form"

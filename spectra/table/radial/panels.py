@@ -38,7 +38,6 @@ __all__ = [
     "local_variable",
     "powers_of_chebyshev",
     "sine_share",
-    "sine_slope",
 ]
 
 # Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
@@ -119,10 +118,9 @@ class Panels:
                 f"{edges.size} edges need {n} rows of coefficients, kinds and exponents; got "
                 f"shapes {rows.shape}, {code.shape} and {power.shape}."
             )
-        if not np.all(np.isin(code, [int(k) for k in PanelKind])) or not np.all(power > 0.0):
+        if not np.all(np.isin(code, list(PanelKind))) or not np.all(power > 0.0):
             raise ParameterError(
-                "A panel has a kind outside PanelKind or an exponent that is not positive: "
-                f"kinds {sorted(set(code.tolist()))}, exponents {sorted(set(power.tolist()))[:4]}."
+                "A panel has an unknown kind, or an exponent that is not positive."
             )
         tails = code == PanelKind.TAIL_POWER
         if np.any(tails[1:]) or np.any(rows[tails, 1:]) or (np.any(tails) and edges[0] != 0.0):
@@ -130,10 +128,9 @@ class Panels:
                 "A TAIL_POWER panel must be the first one, start at probability 0, and have the "
                 "radius at its upper end as its only coefficient that is not zero."
             )
-        object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "coefficients", rows)
-        object.__setattr__(self, "kinds", code)
-        object.__setattr__(self, "exponents", power)
+        names = ("edges", "coefficients", "kinds", "exponents")
+        for name, array in zip(names, (edges, rows, code, power), strict=True):
+            object.__setattr__(self, name, array)
 
     __reduce__ = made_again
 
@@ -199,10 +196,6 @@ class Panels:
         for k in range(row.size - 2, 0, -1):
             quotient[k - 1] = row[k] - quotient[k]
         return quotient
-
-    def rows(self, width: int) -> FloatArray:
-        """The coefficients with zeros for the powers that are missing, shape (n, width)."""
-        return np.pad(self.coefficients, ((0, 0), (0, width - self.coefficients.shape[1])))
 
     @classmethod
     def empty(cls) -> Self:
@@ -271,11 +264,6 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray)
 def sine_share(place: FloatArray) -> FloatArray:
     """Share of a half wave of a sine before the place (1 + t)/2."""
     return np.asarray(np.sin(0.5 * np.pi * place) ** 2)
-
-
-def sine_slope(place: FloatArray) -> FloatArray:
-    """Derivative of :func:`sine_share`."""
-    return np.asarray(0.5 * np.pi * np.sin(np.pi * place))
 
 
 def local_variable(

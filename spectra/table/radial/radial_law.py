@@ -128,15 +128,12 @@ class RadialLaw:
         # The heaviest atom closes the left side and takes up the rounding of the sums.
         middle = int(np.argmax(p))
         n_right = w.size - 1 - middle
-        left = np.append(below[: middle + 1], 1.0 - above[n_right])
-        right = above[: n_right + 1]
+        left, right = np.append(below[: middle + 1], 1.0 - above[n_right]), above[: n_right + 1]
         if np.any(np.diff(left) <= 0.0) or np.any(np.diff(right) <= 0.0):
             raise ParameterError(
                 f"An atom of probability {p.min():.3g} vanishes in the rounding of the sum with "
                 "the others, so it could never be drawn. Leave it out."
             )
-        if not n_right:
-            return cls(Panels(left, w[:, None]))
         return cls(Panels(left, w[: middle + 1, None]), Panels(right, w[:middle:-1, None]))
 
     @property
@@ -158,15 +155,7 @@ class RadialLaw:
     def ppf(self, u: ArrayLike) -> FloatArray:
         """Radius below which the probability is u: the inverse CDF.
 
-        Parameters
-        ----------
-        u : array_like
-            Probabilities in [0, 1]; near 1 use :meth:`isf`, which keeps the digits.
-
-        Raises
-        ------
-        ParameterError
-            If a probability is outside [0, 1] or not a number.
+        Near u = 1 use :meth:`isf`, which keeps the digits.
         """
         return self._radii(_probabilities(u), lambda u: (u - (u >= self.split), u == 1.0))
 
@@ -174,12 +163,9 @@ class RadialLaw:
         """Radius above which the probability is q: the inverse of the survival function.
 
         In tables made by ``tabulate`` the probability beyond an unbounded tail is right to 1e-7
-        of q down to q = 2^-64 = 5.4e-20, below which no generator draws.  Smaller q follow the
-        power of q seen there.  A tail that is a power of the radius, such as that of exp(-z), goes
-        on so, and is right down to the smallest doubles; a tail that falls faster does not, and
-        gets radii that are too large, never too small.
-
-        Where a law ends at a finite radius the last doubles before it are all that can be told.
+        of q down to q = 2^-64 = 5.4e-20, below which no generator draws.  Below that the radius is
+        a power of q: exact for power tails, such as that of exp(-z), and too large for tails that
+        fall faster.
         """
 
         def key(q: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -192,14 +178,6 @@ class RadialLaw:
 
     def cdf(self, w: ArrayLike) -> FloatArray:
         """Probability of radii up to w, the inverse of :meth:`ppf`.
-
-        Like those quantiles it has digits of its own down to 2^-65, of which no draw comes, and
-        below that follows the power of the radius seen there.
-
-        Raises
-        ------
-        ParameterError
-            If a radius is not a number.
 
         Examples
         --------
@@ -232,11 +210,6 @@ class RadialLaw:
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
         """Independent radii, one double of ``random_state`` (a Generator or a seed) for each.
 
-        Raises
-        ------
-        ParameterError
-            If the size is no whole number, nor a tuple of them, or is negative.
-
         Examples
         --------
         >>> law = RadialLaw.from_atoms([1.0, 2.0], [0.5, 0.5])
@@ -249,19 +222,9 @@ class RadialLaw:
         return self.ppf(random_source(random_state, "random_state").random(counts))
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
-        r"""Exact mean of the plane wave, :math:`E\,\Omega_d(w z)`, of this law as it is stored.
+        r"""Mean of the plane wave, :math:`E\,\Omega_d(w z)`, at distances z in dimension d >= 1.
 
-        Parameters
-        ----------
-        dim : int
-            Dimension d >= 1 of the isotropic directions.
-        z : array_like
-            Distances, finite and >= 0.
-
-        Returns
-        -------
-        ndarray
-            Values with an absolute error of about 1e-13 (see :meth:`plane_wave_enclosure`).
+        The absolute error is about 1e-13 (see :meth:`plane_wave_enclosure`).
 
         Examples
         --------
@@ -330,10 +293,9 @@ class RadialLaw:
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
     ) -> FloatArray:
-        """Radii at probabilities.
+        """Radii at probabilities, from a function that makes keys and tells where q is 0.
 
-        ``keys`` makes their keys, u on the left and -q on the right, so that one sorted list
-        serves both sides, and tells where q is 0, which has none.
+        A key is u on the left and -q on the right, so that one sorted list serves both sides.
         """
         # The first edge may be -0, and the radius at it would be that too.
         flat, first = np.ravel(values), self._edges[0] + 0.0
