@@ -53,17 +53,9 @@ class Group:
 @final
 @dataclass(frozen=True, eq=False)
 class ProductPart:
-    """A part of a product: one part of the law of each of its groups.
+    """A part of a product: the product of masses and signs of parts of the laws of its groups.
 
-    Attributes
-    ----------
-    mass, mass_error : float
-        The product of their masses, and a bound of its error.
-    sign : float
-        The product of their signs.
-    factors : tuple of (int, Part)
-        The number of each group in the table, and the part of its law; none for a constant, whose
-        frequency is 0.
+    ``factors`` are the numbers of the groups in the table, each with its part; a constant has none.
     """
 
     mass: float

@@ -63,11 +63,6 @@ class SpectralTable(PartedTable):
     provenance : str
         How the measure was found.
 
-    Raises
-    ------
-    ParameterError
-        If a number is outside its meaning, or the masses do not add up to k(0).
-
     Examples
     --------
     >>> from spectra.table import Part, RadialLaw

@@ -39,14 +39,8 @@ _REMEDY = "Make the table again with spectra.tabulate, or fetch a fresh copy of 
 def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays to ``path`` in one step: a reader sees the old file or the new one.
 
-    Parameters
-    ----------
-    path : path-like
-        Where to write; no suffix is added.
-    header : dict
-        JSON numbers (finite), texts, lists and dicts.
-    arrays : dict of str to ndarray
-        Doubles and 8-bit integers.
+    The header holds finite JSON numbers, texts, lists and dicts; arrays are doubles and 8-bit
+    integers.
     """
     text = json.dumps(header, allow_nan=False, sort_keys=True).encode()
     stored: Arrays = {"header": np.frombuffer(text, np.uint8)}

@@ -75,15 +75,6 @@ class Panels:
     exponents : array_like, shape (n,)
         e of POWER_LOW and POWER_HIGH, tau of TAIL_POWER, 1 (and not read) elsewhere.
 
-    Raises
-    ------
-    ParameterError
-        If shapes disagree, edges do not ascend, or a number is not finite.
-
-    See Also
-    --------
-    from_chebyshev : the same from Chebyshev coefficients.
-
     Examples
     --------
     >>> Panels([0.0, 0.5], [[1.0, 1.0]]).size
@@ -152,7 +143,8 @@ class Panels:
     @property
     def are_atoms(self) -> NDArray[np.bool_]:
         """Which panels are atoms, shape (n,)."""
-        return (self.kinds != PanelKind.TAIL_POWER) & ~np.any(self.coefficients[:, 1:], axis=1)
+        moves = np.any(self.coefficients[:, 1:], axis=1)
+        return np.asarray(~moves & (self.kinds != PanelKind.TAIL_POWER))
 
     def radii(self, c: FloatArray, *, from_above: bool = False) -> FloatArray:
         """Radii at probabilities c, shape (m,); the larger one where they jump at an edge.
@@ -228,15 +220,7 @@ class Panels:
 
 @cache
 def powers_of_chebyshev(count: int) -> FloatArray:
-    """Monomial coefficients of T_0, ..., T_(count-1), one polynomial to a row; they are integers.
-
-    Examples
-    --------
-    >>> powers_of_chebyshev(3)
-    array([[ 1.,  0.,  0.],
-           [ 0.,  1.,  0.],
-           [-1.,  0.,  2.]])
-    """
+    """Monomial coefficients of T_0, ..., T_(count-1), one to a row; they are integers."""
     out = np.eye(count)
     for n in range(2, count):
         out[n, 0] = 0.0
@@ -254,11 +238,10 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray)
     >>> local_share(kinds, np.array([1.0, 2.0]), np.full((2, 1), 0.5)).ravel()
     array([0.5 , 0.25])
     """
-    u, e = place, exponent[:, None]
-    kinds = kind[:, None]
-    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
-    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.SINE, sine_share(u), x))
+    kinds, e = kind[:, None], exponent[:, None]
+    x = np.where(kinds == PanelKind.POWER_LOW, place**e, place)
+    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - place) ** e, x)
+    return np.asarray(np.where(kinds == PanelKind.SINE, sine_share(place), x))
 
 
 def sine_share(place: FloatArray) -> FloatArray:
@@ -269,17 +252,7 @@ def sine_share(place: FloatArray) -> FloatArray:
 def local_variable(
     kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray, rest: FloatArray
 ) -> FloatArray:
-    """Local variable t at the share x, with ``rest`` = 1 - x: the inverse of :func:`local_share`.
-
-    All arrays have one shape.
-
-    Examples
-    --------
-    >>> kinds = np.array([PanelKind.LINEAR, PanelKind.POWER_LOW], np.int8)
-    >>> x = np.array([0.5, 0.25])
-    >>> local_variable(kinds, np.array([1.0, 2.0]), x, 1.0 - x)
-    array([0., 0.])
-    """
+    """Local variable t at the share x, with ``rest`` = 1 - x; all arrays have one shape."""
     t = 2.0 * _place_from_low_end(kind, exponent, x) - 1.0
     high = kind == PanelKind.POWER_HIGH
     t[high] = 1.0 - 2.0 * rest[high] ** (1.0 / exponent[high])

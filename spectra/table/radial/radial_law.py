@@ -51,16 +51,6 @@ class RadialLaw:
         A sum of waves without end in place of the right panels below ``right.edges[0] ==
         tail.mass``.
 
-    Raises
-    ------
-    ParameterError
-        If the sides do not add up to probability 1, a radius is negative, or the radius falls
-        as u grows.
-
-    See Also
-    --------
-    from_atoms : points with probabilities.
-
     Examples
     --------
     >>> uniform = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
@@ -144,13 +134,10 @@ class RadialLaw:
     @cached_property
     def upper(self) -> float:
         """Largest radius: the end of the support, infinite with a tail."""
-        if self.tail is not None:
+        if self.tail is not None or PanelKind.TAIL_POWER in self.right.kinds:
             return float("inf")
-        if not self.right.size:
-            return float(self.left.end_radii[-1, 1])
-        if self.right.kinds[0] == PanelKind.TAIL_POWER:
-            return float("inf")
-        return float(self.right.end_radii[0, 0])
+        right = self.right.size
+        return float(self.right.end_radii[0, 0] if right else self.left.end_radii[-1, 1])
 
     def ppf(self, u: ArrayLike) -> FloatArray:
         """Radius below which the probability is u: the inverse CDF.
@@ -192,10 +179,7 @@ class RadialLaw:
         return self._placed(w, 1, 1.0)
 
     def pdf(self, w: ArrayLike) -> FloatArray:
-        """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom.
-
-        It has a few digits less than the probabilities, since it is their derivative.
-        """
+        """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom."""
         return self._placed(w, 2, 0.0)
 
     def _placed(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:

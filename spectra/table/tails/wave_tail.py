@@ -116,8 +116,6 @@ class WaveTail:
         out[some] = np.maximum(self._beyond(w[some]), 0.0)
         return out
 
-    # ------------------------------------------------------------------------------ inverse
-
     @cached_property
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         """Mean density, and how far the waves move a quantile, on a grid of W/w."""
@@ -193,8 +191,6 @@ class WaveTail:
                 break
         return w
 
-    # ----------------------------------------------------------------------- expected waves
-
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
         z = np.asarray(z, dtype=float)
@@ -237,11 +233,9 @@ class WaveTail:
         found: list[ComplexArray] = []
         for v in self.density.waves:
             both: list[ComplexArray] = []
-            for way in (1.0, -1.0):
-                x: ComplexArray = np.reciprocal(1.0 + 1j * way * s).astype(complex)
-                values: ComplexArray = 1j * way * weights * v.amplitude(x)
-                values = (decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T
-                both.append(values)
+            for turn in (1j, -1j):
+                values = turn * weights * v.amplitude(np.reciprocal(1.0 + turn * s))
+                both.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
             found.append(np.concatenate(both))
         return found
 
@@ -298,14 +292,12 @@ def _log_nodes() -> tuple[FloatArray, FloatArray]:
     return np.exp(u), _LOG_STEP * np.exp(u)
 
 
-@cache
-def _laguerre() -> tuple[FloatArray, FloatArray]:
-    return np.polynomial.laguerre.laggauss(_LAGUERRE_NODES)
+_laguerre = cache(np.polynomial.laguerre.laggauss)
 
 
 def _laguerre_rule(turns: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
     """Nodes s and weights for integrals of exp(-turns s) f(s), one row for each of the turns."""
-    nodes, weights = _laguerre()
+    nodes, weights = _laguerre(_LAGUERRE_NODES)
     return nodes / turns[:, None], weights / turns[:, None]
 
 
