@@ -37,14 +37,7 @@ _ROUNDING = 2.0**-53
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Columns with their lengths, and the number of their law in the table.
-
-    Attributes
-    ----------
-    law : int
-    columns : tuple of int
-    lengths : ndarray
-    """
+    """Columns with their lengths, and the number of their law in the table."""
 
     law: int
     columns: tuple[int, ...]
@@ -60,17 +53,9 @@ class Group:
 @final
 @dataclass(frozen=True, eq=False)
 class ProductPart:
-    """A part of a product: one part of the law of each of its groups.
+    """A part of a product: the product of masses and signs of parts of the laws of its groups.
 
-    Attributes
-    ----------
-    mass, mass_error : float
-        The product of their masses, and a bound of its error.
-    sign : float
-        The product of their signs.
-    factors : tuple of (int, Part)
-        The number of each group in the table, and the part of its law; none for a constant, whose
-        frequency is 0.
+    ``factors`` are the numbers of the groups in the table, each with its part; a constant has none.
     """
 
     mass: float
@@ -122,7 +107,7 @@ class GroupedTable(PartedTable):
     terms: tuple[tuple[float, tuple[int, ...]], ...]
     formula: str
 
-    formats = (("spectra.GroupedTable", 2),)
+    version = 2
     convention = (
         "k(D) = sum over terms of weight * product over groups of k_law(|D_columns / lengths|)"
     )
@@ -131,22 +116,19 @@ class GroupedTable(PartedTable):
         for law in self.laws:
             if not law.is_radial or law.sphere or np.isfinite(law.domain):
                 raise ParameterError(
-                    f"The law of {law.formula} is not one of a radial kernel at all distances, and "
-                    "a group of columns needs one: a designed measure is right on a range of "
-                    "distances, a shifted one is no function of a distance."
+                    f"A group of columns needs the table of a radial kernel at all distances; that "
+                    f"of {law.formula} is shifted, on the sphere, or designed on a range."
                 )
         for group in self.groups:
-            if not 0 <= group.law < len(self.laws):
-                raise ParameterError(f"A group has the law {group.law} of {len(self.laws)}.")
-            law, size = self.laws[group.law], len(group.columns)
-            fits = law.dim == size == len(set(group.columns)) == group.lengths.size
-            if not fits or not set(group.columns) <= set(range(self.dim)):
+            columns, lengths = group.columns, group.lengths
+            known = 0 <= group.law < len(self.laws) and set(columns) <= set(range(self.dim))
+            size = self.laws[group.law].dim if known else 0
+            fits = size == len(columns) == len(set(columns)) == lengths.size
+            if not known or not fits or not np.all((lengths > 0) & np.isfinite(lengths)):
                 raise ParameterError(
-                    f"A group of the columns {group.columns}, with {group.lengths.size} length(s) "
-                    f"and a law in dimension {law.dim}, does not fit {self.dim} columns."
+                    f"A group of the law {group.law}, the columns {columns} and the lengths "
+                    f"{lengths} does not fit {len(self.laws)} law(s) and {self.dim} columns."
                 )
-            if not np.all((group.lengths > 0) & np.isfinite(group.lengths)):
-                raise ParameterError(f"Lengths are positive and finite, not {group.lengths}.")
         for weight, groups in self.terms:
             if not np.isfinite(weight) or not set(groups) <= set(range(len(self.groups))):
                 raise ParameterError(
@@ -212,12 +194,8 @@ class GroupedTable(PartedTable):
     @property
     def bias(self) -> float:
         """Bound of |k - expected_kernel| from what the laws leave out on purpose."""
-        total = 0.0
-        for weight, groups in self.terms:
-            laws = [self.law_of(g) for g in groups]
-            spread = _spread([law.mass for law in laws], [law.bias for law in laws])
-            total += abs(weight) * float(spread)
-        return total
+        terms = ((abs(c), [self.law_of(g) for g in groups]) for c, groups in self.terms)
+        return sum(c * float(_spread((law.mass, law.bias) for law in laws)) for c, laws in terms)
 
     @property
     def provenance(self) -> str:
@@ -256,7 +234,10 @@ class GroupedTable(PartedTable):
     def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
         return cls(
             dim=header["dim"],
-            laws=tuple(_laws(header["laws"], arrays, path)),
+            laws=tuple(
+                SpectralTable.of_members(law, _with_prefix(f"law{i}.", arrays), path)
+                for i, law in enumerate(header["laws"])
+            ),
             groups=tuple(
                 Group(
                     g["law"],
@@ -271,29 +252,21 @@ class GroupedTable(PartedTable):
 
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
         D = self._differences(differences)
-        waves = []
-        for number, group in enumerate(self.groups):
-            z = group.distances(D)
-            law = self.law_of(number)
-            waves.append((law.expected_kernel(z), law.expected_kernel_error(z)))
-        value, error = np.zeros(D.shape[:-1]), np.zeros(D.shape[:-1])
+        waves = [self.laws[g.law]._expected(g.distances(D)) for g in self.groups]
+        value, error = np.zeros((2, *D.shape[:-1]))
         for weight, groups in self.terms:
             value += weight * prod((waves[g][0] for g in groups), start=np.array(1.0))
-            error += abs(weight) * _spread(
-                [np.abs(waves[g][0]) for g in groups], [waves[g][1] for g in groups]
-            )
+            error += abs(weight) * _spread((np.abs(waves[g][0]), waves[g][1]) for g in groups)
         return value, error
 
 
-def _spread(sizes: Iterable[Any], errors: Iterable[Any]) -> Any:
-    """What errors of the factors make of a product of at most these sizes."""
-    sizes = list(sizes)
-    upper = prod((s + e for s, e in zip(sizes, errors, strict=True)), start=np.array(1.0))
-    return upper - prod(sizes, start=np.array(1.0))
+def _spread(factors: Iterable[tuple[Any, Any]]) -> Any:
+    """Error of a product, from the sizes of its factors and their errors."""
+    pairs, one = list(factors), np.array(1.0)
+    return prod((s + e for s, e in pairs), start=one) - prod((s for s, _ in pairs), start=one)
 
 
-def _laws(headers: list[Any], arrays: Arrays, path: str) -> Iterable[SpectralTable]:
-    for i, header in enumerate(headers):
-        prefix = f"law{i}."
-        own = {n.removeprefix(prefix): arrays.pop(n) for n in list(arrays) if n.startswith(prefix)}
-        yield SpectralTable.of_members(header, own, path)
+def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin so, taken out and without the prefix."""
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name.removeprefix(prefix): arrays.pop(name) for name in names}

@@ -95,7 +95,7 @@ class L1Table(PartedTable):
     exponentials: tuple[tuple[float, float], ...]
     formula: str
 
-    formats = (("spectra.L1Table", 3),)
+    version = 3
     convention = "k(D) = sum weight * max(radius - |D|_1, 0) + sum weight * exp(-rate * |D|_1)"
     # Nothing is interpolated or left out.
     u_error, bias, provenance = 0.0, 0.0, "closed form"
@@ -145,9 +145,8 @@ class L1Table(PartedTable):
             raise DataError(f"Give finite frequencies of shape (..., {self.dim}).")
         rows = points.reshape(-1, self.dim)
         value = np.zeros(len(rows))
-        for c, rate in self.exponentials:
-            if rate > 0.0:
-                value += c * np.prod(1.0 / (np.pi * rate * (1.0 + (rows / rate) ** 2)), axis=1)
+        for c, rate in (pair for pair in self.exponentials if pair[1] > 0.0):
+            value += c * np.prod(1.0 / (np.pi * rate * (1.0 + (rows / rate) ** 2)), axis=1)
         for c, radius in self.hats:
             value += c * radius ** (self.dim + 1) * truncated_density(radius * rows)
         return value.reshape(points.shape[:-1])
@@ -171,12 +170,11 @@ class L1Table(PartedTable):
 
     @classmethod
     def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
-        hats, exponentials = (
-            tuple((float(a), float(b)) for a, b in header[name])
+        pairs = {
+            name: tuple((float(a), float(b)) for a, b in header[name])
             for name in ("hats", "exponentials")
-        )
-        formula = str(header["formula"])
-        return cls(dim=header["dim"], hats=hats, exponentials=exponentials, formula=formula)
+        }
+        return cls(dim=header["dim"], formula=str(header["formula"]), **pairs)
 
 
 def _exponential_part(weight: float, rate: float, dim: int) -> L1Part:
@@ -207,13 +205,7 @@ def _truncated_part(weight: float, radius: float, dim: int, sign: float) -> L1Pa
 
 
 def truncated_density(w: FloatArray) -> FloatArray:
-    """mu of (1 - |x|_1)_+ at frequencies of shape (n, 2) or (n, 3): shape (n,).
-
-    Examples
-    --------
-    >>> np.allclose(truncated_density(np.zeros((1, 2))), (2 / 3) / (2 * np.pi) ** 2)  # a pyramid
-    True
-    """
+    """mu of (1 - |x|_1)_+ at frequencies of shape (n, 2) or (n, 3): shape (n,)."""
     nodes = np.sort(np.abs(w), axis=-1)
     close = nodes[:, -1] - nodes[:, 0] < _CLOSE
     found = np.empty(len(w))

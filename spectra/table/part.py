@@ -53,24 +53,19 @@ class Part:
     deviation: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0.0 < self.mass < np.inf and 0.0 <= self.mass_error < np.inf):
+        numbers = self.mass, self.mass_error, self.deviation
+        if not (self.mass > 0.0 and all(0.0 <= number < np.inf for number in numbers)):
             raise ParameterError(
-                f"A part has mass {self.mass} with error {self.mass_error}. A mass must be finite "
-                "and positive (the sign is in the phase), and its error finite; leave out a part "
-                "without mass."
+                f"A part has the mass {self.mass} with the error {self.mass_error} and the "
+                f"deviation {self.deviation}. All must be finite and >= 0, and the mass positive: "
+                "the sign is in the phase."
             )
         if self.phase not in (0.0, np.pi):
             raise ParameterError(
-                f"A part has the phase {self.phase}. It must be 0 (positive part) or pi (negative "
-                "part), because its radial kernel is real and even."
+                f"A part has the phase {self.phase}. It must be 0 (positive) or pi (negative)."
             )
         if not isinstance(self.law, RadialLaw):
             raise ParameterError(f"A part needs a RadialLaw; got {type(self.law).__name__}.")
-        if not 0.0 <= self.deviation < np.inf:
-            raise ParameterError(
-                f"deviation = {self.deviation} must be finite and >= 0: the standard deviation of "
-                "a coordinate of a Gaussian frequency, or 0."
-            )
 
     def __repr__(self) -> str:
         sign = "+" if self.sign > 0 else "-"

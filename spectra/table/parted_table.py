@@ -56,9 +56,8 @@ class PartedTable(ABC):
     dim: int
     formula: str
 
-    #: Formats and versions of the files that are read, of which the last is written, and what its
-    #: numbers mean.
-    formats: ClassVar[tuple[tuple[str, int], ...]]
+    #: The version of its files, and what their numbers mean.
+    version: ClassVar[int]
     convention: ClassVar[str]
 
     #: It is right at any distance, of rows anywhere, unless it says otherwise.
@@ -73,7 +72,7 @@ class PartedTable(ABC):
 
     @property
     def is_radial(self) -> bool:
-        """Whether it is one of a function of |D|."""
+        """Whether the kernel is a function of |D|."""
         return False
 
     @abstractmethod
@@ -101,22 +100,15 @@ class PartedTable(ABC):
         """The table of a header; the arrays that it uses are taken out."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one .npz file, in one step; :meth:`load` gives the same bits back.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to write, taken as it is: no suffix is added.
-        """
+        """Write the table to one .npz file at ``path``; :meth:`load` gives the same bits back."""
         write_arrays(path, *self.members())
 
     def members(self) -> tuple[dict[str, Any], Arrays]:
         """Header and arrays of its file, as :meth:`of_members` reads them."""
         own, arrays = self._members()
-        kind, version = self.formats[-1]
         header = {
-            "format": kind,
-            "version": version,
+            "format": f"spectra.{type(self).__name__}",
+            "version": self.version,
             "convention": self.convention,
             "dim": self.dim,
             "formula": self.formula,
@@ -138,23 +130,16 @@ class PartedTable(ABC):
 
     @classmethod
     def of_members(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
-        """The table of :meth:`members`; every array must belong to a part.
-
-        Raises
-        ------
-        TableFileError
-            For a foreign file, an unknown version, or what is no valid table; ``path`` names it.
-        """
-        found = header.get("format"), header.get("version")
-        if found not in cls.formats:
-            known = " and ".join(f"{kind!r} of version {version}" for kind, version in cls.formats)
+        """The table of :meth:`members`; ``path`` names it in errors."""
+        found, known = (header.get("format"), header.get("version")), f"spectra.{cls.__name__}"
+        if found != (known, cls.version):
             raise TableFileError(
                 f"{path} is a file of format {found[0]!r} and version {found[1]}, and this is "
-                f"read: {known}. Load it with the class that its format names, use the release "
-                "that saved it, or make the table again with spectra.derive."
+                f"read: {known!r} of version {cls.version}. Load it with the class that its "
+                "format names, or make the table again with spectra.derive."
             )
         try:
-            if found[0] == cls.formats[-1][0] and header["convention"] != cls.convention:
+            if header["convention"] != cls.convention:
                 raise ValueError(f"its convention is {header['convention']!r}")
             table = cls._of(header, arrays, path)
         except (KeyError, TypeError, ValueError) as fault:
@@ -171,10 +156,7 @@ class PartedTable(ABC):
 
     @property
     def mass(self) -> float:
-        """The sum of the masses of the parts: the total mass, or a bound where they overlap.
-
-        It is what the variance of features goes by in either case.
-        """
+        """The sum of the masses of the parts: the total mass, or a bound if they overlap."""
         return float(sum(self._sizes()))
 
     def _sizes(self) -> list[float]:
@@ -197,21 +179,14 @@ class PartedTable(ABC):
         return float(sum(p.mass_error for p in self.parts))
 
     def expected_kernel(self, differences: ArrayLike) -> FloatArray:
-        """Exact expectation of the estimator: the kernel that the table stands for.
+        """Exact expectation of the estimator, computed from the stored laws.
 
-        It is computed from the stored laws, not from the formula, so that its difference from k
-        is the bias of every feature that is drawn from the table.
+        Its difference from k is the bias of every feature that is drawn from the table.
 
         Parameters
         ----------
         differences : array_like
-            Differences D, of shape (..., dim), for values of shape (...); distances, of any shape,
-            where the table is radial.
-
-        Raises
-        ------
-        DataError
-            Where differences have another number of coordinates.
+            Distances of any shape if the table is radial, else differences of shape (..., dim).
         """
         return self._expected(differences)[0]
 
@@ -227,18 +202,10 @@ class PartedTable(ABC):
 
         Those of a part with shifts have the law of its radial part, and weights of their own.
 
-        Parameters
-        ----------
-        size : int
-            Number of frequencies.
-        rng : Generator, SeedSequence, int or None
-            Source of randomness.
-
         Raises
         ------
         ParameterError
-            If the measure is zero, so that there is nothing to draw, or if ``size`` is no count
-            or ``rng`` no source of randomness.
+            If the measure is zero, so that there is nothing to draw.
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")

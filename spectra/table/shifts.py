@@ -52,15 +52,12 @@ class Shifts:
         axis, weights = frozen_array(self.axis, "axis", 1), frozen_array(self.weights, "weights", 1)
         steps = np.array(self.steps, dtype=np.intp)
         steps.setflags(write=False)
-        if abs(np.linalg.norm(axis) - 1.0) > _UNIT_LENGTH or not 0.0 < self.unit < np.inf:
+        is_unit = abs(np.linalg.norm(axis) - 1.0) <= _UNIT_LENGTH and 0.0 < self.unit < np.inf
+        distinct = len(set(steps.tolist())) == steps.size > 0
+        if not is_unit or steps.shape != weights.shape or not distinct:
             raise ParameterError(
-                f"Shifts need an axis of length 1 and a positive unit; got the length "
-                f"{np.linalg.norm(axis)} and the unit {self.unit}."
-            )
-        if steps.shape != weights.shape or len(set(steps.tolist())) != steps.size or not steps.size:
-            raise ParameterError(
-                f"Shifts need distinct steps, each with a weight; got the steps {steps} and the "
-                f"weights {weights}."
+                "Shifts need an axis of length 1, a positive unit, and distinct steps, each with "
+                f"a weight; got {axis}, {self.unit}, {steps} and {weights}."
             )
         for name, value in (("axis", axis), ("weights", weights), ("steps", steps)):
             object.__setattr__(self, name, value)

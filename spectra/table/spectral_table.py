@@ -63,11 +63,6 @@ class SpectralTable(PartedTable):
     provenance : str
         How the measure was found.
 
-    Raises
-    ------
-    ParameterError
-        If a number is outside its meaning, or the masses do not add up to k(0).
-
     Examples
     --------
     >>> from spectra.table import Part, RadialLaw
@@ -92,7 +87,7 @@ class SpectralTable(PartedTable):
     sphere: bool = False
     provenance: str
 
-    formats = (("spectra.SpectralTable", 4),)
+    version = 4
     convention = "k(D) = sum over parts of mass * E cos(w.D + phase)"
 
     def __post_init__(self) -> None:
@@ -108,7 +103,20 @@ class SpectralTable(PartedTable):
             raise ParameterError(
                 f"The bias {self.bias} must be finite and >= 0, the domain {self.domain} positive."
             )
-        self._check_shifts()
+        if any(p.shifts is not None and p.shifts.axis.size != self.dim for p in self.parts):
+            raise ParameterError(
+                f"A part of a table of dimension {self.dim} has shifts of another number of "
+                "coordinates."
+            )
+        if not self.is_radial and (self.sphere or np.isfinite(self.domain)):
+            raise ParameterError(
+                "A table on the sphere, or designed on a range of distances, cannot be shifted: "
+                "the shift leaves its domain."
+            )
+        self._check_mass()
+
+    def _check_mass(self) -> None:
+        """The signed masses must add up to k(0)."""
         signed, error = self._at_zero()
         slack = self.mass_error + error + self.bias + _CLOSURE * max(self.mass, abs(self.k_zero))
         if abs(signed - self.k_zero) > slack:
@@ -116,18 +124,6 @@ class SpectralTable(PartedTable):
                 f"The signed masses add up to {signed}, but k(0) is {self.k_zero}: they differ by "
                 f"more than their errors and the bias ({slack:.2g}). A table must have the mass "
                 "of its kernel; look at how the parts were computed, or state the bias."
-            )
-
-    def _check_shifts(self) -> None:
-        if any(p.shifts is not None and p.shifts.axis.size != self.dim for p in self.parts):
-            raise ParameterError(
-                f"A part of a table of dimension {self.dim} has shifts of another number of "
-                "coordinates. A shift is a vector of the dimension of the data."
-            )
-        if not self.is_radial and (self.sphere or np.isfinite(self.domain)):
-            raise ParameterError(
-                "A table on the sphere, or designed on a range of distances, cannot be shifted: "
-                "the shift leaves its domain."
             )
 
     def _at_zero(self) -> tuple[float, float]:
@@ -205,9 +201,8 @@ class SpectralTable(PartedTable):
 
     def _expected(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
         z = real_array(z, "z") if self.is_radial else self._differences(z)
-        shape = z.shape if self.is_radial else z.shape[:-1]
-        value, error = np.zeros(shape), np.zeros(shape)
-        distances = z if self.is_radial else np.linalg.norm(z, axis=-1)
+        distances = z if self.is_radial else np.asarray(np.linalg.norm(z, axis=-1))
+        value, error = np.zeros((2, *distances.shape))
         for p in self.parts:
             mean, bound = p.kernel(self.dim, distances if p.shifts is None else z)
             value += mean

@@ -3,7 +3,7 @@
 The file is an ordinary uncompressed ``.npz`` which ``numpy.load(..., allow_pickle=False)`` reads.
 Its member ``header`` is JSON text as bytes, the other members are little-endian doubles and small
 integers, and ``sha256`` is the digest of the header and of the name, type, shape and bytes of every
-array.  Reading never runs code from the file, and never allocates more than the file holds.
+array.  Reading never runs code from the file.
 """
 
 from __future__ import annotations
@@ -27,31 +27,25 @@ __all__ = ["Arrays", "read_arrays", "write_arrays"]
 
 Arrays = dict[str, NDArray[Any]]
 
-_TYPES: dict[str, np.dtype[Any]] = {
-    "<f8": np.dtype("<f8"),
-    "|i1": np.dtype("|i1"),
-    "|u1": np.dtype("|u1"),
-}
+# What reading a damaged archive raises: also for an unknown method of compression, a member that is
+# marked as encrypted, an offset outside the file, and a size that no memory holds.
+_DAMAGES = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError),
+    *(ValueError, OverflowError, KeyError, MemoryError),
+)
 _REMEDY = "Make the table again with spectra.tabulate, or fetch a fresh copy of the file."
 
 
 def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays to ``path`` in one step: a reader sees the old file or the new one.
 
-    Parameters
-    ----------
-    path : path-like
-        Where to write; no suffix is added.
-    header : dict
-        JSON numbers (finite), texts, lists and dicts.
-    arrays : dict of str to ndarray
-        Doubles and 8-bit integers.
+    The header holds finite JSON numbers, texts, lists and dicts; arrays are doubles and 8-bit
+    integers.
     """
     text = json.dumps(header, allow_nan=False, sort_keys=True).encode()
     stored: Arrays = {"header": np.frombuffer(text, np.uint8)}
     for name, array in arrays.items():
-        kind = "<f8" if array.dtype.kind == "f" else "|i1"
-        stored[name] = np.asarray(array, dtype=_TYPES[kind], order="C")
+        stored[name] = np.asarray(array, "<f8" if array.dtype.kind == "f" else "|i1", order="C")
     stored["sha256"] = np.frombuffer(_digest(stored), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **stored)
@@ -73,18 +67,15 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         raise IsADirectoryError(f"{path} is a folder; name the .npz file in it.")
     content = Path(path).read_bytes()
     try:
-        members = _members(content)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,  # an unknown compression method or zip version
-        RuntimeError,  # a member that is marked as encrypted
-        OSError,  # an offset outside the file
-        ValueError,
-        OverflowError,
-        KeyError,
-    ) as fault:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for info in archive.infolist():
+                if not info.filename.endswith(".npy") or info.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError(f"the member {info.filename!r} is not a stored .npy array")
+            if (bad := archive.testzip()) is not None:
+                raise ValueError(f"the checksum of the member {bad!r} is wrong")
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            members: Arrays = {name: file[name] for name in file.files}
+    except _DAMAGES as fault:
         raise TableFileError(
             f"{os.fspath(path)} is not a spectral table, or it is damaged: {fault}. {_REMEDY}"
         ) from fault
@@ -119,39 +110,3 @@ def _digest(arrays: Arrays) -> bytes:
         sha.update(json.dumps([name, array.dtype.str, array.shape]).encode() + b"\n")
         sha.update(array.tobytes())
     return sha.digest()
-
-
-def _members(content: bytes) -> Arrays:
-    """Arrays of the zip archive; its checksums are verified before anything is parsed."""
-    out: Arrays = {}
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for info in archive.infolist():
-            if not info.filename.endswith(".npy") or info.compress_type != zipfile.ZIP_STORED:
-                raise TableFileError(f"the member {info.filename!r} is not a stored .npy array")
-            if info.file_size > len(content):
-                raise TableFileError(
-                    f"the member {info.filename!r} claims more than the file holds"
-                )
-            name = info.filename.removesuffix(".npy")
-            if name in out:
-                raise TableFileError(f"the member {name!r} appears twice")
-            out[name] = _array(name, archive.read(info))
-    return out
-
-
-def _array(name: str, data: bytes) -> NDArray[Any]:
-    """One array in .npy format 1.0, of a type that a table uses."""
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    if version != (1, 0):
-        raise TableFileError(f"the member {name!r} has .npy format {version}")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    body = data[stream.tell() :]
-    if dtype.str not in _TYPES or fortran:
-        raise TableFileError(f"the member {name!r} holds {dtype}, which no table does")
-    count = 1
-    for n in shape:
-        count *= n
-    if count * dtype.itemsize != len(body):
-        raise TableFileError(f"the member {name!r} is shorter or longer than its shape {shape}")
-    return np.frombuffer(body, dtype).reshape(shape)

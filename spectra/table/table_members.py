@@ -50,63 +50,49 @@ def fields_from(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
 
 def _entry(part: Part, arrays: Arrays, name: str) -> dict[str, Any]:
     """Numbers of a part for the header; its arrays go to ``arrays``."""
-    shifts = part.shifts
+    shifts, tail, entry = part.shifts, part.law.tail, None
     if shifts is not None:
         arrays[f"{name}.axis"], arrays[f"{name}.weights"] = shifts.axis, shifts.weights
+    for side in _SIDES:
+        for array in _PANEL_ARRAYS:
+            arrays[f"{name}.{side}.{array}"] = getattr(getattr(part.law, side), array)
+    if tail is not None:
+        waves = tail.density.waves
+        series = np.concatenate([v.series for v in waves])
+        arrays[f"{name}.tail.waves"] = np.array([[v.frequency, v.power] for v in waves])
+        arrays[f"{name}.tail.series"] = np.stack([series.real, series.imag], axis=1)
+        entry = {"start": tail.start, "terms": [v.series.size for v in waves]}
     return {
         "mass": part.mass,
         "mass_error": part.mass_error,
         "phase": "0" if part.phase == 0.0 else "pi",
         "deviation": part.deviation,
         "shifts": shifts and {"unit": shifts.unit, "steps": shifts.steps.tolist()},
-        "tail": _law_members(part.law, arrays, name),
+        "tail": entry,
     }
 
 
 def _part(entry: dict[str, Any], arrays: Arrays, name: str) -> Part:
     """The part of an entry; the arrays that it uses are taken out of the dict."""
-    own, shifts = entry["shifts"], None
+
+    def taken(*names: str) -> list[Any]:
+        return [arrays.pop(f"{name}.{array}") for array in names]
+
+    left, right = (Panels(*taken(*(f"{side}.{a}" for a in _PANEL_ARRAYS))) for side in _SIDES)
+    own, waves, shifts, tail = entry["shifts"], entry["tail"], None, None
     if own is not None:
-        axis, weights = (arrays.pop(f"{name}.{array}") for array in ("axis", "weights"))
+        axis, weights = taken("axis", "weights")
         shifts = Shifts(axis, float(own["unit"]), np.array(own["steps"], dtype=np.intp), weights)
+    if waves is not None:
+        places, numbers = taken("tail.waves", "tail.series")
+        series = np.split(numbers[:, 0] + 1j * numbers[:, 1], np.cumsum(waves["terms"])[:-1])
+        found = (Wave(float(b), float(a), c) for (b, a), c in zip(places, series, strict=True))
+        tail = WaveTail(WaveSum(float(waves["start"]), tuple(found)))
     return Part(
         mass=float(entry["mass"]),
         mass_error=float(entry["mass_error"]),
         phase=_PHASES[entry["phase"]],
-        law=_law_of(entry["tail"], arrays, name),
+        law=RadialLaw(left, right, tail),
         shifts=shifts,
         deviation=float(entry["deviation"]),
     )
-
-
-def _law_members(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
-    """What the header holds of the tail, None without one; the arrays go to ``arrays``."""
-    for side in _SIDES:
-        for array in _PANEL_ARRAYS:
-            arrays[f"{name}.{side}.{array}"] = getattr(getattr(law, side), array)
-    return None if law.tail is None else _tail_members(law.tail, arrays, f"{name}.tail")
-
-
-def _law_of(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
-    """The law of :func:`_law_members`; its arrays are taken out of the dict."""
-    left, right = (
-        Panels(*(arrays.pop(f"{name}.{side}.{array}") for array in _PANEL_ARRAYS))
-        for side in _SIDES
-    )
-    tail = None if entry is None else _tail_of(entry, arrays, f"{name}.tail")
-    return RadialLaw(left, right, tail)
-
-
-def _tail_members(tail: WaveTail, arrays: Arrays, name: str) -> dict[str, Any]:
-    waves = tail.density.waves
-    arrays[f"{name}.waves"] = np.array([[v.frequency, v.power] for v in waves])
-    series = np.concatenate([v.series for v in waves])
-    arrays[f"{name}.series"] = np.stack([series.real, series.imag], axis=1)
-    return {"start": tail.start, "terms": [v.series.size for v in waves]}
-
-
-def _tail_of(entry: dict[str, Any], arrays: Arrays, name: str) -> WaveTail:
-    waves, numbers = (arrays.pop(f"{name}.{array}") for array in ("waves", "series"))
-    series = np.split(numbers[:, 0] + 1j * numbers[:, 1], np.cumsum(entry["terms"])[:-1])
-    found = (Wave(float(b), float(a), c) for (b, a), c in zip(waves, series, strict=True))
-    return WaveTail(WaveSum(float(entry["start"]), tuple(found)))

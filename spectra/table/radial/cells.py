@@ -1,11 +1,9 @@
 r"""The inverse CDF of a law once more, on even cells of probability, for draws by the million.
 
-A panel is a polynomial of degree 17, and a panel has to be searched.  Here the probability is cut
-into even cells, so that a cell is found by a product, and on a small cell a polynomial of low
-degree is as good: it leaves the stored inverse by at most a few roundings, in relative terms, and
-a draw costs half.  Where it is not as good, next to the ends of a law and of a panel, a cell
-is left open, and the stored panels are asked.  That the cells leave them by roundings only is
-looked at when they are made; the certificates of tables prove the error of both.
+A panel is a polynomial of degree 17, and has to be searched.  Even cells of probability are found
+by a product, and a polynomial of low degree is as accurate on them, so that a draw costs half.  If
+it differs from the panels by more than a few roundings, the cell is left open, and the panels are
+evaluated instead: next to the ends of a law and of a panel.
 """
 
 from __future__ import annotations
@@ -71,18 +69,9 @@ class Cells:
         rough: tuple[float, float] | None,
         steps: bool,
     ) -> Self:
-        """Fit the cells of a law.
+        """Fit radii at keys, which are smooth between two edges, or constant for ``steps``.
 
-        Parameters
-        ----------
-        quantiles : callable
-            Radii at keys.
-        edges : ndarray
-            Ascending keys between which the radius is smooth, but for its end points.
-        rough : tuple of float or None
-            Two edges between which it is not smooth: where the law is a tail of waves.
-        steps : bool
-            Whether the radius is constant between two edges: a law of points.
+        Between the two keys ``rough``, where the law is a tail of waves, they are not smooth.
         """
         coarse = np.unique(np.floor(edges * 2.0**_LEAST)).size
         count = 1 << int(np.clip(np.ceil(np.log2(_PER_PANEL * coarse)), _LEAST, _MOST))
@@ -115,10 +104,7 @@ class Cells:
         return cls(count, first, columns, is_open)
 
     def loop(self, draws: int) -> Callable[[FloatArray, FloatArray], IntArray]:
-        """What writes the radii at the keys of a block, for so many draws in all.
-
-        It takes the keys and the radii to be written, and returns the places of the keys that fall
-        into open cells, whose radii are left to others.  The keys lie between the edges.
+        """A function that writes radii at keys and returns the places that fall into open cells.
 
         Examples
         --------

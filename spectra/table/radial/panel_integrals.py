@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.table.radial.panels import PanelKind, Panels, sine_share, sine_slope
+from spectra.table.radial.panels import PanelKind, Panels, sine_share
 from spectra.table.radial.plane_wave import (
     hankel_amplitude,
     wave_envelope,
@@ -53,17 +53,8 @@ _NODE_PHASE = 4096.0
 _LARGEST = 1e300
 # An interval [low, high] of r in a panel: its length in w if it were as steep all along as where it
 # is steepest, its mass, and the radii at its ends.
-_CELL = np.dtype(
-    [
-        ("panel", np.intp),
-        ("low", float),
-        ("high", float),
-        ("slope", float),
-        ("mass", float),
-        ("first", float),
-        ("last", float),
-    ]
-)
+_NUMBERS = ("low", "high", "slope", "mass", "first", "last")
+_CELL = np.dtype([("panel", np.intp), *((name, float) for name in _NUMBERS)])
 Cells = NDArray[np.void]
 
 
@@ -76,7 +67,10 @@ class PanelIntegrals:
 
     def __init__(self, *sides: Panels) -> None:
         width = max(2, *(s.coefficients.shape[1] for s in sides))
-        self.rows = rows = np.concatenate([s.rows(width) for s in sides])
+        padded = [
+            np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in (s.coefficients for s in sides)
+        ]
+        self.rows = rows = np.concatenate(padded)
         self.masses = np.concatenate([np.diff(s.edges) for s in sides])
         kinds = np.concatenate([s.kinds for s in sides])
         exponents = np.concatenate([s.exponents for s in sides])
@@ -119,7 +113,7 @@ class PanelIntegrals:
         e = self.powers[panel][:, None]
         shape = np.abs(e) * r ** (e - 1.0)
         sine = self.sines[panel]
-        shape[sine] = sine_slope(r[sine])
+        shape[sine] = 0.5 * np.pi * np.sin(np.pi * r[sine])
         return self.masses[panel][:, None] * shape
 
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -160,23 +154,6 @@ class PanelIntegrals:
             cells = self._halves(cells[phase > previous])
         return np.concatenate(radii), np.concatenate(weights), leftover
 
-    def _slopes(self, panel: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Length of the cell in w if it were as steep everywhere as it is at its steepest."""
-        r = 0.5 * (low + high)[:, None] - 0.5 * (high - low)[:, None] * np.cos(
-            np.linspace(0.0, np.pi, 17)
-        )
-        _, slope = self.radii(panel, r)
-        # Between these points a resolved polynomial rises by a few percent at most.
-        return np.asarray(1.1 * (high - low) * np.max(np.abs(slope), axis=1, initial=0.0))
-
-    def _cell_masses(self, panel: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        e = self.powers[panel]
-        with np.errstate(divide="ignore"):
-            share = np.abs(high**e - low**e)
-        sine = self.sines[panel]
-        share[sine] = sine_share(high[sine]) - sine_share(low[sine])
-        return np.asarray(self.masses[panel] * share)
-
     @cached_property
     def _whole_nodes(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
         return tuple(self._rule(self.cells, count) for _, count in _RULES)
@@ -185,20 +162,24 @@ class PanelIntegrals:
         radii = np.sort(self.radii(panel, np.stack([low, high], axis=1))[0], axis=1)
         cells = np.zeros(panel.size, _CELL)
         cells["panel"], cells["low"], cells["high"] = panel, low, high
-        cells["slope"] = self._slopes(panel, low, high)
-        cells["mass"] = self._cell_masses(panel, low, high)
+        half, turn = 0.5 * (high - low)[:, None], np.cos(np.linspace(0.0, np.pi, 17))
+        _, slope = self.radii(panel, 0.5 * (low + high)[:, None] - half * turn)
+        # Between these points a resolved polynomial rises by a few percent at most.
+        cells["slope"] = 1.1 * (high - low) * np.max(np.abs(slope), axis=1, initial=0.0)
+        e, sine = self.powers[panel], self.sines[panel]
+        with np.errstate(divide="ignore"):
+            share = np.abs(high**e - low**e)
+        share[sine] = sine_share(high[sine]) - sine_share(low[sine])
+        cells["mass"] = self.masses[panel] * share
         cells["first"], cells["last"] = np.maximum(radii, 0.0).T
         return cells
 
     def _halves(self, cells: Cells) -> Cells:
         """Both halves of every cell: first all lower ones, then all upper ones."""
-        panel, low, high = cells["panel"], cells["low"], cells["high"]
+        low, high = cells["low"], cells["high"]
         middle = 0.5 * (low + high)
-        return self._cells(
-            np.concatenate([panel, panel]),
-            np.concatenate([low, middle]),
-            np.concatenate([middle, high]),
-        )
+        ends = np.concatenate([[low, middle], [middle, high]], axis=1)
+        return self._cells(np.tile(cells["panel"], 2), *ends)
 
     def _rule(self, cells: Cells, count: int) -> tuple[FloatArray, FloatArray]:
         """Radii and weights of Gauss-Legendre nodes in each cell."""

@@ -35,18 +35,14 @@ __all__ = [
     "PanelKind",
     "Panels",
     "local_share",
-    "local_slope",
     "local_variable",
     "powers_of_chebyshev",
     "sine_share",
-    "sine_slope",
 ]
 
 # Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
 # the place (chosen): where that product is as exact as the sum of powers, which the proofs bound.
 _BESIDE_ORIGIN = 2.0**-8
-# The least place whose radius is inverted there; halvings of logarithms from it to neighbours.
-_LEAST_PLACE, _HALVINGS = 1e-300, 64
 # A panel that starts at 0 does so up to the rounding of its coefficients: to 1 unit of their sum in
 # all tables that were looked at.
 _ROUNDED_ZERO = 2.0 * float(np.finfo(float).eps)
@@ -78,15 +74,6 @@ class Panels:
         The local variable of each panel; LINEAR where left out.
     exponents : array_like, shape (n,)
         e of POWER_LOW and POWER_HIGH, tau of TAIL_POWER, 1 (and not read) elsewhere.
-
-    Raises
-    ------
-    ParameterError
-        If shapes disagree, edges do not ascend, or a number is not finite.
-
-    See Also
-    --------
-    from_chebyshev : the same from Chebyshev coefficients.
 
     Examples
     --------
@@ -122,10 +109,9 @@ class Panels:
                 f"{edges.size} edges need {n} rows of coefficients, kinds and exponents; got "
                 f"shapes {rows.shape}, {code.shape} and {power.shape}."
             )
-        if not np.all(np.isin(code, [int(k) for k in PanelKind])) or not np.all(power > 0.0):
+        if not np.all(np.isin(code, list(PanelKind))) or not np.all(power > 0.0):
             raise ParameterError(
-                "A panel has a kind outside PanelKind or an exponent that is not positive: "
-                f"kinds {sorted(set(code.tolist()))}, exponents {sorted(set(power.tolist()))[:4]}."
+                "A panel has an unknown kind, or an exponent that is not positive."
             )
         tails = code == PanelKind.TAIL_POWER
         if np.any(tails[1:]) or np.any(rows[tails, 1:]) or (np.any(tails) and edges[0] != 0.0):
@@ -133,10 +119,9 @@ class Panels:
                 "A TAIL_POWER panel must be the first one, start at probability 0, and have the "
                 "radius at its upper end as its only coefficient that is not zero."
             )
-        object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "coefficients", rows)
-        object.__setattr__(self, "kinds", code)
-        object.__setattr__(self, "exponents", power)
+        names = ("edges", "coefficients", "kinds", "exponents")
+        for name, array in zip(names, (edges, rows, code, power), strict=True):
+            object.__setattr__(self, name, array)
 
     __reduce__ = made_again
 
@@ -156,9 +141,10 @@ class Panels:
         return ends
 
     @property
-    def are_atoms(self) -> bool:
-        """Whether every panel is an atom."""
-        return not np.any(self.kinds) and not np.any(self.coefficients[:, 1:])
+    def are_atoms(self) -> NDArray[np.bool_]:
+        """Which panels are atoms, shape (n,)."""
+        moves = np.any(self.coefficients[:, 1:], axis=1)
+        return np.asarray(~moves & (self.kinds != PanelKind.TAIL_POWER))
 
     def radii(self, c: FloatArray, *, from_above: bool = False) -> FloatArray:
         """Radii at probabilities c, shape (m,); the larger one where they jump at an edge.
@@ -177,41 +163,16 @@ class Panels:
             w += column[i]
         power = kinds == PanelKind.TAIL_POWER
         # A radius beyond the range of doubles is infinite, which is what it is.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore"):
             w[power] = self.coefficients[i[power], 0] * x[power] ** (-1.0 / exponents[power])
         if self._slope_at_origin is not None:
             # Near 0 the radius has its own digits: the sum of the powers of t only has those of 1.
             first = np.flatnonzero(i == 0)
             place = _place_from_low_end(kinds[first], exponents[first], x[first])
             near = place < _BESIDE_ORIGIN
-            place = place[near]
-            w[first[near]] = self._radii_near_origin(place)
+            t = 2.0 * place[near]
+            w[first[near]] = t * polynomial.polyval(t - 1.0, self._slope_at_origin)
         return w
-
-    def _radii_near_origin(self, place: FloatArray) -> FloatArray:
-        """Radii of the first panel, which starts at the origin, at places (1 + t)/2."""
-        slope = self._slope_at_origin
-        assert slope is not None
-        return np.asarray(2.0 * place * polynomial.polyval(2.0 * place - 1.0, slope))
-
-    def places_near_origin(self, w: FloatArray) -> FloatArray:
-        """Places (1 + t)/2 of radii that the first panel takes beside the origin, else nan.
-
-        The inverse of :meth:`radii` there, to the digits of w; 0 is at 0.
-        """
-        places = np.full(w.shape, np.nan)
-        if self._slope_at_origin is None:
-            return places
-        near = np.flatnonzero(w < self._radii_near_origin(np.array(_BESIDE_ORIGIN)))
-        low, high = np.full(near.size, _LEAST_PLACE), np.full(near.size, _BESIDE_ORIGIN)
-        least = self._radii_near_origin(low)
-        for _ in range(_HALVINGS):
-            middle = np.sqrt(low) * np.sqrt(high)
-            short = self._radii_near_origin(middle) < w[near]
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
-        # Below the least place the radius is as good as proportional to it.
-        places[near] = np.where(w[near] < least, _LEAST_PLACE * (w[near] / least), high)
-        return places
 
     @cached_property
     def _slope_at_origin(self) -> FloatArray | None:
@@ -227,10 +188,6 @@ class Panels:
         for k in range(row.size - 2, 0, -1):
             quotient[k - 1] = row[k] - quotient[k]
         return quotient
-
-    def rows(self, width: int) -> FloatArray:
-        """The coefficients with zeros for the powers that are missing, shape (n, width)."""
-        return np.pad(self.coefficients, ((0, 0), (0, width - self.coefficients.shape[1])))
 
     @classmethod
     def empty(cls) -> Self:
@@ -263,15 +220,7 @@ class Panels:
 
 @cache
 def powers_of_chebyshev(count: int) -> FloatArray:
-    """Monomial coefficients of T_0, ..., T_(count-1), one polynomial to a row; they are integers.
-
-    Examples
-    --------
-    >>> powers_of_chebyshev(3)
-    array([[ 1.,  0.,  0.],
-           [ 0.,  1.,  0.],
-           [-1.,  0.,  2.]])
-    """
+    """Monomial coefficients of T_0, ..., T_(count-1), one to a row; they are integers."""
     out = np.eye(count)
     for n in range(2, count):
         out[n, 0] = 0.0
@@ -289,11 +238,10 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray)
     >>> local_share(kinds, np.array([1.0, 2.0]), np.full((2, 1), 0.5)).ravel()
     array([0.5 , 0.25])
     """
-    u, e = place, exponent[:, None]
-    kinds = kind[:, None]
-    x = np.where(kinds == PanelKind.POWER_LOW, u**e, u)
-    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - u) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.SINE, sine_share(u), x))
+    kinds, e = kind[:, None], exponent[:, None]
+    x = np.where(kinds == PanelKind.POWER_LOW, place**e, place)
+    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - place) ** e, x)
+    return np.asarray(np.where(kinds == PanelKind.SINE, sine_share(place), x))
 
 
 def sine_share(place: FloatArray) -> FloatArray:
@@ -301,25 +249,10 @@ def sine_share(place: FloatArray) -> FloatArray:
     return np.asarray(np.sin(0.5 * np.pi * place) ** 2)
 
 
-def sine_slope(place: FloatArray) -> FloatArray:
-    """Derivative of :func:`sine_share`."""
-    return np.asarray(0.5 * np.pi * np.sin(np.pi * place))
-
-
 def local_variable(
     kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray, rest: FloatArray
 ) -> FloatArray:
-    """Local variable t at the share x, with ``rest`` = 1 - x: the inverse of :func:`local_share`.
-
-    All arrays have one shape.
-
-    Examples
-    --------
-    >>> kinds = np.array([PanelKind.LINEAR, PanelKind.POWER_LOW], np.int8)
-    >>> x = np.array([0.5, 0.25])
-    >>> local_variable(kinds, np.array([1.0, 2.0]), x, 1.0 - x)
-    array([0., 0.])
-    """
+    """Local variable t at the share x, with ``rest`` = 1 - x; all arrays have one shape."""
     t = 2.0 * _place_from_low_end(kind, exponent, x) - 1.0
     high = kind == PanelKind.POWER_HIGH
     t[high] = 1.0 - 2.0 * rest[high] ** (1.0 / exponent[high])
@@ -333,19 +266,3 @@ def _place_from_low_end(kind: NDArray[np.int8], exponent: FloatArray, x: FloatAr
     place[low] = x[low] ** (1.0 / exponent[low])
     place[sine] = (2.0 / np.pi) * np.arcsin(np.sqrt(x[sine]))
     return place
-
-
-def local_slope(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray) -> FloatArray:
-    """dx/dt of :func:`local_share`; infinite where a power below 1 begins.
-
-    Examples
-    --------
-    >>> local_slope(np.array([PanelKind.LINEAR], np.int8), np.ones(1), np.full((1, 1), 0.5))
-    array([[0.5]])
-    """
-    u, e = place, exponent[:, None]
-    kinds = kind[:, None]
-    with np.errstate(divide="ignore"):
-        slope = np.where(kinds == PanelKind.POWER_LOW, e * u ** (e - 1.0), 1.0)
-        slope = np.where(kinds == PanelKind.POWER_HIGH, e * (1.0 - u) ** (e - 1.0), slope)
-    return np.asarray(0.5 * np.where(kinds == PanelKind.SINE, sine_slope(u), slope))

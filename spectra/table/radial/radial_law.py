@@ -51,16 +51,6 @@ class RadialLaw:
         A sum of waves without end in place of the right panels below ``right.edges[0] ==
         tail.mass``.
 
-    Raises
-    ------
-    ParameterError
-        If the sides do not add up to probability 1, a radius is negative, or the radius falls
-        as u grows.
-
-    See Also
-    --------
-    from_atoms : points with probabilities.
-
     Examples
     --------
     >>> uniform = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
@@ -128,15 +118,12 @@ class RadialLaw:
         # The heaviest atom closes the left side and takes up the rounding of the sums.
         middle = int(np.argmax(p))
         n_right = w.size - 1 - middle
-        left = np.append(below[: middle + 1], 1.0 - above[n_right])
-        right = above[: n_right + 1]
+        left, right = np.append(below[: middle + 1], 1.0 - above[n_right]), above[: n_right + 1]
         if np.any(np.diff(left) <= 0.0) or np.any(np.diff(right) <= 0.0):
             raise ParameterError(
                 f"An atom of probability {p.min():.3g} vanishes in the rounding of the sum with "
                 "the others, so it could never be drawn. Leave it out."
             )
-        if not n_right:
-            return cls(Panels(left, w[:, None]))
         return cls(Panels(left, w[: middle + 1, None]), Panels(right, w[:middle:-1, None]))
 
     @property
@@ -147,26 +134,15 @@ class RadialLaw:
     @cached_property
     def upper(self) -> float:
         """Largest radius: the end of the support, infinite with a tail."""
-        if self.tail is not None:
+        if self.tail is not None or PanelKind.TAIL_POWER in self.right.kinds:
             return float("inf")
-        if not self.right.size:
-            return float(self.left.end_radii[-1, 1])
-        if self.right.kinds[0] == PanelKind.TAIL_POWER:
-            return float("inf")
-        return float(self.right.end_radii[0, 0])
+        right = self.right.size
+        return float(self.right.end_radii[0, 0] if right else self.left.end_radii[-1, 1])
 
     def ppf(self, u: ArrayLike) -> FloatArray:
         """Radius below which the probability is u: the inverse CDF.
 
-        Parameters
-        ----------
-        u : array_like
-            Probabilities in [0, 1]; near 1 use :meth:`isf`, which keeps the digits.
-
-        Raises
-        ------
-        ParameterError
-            If a probability is outside [0, 1] or not a number.
+        Near u = 1 use :meth:`isf`, which keeps the digits.
         """
         return self._radii(_probabilities(u), lambda u: (u - (u >= self.split), u == 1.0))
 
@@ -174,12 +150,9 @@ class RadialLaw:
         """Radius above which the probability is q: the inverse of the survival function.
 
         In tables made by ``tabulate`` the probability beyond an unbounded tail is right to 1e-7
-        of q down to q = 2^-64 = 5.4e-20, below which no generator draws.  Smaller q follow the
-        power of q seen there.  A tail that is a power of the radius, such as that of exp(-z), goes
-        on so, and is right down to the smallest doubles; a tail that falls faster does not, and
-        gets radii that are too large, never too small.
-
-        Where a law ends at a finite radius the last doubles before it are all that can be told.
+        of q down to q = 2^-64 = 5.4e-20, below which no generator draws.  Below that the radius is
+        a power of q: exact for power tails, such as that of exp(-z), and too large for tails that
+        fall faster.
         """
 
         def key(q: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -192,14 +165,6 @@ class RadialLaw:
 
     def cdf(self, w: ArrayLike) -> FloatArray:
         """Probability of radii up to w, the inverse of :meth:`ppf`.
-
-        Like those quantiles it has digits of its own down to 2^-65, of which no draw comes, and
-        below that follows the power of the radius seen there.
-
-        Raises
-        ------
-        ParameterError
-            If a radius is not a number.
 
         Examples
         --------
@@ -214,28 +179,20 @@ class RadialLaw:
         return self._placed(w, 1, 1.0)
 
     def pdf(self, w: ArrayLike) -> FloatArray:
-        """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom.
-
-        It has a few digits less than the probabilities, since it is their derivative.
-        """
+        """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom."""
         return self._placed(w, 2, 0.0)
 
     def _placed(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
             raise ParameterError("A probability was asked for at a radius that is not a number.")
-        sides, radii = (self.left, self.right), np.maximum(w.ravel(), 0.0)
-        values = place_of(sides, self.split, self.tail, radii)[what].reshape(w.shape)
+        places = place_of(self.left, self.right, self.tail, np.maximum(w.ravel(), 0.0))
+        values = places[what].reshape(w.shape)
         # Radii are not negative: below 0 lies nothing.
         return np.where(w < 0.0, below_zero, values)
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
         """Independent radii, one double of ``random_state`` (a Generator or a seed) for each.
-
-        Raises
-        ------
-        ParameterError
-            If the size is no whole number, nor a tuple of them, or is negative.
 
         Examples
         --------
@@ -249,19 +206,9 @@ class RadialLaw:
         return self.ppf(random_source(random_state, "random_state").random(counts))
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
-        r"""Exact mean of the plane wave, :math:`E\,\Omega_d(w z)`, of this law as it is stored.
+        r"""Mean of the plane wave, :math:`E\,\Omega_d(w z)`, at distances z in dimension d >= 1.
 
-        Parameters
-        ----------
-        dim : int
-            Dimension d >= 1 of the isotropic directions.
-        z : array_like
-            Distances, finite and >= 0.
-
-        Returns
-        -------
-        ndarray
-            Values with an absolute error of about 1e-13 (see :meth:`plane_wave_enclosure`).
+        The absolute error is about 1e-13 (see :meth:`plane_wave_enclosure`).
 
         Examples
         --------
@@ -324,16 +271,15 @@ class RadialLaw:
     def cells(self) -> Cells:
         """What radii are drawn through, made of the panels when it is first asked for."""
         rough = None if self.tail is None else (-self.tail.mass, 0.0)
-        steps = rough is None and self.left.are_atoms and self.right.are_atoms
+        steps = rough is None and all(np.all(side.are_atoms) for side in (self.left, self.right))
         return Cells.of(self.panel_radii, self._edges, rough=rough, steps=steps)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
     ) -> FloatArray:
-        """Radii at probabilities.
+        """Radii at probabilities, from a function that makes keys and tells where q is 0.
 
-        ``keys`` makes their keys, u on the left and -q on the right, so that one sorted list
-        serves both sides, and tells where q is 0, which has none.
+        A key is u on the left and -q on the right, so that one sorted list serves both sides.
         """
         # The first edge may be -0, and the radius at it would be that too.
         flat, first = np.ravel(values), self._edges[0] + 0.0

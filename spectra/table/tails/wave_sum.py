@@ -38,14 +38,7 @@ _MOST_TERMS, LEAST_TURNS = 40, 30.0
 class Wave:
     """One wave: ``x**power * polyval(series, x) * exp(1j * frequency * w)`` with x = W/w.
 
-    Attributes
-    ----------
-    frequency : float
-        b >= 0.
-    power : float
-        The leading power of W/w.
-    series : ndarray of complex
-        Coefficients of the powers of W/w, lowest first.
+    The frequency is >= 0; ``series`` are complex coefficients of the powers of W/w, lowest first.
     """
 
     frequency: float
@@ -116,8 +109,7 @@ class WaveSum:
         Raises
         ------
         ParameterError
-            If a wave of frequency 0 does not decrease faster than 1/w, or if a frequency is too low
-            for integration by parts to converge.
+            If the mass is infinite, or a frequency too low for integration by parts.
         """
         return WaveSum.of(self.start, (_integrate(v, self.start) for v in self.waves))
 
@@ -163,22 +155,16 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
     for one in sums:
         x, out = one.start / w, np.zeros(w.shape)
         for v in one.waves:
-            value = _horner(v.series, x)
-            if v.frequency:
-                value = value * _exponential(v.frequency, w, known)
+            value, b = _horner(v.series, x), v.frequency
+            if b and b not in known:
+                half = known.get(0.5 * b)
+                known[b] = np.exp(1j * (b * w)) if half is None else half * half
+            value = value * known[b] if b else value
             if v.power not in powers:
                 powers[v.power] = x**v.power
             out += np.real(value) * powers[v.power]
         found.append(out)
     return found
-
-
-def _exponential(b: float, w: FloatArray, known: dict[float, ComplexArray]) -> ComplexArray:
-    """exp(i b w), as a square if the exponential of b/2 is known."""
-    if b not in known:
-        half = known.get(0.5 * b)
-        known[b] = np.exp(1j * (b * w)) if half is None else half * half
-    return known[b]
 
 
 def _horner(series: ComplexArray, x: NumberArray) -> NumberArray:

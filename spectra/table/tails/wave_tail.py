@@ -37,12 +37,12 @@ _PLACES = 257
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
 _GRID, _DEEPEST = 4000, 700.0
 # Gauss-Laguerre nodes are exact to rounding from this phase Y on, and the trapezoidal rule in log s
-# below it.  For d = 1 a series in 1/Y is used from the last phase on.
+# below it.
 _LAGUERRE_FROM, _LAGUERRE_NODES = 50.0, 32
 _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
-_SERIES_FROM, _SERIES_TERMS = 100.0, 18
-# Below that phase: the lowest log |Y|, the number of panels of width 1 in it, Chebyshev terms.
-_LOWEST, _PANELS, _PANEL_TERMS = -80.0, 85, 18
+# For d = 1: the lowest log |Y|, the number of panels of width 1 in it, Chebyshev terms.  Beyond the
+# last panel the integral is below rounding.
+_LOWEST, _PANELS, _PANEL_TERMS = -80.0, 117, 18
 # Panels in the angle between a direction and the equator: nodes, the largest phase in radians, how
 # often they halve towards 0, and minus the logarithm of the share of the sphere left out.
 _PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
@@ -115,8 +115,6 @@ class WaveTail:
         some = np.isfinite(w)
         out[some] = np.maximum(self._beyond(w[some]), 0.0)
         return out
-
-    # ------------------------------------------------------------------------------ inverse
 
     @cached_property
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -193,8 +191,6 @@ class WaveTail:
                 break
         return w
 
-    # ----------------------------------------------------------------------- expected waves
-
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
         z = np.asarray(z, dtype=float)
@@ -237,11 +233,9 @@ class WaveTail:
         found: list[ComplexArray] = []
         for v in self.density.waves:
             both: list[ComplexArray] = []
-            for way in (1.0, -1.0):
-                x: ComplexArray = np.reciprocal(1.0 + 1j * way * s).astype(complex)
-                values: ComplexArray = 1j * way * weights * v.amplitude(x)
-                values = (decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T
-                both.append(values)
+            for turn in (1j, -1j):
+                values = turn * weights * v.amplitude(np.reciprocal(1.0 + turn * s))
+                both.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
             found.append(np.concatenate(both))
         return found
 
@@ -269,23 +263,16 @@ class WaveTail:
 
 def _exponential_integral(v: Wave, rows: ComplexArray, turns: FloatArray) -> FloatArray:
     """Real part of the integral of exp(i turns t) t^-a c(1/t) over t >= 1."""
-    size = np.abs(turns)
-    far = size >= _SERIES_FROM
-    out = np.empty(turns.size)
-    out[far] = _by_parts(v, turns[far]).real
-    near = ~far
-    y, below = size[near], turns[near] < 0.0
     with np.errstate(divide="ignore"):
-        at = np.maximum(np.log(y) - _LOWEST, 0.0)
+        at = np.clip(np.log(np.abs(turns)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
     i = at.astype(np.intp)
     t = 2.0 * (at - i) - 1.0
-    i = i + below * _PANELS
-    value, before = np.zeros((2, y.size), dtype=complex)
+    i += (turns < 0.0) * _PANELS
+    value, before = np.zeros((2, turns.size), dtype=complex)
     for column in rows.T[:0:-1]:
         value, before = column[i] + 2.0 * t * value - before, value
     value = rows[i, 0] + t * value - before
-    out[near] = (value * np.exp(1j * turns[near])).real
-    return out
+    return np.asarray((value * np.exp(1j * turns)).real)
 
 
 @cache
@@ -305,28 +292,12 @@ def _log_nodes() -> tuple[FloatArray, FloatArray]:
     return np.exp(u), _LOG_STEP * np.exp(u)
 
 
-def _by_parts(v: Wave, turns: FloatArray) -> ComplexArray:
-    """Integral of exp(i turns t) t^-a c(1/t) over t >= 1 as a series in 1/turns."""
-    k = v.power + np.arange(v.series.size)
-    rising, derivatives = np.ones(k.size), []
-    for n in range(_SERIES_TERMS):
-        derivatives.append(np.sum(v.series * rising))
-        rising = rising * (k + n)
-    inverse = -1j / turns
-    total = np.zeros(turns.size, dtype=complex)
-    for derivative in derivatives[::-1]:
-        total = (total + derivative) * inverse
-    return np.asarray(-np.exp(1j * turns) * total)
-
-
-@cache
-def _laguerre() -> tuple[FloatArray, FloatArray]:
-    return np.polynomial.laguerre.laggauss(_LAGUERRE_NODES)
+_laguerre = cache(np.polynomial.laguerre.laggauss)
 
 
 def _laguerre_rule(turns: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
     """Nodes s and weights for integrals of exp(-turns s) f(s), one row for each of the turns."""
-    nodes, weights = _laguerre()
+    nodes, weights = _laguerre(_LAGUERRE_NODES)
     return nodes / turns[:, None], weights / turns[:, None]
 
 
