@@ -178,8 +178,8 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """Digest of the source of this package."""
-    return _digest(Path(__file__).parent)
+    """Digest of the source of spectra."""
+    return _digest(Path(__file__).parents[1])
 
 
 def _digest(root: Path) -> str:

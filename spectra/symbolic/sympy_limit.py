@@ -79,5 +79,5 @@ def ask_sympy(
 
 def _environment() -> dict[str, str]:
     """Ours, in which this package is found."""
-    paths = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
