@@ -51,6 +51,11 @@ class Factor:
         lengths = np.array(self.lengths) * factors[list(self.columns)]
         return replace(self, lengths=tuple(lengths.tolist()))
 
+    def moved(self, columns: Sequence[int]) -> Factor:
+        """With column i taken from ``columns[i]``."""
+        pairs = sorted(zip((columns[c] for c in self.columns), self.lengths, strict=True))
+        return Factor(self.kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
+
     def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """The matrix of two sets of rows of all columns."""
         columns, lengths = list(self.columns), np.array(self.lengths)

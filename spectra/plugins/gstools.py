@@ -10,22 +10,22 @@ table as ``spectral_rad_ppf`` the same generator inverts the exact law.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
+from scipy.special import roots_legendre
 
 from spectra.base.numbers import FloatArray
-from spectra.density import SpectralDensity, spectral_density
+from spectra.density import spectral_density
 from spectra.derivation import positive_table, radial_kernel
 from spectra.errors import MissingExtraError, ParameterError
+from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.plugins.length_mean import LengthMean
-from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     import gstools
@@ -55,7 +55,6 @@ def _base() -> type[gstools.CovModel]:
     class SpectralModel(gstools.CovModel):  # type: ignore[misc]
         """A covariance model whose correlation and spectrum are those of a kernel."""
 
-        law: _Law
         kernel: Kernel
 
         def cor(self, h: Any) -> FloatArray:
@@ -68,13 +67,13 @@ def _base() -> type[gstools.CovModel]:
 
         def spectral_rad_ppf(self, u: Any) -> FloatArray:
             """Quantile of the radius of a frequency."""
-            (part,) = self.law.table(int(self.dim)).parts
+            (part,) = positive_table(self.kernel, int(self.dim)).parts
             return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
         def spectral_density(self, k: Any) -> FloatArray:
             """The density of the frequencies on R^d; it has mass 1."""
             w = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled
-            density = self.law.density(int(self.dim))
+            density = spectral_density(self.kernel, int(self.dim))
             # A density has a limit at 0, and is asked for at positive radii.
             found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
             return np.asarray(found * self.len_rescaled**self.dim / self.kernel.at_zero)
@@ -116,37 +115,14 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     (1,)
     """
     kernel = radial_kernel(kernel, support=options.pop("support", None))
-    return _model(_OfKernel(kernel), dim, options)
+    return _model(kernel, dim, options)
 
 
-class _Law(Protocol):
-    """A covariance and its spectrum in any dimension."""
-
-    @property
-    def kernel(self) -> Kernel: ...
-
-    def density(self, dim: int) -> SpectralDensity: ...
-
-    def table(self, dim: int) -> SpectralTable: ...
-
-
-@dataclass(frozen=True)
-class _OfKernel:
-    kernel: Kernel
-
-    def density(self, dim: int) -> SpectralDensity:
-        return spectral_density(self.kernel, dim)
-
-    def table(self, dim: int) -> SpectralTable:
-        return positive_table(self.kernel, dim)
-
-
-def _model(law: _Law, dim: int, options: dict[str, Any]) -> gstools.CovModel:
-    options.setdefault("var", law.kernel.at_zero)
-    made = type("SpectralModel", (_base(),), {"law": law, "kernel": law.kernel})
-    model = made(dim=dim, **options)
-    # Asked for now, so that what is no covariance is refused where it was written.
-    law.table(int(model.dim))
+def _model(kernel: Kernel, dim: int, options: dict[str, Any]) -> gstools.CovModel:
+    options.setdefault("var", kernel.at_zero)
+    model = type("SpectralModel", (_base(),), {"kernel": kernel})(dim=dim, **options)
+    # Asked for now, so that a kernel that is no covariance is refused here.
+    positive_table(kernel, int(model.dim))
     return model
 
 
@@ -187,21 +163,43 @@ _TRUNCATED = ("TPLGaussian", "TPLExponential", "TPLStable")
 _ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0}
 
 
-def _truncated_power_law(model: Any) -> _Law:
-    """Modes of the lengths from the lower one to the upper one, which is that and ``len_scale``."""
+def _truncated_power_law(model: Any) -> Kernel:
+    """The mean of modes exp(-(z/l)^power) over lengths l from the lower one, a, to a + 1.
+
+    It is a difference of two means from 0 on, whose spectra cancel far out for power = 2.
+    """
     hurst = _exact(model.hurst)
     power = _exact(_ORDERS.get(model.name, getattr(model, "alpha", 0.0)))
-    lower = _exact(model.len_low_rescaled / model.len_rescaled)
-    if lower == 0:
-        return _OfKernel(catalogue["tpl_stable"](hurst=hurst, power=power, length=1))
-    return LengthMean(hurst, power, lower, 1 + lower)
+    low = _exact(model.len_low_rescaled / model.len_rescaled)
+    tpl = catalogue["tpl_stable"]
+    if low == 0:
+        return tpl(hurst=hurst, power=power, length=1)
+    if power == 2:
+        return _mean_of_gaussians(float(hurst), float(low))
+    above, below = (
+        length ** (2 * hurst) * tpl(hurst=hurst, power=power, length=length)
+        for length in (1 + low, low)
+    )
+    return (above - below) * (1 / ((1 + low) ** (2 * hurst) - low ** (2 * hurst)))
 
 
-def _law_of(model: Any) -> _Law:
-    return _truncated_power_law(model) if model.name in _TRUNCATED else _OfKernel(_kernel_of(model))
+def _mean_of_gaussians(hurst: float, low: float) -> Kernel:
+    """Gauss's rule in log l, of as many nodes as the integrand's strip of analyticity asks."""
+    ends = np.log([low, low + 1.0])
+    half, middle = (ends[1] - ends[0]) / 2.0, ends.mean()
+    nodes, weights = roots_legendre(int(21.0 / np.arcsinh(np.pi / 4.0 / half)) + 2)
+    weights = weights * np.exp(2.0 * hurst * half * nodes)
+    shares = map(sympy.Rational, weights / weights.sum())
+    rates = map(sympy.Rational, np.exp(-2.0 * (middle + half * nodes)))
+    kernel = radial(
+        sympy.Add(*(c * sympy.exp(-a * Z**2) for c, a in zip(shares, rates, strict=True)))
+    )
+    return replace(kernel, label=f"tpl_gaussian(hurst={hurst:g}, lengths {low:g} to {low + 1:g})")
 
 
 def _kernel_of(model: Any) -> Kernel:
+    if model.name in _TRUNCATED:
+        return _truncated_power_law(model)
     known = _FORMULAS.get(model.name)
     if model.name in _BY_ORDER:
         order = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
@@ -252,8 +250,7 @@ def of(model: Any) -> gstools.CovModel:
     """
     if _base().__bases__[0] not in type(model).__mro__:
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    law = _law_of(model)
-    kernel = law.kernel
+    kernel = _kernel_of(model)
     own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
     apart = float(np.abs(own - kernel(_COMPARED)).max())
     if apart > _SAME:
@@ -263,4 +260,4 @@ def of(model: Any) -> gstools.CovModel:
         )
     options: dict[str, Any] = {name: getattr(model, name) for name in _COMMON}
     options |= {"latlon": model.latlon, "temporal": model.temporal, "geo_scale": model.geo_scale}
-    return _model(law, int(model.dim), options)
+    return _model(kernel, int(model.dim), options)

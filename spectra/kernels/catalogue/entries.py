@@ -146,7 +146,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="gaussian",
-        aliases=("squared_exponential",),
+        aliases=("rbf", "squared_exponential"),
         title="Gaussian (RBF, squared exponential)",
         formula="exp(-z**2/(2*length**2))",
         finite=_TRUE,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import reduce
 from itertools import accumulate
 from typing import Any
 
 from spectra.errors import ParameterError
 from spectra.formula.reader.parsing import parse_formula
-from spectra.formula.reader.wording import short
 from spectra.kernels.catalogue.asymmetric import AsymmetricFamily
-from spectra.kernels.catalogue.named import Family, catalogue
+from spectra.kernels.catalogue.named import Family, catalogue, unknown_kernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["kernel_from_text", "kernel_named", "parameters_in", "read_numbers", "split_call"]
@@ -88,12 +86,7 @@ def kernel_from_text(
             raise ParameterError(f"The kernel {text!r} has no parameters, not {', '.join(values)}.")
         return named
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
-        near = get_close_matches(text, catalogue, n=1)
-        raise ParameterError(
-            f"There is no kernel {short(text)!r} in the catalogue, which holds "
-            f"{', '.join(catalogue)}. A formula must contain z = |x - y| or u = <x, y>."
-            + (f" Did you mean {near[0]!r}?" if near else "")
-        )
+        raise ParameterError(unknown_kernel(text, tuple(catalogue)))
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None
     if not is_zonal:
