@@ -22,8 +22,6 @@ _POINTS = 1200
 _RANGE = 4.0
 #: Dimensions drawn beyond the largest of finite mass.
 _MARGIN = 3
-#: From this growth exponent on, M(W) is drawn as a pure power.
-_STEEP = 1.0
 
 
 def plot_verdict(
@@ -34,21 +32,7 @@ def plot_verdict(
     Left: k(z) with each singular radius and its term.  Right: the partial masses M(W) with the
     growth that was predicted; without them, each exponent against the bound (d - 1)/2.
 
-    Parameters
-    ----------
-    verdict : Verdict
-        Of a formula.
-    ladder : Ladder, optional
-        Its partial masses, ``verdict.ladder``.
-    path : path
-        Where to write it; the ending decides the format (.png, .pdf, .svg).
-
-    Raises
-    ------
-    ParameterError
-        Where the verdict is for a callable.
-    MissingExtraError
-        Where matplotlib is not installed.
+    The ending of ``path`` decides the format; a verdict on a callable is refused.
     """
     if not isinstance(verdict.kernel, Kernel):
         raise ParameterError("A callable shows no singularities: there is nothing to draw.")
@@ -95,46 +79,25 @@ def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
 
 
 def _draw_ladder(axes: Any, ladder: Ladder) -> None:
-    """M(W) on the ladder, and A + B W^g through its last two rungs with the predicted g."""
+    """M(W) on the ladder, with a line of the predicted slope if M(W) grows without bound."""
     known = np.isfinite(ladder.log_masses)
-    radii, logs = ladder.radii[known], ladder.log_masses[known]
-    axes.plot(radii, logs / math.log(10.0), "o", color=POSITIVE, label="$M(W)$, computed")
-    growth = ladder.predicted
-    if growth is not None and len(radii) > 1:
-        w = np.geomspace(radii[0] / 1.3, radii[-1] * 4.0, 200)
-        share = float(np.exp(logs[-2] - logs[-1]))
-        if growth == -math.inf:
-            curve, name = np.ones_like(w), "predicted: converges faster than any power"
-        else:
-            # A steep growth hides the constant A, whose fit would only magnify its rounding.
-            rise, before, here = (_rise(x / radii[-1], growth) for x in (w, radii[-2], radii[-1]))
-            slope = 1.0 if growth >= _STEEP else (1.0 - share) / (here - before)
-            curve = 1.0 + slope * (rise - here)
-            name = _growth_name(growth)
-        drawn = curve > 0
-        log_curve = (logs[-1] + np.log(curve[drawn])) / math.log(10.0)
-        axes.plot(w[drawn], log_curve, color=NEGATIVE, lw=1.0, label=name)
+    radii, logs = ladder.radii[known], ladder.log_masses[known] / math.log(10.0)
+    axes.plot(radii, logs, "o", color=POSITIVE, label="$M(W)$, computed")
+    growth, title = ladder.predicted, "partial masses"
+    if growth is not None:
+        title += f", predicted growth exponent {growth:g}"
+    if growth is not None and growth > 0:
+        ends = np.array([radii[0], radii[-1] * 4.0])
+        line = logs[-1] + growth * np.log10(ends / radii[-1])
+        axes.plot(ends, line, color=NEGATIVE, lw=1.0, label="predicted slope")
     axes.set_xscale("log")
     axes.minorticks_off()
-    axes.set(xlabel="radius $W$", ylabel="$\\log_{10} M(W)$", title="partial masses")
-    # A converged ladder is one number up to rounding: keep the axis from magnifying it.
+    axes.set(xlabel="radius $W$", ylabel="$\\log_{10} M(W)$", title=title)
+    # A converged ladder is one number up to rounding: the axis must not magnify it.
     low, high = axes.get_ylim()
     if high - low < 1e-2:
         axes.set_ylim(0.5 * (low + high) - 0.5, 0.5 * (low + high) + 0.5)
     axes.legend(frameon=False)
-
-
-def _rise(x: Any, growth: float) -> Any:
-    """x^growth, or log x for growth 0."""
-    return np.log(x) if growth == 0 else x**growth
-
-
-def _growth_name(growth: float) -> str:
-    if growth == 0:
-        return "predicted: grows like $\\log W$"
-    if growth > 0:
-        return f"predicted: grows like $W^{{{growth:g}}}$"
-    return f"predicted: what is left falls like $W^{{{growth:g}}}$"
 
 
 def _draw_exponents(axes: Any, verdict: Verdict) -> None:

@@ -22,10 +22,11 @@ from scipy.special import roots_legendre
 from spectra.base.numbers import FloatArray
 from spectra.density import spectral_density
 from spectra.derivation import positive_table, radial_kernel
-from spectra.errors import MissingExtraError, ParameterError
+from spectra.errors import ParameterError
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
+from spectra.plugins.extras import imported
 
 if TYPE_CHECKING:
     import gstools
@@ -34,7 +35,7 @@ __all__ = ["cov_model", "of"]
 
 # What GSTools calls the arguments that every model has.
 _COMMON = ("var", "len_scale", "nugget", "anis", "angles", "rescale")
-# Two statements of one correlation agree to this.
+# Largest difference between the correlation of GSTools and the formula.
 _SAME = 1e-12
 _COMPARED = np.linspace(0.0, 4.0, 257)
 # Its d-th powers are doubles up to d = 3, and a density is flat there.
@@ -44,13 +45,7 @@ _NEXT_TO_ZERO = 1e-60
 @lru_cache(maxsize=1)
 def _base() -> type[gstools.CovModel]:
     """The covariance model whose correlation and spectrum are those of its kernel."""
-    try:
-        import gstools
-    except ImportError as error:
-        raise MissingExtraError(
-            "spectra.plugins.gstools makes models of GSTools, which is not installed: "
-            'pip install "kernel-spectra[gstools]".'
-        ) from error
+    (gstools,) = imported("gstools", "gstools")
 
     class SpectralModel(gstools.CovModel):  # type: ignore[misc]
         """A covariance model whose correlation and spectrum are those of a kernel."""
@@ -98,13 +93,6 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     -------
     gstools.CovModel
         For ``gstools.SRF``, kriging, fitting and variograms.
-
-    Raises
-    ------
-    ParameterError
-        Where the kernel is not positive definite in that dimension, or not radial.
-    InfiniteMassError, UndecidedError, NoRouteError, FormulaError
-        Where the kernel has no table.
 
     Examples
     --------
