@@ -65,8 +65,6 @@ def kernel_from_text(
             f"The parameter {twice[0]!r} is given twice, in the text and beside it. Give it once."
         )
     values = read_numbers({**in_text, **(parameters or {})})
-    if foreign := [name for name in values if not isinstance(name, str)]:
-        raise ParameterError(f"A parameter is named by text, and {foreign[0]!r} was given.")
     if text in catalogue:
         if support is not None or is_zonal:
             raise ParameterError(
@@ -109,17 +107,7 @@ def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
 
 
 def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
-    """The kernel that is given as such, by its text, or by a family with its default parameters.
-
-    Parameters
-    ----------
-    asked : str
-        Who asks, for the message.
-
-    Raises
-    ------
-    ParameterError
-        Where it is none of these.
+    """The kernel itself, or of a text or a family; ``asked`` is the caller, for the message.
 
     Examples
     --------
@@ -139,11 +127,6 @@ def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
 
 def split_call(text: str) -> tuple[str, dict[str, str]]:
     """A name of the catalogue and the texts of its parameters; any other text without parameters.
-
-    Raises
-    ------
-    ParameterError
-        Where what stands between the brackets is not parameter=value, or names one twice.
 
     Examples
     --------
@@ -202,10 +185,7 @@ def _at_commas(text: str, whole: str) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Read what was typed, a number or a sequence of them, such as [1, 2] or (1, 2).
-
-    Anything else goes to the checks of the kernel itself.
-    """
+    """A text as a number, or as a sequence of them such as [1, 2]; other values as they are."""
     if not isinstance(value, str):
         return value
     text = value.strip()
