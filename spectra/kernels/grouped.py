@@ -36,9 +36,8 @@ class GroupedKernel(Algebra):
     """A sum of products of kernels of groups of columns; made by :meth:`spectra.Kernel.on`.
 
     It adds, subtracts and multiplies with others of its kind and with numbers.  Summands of the
-    same columns and lengths are gathered into one radial kernel, so that what cancels is exact.
-    Factors of the same columns are kept apart: their measures are convolved.  Write
-    ``(k1 * k2).on(columns)`` for the measure of the product as one radial kernel.
+    same columns and lengths become one radial kernel, so that cancellations are exact.  Factors of
+    the same columns do not: write ``(k1 * k2).on(columns)`` for one radial kernel.
 
     Attributes
     ----------
@@ -221,11 +220,6 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
         Number of columns.
     order : int
         Columns in a group, from 1 to dim.
-
-    Raises
-    ------
-    ParameterError
-        For an order that is no such number, or a zonal kernel.
 
     Examples
     --------

@@ -65,6 +65,8 @@ def kernel_from_text(
             f"The parameter {twice[0]!r} is given twice, in the text and beside it. Give it once."
         )
     values = read_numbers({**in_text, **(parameters or {})})
+    if foreign := [name for name in values if not isinstance(name, str)]:
+        raise ParameterError(f"A parameter is named by text, and {foreign[0]!r} was given.")
     if text in catalogue:
         if support is not None or is_zonal:
             raise ParameterError(
