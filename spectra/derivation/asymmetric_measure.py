@@ -156,7 +156,7 @@ def _sum(weights: list[float]) -> float:
 
 
 def _common_unit(lengths: list[float]) -> float | None:
-    """The largest length of which all are multiples up to 64; None where there is none."""
+    """The largest length of which all are multiples up to 64; None if there is none."""
     least = min(abs(t) for t in lengths)
     for divisor in range(1, _LARGEST_STEP + 1):
         steps = np.array(lengths) / (least / divisor)

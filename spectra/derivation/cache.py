@@ -79,7 +79,7 @@ class TableCache:
             )
 
     def entries(self) -> Iterator[tuple[Path, SpectralTable | None]]:
-        """What is kept, by name: each file with its table, None where it is damaged."""
+        """What is kept, by name: each file with its table, None if it is damaged."""
         for path in self._files(_ENTRY):
             try:
                 table = SpectralTable.load(path)

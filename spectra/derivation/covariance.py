@@ -102,7 +102,7 @@ class RadialCovariance:
 
     @cached_property
     def _slope(self) -> Kernel:
-        """k'(z)/(2z) in the clothes of a kernel, which knows its pieces."""
+        """k'(z)/(2z), as a kernel."""
         pieces = tuple(Piece(p.support, p.expr.diff(Z) / (2 * Z)) for p in self.kernel.pieces)
         if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
             raise ParameterError(

@@ -1,4 +1,4 @@
-"""The whole path from a kernel to its table, walked once."""
+"""From a kernel to its table, through the cache."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class AsymmetricKernel(Algebra):
 
     @property
     def dim(self) -> int | None:
-        """The dimension that the shifts and tilts fix; None where all of them are numbers."""
+        """The dimension that the shifts and tilts fix; None if all of them are numbers."""
         return max(
             (len(v) for t in self.terms for v in (t.offset, t.tilt) if len(v) > 1), default=None
         )
@@ -203,7 +203,7 @@ def tilted(kernel: RadialKernel, tilt: Vector) -> AsymmetricKernel:
 
 
 def gaussian_components(kernel: RadialKernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
-    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None where it is none.
+    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None if it is none.
 
     Examples
     --------

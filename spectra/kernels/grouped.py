@@ -43,7 +43,7 @@ class GroupedKernel(Algebra):
     ----------
     terms : tuple of Product
     dim : int or None
-        The number of columns that the data must have; None where any will do that has those named.
+        The number of columns that the data must have; None if any will do that has those named.
     label : str
         How to print it where it was named.
 

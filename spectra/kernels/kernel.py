@@ -131,9 +131,9 @@ def radial(
     Raises
     ------
     FormulaError
-        Where the text is not a formula, or is not real on 0 < z <= support.
+        If the text is not a formula, or is not real on 0 < z <= support.
     ParameterError
-        Where a parameter or the support is not a real number in its range.
+        If a parameter or the support is not a real number in its range.
 
     Examples
     --------

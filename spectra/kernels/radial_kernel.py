@@ -61,7 +61,7 @@ class RadialKernel(Algebra):
 
     @property
     def support(self) -> float:
-        """The radius beyond which the kernel is zero (``inf`` where there is none)."""
+        """The radius beyond which the kernel is zero (``inf`` if there is none)."""
         return max((float(p.support) for p in self.pieces), default=0.0)
 
     @cached_property

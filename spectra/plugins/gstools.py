@@ -1,10 +1,9 @@
 r"""Kernels as covariance models of GSTools, with frequencies from their exact spectral laws.
 
 GSTools draws a random field as a sum of waves whose radii have the density
-:math:`\rho(w) = S_{d-1} w^{d-1} S(w)`.  A model without a closed quantile function gets that
-density from a numerical Hankel transform, whose noise in the far tail is made positive and sampled
-by a Markov chain: the fields have a nugget that nobody asked for.  With the quantile function of a
-table as ``spectral_rad_ppf`` the same generator inverts the exact law.
+:math:`\rho(w) = S_{d-1} w^{d-1} S(w)`.  For a model without a closed quantile function it computes
+this density by a numerical Hankel transform and samples it by a Markov chain; noise in the far tail
+adds a nugget to the fields.  The models here have the quantile function of their table.
 """
 
 from __future__ import annotations
@@ -227,7 +226,7 @@ def of(model: Any) -> gstools.CovModel:
     Raises
     ------
     ParameterError
-        Where the model is not one of these, its correlation is not what is known of it, or it is
+        If the model is not one of these, its correlation is not what is known of it, or it is
         no covariance in its dimension.
 
     Examples

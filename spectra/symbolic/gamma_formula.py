@@ -27,7 +27,7 @@ _MOST_PARAMETERS = 12
 def gamma_formula(
     products: Sequence[GammaProduct], dim: sympy.Expr, w: sympy.Symbol
 ) -> sympy.Expr | None:
-    """mu(w) on R^dim of a sum of Gamma products; None where that is too long or infinite.
+    """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite.
 
     ``dim`` is an integer or a symbol, ``w`` a positive symbol.  Of a complex product the real part
     is taken, as half the sum with its conjugate.

@@ -1,11 +1,10 @@
 r"""The symbolic route: densities as formulas, for one dimension or for all of them at once.
 
 A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
-from sympy, in a process of its own and under a time limit.  Wherever it comes from, it is believed
-only where it agrees with the numbers of another route, at several radii, and in several dimensions
-where d is a symbol; and those are believed only where they give back the kernel
-(:mod:`spectra.density.guard`).  In a dimension without numbers it has to agree with the formula
-for every d, which has them in low ones.
+from sympy, in a process with a time limit.  It is accepted only if it agrees with the numbers of
+another route at several radii, and in several dimensions if d is a symbol; these numbers must give
+back the kernel (:mod:`spectra.density.guard`).  In a dimension without numbers it must agree with
+the formula for every d.
 """
 
 from __future__ import annotations
@@ -233,7 +232,7 @@ def _candidates(
 ) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
     """Formulas with their sources, the shortest to read first; to ``reasons`` what gives none.
 
-    Where the formula is that of a Mellin transform of sympy's, that comes with it.
+    A formula from a Mellin transform of sympy comes with that transform.
     """
     size = DIMENSION if dim is None else sympy.Integer(dim)
 
@@ -283,7 +282,7 @@ def _is_special(formula: sympy.Expr) -> bool:
 
 
 def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:
-    """mu(w) piece by piece, its atoms left out; None where a summand has no formula."""
+    """mu(w) piece by piece, its atoms left out; None if a summand has no formula."""
     total = sympy.Integer(0)
     for piece in kernel.pieces:
         if piece.support == sympy.oo:

@@ -56,7 +56,7 @@ def named_by_text(
     Raises
     ------
     ParameterError, FormulaError
-        Where the text is no such kernel, with the piece that is not.
+        If the text is no such kernel, with the piece that is not.
 
     Examples
     --------

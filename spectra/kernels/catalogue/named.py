@@ -1,9 +1,4 @@
-"""Named kernels as data: formula, parameters, what is known about them, and where it is from.
-
-``catalogue["ntk"]`` is a :class:`~spectra.kernels.kernel.Kernel`; a name with parameters, such as
-``catalogue["matern"]``, is a :class:`Family`, which becomes a kernel when it is called.
-``catalogue.entries`` holds the data themselves.
-"""
+"""The catalogue of named kernels; ``catalogue.entries`` holds the data behind each name."""
 
 from __future__ import annotations
 
@@ -53,13 +48,7 @@ class Family:
     entry: Entry
 
     def __call__(self, *unnamed: Any, **parameters: Any) -> Kernel:
-        """Make the kernel; parameters, which go by their names, have defaults where left out.
-
-        Raises
-        ------
-        ParameterError
-            For an unknown parameter or one outside its range; it is named.
-        """
+        """Make the kernel from parameters by name; those left out have their defaults."""
         if unnamed:
             first = next(iter(self.entry.defaults))
             raise ParameterError(

@@ -48,7 +48,7 @@ def kernel_from_text(
     ParameterError
         For a name that the catalogue does not hold, and for parameters that do not fit.
     FormulaError
-        Where the text is not a formula.
+        If the text is not a formula.
 
     Examples
     --------
