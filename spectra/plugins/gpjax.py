@@ -54,9 +54,10 @@ def _model() -> Any:
     jax, equinox, base, stationary = imported(
         "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary"
     )
+    parent: Any = stationary.StationaryKernel
     val, law = base.val, _law()
 
-    class Radial(stationary.StationaryKernel):  # type: ignore[misc]
+    class Radial(parent):  # type: ignore[misc]
         """The stationary kernel of a radial kernel of ours."""
 
         name: ClassVar[str] = "Radial"

@@ -8,7 +8,7 @@ adds a nugget to the fields.  The models here have the quantile function of thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -44,9 +44,9 @@ _NEXT_TO_ZERO = 1e-60
 @lru_cache(maxsize=1)
 def _base() -> type[gstools.CovModel]:
     """The covariance model whose correlation and spectrum are those of its kernel."""
-    (gstools,) = imported("gstools", "gstools")
+    base: Any = imported("gstools", "gstools")[0].CovModel
 
-    class SpectralModel(gstools.CovModel):  # type: ignore[misc]
+    class SpectralModel(base):  # type: ignore[misc]
         """A covariance model whose correlation and spectrum are those of a kernel."""
 
         kernel: Kernel
@@ -158,16 +158,15 @@ def _truncated_power_law(model: Any) -> Kernel:
     hurst = _exact(model.hurst)
     power = _exact(_ORDERS.get(model.name, getattr(model, "alpha", 0.0)))
     low = _exact(model.len_low_rescaled / model.len_rescaled)
-    tpl = catalogue["tpl_stable"]
+    tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
     if low == 0:
         return tpl(hurst=hurst, power=power, length=1)
     if power == 2:
         return _mean_of_gaussians(float(hurst), float(low))
-    above, below = (
-        length ** (2 * hurst) * tpl(hurst=hurst, power=power, length=length)
-        for length in (1 + low, low)
-    )
-    return (above - below) * (1 / ((1 + low) ** (2 * hurst) - low ** (2 * hurst)))
+    top, bottom = (1 + low) ** (2 * hurst), low ** (2 * hurst)
+    above, below = (tpl(hurst=hurst, power=power, length=length) for length in (1 + low, low))
+    mean: Kernel = above * (top / (top - bottom)) - below * (bottom / (top - bottom))
+    return mean
 
 
 def _mean_of_gaussians(hurst: float, low: float) -> Kernel:

@@ -62,8 +62,9 @@ def covariance(
 @lru_cache(maxsize=1)
 def _model() -> Any:
     pymc, pt = imported("pymc", "pymc", "pytensor.tensor")
+    base: Any = pymc.gp.cov.Stationary
 
-    class Radial(pymc.gp.cov.Stationary):  # type: ignore[misc]
+    class Radial(base):  # type: ignore[misc]
         """The covariance function of a radial kernel."""
 
         def __init__(self, kernel: Any, input_dim: int, *, ls: Any, active_dims: Any) -> None:

@@ -106,7 +106,7 @@ def _combined(node: ast.AST, groups: Mapping[str, GroupedKernel]) -> Any:
     match node:
         case ast.Name(id=name) if name in groups:
             return groups[name]
-        case ast.Constant(value=value) if type(value) in (int, float):
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
         case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_combined(inner, groups))
