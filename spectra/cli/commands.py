@@ -7,6 +7,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,10 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     derive.add_argument("--out", type=Path, help="write the table here (.npz)")
     derive.add_argument("--plot", type=Path, help="draw k, rho and its two parts here (.png)")
     derive.add_argument("--u-error", type=float, help="largest error of the inverse CDFs")
-    derive.add_argument(
-        "--route",
-        help="show the density by this route first: lookup, periodic, series, symbolic or numeric",
-    )
+    route = "show the density by this route first: lookup, periodic, series, symbolic or numeric"
+    derive.add_argument("--route", help=route)
     derive.set_defaults(run=_derive)
 
     cache = commands.add_parser("cache", help="the tables that were derived before")
@@ -99,25 +98,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_design(commands: Any) -> None:
-    order = commands.add_parser("design", help="a measure made to order for a range of distances")
-    _add_kernel_arguments(order)
-    order.add_argument("--dim", type=int, required=True, help="dimension")
-    order.add_argument(
-        "--z-max",
-        type=float,
-        help="largest distance to be served; by default the support of the kernel, 2 on the sphere",
-    )
-    order.add_argument("--tol", type=float, help="largest error allowed")
-    order.add_argument(
-        "--n-components",
-        "--budget",
-        type=int,
-        metavar="N",
-        help="instead: least error for this many columns",
-    )
-    order.add_argument("--objective", choices=("mass", "variance"), default="variance")
-    order.add_argument("--plot", type=Path, help="draw kernel, error and atoms here (.png)")
-    order.set_defaults(run=_design)
+    new = commands.add_parser("design", help="design a measure for a range of distances")
+    _add_kernel_arguments(new)
+    new.add_argument("--dim", type=int, required=True, help="dimension")
+    z_max = "largest distance; by default the support of the kernel, 2 on the sphere"
+    new.add_argument("--z-max", type=float, help=z_max)
+    new.add_argument("--tol", type=float, help="largest error allowed")
+    columns = "instead: least error for this many columns"
+    new.add_argument("--n-components", "--budget", type=int, metavar="N", help=columns)
+    new.add_argument("--objective", choices=("mass", "variance"), default="variance")
+    new.add_argument("--plot", type=Path, help="draw kernel, error and atoms here (.png)")
+    new.set_defaults(run=_design)
 
 
 def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,19 +118,11 @@ def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
         help="a formula in z (or u), a name of the catalogue, or sums and products of such kernels "
         "of groups of columns, '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
     )
-    parser.add_argument(
-        "--metric",
-        choices=("l2", "l1"),
-        default="l2",
-        help="what z is: the Euclidean distance, or the sum of the distances of all columns",
-    )
+    metric = "what z is: the Euclidean distance, or the sum of the distances of all columns"
+    parser.add_argument("--metric", choices=("l2", "l1"), default="l2", help=metric)
     parser.add_argument("--support", help="the kernel is zero beyond this distance")
-    parser.add_argument(
-        "--zonal",
-        action="store_true",
-        default=None,
-        help="the formula is in u = <x, y>, also where no u is in it",
-    )
+    zonal = "the formula is in u = <x, y>, even if it does not contain u"
+    parser.add_argument("--zonal", action="store_true", default=None, help=zonal)
     _add_set(parser)
 
 
@@ -190,21 +173,15 @@ def _check(arguments: argparse.Namespace) -> int:
         print(json.dumps(as_data(verdict), indent=2))
     else:
         print(as_text(verdict))
-        if isinstance(kernel, Kernel) and _vanishes_at_zero(kernel):
-            print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
+        with suppress(FormulaError):  # it is unbounded at 0, as the verdict says
+            if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
+                print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
     if arguments.plot is not None:
         from spectra.cli.plot_verdict import plot_verdict
 
         plot_verdict(verdict, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
     return 0
-
-
-def _vanishes_at_zero(kernel: Kernel) -> bool:
-    try:
-        return kernel.at_zero == 0.0
-    except FormulaError:  # it is unbounded there, as the verdict says
-        return False
 
 
 def _variogram(arguments: argparse.Namespace) -> int:
@@ -261,11 +238,10 @@ def _show_density(kernel: Kernel, dim: int, route: str) -> None:
     density = spectral_density(kernel, dim, route=route)
     for atom in density.atoms:
         print(f"atom of mass {atom.mass:.12g} on |w| = {atom.radius:.12g}")
-    if density.expr is None:
-        print(f"density by the route {density.route}: numbers, no formula")
-        return
-    print(f"density by the route {density.route}: mu(w) = {density.expr}")
-    print(f"LaTeX: {density.latex()}")
+    shown = "numbers, no formula" if density.expr is None else f"mu(w) = {density.expr}"
+    print(f"density by the route {density.route}: {shown}")
+    if density.expr is not None:
+        print(f"LaTeX: {density.latex()}")
 
 
 def _cache(arguments: argparse.Namespace) -> int:
@@ -301,14 +277,8 @@ def _design(arguments: argparse.Namespace) -> int:
             f"The kernel {kernel} has no end, and a design is right on a range of distances: give "
             "the largest one of your data with --z-max."
         )
-    made = design(
-        kernel,
-        arguments.dim,
-        (0.0, z_max),
-        tol=arguments.tol,
-        n_components=arguments.n_components,
-        objective=arguments.objective,
-    )
+    options = {name: getattr(arguments, name) for name in ("tol", "n_components", "objective")}
+    made = design(kernel, arguments.dim, (0.0, z_max), **options)
     print(made)
     if arguments.plot is not None:
         from spectra.cli.plot_design import plot_design

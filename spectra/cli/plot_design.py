@@ -75,13 +75,7 @@ def draw_certificate(axes: Any, design: Design) -> None:
 
 
 def plot_design(design: Design, *, path: str | PathLike[str]) -> None:
-    """Write a picture of a design: kernel and error, atoms, and for least mass its certificate.
-
-    Raises
-    ------
-    MissingExtraError
-        Where matplotlib is not installed.
-    """
+    """Write a picture of a design: kernel and error, atoms, and for least mass its certificate."""
     plt = pyplot()
     certified = design.dual is not None and design.dual.objective == "mass"
     figure, axes = plt.subplots(

@@ -35,13 +35,7 @@ _FEW_DECADES = 1e4
 
 
 def pyplot() -> Any:
-    """Matplotlib's pyplot on a canvas that needs no screen.
-
-    Raises
-    ------
-    MissingExtraError
-        Where matplotlib is not installed.
-    """
+    """Matplotlib's pyplot on a canvas that needs no screen."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -123,18 +117,8 @@ def plot_measure(
 ) -> None:
     """Write a picture of k(z) and of the signed radial density of its measure.
 
-    Parameters
-    ----------
-    measure : SpectralMeasure
-    path : path
-        Where to write it; the ending decides the format (.png, .pdf, .svg).
-    z_max : float, optional
-        Largest distance drawn; by default 1.1 times the support, or 4 where there is none.
-
-    Raises
-    ------
-    MissingExtraError
-        Where matplotlib is not installed.
+    The ending of ``path`` decides the format (.png, .pdf, .svg); ``z_max`` is by default 1.1 times
+    the support, or 4 if there is none.
     """
     plt = pyplot()
     if z_max is None:

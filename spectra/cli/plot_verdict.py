@@ -30,19 +30,7 @@ def plot_verdict(verdict: Verdict, *, path: str | PathLike[str]) -> None:
     Left: k(z) with each singular radius and its term.  Right: each exponent against the bound
     (d - 1)/2.
 
-    Parameters
-    ----------
-    verdict : Verdict
-        Of a formula.
-    path : path
-        Where to write it; the ending decides the format (.png, .pdf, .svg).
-
-    Raises
-    ------
-    ParameterError
-        Where the verdict is for a callable.
-    MissingExtraError
-        Where matplotlib is not installed.
+    The ending of ``path`` decides the format; a verdict on a callable is refused.
     """
     if not isinstance(verdict.kernel, Kernel):
         raise ParameterError("A callable shows no singularities: there is nothing to draw.")

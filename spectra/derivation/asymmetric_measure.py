@@ -42,26 +42,8 @@ def asymmetric_table(
 ) -> SpectralTable:
     """Tabulate the complex measure of an asymmetric kernel in R^dim: see :func:`spectra.derive`.
 
-    Parameters
-    ----------
-    kernel : AsymmetricKernel
-    dim : int
-    table_of : callable, optional
-        (kernel, dim) -> the table of a radial kernel; by default its measure is tabulated anew.
-
-    Returns
-    -------
-    SpectralTable
-        Each part is one of a radial kernel, under its shifts along one axis.
-
-    Raises
-    ------
-    DataError
-        Where the shifts have another number of coordinates.
-    ParameterError
-        Where the kernel is zero.
-    InfiniteMassError, UndecidedError, NoRouteError
-        Where a radial kernel in it has no finite measure in this dimension.
+    ``table_of(kernel, dim)`` makes the table of a radial kernel; by default without a cache.
+    Each part of the result is one of a radial kernel, with its shifts along one axis.
 
     Examples
     --------
@@ -174,7 +156,7 @@ def _sum(weights: list[float]) -> float:
 
 
 def _common_unit(lengths: list[float]) -> float | None:
-    """The largest length of which all are multiples up to 64; None where there is none."""
+    """The largest length of which all are multiples up to 64; None if there is none."""
     least = min(abs(t) for t in lengths)
     for divisor in range(1, _LARGEST_STEP + 1):
         steps = np.array(lengths) / (least / divisor)

@@ -39,27 +39,16 @@ _REMAINDER = re.compile(r"\.[0-9a-f]{64}\.npz\.[0-9a-f]{16}\.part")
 @final
 @dataclass(frozen=True)
 class TableCache:
-    """A folder of derived tables.
+    """A folder of derived tables, made when the first one is kept.
 
     Two processes may write at once: a file appears whole or not at all, and equal addresses hold
     equal tables.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the tables lie; it is made when the first one is kept.
     """
 
     folder: Path
 
     def get(self, address: str, *, formula: str, dim: int) -> SpectralTable | None:
-        """The table kept at an address; None where there is none that can be trusted.
-
-        Warns
-        -----
-        UserWarning
-            Where there is a file that is damaged, or is the table of something else.
-        """
+        """The table kept at an address, or None; warns of a damaged file or another table."""
         path = self._path(address)
         try:
             table = SpectralTable.load(path)
@@ -78,13 +67,7 @@ class TableCache:
         return table
 
     def put(self, address: str, table: SpectralTable) -> None:
-        """Keep a table.
-
-        Warns
-        -----
-        UserWarning
-            Where the folder cannot be written; the table itself is not affected.
-        """
+        """Keep a table; warns if the folder cannot be written."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             table.save(self._path(address))
@@ -96,7 +79,7 @@ class TableCache:
             )
 
     def entries(self) -> Iterator[tuple[Path, SpectralTable | None]]:
-        """What is kept, by name: each file with its table, None where it is damaged."""
+        """What is kept, by name: each file with its table, None if it is damaged."""
         for path in self._files(_ENTRY):
             try:
                 table = SpectralTable.load(path)
@@ -105,15 +88,11 @@ class TableCache:
             yield path, table
 
     def clear(self) -> int:
-        """Remove every table and every remainder of a killed write; say how many files.
-
-        Files that the cache did not write stay.
-        """
-        removed = 0
-        for path in (*self._files(_ENTRY), *self._files(_REMAINDER)):
+        """Remove the files that the cache wrote, remainders of killed writes too; count them."""
+        files = [*self._files(_ENTRY), *self._files(_REMAINDER)]
+        for path in files:
             path.unlink(missing_ok=True)
-            removed += 1
-        return removed
+        return len(files)
 
     def _path(self, address: str) -> Path:
         return self.folder / f"{address}.npz"
@@ -127,12 +106,7 @@ class TableCache:
 def default_cache() -> TableCache | None:
     """The cache in the folder that the environment variable SPECTRA_CACHE names, or the user's.
 
-    None where SPECTRA_CACHE is "off".
-
-    Raises
-    ------
-    ParameterError
-        Where SPECTRA_CACHE names a file.
+    None if SPECTRA_CACHE is "off".
     """
     named = os.environ.get(_VARIABLE, "")
     if named == _OFF:
@@ -147,9 +121,7 @@ def default_cache() -> TableCache | None:
 
 
 def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
-    """Name of the table of a kernel: the SHA-256 of all that decides it.
-
-    None where the kernel has no formula that says what it is, such as a Python callable.
+    """Name of the table of a kernel: the SHA-256 of all that decides it; None for a callable.
 
     Examples
     --------
@@ -178,8 +150,8 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
 
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """Digest of the source of this package."""
-    return _digest(Path(__file__).parent)
+    """Digest of the source of spectra."""
+    return _digest(Path(__file__).parents[1])
 
 
 def _digest(root: Path) -> str:

@@ -34,13 +34,7 @@ __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
-    """The radial kernel that a formula in z, a name of the catalogue, a family or a kernel names.
-
-    Raises
-    ------
-    ParameterError
-        Where it is none, as a kernel of the unit sphere.
-    """
+    """The radial kernel that a formula in z, a name, a family or a kernel stands for."""
     if isinstance(kernel, str):
         kernel = kernel_from_text(kernel) if support is None else radial(kernel, support=support)
     if isinstance(kernel, Family):
@@ -91,13 +85,7 @@ class RadialCovariance:
 
     @classmethod
     def of(cls, kernel: Any, dim: int, *, support: float | None = None) -> RadialCovariance:
-        """The covariance that something names, refused where it is not positive definite.
-
-        Raises
-        ------
-        ParameterError
-            Where the kernel is not radial, or not positive definite on R^dim.
-        """
+        """The covariance; a ParameterError if it is not radial or not positive definite."""
         return _checked(radial_kernel(kernel, support=support), checked_dim(dim))
 
     def values(self, s: ArrayLike) -> FloatArray:
@@ -105,11 +93,7 @@ class RadialCovariance:
         return self.kernel(np.sqrt(real_array(s, "s")))
 
     def squared_slope(self, s: ArrayLike) -> FloatArray:
-        """dk/ds at the squared distances s; 0 at s = 0.
-
-        There it is multiplied by a derivative of s, which is 0: so the gradients of a kernel matrix
-        in lengths are right, for kernels with a kink at 0 as well.
-        """
+        """dk/ds at the squared distances s; 0 at s = 0, where derivatives of s are 0."""
         s = real_array(s, "s")
         values = np.zeros_like(s)
         apart = s > 0.0
@@ -118,7 +102,7 @@ class RadialCovariance:
 
     @cached_property
     def _slope(self) -> Kernel:
-        """k'(z)/(2z) in the clothes of a kernel, which knows its pieces."""
+        """k'(z)/(2z), as a kernel."""
         pieces = tuple(Piece(p.support, p.expr.diff(Z) / (2 * Z)) for p in self.kernel.pieces)
         if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
             raise ParameterError(
@@ -130,12 +114,8 @@ class RadialCovariance:
     def power(self, w: ArrayLike) -> FloatArray:
         """The power spectral density (2 pi)^d mu(w) at |w|.
 
-        Raises
-        ------
-        ParameterError
-            Where the measure has no density, as that of a plane wave.
-        AccuracyError
-            Where a value is negative by more than its error.
+        A ParameterError if the measure has atoms, an AccuracyError if a value is negative by more
+        than its error.
         """
         w = _radii(w)
         density = self._density(0)

@@ -1,4 +1,4 @@
-"""The whole path from a kernel to its table, walked once."""
+"""From a kernel to its table, through the cache."""
 
 from __future__ import annotations
 
@@ -28,24 +28,18 @@ from spectra.verdict import existence, spectral_measure
 
 __all__ = ["derive"]
 
+Place = TableCache | bool | None
+
 
 @overload
 def derive(
-    kernel: GroupedKernel,
-    dim: int,
-    *,
-    u_error: float | None = None,
-    cache: TableCache | bool | None = True,
+    kernel: GroupedKernel, dim: int, *, u_error: float | None = None, cache: Place = True
 ) -> GroupedTable: ...
 
 
 @overload
 def derive(
-    kernel: L1Kernel,
-    dim: int,
-    *,
-    u_error: float | None = None,
-    cache: TableCache | bool | None = True,
+    kernel: L1Kernel, dim: int, *, u_error: float | None = None, cache: Place = True
 ) -> L1Table | GroupedTable | SpectralTable: ...
 
 
@@ -55,7 +49,7 @@ def derive(
     dim: int,
     *,
     u_error: float | None = None,
-    cache: TableCache | bool | None = True,
+    cache: Place = True,
 ) -> SpectralTable: ...
 
 
@@ -64,15 +58,13 @@ def derive(
     dim: int,
     *,
     u_error: float | None = None,
-    cache: TableCache | bool | None = True,
+    cache: Place = True,
 ) -> SpectralTable | GroupedTable | L1Table:
-    """Table of a kernel on R^dim: the verdict, the measure and its table, or what is kept of them.
+    """Spectral table of a kernel on R^dim, from the cache if it was derived before.
 
-    ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance and
-    version of the code.  A kernel of a Python callable is not kept: its formula is not known.  Of
-    shifted kernels and their sums each radial kernel is derived once, and seen under its shifts; of
-    kernels of groups of columns each is derived once, in the dimension of its group.  A kernel of
-    the l1 distance is a sum of truncated distances and exponentials.
+    It is ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance
+    and version of the code.  Tables of Python callables are not kept.  In asymmetric and grouped
+    kernels each radial kernel is derived once.
 
     Parameters
     ----------
@@ -89,19 +81,17 @@ def derive(
 
     Returns
     -------
-    SpectralTable, or GroupedTable of a GroupedKernel
-        Of an L1Kernel an L1Table; one of the others where it is such a kernel in so many columns.
+    SpectralTable, GroupedTable or L1Table
+        An L1Kernel that is a radial or grouped kernel in so many columns has a table of that kind.
 
     Raises
     ------
     InfiniteMassError, UndecidedError
-        Where the verdict is not FINITE.
+        If the verdict is not FINITE.
     NoRouteError, AccuracyError
-        Where the transform is not known, or the error asked for is not reached.
-    ParameterError
-        Where an argument is not of its kind.
-    FormulaError
-        Where a text is not a formula.
+        If the transform is not known, or the error asked for is not reached.
+    ParameterError, FormulaError
+        If an argument is of the wrong kind, or a text is not a formula.
 
     Examples
     --------
@@ -143,11 +133,7 @@ def derive(
 
 
 def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:
-    """The table of the density of the first route, or of the numeric one.
-
-    Sums of Gamma functions are quick, and lose digits where many of them cancel: a law that is not
-    fitted of them is fitted of the density of the numeric route.
-    """
+    """The table of the density of the first route; of the numeric one if Gamma sums cancel."""
     measure = spectral_measure(kernel, dim)
     try:
         return tabulate(measure, u_error=u_error)
@@ -195,13 +181,11 @@ def _l1_table(
     return L1Table(dim=dim, hats=hats, exponentials=exponentials, formula=str(kernel))
 
 
-def _place(cache: TableCache | bool | None) -> TableCache | None:
-    if isinstance(cache, TableCache):
-        return cache
+def _place(cache: Place) -> TableCache | None:
     if cache is True:
         return default_cache()
-    if cache is False or cache is None:
-        return None
+    if cache is False or cache is None or isinstance(cache, TableCache):
+        return cache or None
     raise ParameterError(
         f"cache={cache!r} is not a place for tables: give True, False or a TableCache(folder)."
     )

@@ -39,13 +39,7 @@ class Algebra:
         Returns
         -------
         ndarray of shape (n, m)
-            Of an asymmetric kernel it is not symmetric, even where Y is X.
-
-        Raises
-        ------
-        DataError
-            Where rows are not finite, differ in width, have another width than the kernel, or leave
-            the sphere of a zonal one.
+            Not symmetric for an asymmetric kernel, even if Y is X.
         """
         return self._matrix(*matching_rows(X, Y))
 

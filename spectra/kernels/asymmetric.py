@@ -93,7 +93,7 @@ class AsymmetricKernel(Algebra):
 
     @property
     def dim(self) -> int | None:
-        """The dimension that the shifts and tilts fix; None where all of them are numbers."""
+        """The dimension that the shifts and tilts fix; None if all of them are numbers."""
         return max(
             (len(v) for t in self.terms for v in (t.offset, t.tilt) if len(v) > 1), default=None
         )
@@ -120,22 +120,7 @@ class AsymmetricKernel(Algebra):
         return value
 
     def shift(self, offset: Vector) -> AsymmetricKernel:
-        """The kernel D -> K(D + offset); see :meth:`spectra.Kernel.shift`.
-
-        Raises
-        ------
-        ParameterError
-            Where a tilt and the offset are single numbers for every coordinate: the factor
-            exp(tilt.offset) then depends on d.
-
-        Examples
-        --------
-        >>> from spectra import radial
-        >>> k = radial("exp(-z**2/2)")
-        >>> both = k.tilt([0.5, 0.0]).shift([1.0, 0.0])
-        >>> both([[0.0, 0.0]]) == k.tilt([0.5, 0.0])([[1.0, 0.0]])
-        array([ True])
-        """
+        """The kernel D -> K(D + offset); see :meth:`spectra.Kernel.shift`."""
         step = _tuple(offset, "offset")
         return _collect(
             replace(
@@ -152,16 +137,9 @@ class AsymmetricKernel(Algebra):
         return _collect(replace(term, tilt=_added(term.tilt, added)) for term in self.terms)
 
     def in_dimension(self, dim: int) -> dict[RadialKernel, list[tuple[float, FloatArray]]]:
-        """Radial kernels k and the (c, r) of which the kernel in R^dim is the sum of c k(D + r).
+        """Radial kernels k, each with the (c, r) of the summands c k(D + r) in R^dim.
 
-        Tilts of Gaussians are worked in.
-
-        Raises
-        ------
-        DataError
-            Where the shifts or tilts have another number of coordinates.
-        NoRouteError
-            Where a kernel that is no sum of Gaussians is tilted.
+        Tilted Gaussians are shifted ones; a NoRouteError if another kernel is tilted.
         """
         self._checked(dim)
         found: dict[RadialKernel, list[tuple[float, FloatArray]]] = {}
@@ -171,13 +149,14 @@ class AsymmetricKernel(Algebra):
                 factor, kernel = without_factor(term.kernel)
                 found.setdefault(kernel, []).append((term.weight * factor, offset))
                 continue
-            if gaussian_components(term.kernel) is None:
+            gaussians = gaussian_components(term.kernel)
+            if gaussians is None:
                 raise NoRouteError(
                     f"The kernel {term.kernel} is no sum of Gaussians c exp(-a z**2), and only "
                     "for these the measure of exp(tilt.D) k(D) is known. Tilt Gaussians, or use "
                     "shift, which is defined for every kernel of finite mass."
                 )
-            for weight, sigma, gaussian in _components(term.kernel):
+            for weight, sigma, gaussian in _components(term.kernel, gaussians):
                 log_factor = 0.5 * sigma**2 * float(tilt @ tilt) - float(tilt @ offset)
                 if log_factor > _LARGEST_LOG:
                     raise ParameterError(
@@ -212,34 +191,19 @@ class AsymmetricKernel(Algebra):
 
 
 def shifted(kernel: RadialKernel, offset: Vector) -> AsymmetricKernel:
-    """The kernel D -> k(D + offset); a single number shifts every coordinate.
-
-    Raises
-    ------
-    ParameterError
-        Where the offset is not finite, or the kernel is zonal: a shift leaves the sphere.
-    """
+    """The kernel D -> k(D + offset); see :meth:`spectra.Kernel.shift`."""
     _refuse_zonal(kernel, "shift")
     return _collect([Term(1.0, kernel, _tuple(offset, "offset"), (0.0,))])
 
 
 def tilted(kernel: RadialKernel, tilt: Vector) -> AsymmetricKernel:
-    """The kernel D -> k(D) exp(tilt.D); a single number tilts along every coordinate.
-
-    Its measure is that of k at complex frequencies, which needs exponential moments of k:
-    ``existence`` says whether it is finite.  Only for Gaussians can it be sampled here.
-
-    Raises
-    ------
-    ParameterError
-        Where the tilt is not finite, or the kernel is zonal: a tilt leaves the sphere.
-    """
+    """The kernel D -> k(D) exp(tilt.D); see :meth:`spectra.Kernel.tilt`."""
     _refuse_zonal(kernel, "tilt")
     return _collect([Term(1.0, kernel, (0.0,), _tuple(tilt, "tilt"))])
 
 
 def gaussian_components(kernel: RadialKernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
-    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None where it is none.
+    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None if it is none.
 
     Examples
     --------
@@ -255,9 +219,11 @@ def gaussian_components(kernel: RadialKernel) -> tuple[tuple[sympy.Expr, sympy.E
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
-def _components(kernel: RadialKernel) -> Iterable[tuple[float, float, RadialKernel]]:
-    """(c, sigma, RadialKernel of exp(-z^2/(2 sigma^2))) of each Gaussian of a sum of them."""
-    for coefficient, rate in gaussian_components(kernel) or ():
+def _components(
+    kernel: RadialKernel, pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]
+) -> Iterable[tuple[float, float, RadialKernel]]:
+    """(c, sigma, kernel of exp(-z^2/(2 sigma^2))) for each pair (c, 1/(2 sigma^2))."""
+    for coefficient, rate in pairs:
         piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
         gaussian = replace(kernel, pieces=(piece,), zonal=None, label="")
         yield float(coefficient), float(1 / sympy.sqrt(2 * rate)), gaussian

@@ -51,6 +51,11 @@ class Factor:
         lengths = np.array(self.lengths) * factors[list(self.columns)]
         return replace(self, lengths=tuple(lengths.tolist()))
 
+    def moved(self, columns: Sequence[int]) -> Factor:
+        """With column i taken from ``columns[i]``."""
+        pairs = sorted(zip((columns[c] for c in self.columns), self.lengths, strict=True))
+        return Factor(self.kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
+
     def gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """The matrix of two sets of rows of all columns."""
         columns, lengths = list(self.columns), np.array(self.lengths)
@@ -96,8 +101,7 @@ def collected(terms: Iterable[Product]) -> tuple[Product, ...]:
             factors.append(replace(factor, kernel=kernel))
         if any(not factor.kernel.pieces for factor in factors):
             continue
-        if not np.isfinite(weight) or (weight == 0.0 and term.weight != 0.0):
-            raise ParameterError(_out_of_range(factors))
+        _check_range(weight, factors, is_zero=term.weight == 0.0)
         if len(factors) == 1:
             group = (factors[0].columns, factors[0].lengths)
             order.append(group)
@@ -113,32 +117,22 @@ def collected(terms: Iterable[Product]) -> tuple[Product, ...]:
             found.append(Product(weight, (Factor(kernel, *key),)))
         else:
             found.append(Product(weights[key], key))
-    return tuple(term for term in found if _is_there(term))
+    return tuple(t for t in found if t.weight != 0.0 and all(f.kernel.pieces for f in t.factors))
 
 
 def multiplied(a: Product, b: Product) -> Product:
-    """The product of two products.
-
-    Raises
-    ------
-    ParameterError
-        Where its weight is no double any more.
-    """
+    """The product of two products."""
     weight, factors = a.weight * b.weight, a.factors + b.factors
-    if not np.isfinite(weight) or (weight == 0.0 and a.weight != 0.0 and b.weight != 0.0):
-        raise ParameterError(_out_of_range(factors))
+    _check_range(weight, factors, is_zero=a.weight == 0.0 or b.weight == 0.0)
     return Product(weight, factors)
 
 
-def _out_of_range(factors: Sequence[Factor]) -> str:
-    return (
-        f"The weight of {'*'.join(map(str, factors)) or 'a constant'} is beyond the range of "
-        "double precision: scale the kernels."
-    )
-
-
-def _is_there(term: Product) -> bool:
-    return term.weight != 0.0 and all(factor.kernel.pieces for factor in term.factors)
+def _check_range(weight: float, factors: Sequence[Factor], *, is_zero: bool) -> None:
+    if not np.isfinite(weight) or (weight == 0.0 and not is_zero):
+        raise ParameterError(
+            f"The weight of {'*'.join(map(str, factors)) or 'a constant'} is beyond the range of "
+            "double precision: scale the kernels."
+        )
 
 
 def _added(summands: list[tuple[float, RadialKernel]]) -> tuple[float, RadialKernel]:

@@ -36,15 +36,14 @@ class GroupedKernel(Algebra):
     """A sum of products of kernels of groups of columns; made by :meth:`spectra.Kernel.on`.
 
     It adds, subtracts and multiplies with others of its kind and with numbers.  Summands of the
-    same columns and lengths are gathered into one radial kernel, so that what cancels is exact.
-    Factors of the same columns are kept apart: their measures are convolved.  Write
-    ``(k1 * k2).on(columns)`` for the measure of the product as one radial kernel.
+    same columns and lengths become one radial kernel, so that cancellations are exact.  Factors of
+    the same columns do not: write ``(k1 * k2).on(columns)`` for one radial kernel.
 
     Attributes
     ----------
     terms : tuple of Product
     dim : int or None
-        The number of columns that the data must have; None where any will do that has those named.
+        The number of columns that the data must have; None if any will do that has those named.
     label : str
         How to print it where it was named.
 
@@ -84,13 +83,7 @@ class GroupedKernel(Algebra):
         )
 
     def one_radial(self, dim: int) -> tuple[RadialKernel, FloatArray] | None:
-        """The radial kernel and the lengths, where it is one kernel of all columns; else None.
-
-        Raises
-        ------
-        DataError
-            Where the data have another number of columns.
-        """
+        """The radial kernel and the lengths if it is one kernel of all columns; else None."""
         self.checked(dim)
         if len(self.terms) != 1 or len(self.terms[0].factors) != 1:
             return None
@@ -126,14 +119,25 @@ class GroupedKernel(Algebra):
         )
         return GroupedKernel(collected(terms), dim)
 
-    def checked(self, dim: int) -> int:
-        """The number of columns of the data, which must have those of the kernel.
+    def on(self, columns: int | Sequence[int]) -> GroupedKernel:
+        """The kernel with its column i taken from ``columns[i]`` of the data.
 
-        Raises
-        ------
-        DataError
-            It names what the data lack.
+        Examples
+        --------
+        >>> from spectra import radial
+        >>> print(radial("exp(-z)").rescale([1.0, 5.0]).on([3, 0]))
+        (exp(-z)).on([0, 3], length=[5, 1])
         """
+        chosen = _checked_columns(columns)
+        self.checked(len(chosen))
+        terms = (
+            replace(term, factors=tuple(factor.moved(chosen) for factor in term.factors))
+            for term in self.terms
+        )
+        return GroupedKernel(collected(terms))
+
+    def checked(self, dim: int) -> int:
+        """The number of columns of the data; a DataError if they lack a column of the kernel."""
         if self.dim is not None and dim != self.dim:
             raise DataError(
                 f"The kernel {self} has lengths for {self.dim} columns, and the data have {dim}. "
@@ -178,32 +182,26 @@ def _operand(other: Any) -> GroupedKernel | None:
     return None
 
 
-def on_columns(kernel: RadialKernel, columns: int | Sequence[int]) -> GroupedKernel:
-    """The kernel of the distance in some columns alone; see :meth:`spectra.Kernel.on`.
-
-    Raises
-    ------
-    ParameterError
-        Where the columns are no distinct numbers from 0 on, or the kernel is zonal.
-    """
+def _checked_columns(columns: int | Sequence[int]) -> list[int]:
     given = np.atleast_1d(np.asarray(columns))
+    chosen: list[int] = given.tolist()
     whole = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
-    if not whole or np.any(given < 0) or len(set(given.tolist())) != given.size:
+    if not whole or min(chosen) < 0 or len(set(chosen)) != given.size:
         raise ParameterError(
             f"columns = {columns!r}: give the numbers of different columns, counted from 0, such "
             "as [0, 1]."
         )
-    return _one_factor(kernel, tuple(sorted(given.tolist())), (1.0,) * given.size, None)
+    return chosen
+
+
+def on_columns(kernel: RadialKernel, columns: int | Sequence[int]) -> GroupedKernel:
+    """The kernel of the distance in some columns alone; see :meth:`spectra.Kernel.on`."""
+    chosen = tuple(sorted(_checked_columns(columns)))
+    return _one_factor(kernel, chosen, (1.0,) * len(chosen), None)
 
 
 def with_lengths(kernel: RadialKernel, lengths: ArrayLike) -> GroupedKernel:
-    """The kernel of rows divided by a length for each column; see :meth:`spectra.Kernel.rescale`.
-
-    Raises
-    ------
-    ParameterError
-        Where a length is not positive and finite, or the kernel is zonal.
-    """
+    """The kernel of rows divided by a length for each column: :meth:`spectra.Kernel.rescale`."""
     checked = checked_lengths(lengths)
     return _one_factor(kernel, tuple(range(checked.size)), tuple(checked.tolist()), checked.size)
 
@@ -222,11 +220,6 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
         Number of columns.
     order : int
         Columns in a group, from 1 to dim.
-
-    Raises
-    ------
-    ParameterError
-        For an order that is no such number, or a zonal kernel.
 
     Examples
     --------
@@ -248,12 +241,7 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
 
 
 def checked_lengths(lengths: ArrayLike) -> FloatArray:
-    """Lengths as a list of positive numbers.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Lengths as a list of positive numbers; anything else is refused."""
     values = np.atleast_1d(real_array(lengths, "The lengths"))
     if values.ndim != 1 or not values.size or not np.all((values > 0) & (values < np.inf)):
         raise ParameterError(

@@ -64,12 +64,6 @@ class Kernel(RadialKernel):
         With a length for each column of the data it is k(|(x - y) / length|), whose verdict and
         table are those of k: the rows are divided.
 
-        Raises
-        ------
-        ParameterError
-            Where a length is not positive, or not between 1e-300 and 1e300, or the kernel is zonal
-            and has a length for each column.
-
         Examples
         --------
         >>> k = radial("exp(-z)")
@@ -86,11 +80,6 @@ class Kernel(RadialKernel):
         """The kernel of the distance in some columns alone, counted from 0.
 
         Such kernels add and multiply with one another, and with numbers.
-
-        Raises
-        ------
-        ParameterError
-            Where these are no columns, or the kernel is zonal.
 
         Examples
         --------
@@ -142,9 +131,9 @@ def radial(
     Raises
     ------
     FormulaError
-        Where the text is not a formula, or is not real on 0 < z <= support.
+        If the text is not a formula, or is not real on 0 < z <= support.
     ParameterError
-        Where a parameter or the support is not a real number in its range.
+        If a parameter or the support is not a real number in its range.
 
     Examples
     --------
@@ -180,11 +169,6 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
         A formula in ``u``, real on -1 <= u <= 1.
     **parameters : numbers
         A value for every other symbol of the formula.
-
-    Raises
-    ------
-    FormulaError, ParameterError
-        As :func:`radial` does.
 
     Examples
     --------

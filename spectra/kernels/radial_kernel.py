@@ -61,19 +61,13 @@ class RadialKernel(Algebra):
 
     @property
     def support(self) -> float:
-        """The radius beyond which the kernel is zero (``inf`` where there is none)."""
+        """The radius beyond which the kernel is zero (``inf`` if there is none)."""
         return max((float(p.support) for p in self.pieces), default=0.0)
 
     @cached_property
     @staged("finding the limit at z = 0")
     def at_zero(self) -> float:
-        """k(0), the limit of k(z) as z falls to 0.
-
-        Raises
-        ------
-        FormulaError
-            Where the limit is infinite or could not be found.
-        """
+        """k(0), the limit of k(z) as z falls to 0; a FormulaError if it is not finite or found."""
         total = sympy.Integer(0)
         for piece in self.pieces:
             value = value_at_zero(piece.expr)
@@ -92,11 +86,7 @@ class RadialKernel(Algebra):
         )
 
     def _values(self, i: int, z: FloatArray) -> FloatArray:
-        """Values of a piece at 0 < z <= its support; nan where it has none and no limit either.
-
-        A limit is one from both sides, as of (z - 1)**4*log(Abs(z - 1)) at 1; from below at its
-        support.
-        """
+        """Values of a piece at 0 < z <= its support; at isolated points its limits, or nan."""
         piece, (support, function) = self.pieces[i], self._functions[i]
         values = function(z)
         for point in np.unique(z[np.isnan(values)])[:_MOST_LIMITS]:

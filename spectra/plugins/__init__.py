@@ -1,5 +1,5 @@
 """Our kernels in other libraries, one to a file, each with an extra of its own.
 
-``scikit_learn``, ``gstools``, ``pymc``, ``numpyro``, ``gpjax``; ``jax_functions`` serves the
-libraries on JAX, ``length_mean`` GSTools.
+``scikit_learn``, ``gstools``, ``pymc``, ``numpyro``, ``gpjax``; ``extras`` imports the
+libraries, ``jax_functions`` serves those on JAX.
 """

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from spectra.derivation import RadialCovariance, positive_table, radial_kernel
-from spectra.errors import MissingExtraError
-from spectra.plugins.jax_functions import elementwise, imported_jax
+from spectra.derivation import RadialCovariance, positive_table
+from spectra.plugins.extras import imported
+from spectra.plugins.jax_functions import elementwise
 
 if TYPE_CHECKING:
     import gpjax
@@ -39,13 +39,6 @@ def kernel_of(
     gpjax.kernels.stationary.StationaryKernel
         Its ``spectral_density`` can be sampled, so that ``gpjax.kernels.RFF`` works with it.
 
-    Raises
-    ------
-    ParameterError
-        Where the kernel is not radial, or not positive definite in that dimension.
-    MissingExtraError
-        Without GPJax.
-
     Examples
     --------
     >>> import gpjax                                                       # doctest: +SKIP
@@ -53,25 +46,18 @@ def kernel_of(
     >>> prior = gpjax.gps.Prior(                                           # doctest: +SKIP
     ...     mean_function=gpjax.mean_functions.Zero(), kernel=kernel_of("cubic", 2))
     """
-    known = RadialCovariance.of(radial_kernel(kernel), n_dims)
-    return _model()(known, n_dims=n_dims, **options)
+    return _model()(RadialCovariance.of(kernel, n_dims), n_dims=n_dims, **options)
 
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    jax = imported_jax("gpjax", "gpjax")
-    try:
-        import equinox
-        from gpjax.kernels.base import val
-        from gpjax.kernels.stationary import StationaryKernel
-    except ImportError as error:
-        raise MissingExtraError(
-            "spectra.plugins.gpjax makes kernels of GPJax, which is not installed: "
-            'pip install "kernel-spectra[gpjax]".'
-        ) from error
-    law = _law()
+    jax, equinox, base, stationary = imported(
+        "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary"
+    )
+    parent: Any = stationary.StationaryKernel
+    val, law = base.val, _law()
 
-    class Radial(StationaryKernel):  # type: ignore[misc]
+    class Radial(parent):  # type: ignore[misc]
         """The stationary kernel of a radial kernel of ours."""
 
         name: ClassVar[str] = "Radial"

@@ -1,31 +1,31 @@
 r"""Kernels as covariance models of GSTools, with frequencies from their exact spectral laws.
 
 GSTools draws a random field as a sum of waves whose radii have the density
-:math:`\rho(w) = S_{d-1} w^{d-1} S(w)`.  A model without a closed quantile function gets that
-density from a numerical Hankel transform, whose noise in the far tail is made positive and sampled
-by a Markov chain: the fields have a nugget that nobody asked for.  With the quantile function of a
-table as ``spectral_rad_ppf`` the same generator inverts the exact law.
+:math:`\rho(w) = S_{d-1} w^{d-1} S(w)`.  For a model without a closed quantile function it computes
+this density by a numerical Hankel transform and samples it by a Markov chain; noise in the far tail
+adds a nugget to the fields.  The models here have the quantile function of their table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
+from scipy.special import roots_legendre
 
 from spectra.base.numbers import FloatArray
-from spectra.density import SpectralDensity, spectral_density
+from spectra.density import spectral_density
 from spectra.derivation import positive_table, radial_kernel
-from spectra.errors import MissingExtraError, ParameterError
+from spectra.errors import ParameterError
+from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.plugins.length_mean import LengthMean
-from spectra.table import SpectralTable
+from spectra.plugins.extras import imported
 
 if TYPE_CHECKING:
     import gstools
@@ -34,7 +34,7 @@ __all__ = ["cov_model", "of"]
 
 # What GSTools calls the arguments that every model has.
 _COMMON = ("var", "len_scale", "nugget", "anis", "angles", "rescale")
-# Two statements of one correlation agree to this.
+# Largest difference between the correlation of GSTools and the formula.
 _SAME = 1e-12
 _COMPARED = np.linspace(0.0, 4.0, 257)
 # Its d-th powers are doubles up to d = 3, and a density is flat there.
@@ -44,18 +44,11 @@ _NEXT_TO_ZERO = 1e-60
 @lru_cache(maxsize=1)
 def _base() -> type[gstools.CovModel]:
     """The covariance model whose correlation and spectrum are those of its kernel."""
-    try:
-        import gstools
-    except ImportError as error:
-        raise MissingExtraError(
-            "spectra.plugins.gstools makes models of GSTools, which is not installed: "
-            'pip install "kernel-spectra[gstools]".'
-        ) from error
+    base: Any = imported("gstools", "gstools")[0].CovModel
 
-    class SpectralModel(gstools.CovModel):  # type: ignore[misc]
+    class SpectralModel(base):  # type: ignore[misc]
         """A covariance model whose correlation and spectrum are those of a kernel."""
 
-        law: _Law
         kernel: Kernel
 
         def cor(self, h: Any) -> FloatArray:
@@ -68,13 +61,13 @@ def _base() -> type[gstools.CovModel]:
 
         def spectral_rad_ppf(self, u: Any) -> FloatArray:
             """Quantile of the radius of a frequency."""
-            (part,) = self.law.table(int(self.dim)).parts
+            (part,) = positive_table(self.kernel, int(self.dim)).parts
             return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
         def spectral_density(self, k: Any) -> FloatArray:
             """The density of the frequencies on R^d; it has mass 1."""
             w = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled
-            density = self.law.density(int(self.dim))
+            density = spectral_density(self.kernel, int(self.dim))
             # A density has a limit at 0, and is asked for at positive radii.
             found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
             return np.asarray(found * self.len_rescaled**self.dim / self.kernel.at_zero)
@@ -100,13 +93,6 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     gstools.CovModel
         For ``gstools.SRF``, kriging, fitting and variograms.
 
-    Raises
-    ------
-    ParameterError
-        Where the kernel is not positive definite in that dimension, or not radial.
-    InfiniteMassError, UndecidedError, NoRouteError, FormulaError
-        Where the kernel has no table.
-
     Examples
     --------
     >>> import gstools                                                     # doctest: +SKIP
@@ -116,37 +102,14 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     (1,)
     """
     kernel = radial_kernel(kernel, support=options.pop("support", None))
-    return _model(_OfKernel(kernel), dim, options)
+    return _model(kernel, dim, options)
 
 
-class _Law(Protocol):
-    """A covariance and its spectrum in any dimension."""
-
-    @property
-    def kernel(self) -> Kernel: ...
-
-    def density(self, dim: int) -> SpectralDensity: ...
-
-    def table(self, dim: int) -> SpectralTable: ...
-
-
-@dataclass(frozen=True)
-class _OfKernel:
-    kernel: Kernel
-
-    def density(self, dim: int) -> SpectralDensity:
-        return spectral_density(self.kernel, dim)
-
-    def table(self, dim: int) -> SpectralTable:
-        return positive_table(self.kernel, dim)
-
-
-def _model(law: _Law, dim: int, options: dict[str, Any]) -> gstools.CovModel:
-    options.setdefault("var", law.kernel.at_zero)
-    made = type("SpectralModel", (_base(),), {"law": law, "kernel": law.kernel})
-    model = made(dim=dim, **options)
-    # Asked for now, so that what is no covariance is refused where it was written.
-    law.table(int(model.dim))
+def _model(kernel: Kernel, dim: int, options: dict[str, Any]) -> gstools.CovModel:
+    options.setdefault("var", kernel.at_zero)
+    model = type("SpectralModel", (_base(),), {"kernel": kernel})(dim=dim, **options)
+    # Asked for now, so that a kernel that is no covariance is refused here.
+    positive_table(kernel, int(model.dim))
     return model
 
 
@@ -187,21 +150,42 @@ _TRUNCATED = ("TPLGaussian", "TPLExponential", "TPLStable")
 _ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0}
 
 
-def _truncated_power_law(model: Any) -> _Law:
-    """Modes of the lengths from the lower one to the upper one, which is that and ``len_scale``."""
+def _truncated_power_law(model: Any) -> Kernel:
+    """The mean of modes exp(-(z/l)^power) over lengths l from the lower one, a, to a + 1.
+
+    It is a difference of two means from 0 on, whose spectra cancel far out for power = 2.
+    """
     hurst = _exact(model.hurst)
     power = _exact(_ORDERS.get(model.name, getattr(model, "alpha", 0.0)))
-    lower = _exact(model.len_low_rescaled / model.len_rescaled)
-    if lower == 0:
-        return _OfKernel(catalogue["tpl_stable"](hurst=hurst, power=power, length=1))
-    return LengthMean(hurst, power, lower, 1 + lower)
+    low = _exact(model.len_low_rescaled / model.len_rescaled)
+    tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
+    if low == 0:
+        return tpl(hurst=hurst, power=power, length=1)
+    if power == 2:
+        return _mean_of_gaussians(float(hurst), float(low))
+    top, bottom = (1 + low) ** (2 * hurst), low ** (2 * hurst)
+    above, below = (tpl(hurst=hurst, power=power, length=length) for length in (1 + low, low))
+    mean: Kernel = above * (top / (top - bottom)) - below * (bottom / (top - bottom))
+    return mean
 
 
-def _law_of(model: Any) -> _Law:
-    return _truncated_power_law(model) if model.name in _TRUNCATED else _OfKernel(_kernel_of(model))
+def _mean_of_gaussians(hurst: float, low: float) -> Kernel:
+    """Gauss's rule in log l, of as many nodes as the integrand's strip of analyticity asks."""
+    ends = np.log([low, low + 1.0])
+    half, middle = (ends[1] - ends[0]) / 2.0, ends.mean()
+    nodes, weights = roots_legendre(int(21.0 / np.arcsinh(np.pi / 4.0 / half)) + 2)
+    weights = weights * np.exp(2.0 * hurst * half * nodes)
+    shares = map(sympy.Rational, weights / weights.sum())
+    rates = map(sympy.Rational, np.exp(-2.0 * (middle + half * nodes)))
+    kernel = radial(
+        sympy.Add(*(c * sympy.exp(-a * Z**2) for c, a in zip(shares, rates, strict=True)))
+    )
+    return replace(kernel, label=f"tpl_gaussian(hurst={hurst:g}, lengths {low:g} to {low + 1:g})")
 
 
 def _kernel_of(model: Any) -> Kernel:
+    if model.name in _TRUNCATED:
+        return _truncated_power_law(model)
     known = _FORMULAS.get(model.name)
     if model.name in _BY_ORDER:
         order = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
@@ -241,7 +225,7 @@ def of(model: Any) -> gstools.CovModel:
     Raises
     ------
     ParameterError
-        Where the model is not one of these, its correlation is not what is known of it, or it is
+        If the model is not one of these, its correlation is not what is known of it, or it is
         no covariance in its dimension.
 
     Examples
@@ -252,8 +236,7 @@ def of(model: Any) -> gstools.CovModel:
     """
     if _base().__bases__[0] not in type(model).__mro__:
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    law = _law_of(model)
-    kernel = law.kernel
+    kernel = _kernel_of(model)
     own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
     apart = float(np.abs(own - kernel(_COMPARED)).max())
     if apart > _SAME:
@@ -263,4 +246,4 @@ def of(model: Any) -> gstools.CovModel:
         )
     options: dict[str, Any] = {name: getattr(model, name) for name in _COMMON}
     options |= {"latlon": model.latlon, "temporal": model.temporal, "geo_scale": model.geo_scale}
-    return _model(law, int(model.dim), options)
+    return _model(kernel, int(model.dim), options)

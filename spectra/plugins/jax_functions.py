@@ -8,27 +8,8 @@ from typing import Any
 import numpy as np
 
 from spectra.base.numbers import FloatArray
-from spectra.errors import MissingExtraError
 
-__all__ = ["elementwise", "imported_jax"]
-
-
-def imported_jax(plugin: str, extra: str) -> Any:
-    """JAX itself.
-
-    Raises
-    ------
-    MissingExtraError
-        Where it is not installed.
-    """
-    try:
-        import jax
-    except ImportError as error:
-        raise MissingExtraError(
-            f"spectra.plugins.{plugin} needs JAX and {extra}, which are not installed: "
-            f'pip install "kernel-spectra[{extra}]".'
-        ) from error
-    return jax
+__all__ = ["elementwise"]
 
 
 def elementwise(

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from spectra.derivation import RadialCovariance
-from spectra.errors import MissingExtraError
-from spectra.plugins.jax_functions import elementwise, imported_jax
+from spectra.plugins.extras import imported
+from spectra.plugins.jax_functions import elementwise
 
 __all__ = ["diag_spectral_density", "hsgp"]
+
+_LAPLACIAN = "numpyro.contrib.hsgp.laplacian"
 
 
 def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any, dim: int) -> Any:
@@ -33,18 +35,11 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
     -------
     jax.Array of shape (number of functions,)
         Differentiable in ``alpha`` and ``length``.
-
-    Raises
-    ------
-    ParameterError
-        Where the kernel is not radial, or not positive definite in that dimension.
-    MissingExtraError
-        Without JAX or NumPyro.
     """
-    jnp = imported_jax("numpyro", "numpyro").numpy
+    jnp, laplacian = imported("numpyro", "jax.numpy", _LAPLACIAN)
     known = RadialCovariance.of(kernel, dim)
     lengths = jnp.broadcast_to(jnp.asarray(length), (dim,))
-    omega = _laplacian().sqrt_eigenvalues(ell=ell, m=m, dim=dim).T
+    omega = laplacian.sqrt_eigenvalues(ell=ell, m=m, dim=dim).T
     # No eigenvalue is 0, so that the root has a derivative.
     radius = jnp.sqrt(jnp.sum((omega * lengths) ** 2, axis=-1))
     spectrum = elementwise(known.power, known.power_slope)
@@ -85,23 +80,11 @@ def hsgp(
     ...     f = hsgp("spherical", x, 1.0, length, ell=2.0, m=30)
     ...     numpyro.sample("y", dist.Normal(f, 0.1), obs=y)
     """
-    jnp = imported_jax("numpyro", "numpyro").numpy
-    laplacian = _laplacian()
-    from numpyro.contrib.hsgp.approximation import linear_approximation
-
+    jnp, laplacian, approximation = imported(
+        "numpyro", "jax.numpy", _LAPLACIAN, "numpyro.contrib.hsgp.approximation"
+    )
     x = jnp.asarray(x)
     dim = x.shape[-1] if x.ndim > 1 else 1
     phi = laplacian.eigenfunctions(x=x, ell=ell, m=m)
     spectrum = diag_spectral_density(kernel, alpha, length, ell, m, dim)
-    return linear_approximation(phi, jnp.sqrt(spectrum), phi.shape[-1], non_centered)
-
-
-def _laplacian() -> Any:
-    try:
-        from numpyro.contrib.hsgp import laplacian
-    except ImportError as error:
-        raise MissingExtraError(
-            "spectra.plugins.numpyro makes Gaussian processes of NumPyro, which is not installed: "
-            'pip install "kernel-spectra[numpyro]".'
-        ) from error
-    return laplacian
+    return approximation.linear_approximation(phi, jnp.sqrt(spectrum), phi.shape[-1], non_centered)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectra.base.numbers import FloatArray
-from spectra.derivation import RadialCovariance, radial_kernel
-from spectra.errors import MissingExtraError, ParameterError
+from spectra.derivation import RadialCovariance
+from spectra.errors import ParameterError
+from spectra.plugins.extras import imported
 
 if TYPE_CHECKING:
     import pymc
@@ -47,13 +48,6 @@ def covariance(
         It adds and multiplies with the others.  First derivatives in everything are exact; there
         are no second ones of the covariance matrix.
 
-    Raises
-    ------
-    ParameterError
-        Where the kernel is not radial, or not positive definite in that dimension.
-    MissingExtraError
-        Without PyMC.
-
     Examples
     --------
     >>> import pymc as pm                                                  # doctest: +SKIP
@@ -62,27 +56,20 @@ def covariance(
     ...     ls = pm.LogNormal("ls", 0.0, 1.0)
     ...     gp = pm.gp.HSGP(m=[40], c=2.0, cov_func=covariance("spherical", 1, ls=ls))
     """
-    model = _model()
-    return model(kernel, input_dim, ls=ls, active_dims=active_dims)
+    return _model()(kernel, input_dim, ls=ls, active_dims=active_dims)
 
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    try:
-        import pymc
-        import pytensor.tensor as pt
-    except ImportError as error:
-        raise MissingExtraError(
-            "spectra.plugins.pymc makes covariance functions of PyMC, which is not installed: "
-            'pip install "kernel-spectra[pymc]".'
-        ) from error
+    pymc, pt = imported("pymc", "pymc", "pytensor.tensor")
+    base: Any = pymc.gp.cov.Stationary
 
-    class Radial(pymc.gp.cov.Stationary):  # type: ignore[misc]
+    class Radial(base):  # type: ignore[misc]
         """The covariance function of a radial kernel."""
 
         def __init__(self, kernel: Any, input_dim: int, *, ls: Any, active_dims: Any) -> None:
             super().__init__(input_dim, ls=ls, active_dims=active_dims)
-            self.covariance = RadialCovariance.of(radial_kernel(kernel), int(self.n_dims))
+            self.covariance = RadialCovariance.of(kernel, int(self.n_dims))
 
         def diag(self, X: Any) -> Any:
             return self._alloc(self.covariance.kernel.at_zero, X.shape[0])

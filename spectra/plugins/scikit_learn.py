@@ -11,11 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.gaussian_process.kernels import (
-    Hyperparameter,
-    Kernel,
-    StationaryKernelMixin,
-)
+from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryKernelMixin
 
 from spectra.base.numbers import FloatArray
 from spectra.derivation import RadialCovariance, radial_kernel
@@ -40,12 +36,6 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
         What the columns are divided by, one for all or one for each.
     length_scale_bounds : pair of floats or "fixed"
         As in scikit-learn.
-
-    Raises
-    ------
-    ParameterError
-        When it is evaluated: where the kernel is not radial or not positive definite, or the
-        lengths are not one for each column.
 
     Examples
     --------
@@ -83,14 +73,7 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
     ) -> Any:
-        """The kernel matrix, and its gradient in the logarithms of the lengths that are not fixed.
-
-        Returns
-        -------
-        K : ndarray of shape (n, m)
-        gradient : ndarray of shape (n, n, p)
-            Where ``eval_gradient`` is true.
-        """
+        """The kernel matrix; with ``eval_gradient`` also its gradient in log length, (n, n, p)."""
         X = np.atleast_2d(np.asarray(X, dtype=float))
         if Y is not None and eval_gradient:
             raise ParameterError("The gradient is that of the matrix of X alone: leave out Y.")

@@ -27,16 +27,10 @@ _MOST_PARAMETERS = 12
 def gamma_formula(
     products: Sequence[GammaProduct], dim: sympy.Expr, w: sympy.Symbol
 ) -> sympy.Expr | None:
-    """mu(w) on R^dim of a sum of Gamma products; None where that is too long or infinite.
+    """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite.
 
-    Parameters
-    ----------
-    products : sequence of GammaProduct
-        Of a complex one the real part is taken, as half the sum with its conjugate.
-    dim : sympy expression
-        An integer or a symbol.
-    w : sympy symbol
-        The radius of the frequency, positive.
+    ``dim`` is an integer or a symbol, ``w`` a positive symbol.  Of a complex product the real part
+    is taken, as half the sum with its conjugate.
 
     Examples
     --------
@@ -112,10 +106,8 @@ def _function(
     up: list[tuple[sympy.Expr, int]], down: list[tuple[sympy.Expr, int]], x: sympy.Expr
 ) -> sympy.Expr:
     """(1/2 pi i) times the integral of prod Gamma(up) / prod Gamma(down) x^s."""
-    rising = [c for c, sign in up if sign > 0]
-    falling = [c for c, sign in up if sign < 0]
-    lower_rising = [c for c, sign in down if sign > 0]
-    lower_falling = [c for c, sign in down if sign < 0]
+    rising, falling = ([c for c, sign in up if sign == way] for way in (1, -1))
+    lower_rising, lower_falling = ([c for c, sign in down if sign == way] for way in (1, -1))
     is_series = len(rising) <= len(lower_rising) + 1
     if falling == [0] and not lower_falling and is_series:
         gammas = sympy.Mul(*map(sympy.gamma, rising)) / sympy.Mul(*map(sympy.gamma, lower_rising))

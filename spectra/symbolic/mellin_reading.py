@@ -13,7 +13,7 @@ _HALF = sympy.Rational(1, 2)
 
 
 def read_mellin(expr: sympy.Expr, s: sympy.Symbol) -> list[GammaProduct] | None:
-    """The summands of M(s) as Gamma products, or None where one is of another kind.
+    """The summands of M(s) as Gamma products, or None if one is of another kind.
 
     Poles of Gamma functions that rise with s are taken to lie left of the strip, the others right
     of it; whoever uses the result checks it.

@@ -1,11 +1,10 @@
 r"""The symbolic route: densities as formulas, for one dimension or for all of them at once.
 
 A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
-from sympy, in a process of its own and under a time limit.  Wherever it comes from, it is believed
-only where it agrees with the numbers of another route, at several radii, and in several dimensions
-where d is a symbol; and those are believed only where they give back the kernel
-(:mod:`spectra.density.guard`).  In a dimension without numbers it has to agree with the formula
-for every d, which has them in low ones.
+from sympy, in a process with a time limit.  It is accepted only if it agrees with the numbers of
+another route at several radii, and in several dimensions if d is a symbol; these numbers must give
+back the kernel (:mod:`spectra.density.guard`).  In a dimension without numbers it must agree with
+the formula for every d.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -32,7 +31,7 @@ from spectra.density import (
 from spectra.density.ball import ball_form, compact_formula
 from spectra.density.closed_pairs import W
 from spectra.density.gamma_sums import GammaProduct, mellin_component
-from spectra.errors import FormulaError, NoRouteError, ParameterError, SpectraError
+from spectra.errors import FormulaError, NoRouteError, SpectraError
 from spectra.formula import Opaque
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel
@@ -45,7 +44,6 @@ __all__ = ["symbolic", "symbolic_density"]
 
 #: Seconds that sympy is given for one formula.
 LIMIT = 30.0
-_TRANSFORMS = ("mellin", "cosine", "hankel")
 _S = sympy.Symbol("s")
 _DIGITS = 25
 # Where d is a symbol, a formula is checked in these dimensions.
@@ -57,13 +55,7 @@ _FAR, _UNBOUNDED = 1e9, 1e3
 _AGREEMENT = 1e-11
 
 
-def symbolic_density(
-    kernel: Kernel,
-    dim: int | None = None,
-    *,
-    by: Literal["mellin", "cosine", "hankel"] | None = None,
-    limit: float = LIMIT,
-) -> sympy.Expr:
+def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = LIMIT) -> sympy.Expr:
     r"""The density mu(w) of a kernel as a checked formula in ``w``, and in ``d`` without ``dim``.
 
     .. math:: k(z) = \int_{R^d} e^{i\omega\cdot\Delta} \mu(|\omega|)\,d\omega
@@ -75,24 +67,14 @@ def symbolic_density(
     kernel : Kernel
     dim : int, optional
         Dimension; without it the formula holds for every d, and has the symbol ``d``.
-    by : {"mellin", "cosine", "hankel"}, optional
-        Ask sympy for this transform and nothing else: its Mellin transform, from which Gamma
-        products lead to the density, the cosine integral of odd d, or its Hankel transform.  By
-        default the tables are asked first, and sympy where they know nothing.
     limit : float
         Seconds that sympy is given, in a process of its own, where the tables know no formula or
         only one with hypergeometric functions.
 
-    Returns
-    -------
-    sympy expression
-
     Raises
     ------
     NoRouteError
-        Where no formula was found, or none that agrees with numbers; it says what was tried.
-    ParameterError
-        For another transform, or one that needs a dimension and has none.
+        If no formula was found, or none that agrees with numbers; it says what was tried.
 
     Examples
     --------
@@ -100,16 +82,7 @@ def symbolic_density(
     >>> symbolic_density(radial("exp(-z)"), 3)
     1/(pi**2*(w**2 + 1)**2)
     """
-    if by not in (None, *_TRANSFORMS):
-        raise ParameterError(
-            f"by = {by!r} is no transform that sympy is asked for: choose {', '.join(_TRANSFORMS)}."
-        )
-    if by in ("cosine", "hankel") and (dim is None or (by == "cosine" and dim % 2 == 0)):
-        raise ParameterError(
-            f"by = {by!r} with dim = {dim}: the Hankel transform is of one dimension, the cosine "
-            "integral of an odd one. Give dim, or by='mellin', which holds for every d."
-        )
-    return _believed(kernel, dim, by=by, limit=limit)[0]
+    return _believed(kernel, dim, limit)[0]
 
 
 def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -140,7 +113,7 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
 
 
 def _believed(
-    kernel: Kernel, dim: int | None, *, by: str | None = None, limit: float = LIMIT
+    kernel: Kernel, dim: int | None, limit: float = LIMIT
 ) -> tuple[sympy.Expr, SpectralDensity | None]:
     """The first candidate that agrees with numbers, and those of the last dimension looked at.
 
@@ -154,7 +127,7 @@ def _believed(
                 "it has no finite spectral measure, and a formula would be one of a distribution."
             )
     reasons: list[str] = []
-    for source, candidate, products in _candidates(kernel, dim, by, limit, reasons):
+    for source, candidate, products in _candidates(kernel, dim, limit, reasons):
         try:
             for d in _CHECKED_DIMENSIONS if dim is None else (dim,):
                 numbers = _numbers(kernel, d, products, reasons)
@@ -202,13 +175,7 @@ def _from_products(
 
 
 def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
-    """Hold a formula to numbers in the bulk of each component.
-
-    Raises
-    ------
-    FormulaError
-        Where it has no value, or another one.
-    """
+    """Raise a FormulaError if a formula disagrees with numbers in the bulk of a component."""
     parts = numbers.components
     bulks = [c.bulk for c in parts] or [(1.0, 1.0)]
     radii = [low * (high / low) ** share for low, high in bulks for share in (1 / 3, 2 / 3)]
@@ -229,13 +196,7 @@ def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
 
 
 def _compare_with_others(formula: sympy.Expr, kernel: Kernel, dim: int) -> None:
-    """Hold a formula to the one for every d, which agrees with numbers in low dimensions.
-
-    Raises
-    ------
-    FormulaError
-        Where there is none, or another one.
-    """
+    """Raise a FormulaError unless it is a case of the formula for every d, checked in low ones."""
     general = None if dim in _CHECKED_DIMENSIONS else _from_tables(kernel, DIMENSION)
     if general is None:
         raise FormulaError(f"there are no numbers to compare it with in dimension {dim}")
@@ -267,11 +228,11 @@ def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
 
 
 def _candidates(
-    kernel: Kernel, dim: int | None, by: str | None, limit: float, reasons: list[str]
+    kernel: Kernel, dim: int | None, limit: float, reasons: list[str]
 ) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
     """Formulas with their sources, the shortest to read first; to ``reasons`` what gives none.
 
-    Where the formula is that of a Mellin transform of sympy's, that comes with it.
+    A formula from a Mellin transform of sympy comes with that transform.
     """
     size = DIMENSION if dim is None else sympy.Integer(dim)
 
@@ -295,21 +256,20 @@ def _candidates(
             else:
                 yield f"sympy ({task})", formula, products
 
-    if by is None and dim is not None:
+    if dim is not None:
         known = lookup(kernel, dim)
         if known is not None and known.expr is not None and not _is_special(known.expr):
             yield "the catalogue", known.expr, None
-    formula = _from_tables(kernel, size) if by is None else None
+    formula = _from_tables(kernel, size)
     if formula is not None:
         if dim is not None and _is_special(formula):
             yield from asked(["expand"], formula)
         yield "the tables", formula, None
         return
-    tasks = ["mellin"] if by is None else [by]
-    if by is None:
-        reasons.append("the tables know no Mellin transform of it")
-        if dim is not None:
-            tasks += ["cosine", "hankel"] if dim % 2 else ["hankel"]
+    reasons.append("the tables know no Mellin transform of it")
+    tasks = ["mellin"]
+    if dim is not None:
+        tasks += ["cosine", "hankel"] if dim % 2 else ["hankel"]
     if len(kernel.pieces) != 1:
         reasons.append("sympy is asked for kernels of one piece only")
         return
@@ -322,7 +282,7 @@ def _is_special(formula: sympy.Expr) -> bool:
 
 
 def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:
-    """mu(w) piece by piece, its atoms left out; None where a summand has no formula."""
+    """mu(w) piece by piece, its atoms left out; None if a summand has no formula."""
     total = sympy.Integer(0)
     for piece in kernel.pieces:
         if piece.support == sympy.oo:

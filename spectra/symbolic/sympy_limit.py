@@ -30,22 +30,10 @@ def ask_sympy(
 ) -> Iterator[tuple[str, sympy.Expr | None, str]]:
     """Answers of sympy to tasks in turn, as they come within ``limit`` seconds.
 
-    The process is killed at the limit, and where no further answer is asked for.
-
-    Parameters
-    ----------
-    tasks : sequence of str
-        Names in :data:`spectra.symbolic.sympy_worker.TASKS`.
-    expr, support : sympy expressions
-        The formula in z (in w for "expand"), and where it ends.
-    dim : int
-    limit : float
-        Seconds for all tasks together; the start of the process (about one second) is within them.
-
-    Yields
-    ------
-    task, formula, reason
-        One for each task; where there is no formula it is None, and the reason says why.
+    The process is killed at the limit, and if no further answer is asked for.  ``tasks`` are names
+    in :data:`spectra.symbolic.sympy_worker.TASKS`, ``expr`` is a formula in z (in w for "expand")
+    that ends at ``support``, and ``limit`` includes the start of the process, about one second.
+    Yields (task, formula, reason) for each task: without a formula it is None, with the reason.
     """
     request = pickle.dumps((tuple(tasks), expr, dim, support))
     answered = 0
@@ -79,5 +67,5 @@ def ask_sympy(
 
 def _environment() -> dict[str, str]:
     """Ours, in which this package is found."""
-    paths = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}

@@ -15,7 +15,7 @@ import sympy
 
 from spectra.formula.reader import Z
 
-__all__ = ["answer", "main"]
+__all__ = ["TASKS", "main"]
 
 _Z = sympy.Symbol("z", positive=True)
 _W = sympy.Symbol("w", positive=True)
@@ -33,17 +33,6 @@ _FAILURES = (
     ValueError,
     pickle.PicklingError,
 )
-
-
-def answer(task: str, expr: sympy.Expr, dim: int, support: sympy.Expr | None) -> sympy.Expr | None:
-    """What sympy says to one task, or None; see :data:`TASKS`.
-
-    Examples
-    --------
-    >>> answer("hankel", sympy.exp(-_Z), 3, None)
-    1/(pi**2*(w**2 + 1)**2)
-    """
-    return TASKS[task](expr, dim, support)
 
 
 def _mellin(expr: sympy.Expr, dim: int, support: sympy.Expr | None) -> sympy.Expr | None:
@@ -104,7 +93,7 @@ def main() -> None:
     for task in tasks:
         try:
             # sympy does more where z is positive than where it may be 0.
-            found = answer(task, expr.xreplace({Z: _Z}), dim, support)
+            found = TASKS[task](expr.xreplace({Z: _Z}), dim, support)
             reason = "sympy knows no closed form" if found is None else ""
             told = pickle.dumps((found, reason))
         except _FAILURES as error:

@@ -13,7 +13,7 @@ from spectra.cli.commands import main
 from spectra.density.closed_pairs.pair import W
 from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
-from spectra.errors import FormulaError, NoRouteError, ParameterError
+from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue.entry import DIMENSION as D
 from spectra.symbolic import sympy_limit
@@ -21,6 +21,7 @@ from spectra.symbolic.mellin_reading import read_mellin
 from spectra.symbolic.route import symbolic as route
 from spectra.symbolic.route import symbolic_density
 from spectra.symbolic.sympy_limit import ask_sympy
+from spectra.symbolic.sympy_worker import TASKS
 
 symbolic_module = sys.modules["spectra.symbolic.route"]
 S = sympy.Symbol("s")
@@ -63,28 +64,23 @@ def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, s
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "by", "dims"),
-    [
-        ("exp(-z)*(1 + z)", "hankel", (2,)),
-        ("exp(-z)*(1 + z)", "cosine", (3,)),
-        ("exp(-z)*(1 + z)", "mellin", (7,)),
-        ("exp(-z**(3/2))", None, (1, 7)),
-        ("sqrt(z)*exp(-z**2)", None, (3, 64)),
-    ],
+    ("text", "dims"), [("exp(-z**(3/2))", (1, 7)), ("sqrt(z)*exp(-z**2)", (3, 64))]
 )
-def test_formulas_of_one_transform_and_of_every_dimension_are_the_density(text, by, dims):
+def test_a_formula_for_every_dimension_is_the_density(text, dims):
     kernel = sp.radial(text)
-    formula = symbolic_density(kernel, *dims[: by is not None], by=by)
+    formula = symbolic_density(kernel)
     for dim in dims:
         exact = sp.spectral_density(kernel, dim).density(RADII)
         assert values(formula, dim) == pytest.approx(exact, rel=1e-10)
 
 
-def test_unknown_transforms_and_missing_dimensions_are_refused():
-    kernel = sp.radial("exp(-z)")
-    for options in ({"by": "fourier"}, {"by": "hankel"}, {"by": "cosine", "dim": 2}):
-        with pytest.raises(ParameterError, match="by ="):
-            symbolic_density(kernel, **options)
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "dim"), [("hankel", 2), ("cosine", 3)])
+def test_each_transform_of_sympy_agrees_with_look_up(task, dim):
+    z = sympy.Symbol("z", positive=True)
+    formula = TASKS[task](sympy.exp(-z) * (1 + z), dim, None)
+    closed = lookup(sp.radial("exp(-z)*(1 + z)"), dim)
+    assert values(formula, dim) == pytest.approx(closed.density(RADII), rel=1e-12)
 
 
 @pytest.mark.slow

@@ -1,11 +1,7 @@
 """Named kernels as data, and the way from a text to a kernel.
 
 ``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` is a family, which becomes a kernel when
-it is called with its parameters.  ``entries`` holds the data, ``entry`` says what an entry is.
-
-Read in this order: ``reading`` (the door), ``named`` (the catalogue), ``entries``,
-``geostatistics`` and ``asymmetric`` (more entries), ``grouped_text`` (kernels of groups of
-columns).
+it is called with its parameters.
 """
 
 from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter

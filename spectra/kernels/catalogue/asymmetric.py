@@ -48,13 +48,7 @@ class AsymmetricFamily:
     reference: str = _REFERENCE
 
     def __call__(self, **parameters: Any) -> AsymmetricKernel:
-        """Make the kernel; parameters left out have their defaults.
-
-        Raises
-        ------
-        ParameterError
-            For an unknown parameter, or a length that is not positive.
-        """
+        """Make the kernel; parameters left out have their defaults."""
         unknown = set(parameters) - {self.vector, "sigma"}
         if unknown:
             raise ParameterError(
@@ -77,9 +71,8 @@ class AsymmetricFamily:
 
 
 def _sinh(gaussian: Kernel, beta: Any) -> AsymmetricKernel:
-    tilted = gaussian.tilt(beta)
     opposite = gaussian.tilt(-np.asarray(beta, dtype=float))
-    return 0.5 * (tilted - opposite) + gaussian
+    return 0.5 * (gaussian.tilt(beta) - opposite) + gaussian
 
 
 #: The named asymmetric kernels.

@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy
 
+from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter, ending_at_length, positive
 from spectra.kernels.catalogue.entry import length as _length
 from spectra.kernels.catalogue.entry import parameter_symbol as _symbol
@@ -47,31 +48,14 @@ def _matern(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
 _LARGEST_ELEMENTARY_ORDER = 20
 
 
-def _weights() -> Parameter:
-    return Parameter(
-        "weights",
-        (sympy.Integer(1),),
-        sympy.Ne(_symbol("weights"), 0),
-        "weight of each summand, of either sign",
-        sequence=True,
-    )
+def _for_each_summand(name: str, condition: Any, meaning: str) -> Parameter:
+    return Parameter(name, (sympy.Integer(1),), condition, meaning, sequence=True)
 
 
-def _lengths() -> Parameter:
-    return Parameter(
-        "lengths",
-        (sympy.Integer(1),),
-        _symbol("lengths") > 0,
-        "length of each summand",
-        sequence=True,
-    )
-
-
-def _gaussian_mixture(weights: tuple[sympy.Expr, ...], lengths: tuple[sympy.Expr, ...]) -> Kernel:
-    terms = [f"w{i}*exp(-z**2/(2*l{i}**2))" for i in range(len(weights))]
-    values = {f"w{i}": w for i, w in enumerate(weights)}
-    values |= {f"l{i}": length for i, length in enumerate(lengths)}
-    return radial(" + ".join(terms), **values)
+_WEIGHTS = _for_each_summand(
+    "weights", sympy.Ne(_symbol("weights"), 0), "weight of each summand, of either sign"
+)
+_LENGTHS = _for_each_summand("lengths", _symbol("lengths") > 0, "length of each summand")
 
 
 def _spectral_mixture(
@@ -79,12 +63,12 @@ def _spectral_mixture(
     frequencies: tuple[sympy.Expr, ...],
     lengths: tuple[sympy.Expr, ...],
 ) -> Kernel:
-    parameters = zip(weights, frequencies, lengths, strict=True)
-    values = {
-        f"{name}{i}": x for i, p in enumerate(parameters) for name, x in zip("wbl", p, strict=True)
-    }
-    terms = (f"w{i}*exp(-z**2/(2*l{i}**2))*cos(b{i}*z)" for i in range(len(weights)))
-    return radial(" + ".join(terms), **values)
+    terms = zip(weights, frequencies, lengths, strict=True)
+    return radial(sum(w * sympy.exp(-(Z**2) / (2 * x**2)) * sympy.cos(b * Z) for w, b, x in terms))
+
+
+def _gaussian_mixture(weights: tuple[sympy.Expr, ...], lengths: tuple[sympy.Expr, ...]) -> Kernel:
+    return _spectral_mixture(weights, (sympy.Integer(0),) * len(weights), lengths)
 
 
 def _j_bessel(m: sympy.Expr, radius: sympy.Expr) -> Kernel:
@@ -125,14 +109,12 @@ def _wendland(k: int, formula: str) -> Entry:
 
 def _on_sphere(*, note: str = "", **said: Any) -> Entry:
     """The entry of a kernel of networks, which is one of every sphere."""
-    return Entry(
-        positive_definite=_FALSE,
-        support="2",
-        zonal=True,
-        note=_SPHERE_ONLY + note,
-        **said,
-    )
+    note = _SPHERE_ONLY + note
+    return Entry(positive_definite=_FALSE, support="2", zonal=True, note=note, **said)
 
+
+_MULTIQUADRIC = "-sqrt(1 + z**2/length**2)"
+_BELOW_2 = Parameter("power", sympy.Integer(1), (_POWER > 0) & (_POWER < 2), "order at z = 0")
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -146,7 +128,7 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     Entry(
         id="gaussian",
-        aliases=("squared_exponential",),
+        aliases=("rbf", "squared_exponential"),
         title="Gaussian (RBF, squared exponential)",
         formula="exp(-z**2/(2*length**2))",
         finite=_TRUE,
@@ -229,7 +211,7 @@ ENTRIES: tuple[Entry, ...] = (
         finite=_TRUE,
         positive_definite=None,
         reference=f"{_LIU}, section 2 (linear combinations of positive definite kernels)",
-        parameters=(_weights(), _lengths()),
+        parameters=(_WEIGHTS, _LENGTHS),
     ),
     Entry(
         id="spectral_mixture",
@@ -241,15 +223,13 @@ ENTRIES: tuple[Entry, ...] = (
         reference="Wilson and Adams, Gaussian process kernels for pattern discovery and "
         "extrapolation, ICML 2013, equation (12)",
         parameters=(
-            _weights(),
-            Parameter(
+            _WEIGHTS,
+            _for_each_summand(
                 "frequencies",
-                (sympy.Integer(1),),
                 _symbol("frequencies") >= 0,
                 "angular frequency of each summand, 2 pi times that of the paper",
-                sequence=True,
             ),
-            _lengths(),
+            _LENGTHS,
         ),
         note="On the line, d = 1, it is positive definite for weights above zero: its measure has "
         "a bell of width 1/length at each frequency. In more columns it is a kernel of |x - y|, of "
@@ -395,24 +375,8 @@ ENTRIES: tuple[Entry, ...] = (
             f"definite of order {order}.",
         )
         for name, title, formula, parameters, order in (
-            (
-                "multiquadric",
-                "Multiquadric, with its sign",
-                "-sqrt(1 + z**2/length**2)",
-                (_length(),),
-                1,
-            ),
-            (
-                "negative_distance",
-                "Negative power of the distance",
-                "-z**power",
-                (
-                    Parameter(
-                        "power", sympy.Integer(1), (_POWER > 0) & (_POWER < 2), "order at z = 0"
-                    ),
-                ),
-                1,
-            ),
+            ("multiquadric", "Multiquadric, with its sign", _MULTIQUADRIC, (_length(),), 1),
+            ("negative_distance", "Negative power of the distance", "-z**power", (_BELOW_2,), 1),
             ("thin_plate", "Thin-plate spline", "z**2*log(z)", (), 2),
         )
     ),

@@ -66,7 +66,7 @@ class Entry:
         When the spectral measure on R^d has finite total mass, in :data:`DIMENSION` and the
         symbols of the parameters.
     positive_definite : sympy condition or None
-        When the kernel is positive definite on R^d; None where it depends on more than that.
+        When the kernel is positive definite on R^d; None if it depends on more than that.
     reference :
         Paper, equation, and DOI where certain.
     support :

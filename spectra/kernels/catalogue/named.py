@@ -1,9 +1,4 @@
-"""Named kernels as data: formula, parameters, what is known about them, and where it is from.
-
-``catalogue["ntk"]`` is a :class:`~spectra.kernels.kernel.Kernel`; a name with parameters, such as
-``catalogue["matern"]``, is a :class:`Family`, which becomes a kernel when it is called.
-``catalogue.entries`` holds the data themselves.
-"""
+"""The catalogue of named kernels; ``catalogue.entries`` holds the data behind each name."""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ from spectra.kernels.catalogue.entries import ENTRIES
 from spectra.kernels.catalogue.entry import Entry, Parameter
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["Catalogue", "Family", "UnknownKernelError", "catalogue"]
+__all__ = ["Catalogue", "Family", "UnknownKernelError", "catalogue", "unknown_kernel"]
 
 
 class UnknownKernelError(ParameterError, KeyError):
@@ -53,13 +48,7 @@ class Family:
     entry: Entry
 
     def __call__(self, *unnamed: Any, **parameters: Any) -> Kernel:
-        """Make the kernel; parameters, which go by their names, have defaults where left out.
-
-        Raises
-        ------
-        ParameterError
-            For an unknown parameter or one outside its range; it is named.
-        """
+        """Make the kernel from parameters by name; those left out have their defaults."""
         if unnamed:
             first = next(iter(self.entry.defaults))
             raise ParameterError(
@@ -106,14 +95,12 @@ class Catalogue(Mapping[str, Any]):
         return ASYMMETRIC
 
     def __getitem__(self, name: str) -> Any:
-        if not isinstance(name, str):  # also what cannot be hashed
-            raise UnknownKernelError(_unknown(name, tuple(self._entries)))
-        if name in ASYMMETRIC:
+        is_text = isinstance(name, str)  # other keys may have no hash
+        if is_text and name in ASYMMETRIC:
             return ASYMMETRIC[name]
-        name = self._ids.get(name, name)
-        if name not in self._entries:
-            raise UnknownKernelError(_unknown(name, tuple(self._entries)))
-        entry = self._entries[name]
+        entry = self._entries.get(self._ids.get(name, name)) if is_text else None
+        if entry is None:
+            raise UnknownKernelError(unknown_kernel(name, tuple(self._entries)))
         return Family(entry) if entry.parameters else _fixed(entry)
 
     def __iter__(self) -> Iterator[str]:
@@ -155,20 +142,15 @@ def _checked(entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(entry: Entry, parameter: Parameter, value: Any) -> Any:
-    if parameter.sequence:
-        if isinstance(value, str) or not hasattr(value, "__iter__"):
-            raise ParameterError(
-                f"The parameter {parameter.name!r} of the kernel {entry.id} is {value!r}. It is a "
-                "sequence of numbers, one for each summand: pass a list."
-            )
-        values = tuple(_number(entry, parameter, v) for v in value)
-        if not values:
-            raise ParameterError(
-                f"The parameter {parameter.name!r} of the kernel {entry.id} is empty. Give at "
-                "least one number."
-            )
-        return values
-    return _number(entry, parameter, value)
+    if not parameter.sequence:
+        return _number(entry, parameter, value)
+    values = tuple(value) if hasattr(value, "__iter__") and not isinstance(value, str) else ()
+    if not values:
+        raise ParameterError(
+            f"The parameter {parameter.name!r} of the kernel {entry.id} is {value!r}. It is a "
+            "sequence of numbers, one for each summand: pass a list."
+        )
+    return tuple(_number(entry, parameter, v) for v in values)
 
 
 def _number(entry: Entry, parameter: Parameter, value: Any) -> sympy.Expr:
@@ -181,12 +163,18 @@ def _number(entry: Entry, parameter: Parameter, value: Any) -> sympy.Expr:
     return number
 
 
-def _unknown(name: object, known: Sequence[str]) -> str:
+def unknown_kernel(name: object, known: Sequence[str]) -> str:
+    """The message for a name that the catalogue does not have, the nearest one first."""
     close = difflib.get_close_matches(str(name), known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
+    if name == "laplacian":
+        hint = (
+            " In scikit-learn it is exp(-gamma*|x - y|_1), which is spectra.l1('exp(-gamma*z)', "
+            "gamma=1) here; 'laplace' is exp(-z/length) of the Euclidean distance z."
+        )
     return (
         f"The catalogue has no kernel named {name!r}.{hint} It has {', '.join(known)}. A formula "
-        "is made into a kernel by radial(...) or zonal(...)."
+        "contains z = |x - y| or u = <x, y>, and radial(...) or zonal(...) makes a kernel of it."
     )
 
 

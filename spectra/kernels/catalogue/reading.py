@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import reduce
 from itertools import accumulate
 from typing import Any
 
 from spectra.errors import ParameterError
 from spectra.formula.reader.parsing import parse_formula
-from spectra.formula.reader.wording import short
 from spectra.kernels.catalogue.asymmetric import AsymmetricFamily
-from spectra.kernels.catalogue.named import Family, catalogue
+from spectra.kernels.catalogue.named import Family, catalogue, unknown_kernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = ["kernel_from_text", "kernel_named", "parameters_in", "read_numbers", "split_call"]
@@ -50,7 +48,7 @@ def kernel_from_text(
     ParameterError
         For a name that the catalogue does not hold, and for parameters that do not fit.
     FormulaError
-        Where the text is not a formula.
+        If the text is not a formula.
 
     Examples
     --------
@@ -88,12 +86,7 @@ def kernel_from_text(
             raise ParameterError(f"The kernel {text!r} has no parameters, not {', '.join(values)}.")
         return named
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
-        near = get_close_matches(text, catalogue, n=1)
-        raise ParameterError(
-            f"There is no kernel {short(text)!r} in the catalogue, which holds "
-            f"{', '.join(catalogue)}. A formula must contain z = |x - y| or u = <x, y>."
-            + (f" Did you mean {near[0]!r}?" if near else "")
-        )
+        raise ParameterError(unknown_kernel(text, tuple(catalogue)))
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None
     if not is_zonal:
@@ -116,17 +109,7 @@ def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
 
 
 def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
-    """The kernel that is given as such, by its text, or by a family with its default parameters.
-
-    Parameters
-    ----------
-    asked : str
-        Who asks, for the message.
-
-    Raises
-    ------
-    ParameterError
-        Where it is none of these.
+    """The kernel itself, or of a text or a family; ``asked`` is the caller, for the message.
 
     Examples
     --------
@@ -146,11 +129,6 @@ def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
 
 def split_call(text: str) -> tuple[str, dict[str, str]]:
     """A name of the catalogue and the texts of its parameters; any other text without parameters.
-
-    Raises
-    ------
-    ParameterError
-        Where what stands between the brackets is not parameter=value, or names one twice.
 
     Examples
     --------
@@ -209,10 +187,7 @@ def _at_commas(text: str, whole: str) -> list[str]:
 
 
 def _number(value: Any) -> Any:
-    """Read what was typed, a number or a sequence of them, such as [1, 2] or (1, 2).
-
-    Anything else goes to the checks of the kernel itself.
-    """
+    """A text as a number, or as a sequence of them such as [1, 2]; other values as they are."""
     if not isinstance(value, str):
         return value
     text = value.strip()

@@ -60,6 +60,13 @@ def test_the_catalogue_is_a_mapping_that_cannot_be_written() -> None:
             catalogue[name]  # type: ignore[index]
 
 
+def test_names_of_other_libraries_lead_to_the_kernel_or_to_what_it_is_here() -> None:
+    assert catalogue["rbf"](length=2) == catalogue["gaussian"](length=2)
+    for ask in (catalogue.__getitem__, lambda name: existence(name, 2)):
+        with pytest.raises(ParameterError, match=r"In scikit-learn it is .*l1\('exp\(-gamma\*z\)'"):
+            ask("laplacian")
+
+
 def test_a_family_names_the_offending_parameter() -> None:
     matern = catalogue["matern"]
     with pytest.raises(ParameterError, match=r"'nu'.*-1.*nu > 0"):

@@ -61,9 +61,9 @@ def test_parameters_go_to_the_groups_that_have_them():
 
 def test_malformed_text_is_refused():
     for text, offender in (
-        ("(exp(-z)).on([0]) (exp(-z)).on([1])", "is wanted"),
-        ("(exp(-z)).on([0]) + exp(-z)", "is wanted"),
-        ("(exp(-z)).on([0]) + (exp(-z)", "not closed"),
+        ("(exp(-z)).on([0]) (exp(-z)).on([1])", "invalid syntax"),
+        ("(exp(-z)).on([0]) + exp(-z)", "is not a number"),
+        ("(exp(-z)).on([0]) + (exp(-z)", "never closed"),
         ("(exp(-z)).on([a])", "on takes columns"),
         ("(exp(-z)).on([])", "columns"),
         ("(exp(-z)).on([0 1])", "on takes columns"),
@@ -72,7 +72,6 @@ def test_malformed_text_is_refused():
         ("(exp(-z)).on([0, 1], length=[1, 2, 3])", "3 lengths"),
         ("(exp(-z)).on([0], length=-1)", "positive"),
         ("(exp(-z)).on([0], length=__import__)", "no lengths"),
-        ("(exp(-z)).on([0]) + (1)", "no .on"),
         ("(exp(u)).on([0])", "sphere"),
     ):
         with pytest.raises(ParameterError, match=offender):
@@ -130,5 +129,5 @@ def test_text_is_taken_wherever_a_kernel_is() -> None:
     assert sp.existence(groups, 3).status is sp.Status.FINITE
     assert sp.derive(groups, 3).dim == 3
     for ask in (sp.existence, sp.spectral_density, sp.spectral_measure, sp.sphere_coefficients):
-        with pytest.raises(ParameterError, match=r"no kernel 'matrn' .* Did you mean 'matern'"):
+        with pytest.raises(ParameterError, match=r"no kernel named 'matrn'. Did you mean 'matern'"):
             ask("matrn", 3)

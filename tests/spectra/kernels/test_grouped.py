@@ -307,3 +307,10 @@ def test_a_kernel_of_whole_rows_is_asked_for_its_columns(whole):
                 combine(*pair)
     with pytest.raises(TypeError):
         grouped + "exp(-z)"
+
+
+def test_a_kernel_with_lengths_is_put_on_columns() -> None:
+    k = sp.radial("exp(-z)")
+    assert k.rescale([1.0, 5.0]).on([3, 0]).terms == k.on([0, 3]).rescale([5, 1, 1, 1]).terms
+    with pytest.raises(DataError, match="2 columns"):
+        k.rescale([1.0, 5.0]).on([0, 1, 2])
