@@ -46,6 +46,8 @@ _FARTHER = 1.2
 ZERO = Enclosure(0.0, 0.0)
 # The fields of RadialPanels that have a row for each panel come first.
 _COLUMNS = 9
+# Panels below exp(-3000) of the largest one are not refined; far from a narrow bulk every one is.
+_VANISHED = 3000.0
 # A half-wave of at most so many panels may be one.
 _MOST_MERGED = 4
 
@@ -153,7 +155,10 @@ def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
         If a component is not as smooth as its tail and its origin exponent say.
     """
     ranges = chart_ranges(density.components, cut)
-    found = [_split(r.chart, resolve(_values(density, r.chart), r.edges)) for r in ranges]
+    found = [
+        _split(r.chart, resolve(_values(density, r.chart), r.edges, negligible=_VANISHED))
+        for r in ranges
+    ]
     panels = _merged(_trimmed(_with_signs(_joined(found), density.proved_sign)))
     return _with_closures(panels, ranges[-1])
 

@@ -6,8 +6,6 @@ misses, it is cut and both parts are tried again, all pieces of one generation t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
@@ -35,8 +33,6 @@ _SEEN = 1.0 / 16.0
 _MOST_GENERATIONS, _MOST_PANELS = 70, 12_000
 # A tail is a power if the one seen at the outermost panel is that of the far end.
 _SETTLED, _LEAST_SHARE = 1e-6, 0.1
-# A power panel is tried only up to this power: beyond it, it rarely fits.
-_LARGEST_POWER = 6.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean; towards a
 # power or probability 0 the cuts go down by the share.
 _RATIO, _SHARE = 8.0, 0.25
@@ -74,13 +70,8 @@ def fit_side(
     """
     if not pieces.low.size:
         return Panels.empty(), 0.0
-    count, row, missed = _fit_from_end(part, pieces, from_above=from_above, u_error=u_error)
-    found: list[_Rows] = []
-    if count:
-        joined = replace(pieces.take(np.arange(1)), high=pieces.high[count - 1 : count])
-        found, pieces = [(joined, *row)], pieces.take(np.arange(count, pieces.low.size))
     fixed = pieces.take(pieces.panel < 0)
-    found.append((fixed, *_fixed_rows(part, fixed)))
+    found: list[_Rows] = [(fixed, *_fixed_rows(part, fixed))]
     trial = pieces.take(pieces.panel >= 0)
     for _ in range(_MOST_GENERATIONS):
         kinds, exponents = _kinds(trial.powers)
@@ -101,61 +92,7 @@ def fit_side(
     fits, kinds, exponents = (np.concatenate([row[k] for row in found])[order] for k in (1, 2, 3))
     done = done.take(order)
     panels = Panels.from_chebyshev(np.append(done.low, done.high[-1]), fits, kinds, exponents)
-    return panels, max(missed, _measured(part, done, panels, from_above=from_above))
-
-
-def _fit_from_end(
-    part: MeasurePart, pieces: Pieces, *, from_above: bool, u_error: float
-) -> tuple[int, tuple[FloatArray, NDArray[np.int8], FloatArray], float]:
-    """One panel for as many pieces as possible from the end of a spectrum, or from the origin.
-
-    Returns
-    -------
-    count : int
-        The number of pieces, 0 if the radius there is no power of the probability.
-    row : tuple
-        Fit, kind and exponent.
-    missed : float
-        Largest error in probability that was measured.
-    """
-    rate = part.resolved.rates[from_above]
-    last = np.flatnonzero((pieces.panel[1:] < 0) | (pieces.powers[1:, 0] != 1.0))
-    count = int(last[0]) + 1 if last.size else pieces.low.size
-    outer, inner = pieces.radii[0]
-    none = (0, (np.empty((0, 0)), np.empty(0, np.int8), np.empty(0)), 0.0)
-    if pieces.panel[0] != END or not np.isfinite(outer) or not rate <= _LARGEST_POWER:
-        return none
-    e = max(rate, 1.0)
-
-    def exact(c: FloatArray) -> FloatArray:
-        i = np.minimum(np.searchsorted(pieces.high, c), pieces.low.size - 1)
-        share = (c - pieces.low[i]) / (pieces.high[i] - pieces.low[i])
-        held = pieces.take(i)
-        w = part.radius(np.maximum(held.panel, 0), *held.masses(share[:, None]))[:, 0]
-        return np.where(i == 0, outer + (inner - outer) * share ** (1.0 / rate), w)
-
-    while count > 2:
-        end = pieces.high[count - 1]
-        fit = exact(end * _place(_NODES) ** e) @ _ANALYSIS
-        # The distribution begins exactly at radius 0.
-        fit[0] -= chebyshev.chebval(-1.0, fit) if outer == 0.0 else 0.0
-        t = 2.0 * _MEASURED_AT - 1.0
-        c = end * _place(t) ** e
-        slope = chebyshev.chebval(t, chebyshev.chebder(fit))
-        with np.errstate(divide="ignore"):
-            per_radius = 0.5 * end * e * _place(t) ** (e - 1.0) / np.abs(slope)
-        w = exact(c)
-        apart = np.abs(chebyshev.chebval(t, fit) - w)
-        missed = apart * per_radius
-        good = (missed <= np.maximum(_goal(c, u_error), 4.0 * EPS * c)) | (apart <= 8.0 * EPS * w)
-        missed = _beyond_doubles(missed, _NEIGHBORS * w * per_radius)
-        stop = float(exact(np.array([end]))[0])
-        joins = abs(float(fit.sum()) - stop) <= _JOIN * stop
-        if good.all() and joins and np.all(slope * (-1.0 if from_above else 1.0) > 0.0):
-            kind = PanelKind.POWER_LOW if e > 1.0 else PanelKind.LINEAR
-            return count, (fit[None], np.array([kind], np.int8), np.array([e])), float(missed.max())
-        count = int(np.searchsorted(pieces.high, 0.5 * end))
-    return none
+    return panels, _measured(part, done, panels, from_above=from_above)
 
 
 def _place(t: FloatArray) -> FloatArray:
