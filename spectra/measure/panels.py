@@ -48,8 +48,6 @@ ZERO = Enclosure(0.0, 0.0)
 _COLUMNS = 9
 # Panels below exp(-3000) of the largest one are not refined; far from a narrow bulk every one is.
 _VANISHED = 3000.0
-# A half-wave of at most so many panels may be one.
-_MOST_MERGED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,44 +266,27 @@ def _trimmed(panels: RadialPanels) -> RadialPanels:
     return replace(panels, sign=sign, doubts=doubts, sign_changes=changes)
 
 
-def _merged(panels: RadialPanels) -> RadialPanels:
-    """Make one panel of each half-wave that lies on a few, if one series resolves it."""
-    p = panels
+def _merged(p: RadialPanels) -> RadialPanels:
+    """Make one panel of each half-wave on two panels, if one series resolves it."""
     new = (p.sign[1:] != p.sign[:-1]) | (p.way[1:] != p.way[:-1]) | (p.origin[1:] != p.origin[:-1])
     first = np.flatnonzero(np.append(True, new | p.touches[1:]))
-    count = np.diff(np.append(first, p.sign.size))
-    some = (count > 1) & (count <= _MOST_MERGED) & (p.sign[first] != 0)
-    first, count = first[some], count[some]
-    last = first + count - 1
-    half = 0.5 * (p.stop[last] - p.start[first])
-    t = p.start[first, None] + half[:, None] * (1.0 + NODES)
-    held = np.broadcast_to(first[:, None], t.shape).copy()
-    for k in range(1, _MOST_MERGED):
-        held += (k < count[:, None]) & (t > p.start[np.minimum(first + k, last), None])
+    i = first[(np.diff(np.append(first, p.sign.size)) == 2) & (p.sign[first] != 0)]
+    half = 0.5 * (p.stop[i + 1] - p.start[i])
+    t = p.start[i, None] + half[:, None] * (1.0 + NODES)
+    held = i[:, None] + (t > p.stop[i, None])
     x = 2.0 * (t - p.start[held]) / (p.stop[held] - p.start[held]) - 1.0
     values = legendre_series(p.coefficients[held.ravel()], x.reshape(-1, 1)).reshape(t.shape)
     series = values @ ANALYSIS.T
-    sums = [
-        np.add.reduceat(np.append(a, 0.0), np.stack([first, last + 1], axis=1).ravel())[::2]
-        if first.size
-        else np.empty(0)
-        for a in (p.errors, p.doubts)
-    ]
-    left_out = np.abs(series[:, -3:]).max(axis=1)
-    good = left_out <= np.maximum(RESOLVED * np.abs(values).max(axis=1), 2.0 * sums[0] / half)
-    columns = (
-        ("stop", p.stop[last]),
-        ("coefficients", series),
-        ("errors", sums[0] + half * left_out / NODES.size),
-        ("doubts", sums[1]),
-    )
-    rows = {f.name: getattr(p, f.name).copy() for f in fields(p)[:_COLUMNS]}
-    for name, column in columns:
-        rows[name][first[good]] = column[good]
-    gone = np.zeros(p.sign.size, dtype=bool)
-    for k in range(1, _MOST_MERGED):
-        gone[(first + k)[good & (k < count)]] = True
-    return replace(p, **{name: column[~gone] for name, column in rows.items()})
+    left_out = half * np.abs(series[:, -3:]).max(axis=1)
+    errors = p.errors[i] + p.errors[i + 1]
+    good = left_out <= np.maximum(RESOLVED * half * np.abs(values).max(axis=1), 2.0 * errors)
+    i = i[good]
+    rows = {f.name: np.delete(getattr(p, f.name), i + 1, axis=0) for f in fields(p)[:_COLUMNS]}
+    at = i - np.arange(i.size)
+    rows["stop"][at], rows["coefficients"][at] = p.stop[i + 1], series[good]
+    rows["errors"][at] = (errors + left_out / NODES.size)[good]
+    rows["doubts"][at] += p.doubts[i + 1]
+    return replace(p, **rows)
 
 
 def _with_closures(panels: RadialPanels, last: ChartRange) -> RadialPanels:

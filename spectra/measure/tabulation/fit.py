@@ -15,7 +15,7 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError
 from spectra.measure import MeasurePart
-from spectra.measure.tabulation.pieces import END, Pieces
+from spectra.measure.tabulation.pieces import Pieces
 from spectra.table.radial.panels import PanelKind, Panels, local_share, local_variable
 
 __all__ = ["fit_side"]
