@@ -16,15 +16,15 @@ from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError
 from spectra.measure import MeasurePart
 from spectra.measure.tabulation.pieces import Pieces
-from spectra.table.radial.panels import PanelKind, Panels, local_share, local_variable
+from spectra.table.radial.panels import PanelKind, Panels, local_share
 
 __all__ = ["fit_side"]
 
 # Degree of every panel.
 _DEGREE = 17
-# The tails are right to this fraction of the probability left in them, and panels join to the
+# The tails are right to this fraction of the probability left in them; a panel may descend by the
 # second fraction of the radius.
-_RELATIVE, _JOIN = 1e-7, 2e-10
+_RELATIVE, _DESCENT = 1e-7, 2e-10
 # A panel is refined until its error is this share of the one allowed, but not below the second
 # number: one unit of rounding in the probability.
 _AHEAD, _FLOOR = 2.5e-4, 2.5e-16
@@ -44,12 +44,11 @@ _NEIGHBORS, _COARSE = 16.0 * EPS, 1e-13
 
 _NODES = chebyshev.chebpts1(_DEGREE + 1)
 _ANALYSIS = np.linalg.inv(chebyshev.chebvander(_NODES, _DEGREE)).T
-# Where fits are checked: even in the variable of the fit, and in probability; the ends come last.
-_CHECKS = np.cos(np.pi * (np.arange(9) + 0.37) / 9)
-_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
+# Where fits are checked, in the variable of the fit: values, ends, and whether they ascend.
+_CHECKS = np.cos(np.linspace(0.06, np.pi - 0.06, 15))
+_ENDS, _DENSE = np.array([-1.0, 1.0]), np.linspace(-1.0, 1.0, 97)
 #: Pieces that are fitted: with the fits, their kinds, and their exponents.
 _Rows = tuple[Pieces, FloatArray, NDArray[np.int8], FloatArray]
-_DENSE = chebyshev.chebvander(np.linspace(-1.0, 1.0, 97), _DEGREE).T
 
 
 def fit_side(
@@ -93,10 +92,6 @@ def fit_side(
     done = done.take(order)
     panels = Panels.from_chebyshev(np.append(done.low, done.high[-1]), fits, kinds, exponents)
     return panels, _measured(part, done, panels, from_above=from_above)
-
-
-def _place(t: FloatArray) -> FloatArray:
-    return 0.5 * (1.0 + t)
 
 
 def _goal(c: FloatArray, u_error: float) -> FloatArray:
@@ -158,48 +153,32 @@ def _try(
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Fits to pieces, and whether each is good enough for (from_above, u_error)."""
     from_above, u_error = wish
-    nodes, checks, ends, shares = (
-        np.tile(x, (kinds.size, 1)) for x in (_NODES, _CHECKS, np.array([-1.0, 1.0]), _SHARES)
+    nodes, share, ends = (
+        local_share(kinds, exponents, np.tile(0.5 * (1.0 + t), (kinds.size, 1)))
+        for t in (_NODES, _CHECKS, _ENDS)
     )
-    fits = part.radius(trial.panel, *trial.masses(_share(kinds, exponents, nodes))) @ _ANALYSIS
-    kind, exponent = np.repeat(kinds, _SHARES.size), np.repeat(exponents, _SHARES.size)
-    uneven = local_variable(kind, exponent, shares.ravel(), 1.0 - shares.ravel())
-    t = np.concatenate([checks, uneven.reshape(shares.shape), ends], axis=1)
-    basis = chebyshev.chebvander(t, _DEGREE)
-    x = _share(kinds, exponents, t)
-    c = trial.low[:, None] + (trial.high - trial.low)[:, None] * x
-    masses = trial.masses(x)
-    radii = part.radius(trial.panel, *masses)
-
-    def fitted() -> tuple[FloatArray, FloatArray]:
-        w = np.maximum(np.einsum("nk,nck->nc", fits, basis), 0.0)
-        return w, _missed(part, trial.panel, masses, w)
-
-    w, missed = fitted()
-    # If the rounding of a probability moves the radius by more than panels join, a line between
-    # the exact ends is as good.
-    joins = trial.powers == 1.0
-    rounding = 4.0 * EPS * c
-    gap = np.where(joins & (missed <= rounding)[:, -2:], (radii - w)[:, -2:], 0.0)
+    fits = part.radius(trial.panel, *trial.masses(nodes)) @ _ANALYSIS
+    # Neighbors meet exactly, except beside a gap or at an end.
+    gap = part.radius(trial.panel, *trial.masses(ends)) - fits @ _basis(_ENDS)
+    gap = np.where(trial.powers == 1.0, gap, 0.0)
     fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
     fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
-    w, missed = fitted()
+    w, masses = np.maximum(fits @ _basis(_CHECKS), 0.0), trial.masses(share)
+    radii = part.radius(trial.panel, *masses)
     # Little is asked beyond what the density itself is known to.
     known = _SEEN * part.resolved.errors[trial.panel][:, None] / part.total
+    c = trial.low[:, None] + (trial.high - trial.low)[:, None] * share
+    allowed = np.maximum(np.maximum(_goal(c, u_error), 4.0 * EPS * c), known)
     # A radius that cannot be told from the exact one in floating point is right.
-    apart = np.abs(w - radii) / radii
-    wrong = (missed > np.maximum(np.maximum(_goal(c, u_error), rounding), known)) & (
-        apart > 8.0 * EPS
-    )
-    # Only panels that meet another one must join it; beyond a power lies a gap or an end.
-    wrong[:, -2:] = joins & (apart[:, -2:] > _JOIN)
-    along = fits @ _DENSE
-    turns = np.diff(along, axis=1) * (-1.0 if from_above else 1.0) < -_JOIN * along[:, 1:]
+    wrong = _missed(part, trial.panel, masses, w) > allowed
+    wrong &= np.abs(w - radii) > 8.0 * EPS * radii
+    along = fits @ _basis(_DENSE)
+    turns = np.diff(along, axis=1) * (-1.0 if from_above else 1.0) < -_DESCENT * along[:, 1:]
     return fits, ~np.any(wrong, axis=1) & ~np.any(turns, axis=1) & (kinds >= 0)
 
 
-def _share(kinds: NDArray[np.int8], exponents: FloatArray, t: FloatArray) -> FloatArray:
-    return local_share(kinds, exponents, _place(t))
+def _basis(t: FloatArray) -> FloatArray:
+    return np.asarray(chebyshev.chebvander(t, _DEGREE).T)
 
 
 def _missed(
@@ -219,9 +198,5 @@ def _measured(part: MeasurePart, pieces: Pieces, panels: Panels, *, from_above: 
     missed = _missed(part, held.panel, held.masses(share), w)
     beside = (part.masses(held.panel, w * (1.0 + shift)) for shift in (-_NEIGHBORS, _NEIGHBORS))
     step = np.maximum(*(_missed(part, held.panel, masses, w) for masses in beside))
-    return float(_beyond_doubles(missed, step).max(initial=0.0))
-
-
-def _beyond_doubles(missed: FloatArray, step: FloatArray) -> FloatArray:
-    """Errors in probability less a step between doubles, if that is large: at a pole it is."""
-    return np.where(step > _COARSE, np.maximum(missed - step, 0.0), missed)
+    # At a pole the step between doubles is large.
+    return float(np.where(step > _COARSE, np.maximum(missed - step, 0.0), missed).max(initial=0.0))
