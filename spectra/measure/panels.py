@@ -31,18 +31,13 @@ from spectra.base.enclosures import (
 )
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, RadialSum
-from spectra.measure.ranges import FARTHEST, NEGLIGIBLE, ChartRange, chart_ranges
+from spectra.measure.ranges import NEGLIGIBLE, ChartRange, chart_ranges
 from spectra.measure.roots import split_points
 
-__all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels", "unseen_around"]
+__all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels"]
 
 # A sign counts if a value exceeds its error bound this many times.
 TRUST = 4.0
-# A radius and its logarithm are rounded to so many units of rounding.
-_ROUNDED = 4.0
-# Signs that errors hide are sought so much farther each time, which passes over no part of a
-# density whose width is a fifth of its distance.
-_FARTHER = 1.2
 ZERO = Enclosure(0.0, 0.0)
 # The fields of RadialPanels that have a row for each panel come first.
 _COLUMNS = 9
@@ -196,11 +191,10 @@ def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     x = low[cut, None] + 0.5 * (high - low)[cut, None] * (1.0 + NODES)
     values = legendre_series(coefficients[cut], x)
     coefficients[cut] = values @ ANALYSIS.T
-    # Errors between the nodes of a panel by lines.
+    # Between two nodes the larger of their errors counts.
     after = np.clip(np.searchsorted(NODES, x), 1, NODES.size - 1)
-    share = np.clip((x - NODES[after - 1]) / (NODES[after] - NODES[after - 1]), 0.0, 1.0)
-    before = np.take_along_axis(errors[cut], after - 1, axis=1)
-    errors[cut] = before + share * (np.take_along_axis(errors[cut], after, axis=1) - before)
+    beside = (np.take_along_axis(errors[cut], k, axis=1) for k in (after - 1, after))
+    errors[cut] = np.maximum(*beside)
     values = legendre_series(coefficients, np.broadcast_to(NODES, errors.shape))
     size, left_out = np.abs(values), fit.left_out[row]
     width = 0.5 * half * (high - low) * np.exp(fit.unit[row])
@@ -332,22 +326,3 @@ def cancelled_mass(density: RadialSum, panels: RadialPanels) -> Enclosure:
         fit = resolve(partial(smaller, chart=chart), edges, negligible=NEGLIGIBLE)
         total = total + fit.integral
     return total + tiny
-
-
-def unseen_around(density: RadialSum, w: FloatArray) -> FloatArray:
-    """Distance from radii, on both sides, within which the error of a density may hide its sign.
-
-    Beside a change of sign this bounds its error, up to a fifth too large.
-    """
-    t = np.log(w)
-    sides = np.repeat([[-1.0], [1.0]], w.size, axis=1)
-    reach = sides * _ROUNDED * EPS * (1.0 + np.abs(t))
-    hidden = np.ones(sides.shape, dtype=bool)
-    while hidden.any():
-        at = np.clip(t + reach, -FARTHEST, FARTHEST)
-        value, error, _ = _values(density, Chart())(at[hidden][:, None])
-        # Where there is nothing at all, nothing is hidden.
-        seen = (np.abs(value) > TRUST * error) | ((value == 0.0) & (error == 0.0))
-        hidden[hidden] = ~seen[:, 0] & (np.abs(at[hidden]) < FARTHEST)
-        reach[hidden] *= _FARTHER
-    return np.asarray((w * np.abs(np.expm1(reach))).max(axis=0, initial=0.0))

@@ -11,12 +11,12 @@ from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
-__all__ = ["FARTHEST", "NEGLIGIBLE", "ChartRange", "chart_ranges"]
+__all__ = ["NEGLIGIBLE", "ChartRange", "chart_ranges"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
 # Radii outside exp(+-340) are not looked at: their squares overflow.
-FARTHEST = 340.0
+_FARTHEST = 340.0
 # The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
 _END_DEPTH = 40.0
 # Widths of the first panels in t: far from all masses, beside a break, and near a bulk, where a
@@ -79,7 +79,7 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
 def _extent(component: Component, side: float) -> float:
     """The t = log w beyond which the component is negligible, seen from its bulk."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
-    limit = side * FARTHEST
+    limit = side * _FARTHEST
     if side > 0 and np.isfinite(component.end):
         limit = min(limit, float(np.log(component.end)) - 1e-3)
         start = min(start, limit - 1e-3)

@@ -18,7 +18,7 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
-from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels, unseen_around
+from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels
 from spectra.measure.part import MeasurePart
 from spectra.table.tails.wave_sum import WaveSum
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SpectralMeasure", "merged_atoms"]
 
+# Slopes at sign changes are differences across this share of the radius; a safety factor.
+_STEP, _SLACK = 1e-6, 8.0
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
 # Sign changes listed at most, in a truncated measure and on request.
@@ -210,8 +212,8 @@ class SpectralMeasure:
         up_to : float
             Largest radius; needed if there are infinitely many sign changes.
         return_error : bool
-            Whether to return error bounds too: the distance within which the error of the density
-            may hide its sign.
+            Whether to return error estimates too: a multiple of the error of the density over its
+            slope.
 
         Returns
         -------
@@ -232,7 +234,13 @@ class SpectralMeasure:
             self._require_few_changes(up_to)
             found = radial_panels(self._sum, cut=up_to).sign_changes
         found = np.asarray(found[found <= up_to])
-        return (found, unseen_around(self._sum, found)) if return_error else found
+        if not return_error:
+            return found
+        assert self.density is not None
+        rho, near = self.density, (1.0 - _STEP, 1.0 + _STEP)
+        with np.errstate(divide="ignore"):
+            slopes = np.subtract(*(rho.radial(found * x) for x in near)) / (2.0 * _STEP * found)
+            return found, _SLACK * (rho.error(found) / np.abs(slopes) + EPS * found)
 
     @cached_property
     @staged("splitting the measure by sign")
