@@ -30,7 +30,8 @@ from spectra.base.enclosures import (
     resolve,
 )
 from spectra.base.numbers import FloatArray
-from spectra.density.charts import Chart, RadialSum
+from spectra.density.charts import Chart, proved_sign, sums_of_signs
+from spectra.density.components import Component
 from spectra.measure.ranges import NEGLIGIBLE, ChartRange, chart_ranges
 from spectra.measure.roots import split_points
 
@@ -139,7 +140,9 @@ class RadialPanels:
         return np.where(self.way[i] < 0.0, np.minimum(w, np.nextafter(self.origin[i], 0.0)), w)
 
 
-def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
+def radial_panels(
+    components: Sequence[Component], dim: int, *, cut: float = np.inf
+) -> RadialPanels:
     """Fit a density from radius 0 to its end, or to ``cut``, and read its signs.
 
     Raises
@@ -147,20 +150,20 @@ def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
     AccuracyError
         If a component is not as smooth as its tail and its origin exponent say.
     """
-    ranges = chart_ranges(density.components, cut)
+    ranges = chart_ranges(components, cut)
     found = [
-        _split(r.chart, resolve(_values(density, r.chart), r.edges, negligible=_VANISHED))
+        _split(r.chart, resolve(_values(components, dim, r.chart), r.edges, negligible=_VANISHED))
         for r in ranges
     ]
-    panels = _merged(_trimmed(_with_signs(_joined(found), density.proved_sign)))
+    panels = _merged(_trimmed(_with_signs(_joined(found), proved_sign(components))))
     return _with_closures(panels, ranges[-1])
 
 
-def _values(density: RadialSum, chart: Chart) -> Integrand:
+def _values(components: Sequence[Component], dim: int, chart: Chart) -> Integrand:
     """The density per unit of t, signed."""
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = density.logs(chart, t)
+        sizes, errors = sums_of_signs(components, dim, chart, t)
         unit = _unit(np.concatenate([sizes, errors]))
         scaled = np.exp(sizes - unit)
         return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
@@ -308,11 +311,11 @@ def _close(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, float]
     return close_tail(f, e, step)
 
 
-def cancelled_mass(density: RadialSum, panels: RadialPanels) -> Enclosure:
+def cancelled_mass(components: Sequence[Component], dim: int, panels: RadialPanels) -> Enclosure:
     """Integral of min(positive summands, negative summands), to relative accuracy."""
 
     def smaller(t: FloatArray, chart: Chart) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = density.logs(chart, t)
+        sizes, errors = sums_of_signs(components, dim, chart, t)
         size, error = sizes.min(axis=0), np.where(sizes[0] < sizes[1], *errors)
         unit = _unit(size[None])
         return np.exp(size - unit), np.exp(error - unit), unit[..., 0]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits.progress import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
-from spectra.density.charts import RadialSum
+from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
@@ -183,7 +183,7 @@ class SpectralMeasure:
         if len(self.components) < 2:
             return atoms
         if all(c.tail is None for c in self.components):
-            return atoms + cancelled_mass(self._sum, self._listed)
+            return atoms + cancelled_mass(self.components, self.dim, self._listed)
         both = ZERO
         assert self.density is not None
         for component in self.components:
@@ -232,7 +232,7 @@ class SpectralMeasure:
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
-            found = radial_panels(self._sum, cut=up_to).sign_changes
+            found = radial_panels(self.components, self.dim, cut=up_to).sign_changes
         found = np.asarray(found[found <= up_to])
         if not return_error:
             return found
@@ -252,7 +252,7 @@ class SpectralMeasure:
             waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
-                panels = radial_panels(self._sum, cut=radius)
+                panels = radial_panels(self.components, self.dim, cut=radius)
         found = []
         for sign in (1, -1):
             atoms = tuple(
@@ -337,11 +337,6 @@ class SpectralMeasure:
         )
 
     @property
-    def _sum(self) -> RadialSum:
-        """The absolutely continuous part."""
-        return RadialSum(self.components, self.dim)
-
-    @property
     def _oscillates(self) -> bool:
         """Whether the density oscillates without end."""
         return not np.isfinite(self.radius) and any(c.tail is not None for c in self.components)
@@ -369,7 +364,7 @@ class SpectralMeasure:
     @staged("finding the sign changes and the mass of each sign")
     def _listed(self) -> RadialPanels:
         """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
-        return radial_panels(self._sum, cut=self._listed_to)
+        return radial_panels(self.components, self.dim, cut=self._listed_to)
 
     @cached_property
     def _windowed(self) -> dict[int, Enclosure]:
@@ -377,7 +372,7 @@ class SpectralMeasure:
 
     def _continuous_mass(self, sign: int) -> Enclosure:
         """Mass of a sign without atoms."""
-        if self._sum.proved_sign == -sign:
+        if proved_sign(self.components) == -sign:
             return ZERO
         panels = self._listed
         total = panels.mass(sign)
