@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -136,14 +138,6 @@ class SpectralMeasure:
         return self.lost_mass
 
     @property
-    def bias_at_zero(self) -> Enclosure:
-        """k(0) minus the total that is left after a truncation; 0 without one."""
-        if not np.isfinite(self.radius):
-            return ZERO
-        left = self.positive_mass - self.negative_mass
-        return Enclosure(self._nominal_total - left.mid, left.rad + 4 * EPS)
-
-    @property
     def _nominal_total(self) -> float:
         return float(sum(a.mass for a in self.atoms) + sum(c.total for c in self.components))
 
@@ -268,7 +262,11 @@ class SpectralMeasure:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
             if mass.mid > 0.0:
                 if beyond is not None and own is None:
-                    raise _no_range_of_one_sign(sign, beyond.start)
+                    raise AccuracyError(
+                        f"The density has no {'positive' if sign > 0 else 'negative'} values up to "
+                        f"the radius {beyond.start:.3g}, and its waves may have some beyond. Its "
+                        "masses are known; truncate it for a table."
+                    )
                 found.append(MeasurePart(sign, mass, atoms, own, beyond))
         return tuple(found)
 
@@ -411,22 +409,12 @@ class SpectralMeasure:
         return positive, negative
 
 
-def _no_range_of_one_sign(sign: int, radius: float) -> AccuracyError:
-    name = "positive" if sign > 0 else "negative"
-    return AccuracyError(
-        f"The density has no {name} values up to the radius {radius:.3g}, and its waves may "
-        "have some beyond. Its masses are known; truncate it for a table."
-    )
-
-
 def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
     """One atom for each radius, and the mass that cancelled."""
-    by_radius: dict[float, list[Atom]] = {}
-    for atom in atoms:
-        by_radius.setdefault(atom.radius, []).append(atom)
     merged, cancelled = [], 0.0
-    for radius in sorted(by_radius):
-        group = by_radius[radius]
+    key = attrgetter("radius")
+    for radius, same in groupby(sorted(atoms, key=key), key=key):
+        group = list(same)
         mass = float(np.sum([a.mass for a in group]))
         size = float(np.sum([abs(a.mass) for a in group]))
         cancelled += 0.5 * (size - abs(mass))
