@@ -178,12 +178,11 @@ class SpectralMeasure:
             return atoms
         if all(c.tail is None for c in self.components):
             return atoms + cancelled_mass(self.components, self.dim, self._listed)
-        both = ZERO
         assert self.density is not None
+        both = -replace(self, atoms=()).mass
         for component in self.components:
-            alone = replace(self, density=replace(self.density, components=(component,)))
-            both = both + alone._continuous_mass(1) + alone._continuous_mass(-1)
-        both = both - self._continuous_mass(1) - self._continuous_mass(-1)
+            alone = replace(self.density, components=(component,))
+            both = both + replace(self, atoms=(), density=alone).mass
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
 
     @overload
@@ -387,16 +386,13 @@ class SpectralMeasure:
     @cached_property
     @staged("finding the masses")
     def _masses(self) -> tuple[Enclosure, Enclosure]:
-        result = []
-        for sign in (1, -1):
-            total = ZERO
-            for atom in self.atoms:
-                if np.sign(atom.mass) == sign:
-                    total = total + Enclosure(abs(atom.mass), atom.error)
-            if self.components:
-                total = total + self._continuous_mass(sign)
-            result.append(total)
-        positive, negative = result
+        positive, negative = (
+            sum(
+                (Enclosure(abs(a.mass), a.error) for a in self.atoms if np.sign(a.mass) == sign),
+                self._continuous_mass(sign) if self.components else ZERO,
+            )
+            for sign in (1, -1)
+        )
         if not np.isfinite(self.radius):
             missed = abs(positive.mid - negative.mid - self._nominal_total)
             allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)

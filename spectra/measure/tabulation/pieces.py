@@ -67,15 +67,8 @@ class Pieces:
     @classmethod
     def single(cls, panel: int, mass: float, *radii: float) -> Self:
         """An atom or an end."""
-        ends = np.zeros((2, 1, 2))
-        return cls(
-            np.array([panel]),
-            np.zeros(1),
-            np.array([mass]),
-            *ends,
-            1.0 + ends[0],
-            np.array([radii]),
-        )
+        none, pair = np.zeros((1, 2)), np.array([radii])
+        return cls(np.array([panel]), np.zeros(1), np.array([mass]), none, none, 1.0 + none, pair)
 
     def reversed(self) -> Self:
         """The pieces from the other end."""
