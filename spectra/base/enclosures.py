@@ -200,7 +200,7 @@ def resolve(
     left, right = edges[:-1], edges[1:]
     done: list[tuple[FloatArray, ...]] = []
     peak = -np.inf
-    for _ in range(_MAX_BISECTIONS):
+    for depth in range(1, _MAX_BISECTIONS + 1):
         half = 0.5 * (right - left)
         t = (left + half)[:, None] + half[:, None] * NODES
         values, errors, unit = function(t)
@@ -230,10 +230,13 @@ def resolve(
         middle = (left + half)[~good]
         left = np.concatenate([left[~good], middle])
         right = np.concatenate([middle, right[~good]])
-        if left.size > _MAX_PANELS:
-            raise AccuracyError(_unresolved(left, right))
-    else:
-        raise AccuracyError(_unresolved(left, right))
+        if depth == _MAX_BISECTIONS or left.size > _MAX_PANELS:
+            raise AccuracyError(
+                f"{left.size} panels between {left.min():.6g} and {right.max():.6g} (in the "
+                "variable of integration) could not be resolved by bisection: the integrand has a "
+                "singularity or a jump there that its component does not state. Its tail or its "
+                "origin exponent is wrong."
+            )
     columns = [np.concatenate(c) for c in zip(*done, strict=True)]
     order = np.argsort(columns[0])
     return LegendrePanels(*(c[order] for c in columns))
@@ -250,14 +253,6 @@ def close_tail(values: FloatArray, errors: FloatArray, step: float) -> tuple[Enc
     drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
     error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
     return Enclosure(mass, error), near
-
-
-def _unresolved(left: FloatArray, right: FloatArray) -> str:
-    return (
-        f"{left.size} panels between {left.min():.6g} and {right.max():.6g} (in the variable of "
-        "integration) could not be resolved by bisection: the integrand has a singularity or a "
-        "jump there that its component does not state. Its tail or its origin exponent is wrong."
-    )
 
 
 def legendre_series(coefficients: FloatArray, x: FloatArray) -> FloatArray:

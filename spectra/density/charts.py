@@ -16,7 +16,14 @@ from spectra.base.numbers import FloatArray
 from spectra.density.components import Atom, Component
 from spectra.errors import AccuracyError
 
-__all__ = ["Chart", "RadialSum", "break_depths", "charts_between", "require_moderate_scale"]
+__all__ = [
+    "Chart",
+    "break_depths",
+    "charts_between",
+    "proved_sign",
+    "require_moderate_scale",
+    "sums_of_signs",
+]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
 # and squares, powers and products of radii must stay doubles.
@@ -114,70 +121,56 @@ def break_depths(components: Iterable[Component], depth: float) -> dict[float, f
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class RadialSum:
-    """A sum of signed components: at every radius its positive and its negative summands.
+def proved_sign(components: Iterable[Component]) -> int:
+    """The sign that formulas prove wherever a sum is not zero; 0 if they prove none."""
+    signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in components}
+    return signs.pop() if len(signs) == 1 else 0
 
-    Attributes
-    ----------
-    components : tuple of Component
-        The summands.
-    dim : int
-        Dimension; the rounding of the radius counts so many times in a density like w**dim.
+
+def sums_of_signs(
+    components: Iterable[Component], dim: int, chart: Chart, t: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of the sums of the positive and of the negative summands, per unit of t.
+
+    Returns
+    -------
+    sizes, errors : ndarray of shape (2, t.size)
+        The absolute values of both sums, and their error bounds.
     """
-
-    components: tuple[Component, ...]
-    dim: int
-
-    @property
-    def proved_sign(self) -> int:
-        """The sign that formulas prove wherever the sum is not zero; 0 if they prove none."""
-        signs = {int(np.sign(c.total)) if c.has_one_sign else 0 for c in self.components}
-        return signs.pop() if len(signs) == 1 else 0
-
-    def logs(self, chart: Chart, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Logarithms of the positive and of the negative summands at t, per unit of t.
-
-        Returns
-        -------
-        sizes, errors : ndarray of shape (2, t.size)
-            The sum of the positive summands and the sum of the absolute values of the negative
-            ones; error bounds of both.
-        """
-        w = chart.radius(t)
-        slope = chart.log_slope(t)
-        sizes, errors = np.full((2, 2, *t.shape), -np.inf)
-        for component in self.components:
-            end = component.end
-            inside = w < end
-            at = w[inside]
-            if at.size == 0:
-                continue
-            shift = slope[inside]
-            side = component.beside(chart.origin, chart.way) if chart.origin else None
-            seen, place = (component, at) if side is None else (side, np.exp(shift))
-            sign, log = seen.signed_log(place)
-            if side is None and chart.way < 0.0 and end == chart.origin:
-                # The radius is rounded, its distance to the end is not: move the value there, and
-                # take the error from where the rounding of the distance does not count.
-                power = dict(component.breaks)[end]
-                shift = shift + power * (shift - np.log(np.abs(at - end)))
-                relative = component.relative_error(np.minimum(at, end - _NEAR * end))
-            else:
-                relative = seen.relative_error(place)
-            # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
-            # every formula of log|rho| holds the term (dim - 1) log w.
-            steepness = 4 + self.dim * (1.0 + np.abs(np.log(at)))
-            steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
-            if component.tail is not None:
-                # So is the variable in which it is integrated.
-                rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
-                steepness += component.tail.frequency * at * rounded
-            wrong = seen.log_envelope(place) + shift + np.log(relative + EPS * steepness)
-            for row, mine in enumerate((sign > 0, ~(sign > 0))):
-                for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
-                    total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
-        return sizes, errors
+    w = chart.radius(t)
+    slope = chart.log_slope(t)
+    sizes, errors = np.full((2, 2, *t.shape), -np.inf)
+    for component in components:
+        end = component.end
+        inside = w < end
+        at = w[inside]
+        if at.size == 0:
+            continue
+        shift = slope[inside]
+        side = component.beside(chart.origin, chart.way) if chart.origin else None
+        seen, place = (component, at) if side is None else (side, np.exp(shift))
+        sign, log = seen.signed_log(place)
+        if side is None and chart.way < 0.0 and end == chart.origin:
+            # The radius is rounded, its distance to the end is not: move the value there, and
+            # take the error from where the rounding of the distance does not count.
+            power = dict(component.breaks)[end]
+            shift = shift + power * (shift - np.log(np.abs(at - end)))
+            relative = component.relative_error(np.minimum(at, end - _NEAR * end))
+        else:
+            relative = seen.relative_error(place)
+        # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
+        # every formula of log|rho| holds the term (dim - 1) log w.
+        steepness = 4 + dim * (1.0 + np.abs(np.log(at)))
+        steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
+        if component.tail is not None:
+            # So is the variable in which it is integrated.
+            rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
+            steepness += component.tail.frequency * at * rounded
+        wrong = seen.log_envelope(place) + shift + np.log(relative + EPS * steepness)
+        for row, mine in enumerate((sign > 0, ~(sign > 0))):
+            for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
+                total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
+    return sizes, errors
 
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:

@@ -26,7 +26,7 @@ from scipy.special import gammaln, ive
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
-from spectra.density.charts import Chart, RadialSum, break_depths, require_moderate_scale
+from spectra.density.charts import Chart, break_depths, require_moderate_scale, sums_of_signs
 from spectra.density.components import SpectralDensity
 from spectra.density.weighted_integrals import (
     Parts,
@@ -224,7 +224,6 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     components = density.components
     if not components:
         return found
-    total = RadialSum(components, density.dim)
     widths = [s for _, s in windows]
     origin = min(c.origin_exponent for c in components)
     low = max(-np.log(max(widths)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
@@ -236,7 +235,7 @@ def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledI
     waves += [(r, (_REACH + 1.0) / s) for r, s in windows]
 
     def values(chart: Chart, t: FloatArray) -> Parts:
-        (above, under), errors = total.logs(chart, t)
+        (above, under), errors = sums_of_signs(components, density.dim, chart, t)
         return above, under, np.logaddexp(*errors)
 
     weights = [partial(_at_radius, window, density.dim) for window in windows]

@@ -47,7 +47,7 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     Returns
     -------
     SpectralMeasure
-        With ``radius``, ``lost_mass``, ``bias`` (infinite where the mass is) and ``bias_at_zero``.
+        With ``radius``, ``lost_mass``, ``bias`` (infinite where the mass is).
 
     Raises
     ------

@@ -30,24 +30,20 @@ from spectra.base.enclosures import (
     resolve,
 )
 from spectra.base.numbers import FloatArray
-from spectra.density.charts import Chart, RadialSum
-from spectra.measure.ranges import FARTHEST, NEGLIGIBLE, ChartRange, chart_ranges
+from spectra.density.charts import Chart, proved_sign, sums_of_signs
+from spectra.density.components import Component
+from spectra.measure.ranges import NEGLIGIBLE, ChartRange, chart_ranges
 from spectra.measure.roots import split_points
 
-__all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels", "unseen_around"]
+__all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels"]
 
 # A sign counts if a value exceeds its error bound this many times.
 TRUST = 4.0
-# A radius and its logarithm are rounded to so many units of rounding.
-_ROUNDED = 4.0
-# Signs that errors hide are sought so much farther each time, which passes over no part of a
-# density whose width is a fifth of its distance.
-_FARTHER = 1.2
 ZERO = Enclosure(0.0, 0.0)
 # The fields of RadialPanels that have a row for each panel come first.
 _COLUMNS = 9
-# A half-wave of at most so many panels may be one.
-_MOST_MERGED = 4
+# Panels below exp(-3000) of the largest one are not refined; far from a narrow bulk every one is.
+_VANISHED = 3000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +140,9 @@ class RadialPanels:
         return np.where(self.way[i] < 0.0, np.minimum(w, np.nextafter(self.origin[i], 0.0)), w)
 
 
-def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
+def radial_panels(
+    components: Sequence[Component], dim: int, *, cut: float = np.inf
+) -> RadialPanels:
     """Fit a density from radius 0 to its end, or to ``cut``, and read its signs.
 
     Raises
@@ -152,17 +150,20 @@ def radial_panels(density: RadialSum, *, cut: float = np.inf) -> RadialPanels:
     AccuracyError
         If a component is not as smooth as its tail and its origin exponent say.
     """
-    ranges = chart_ranges(density.components, cut)
-    found = [_split(r.chart, resolve(_values(density, r.chart), r.edges)) for r in ranges]
-    panels = _merged(_trimmed(_with_signs(_joined(found), density.proved_sign)))
+    ranges = chart_ranges(components, cut)
+    found = [
+        _split(r.chart, resolve(_values(components, dim, r.chart), r.edges, negligible=_VANISHED))
+        for r in ranges
+    ]
+    panels = _merged(_trimmed(_with_signs(_joined(found), proved_sign(components))))
     return _with_closures(panels, ranges[-1])
 
 
-def _values(density: RadialSum, chart: Chart) -> Integrand:
+def _values(components: Sequence[Component], dim: int, chart: Chart) -> Integrand:
     """The density per unit of t, signed."""
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = density.logs(chart, t)
+        sizes, errors = sums_of_signs(components, dim, chart, t)
         unit = _unit(np.concatenate([sizes, errors]))
         scaled = np.exp(sizes - unit)
         return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
@@ -193,11 +194,10 @@ def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     x = low[cut, None] + 0.5 * (high - low)[cut, None] * (1.0 + NODES)
     values = legendre_series(coefficients[cut], x)
     coefficients[cut] = values @ ANALYSIS.T
-    # Errors between the nodes of a panel by lines.
+    # Between two nodes the larger of their errors counts.
     after = np.clip(np.searchsorted(NODES, x), 1, NODES.size - 1)
-    share = np.clip((x - NODES[after - 1]) / (NODES[after] - NODES[after - 1]), 0.0, 1.0)
-    before = np.take_along_axis(errors[cut], after - 1, axis=1)
-    errors[cut] = before + share * (np.take_along_axis(errors[cut], after, axis=1) - before)
+    beside = (np.take_along_axis(errors[cut], k, axis=1) for k in (after - 1, after))
+    errors[cut] = np.maximum(*beside)
     values = legendre_series(coefficients, np.broadcast_to(NODES, errors.shape))
     size, left_out = np.abs(values), fit.left_out[row]
     width = 0.5 * half * (high - low) * np.exp(fit.unit[row])
@@ -263,44 +263,27 @@ def _trimmed(panels: RadialPanels) -> RadialPanels:
     return replace(panels, sign=sign, doubts=doubts, sign_changes=changes)
 
 
-def _merged(panels: RadialPanels) -> RadialPanels:
-    """Make one panel of each half-wave that lies on a few, if one series resolves it."""
-    p = panels
+def _merged(p: RadialPanels) -> RadialPanels:
+    """Make one panel of each half-wave on two panels, if one series resolves it."""
     new = (p.sign[1:] != p.sign[:-1]) | (p.way[1:] != p.way[:-1]) | (p.origin[1:] != p.origin[:-1])
     first = np.flatnonzero(np.append(True, new | p.touches[1:]))
-    count = np.diff(np.append(first, p.sign.size))
-    some = (count > 1) & (count <= _MOST_MERGED) & (p.sign[first] != 0)
-    first, count = first[some], count[some]
-    last = first + count - 1
-    half = 0.5 * (p.stop[last] - p.start[first])
-    t = p.start[first, None] + half[:, None] * (1.0 + NODES)
-    held = np.broadcast_to(first[:, None], t.shape).copy()
-    for k in range(1, _MOST_MERGED):
-        held += (k < count[:, None]) & (t > p.start[np.minimum(first + k, last), None])
+    i = first[(np.diff(np.append(first, p.sign.size)) == 2) & (p.sign[first] != 0)]
+    half = 0.5 * (p.stop[i + 1] - p.start[i])
+    t = p.start[i, None] + half[:, None] * (1.0 + NODES)
+    held = i[:, None] + (t > p.stop[i, None])
     x = 2.0 * (t - p.start[held]) / (p.stop[held] - p.start[held]) - 1.0
     values = legendre_series(p.coefficients[held.ravel()], x.reshape(-1, 1)).reshape(t.shape)
     series = values @ ANALYSIS.T
-    sums = [
-        np.add.reduceat(np.append(a, 0.0), np.stack([first, last + 1], axis=1).ravel())[::2]
-        if first.size
-        else np.empty(0)
-        for a in (p.errors, p.doubts)
-    ]
-    left_out = np.abs(series[:, -3:]).max(axis=1)
-    good = left_out <= np.maximum(RESOLVED * np.abs(values).max(axis=1), 2.0 * sums[0] / half)
-    columns = (
-        ("stop", p.stop[last]),
-        ("coefficients", series),
-        ("errors", sums[0] + half * left_out / NODES.size),
-        ("doubts", sums[1]),
-    )
-    rows = {f.name: getattr(p, f.name).copy() for f in fields(p)[:_COLUMNS]}
-    for name, column in columns:
-        rows[name][first[good]] = column[good]
-    gone = np.zeros(p.sign.size, dtype=bool)
-    for k in range(1, _MOST_MERGED):
-        gone[(first + k)[good & (k < count)]] = True
-    return replace(p, **{name: column[~gone] for name, column in rows.items()})
+    left_out = half * np.abs(series[:, -3:]).max(axis=1)
+    errors = p.errors[i] + p.errors[i + 1]
+    good = left_out <= np.maximum(RESOLVED * half * np.abs(values).max(axis=1), 2.0 * errors)
+    i = i[good]
+    rows = {f.name: np.delete(getattr(p, f.name), i + 1, axis=0) for f in fields(p)[:_COLUMNS]}
+    at = i - np.arange(i.size)
+    rows["stop"][at], rows["coefficients"][at] = p.stop[i + 1], series[good]
+    rows["errors"][at] = (errors + left_out / NODES.size)[good]
+    rows["doubts"][at] += p.doubts[i + 1]
+    return replace(p, **rows)
 
 
 def _with_closures(panels: RadialPanels, last: ChartRange) -> RadialPanels:
@@ -328,11 +311,11 @@ def _close(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, float]
     return close_tail(f, e, step)
 
 
-def cancelled_mass(density: RadialSum, panels: RadialPanels) -> Enclosure:
+def cancelled_mass(components: Sequence[Component], dim: int, panels: RadialPanels) -> Enclosure:
     """Integral of min(positive summands, negative summands), to relative accuracy."""
 
     def smaller(t: FloatArray, chart: Chart) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = density.logs(chart, t)
+        sizes, errors = sums_of_signs(components, dim, chart, t)
         size, error = sizes.min(axis=0), np.where(sizes[0] < sizes[1], *errors)
         unit = _unit(size[None])
         return np.exp(size - unit), np.exp(error - unit), unit[..., 0]
@@ -346,22 +329,3 @@ def cancelled_mass(density: RadialSum, panels: RadialPanels) -> Enclosure:
         fit = resolve(partial(smaller, chart=chart), edges, negligible=NEGLIGIBLE)
         total = total + fit.integral
     return total + tiny
-
-
-def unseen_around(density: RadialSum, w: FloatArray) -> FloatArray:
-    """Distance from radii, on both sides, within which the error of a density may hide its sign.
-
-    Beside a change of sign this bounds its error, up to a fifth too large.
-    """
-    t = np.log(w)
-    sides = np.repeat([[-1.0], [1.0]], w.size, axis=1)
-    reach = sides * _ROUNDED * EPS * (1.0 + np.abs(t))
-    hidden = np.ones(sides.shape, dtype=bool)
-    while hidden.any():
-        at = np.clip(t + reach, -FARTHEST, FARTHEST)
-        value, error, _ = _values(density, Chart())(at[hidden][:, None])
-        # Where there is nothing at all, nothing is hidden.
-        seen = (np.abs(value) > TRUST * error) | ((value == 0.0) & (error == 0.0))
-        hidden[hidden] = ~seen[:, 0] & (np.abs(at[hidden]) < FARTHEST)
-        reach[hidden] *= _FARTHER
-    return np.asarray((w * np.abs(np.expm1(reach))).max(axis=0, initial=0.0))

@@ -11,12 +11,12 @@ from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
-__all__ = ["FARTHEST", "NEGLIGIBLE", "ChartRange", "chart_ranges"]
+__all__ = ["NEGLIGIBLE", "ChartRange", "chart_ranges"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
 # Radii outside exp(+-340) are not looked at: their squares overflow.
-FARTHEST = 340.0
+_FARTHEST = 340.0
 # The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
 _END_DEPTH = 40.0
 # Widths of the first panels in t: far from all masses, beside a break, and near a bulk, where a
@@ -50,10 +50,9 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
     if depths:
         low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
     last = max(
-        [
-            *(float(np.log(r)) for r in depths),
-            *(_extent(c, 1.0) for c in components if np.isinf(c.end)),
-        ]
+        *(float(np.log(r)) for r in depths),
+        *(_extent(c, 1.0) for c in components if np.isinf(c.end)),
+        low,
     )
     places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
     found = []
@@ -79,7 +78,7 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
 def _extent(component: Component, side: float) -> float:
     """The t = log w beyond which the component is negligible, seen from its bulk."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
-    limit = side * FARTHEST
+    limit = side * _FARTHEST
     if side > 0 and np.isfinite(component.end):
         limit = min(limit, float(np.log(component.end)) - 1e-3)
         start = min(start, limit - 1e-3)
@@ -93,32 +92,16 @@ def _extent(component: Component, side: float) -> float:
 
 def _edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
     """Edges of panels in log w: narrow near every bulk and along waves, wide elsewhere."""
-    bulks = [
-        (
-            np.log(c.bulk[0]) - 2.0,
-            np.log(c.bulk[1]) + 2.0,
-            _STEEP / np.sqrt(1.0 + abs(c.origin_exponent)),
-        )
-        for c in components
-    ]
+    bulks = np.log([c.bulk for c in components]) + np.array([-2.0, 2.0])
+    steep = [min(_BULK, _STEEP / np.sqrt(1.0 + abs(c.origin_exponent))) for c in components]
     fastest = max((c.tail.frequency for c in components if c.tail is not None), default=0.0)
-    near, far = min(b[0] for b in bulks), max(b[1] for b in bulks)
-    slow = [
-        min(1.0 + c.origin_exponent for c in components),
-        min(c.decay - 1.0 for c in components),
-    ]
-    before, beyond = (_WIDE / min(max(rate, _SLOWEST), 1.0) for rate in slow)
+    beyond = _WIDE / np.clip(min(c.decay for c in components) - 1.0, _SLOWEST, 1.0)
     edges = [low]
     while edges[-1] < high:
         t = edges[-1]
-        wide = before if t < near - before else beyond if t > far else _WIDE
-        widths = [
-            wide,
-            *(min(_BULK, w) for low_end, high_end, w in bulks if low_end - _WIDE < t < high_end),
-        ]
-        if fastest:
-            widths.append(_RADIANS / max(fastest * np.exp(t), 1e-300))
-        edges.append(t + min(widths))
+        widths = [beyond if t > bulks.max() else _WIDE]
+        widths += [w for w, (a, b) in zip(steep, bulks, strict=True) if a - _WIDE < t < b]
+        edges.append(t + min(*widths, _RADIANS / max(fastest * np.exp(t), 1e-300)))
     return np.array([*edges[:-1], high])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -13,12 +15,12 @@ from numpy.typing import ArrayLike
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits.progress import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
-from spectra.density.charts import RadialSum
+from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
-from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels, unseen_around
+from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels
 from spectra.measure.part import MeasurePart
 from spectra.table.tails.wave_sum import WaveSum
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SpectralMeasure", "merged_atoms"]
 
+# Slopes at sign changes are differences across this share of the radius; a safety factor.
+_STEP, _SLACK = 1e-6, 8.0
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
 # Sign changes listed at most, in a truncated measure and on request.
@@ -134,14 +138,6 @@ class SpectralMeasure:
         return self.lost_mass
 
     @property
-    def bias_at_zero(self) -> Enclosure:
-        """k(0) minus the total that is left after a truncation; 0 without one."""
-        if not np.isfinite(self.radius):
-            return ZERO
-        left = self.positive_mass - self.negative_mass
-        return Enclosure(self._nominal_total - left.mid, left.rad + 4 * EPS)
-
-    @property
     def _nominal_total(self) -> float:
         return float(sum(a.mass for a in self.atoms) + sum(c.total for c in self.components))
 
@@ -181,13 +177,12 @@ class SpectralMeasure:
         if len(self.components) < 2:
             return atoms
         if all(c.tail is None for c in self.components):
-            return atoms + cancelled_mass(self._sum, self._listed)
-        both = ZERO
+            return atoms + cancelled_mass(self.components, self.dim, self._listed)
         assert self.density is not None
+        both = -replace(self, atoms=()).mass
         for component in self.components:
-            alone = replace(self, density=replace(self.density, components=(component,)))
-            both = both + alone._continuous_mass(1) + alone._continuous_mass(-1)
-        both = both - self._continuous_mass(1) - self._continuous_mass(-1)
+            alone = replace(self.density, components=(component,))
+            both = both + replace(self, atoms=(), density=alone).mass
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
 
     @overload
@@ -210,8 +205,8 @@ class SpectralMeasure:
         up_to : float
             Largest radius; needed if there are infinitely many sign changes.
         return_error : bool
-            Whether to return error bounds too: the distance within which the error of the density
-            may hide its sign.
+            Whether to return error estimates too: a multiple of the error of the density over its
+            slope.
 
         Returns
         -------
@@ -230,9 +225,15 @@ class SpectralMeasure:
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
-            found = radial_panels(self._sum, cut=up_to).sign_changes
+            found = radial_panels(self.components, self.dim, cut=up_to).sign_changes
         found = np.asarray(found[found <= up_to])
-        return (found, unseen_around(self._sum, found)) if return_error else found
+        if not return_error:
+            return found
+        assert self.density is not None
+        rho, near = self.density, (1.0 - _STEP, 1.0 + _STEP)
+        with np.errstate(divide="ignore"):
+            slopes = np.subtract(*(rho.radial(found * x) for x in near)) / (2.0 * _STEP * found)
+            return found, _SLACK * (rho.error(found) / np.abs(slopes) + EPS * found)
 
     @cached_property
     @staged("splitting the measure by sign")
@@ -244,7 +245,7 @@ class SpectralMeasure:
             waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
-                panels = radial_panels(self._sum, cut=radius)
+                panels = radial_panels(self.components, self.dim, cut=radius)
         found = []
         for sign in (1, -1):
             atoms = tuple(
@@ -260,7 +261,11 @@ class SpectralMeasure:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
             if mass.mid > 0.0:
                 if beyond is not None and own is None:
-                    raise _no_range_of_one_sign(sign, beyond.start)
+                    raise AccuracyError(
+                        f"The density has no {'positive' if sign > 0 else 'negative'} values up to "
+                        f"the radius {beyond.start:.3g}, and its waves may have some beyond. Its "
+                        "masses are known; truncate it for a table."
+                    )
                 found.append(MeasurePart(sign, mass, atoms, own, beyond))
         return tuple(found)
 
@@ -329,11 +334,6 @@ class SpectralMeasure:
         )
 
     @property
-    def _sum(self) -> RadialSum:
-        """The absolutely continuous part."""
-        return RadialSum(self.components, self.dim)
-
-    @property
     def _oscillates(self) -> bool:
         """Whether the density oscillates without end."""
         return not np.isfinite(self.radius) and any(c.tail is not None for c in self.components)
@@ -361,7 +361,7 @@ class SpectralMeasure:
     @staged("finding the sign changes and the mass of each sign")
     def _listed(self) -> RadialPanels:
         """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
-        return radial_panels(self._sum, cut=self._listed_to)
+        return radial_panels(self.components, self.dim, cut=self._listed_to)
 
     @cached_property
     def _windowed(self) -> dict[int, Enclosure]:
@@ -369,7 +369,7 @@ class SpectralMeasure:
 
     def _continuous_mass(self, sign: int) -> Enclosure:
         """Mass of a sign without atoms."""
-        if self._sum.proved_sign == -sign:
+        if proved_sign(self.components) == -sign:
             return ZERO
         panels = self._listed
         total = panels.mass(sign)
@@ -386,16 +386,13 @@ class SpectralMeasure:
     @cached_property
     @staged("finding the masses")
     def _masses(self) -> tuple[Enclosure, Enclosure]:
-        result = []
-        for sign in (1, -1):
-            total = ZERO
-            for atom in self.atoms:
-                if np.sign(atom.mass) == sign:
-                    total = total + Enclosure(abs(atom.mass), atom.error)
-            if self.components:
-                total = total + self._continuous_mass(sign)
-            result.append(total)
-        positive, negative = result
+        positive, negative = (
+            sum(
+                (Enclosure(abs(a.mass), a.error) for a in self.atoms if np.sign(a.mass) == sign),
+                self._continuous_mass(sign) if self.components else ZERO,
+            )
+            for sign in (1, -1)
+        )
         if not np.isfinite(self.radius):
             missed = abs(positive.mid - negative.mid - self._nominal_total)
             allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)
@@ -408,22 +405,12 @@ class SpectralMeasure:
         return positive, negative
 
 
-def _no_range_of_one_sign(sign: int, radius: float) -> AccuracyError:
-    name = "positive" if sign > 0 else "negative"
-    return AccuracyError(
-        f"The density has no {name} values up to the radius {radius:.3g}, and its waves may "
-        "have some beyond. Its masses are known; truncate it for a table."
-    )
-
-
 def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
     """One atom for each radius, and the mass that cancelled."""
-    by_radius: dict[float, list[Atom]] = {}
-    for atom in atoms:
-        by_radius.setdefault(atom.radius, []).append(atom)
     merged, cancelled = [], 0.0
-    for radius in sorted(by_radius):
-        group = by_radius[radius]
+    key = attrgetter("radius")
+    for radius, same in groupby(sorted(atoms, key=key), key=key):
+        group = list(same)
         mass = float(np.sum([a.mass for a in group]))
         size = float(np.sum([abs(a.mass) for a in group]))
         cancelled += 0.5 * (size - abs(mass))

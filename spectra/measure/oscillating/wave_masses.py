@@ -95,24 +95,16 @@ def masses_by_window(
         From :func:`window_radius`.
     """
     rho = waves_of(components, 0.25 * radius)
-    seen = wave_error(components, rho)
+    at = np.array([2.0 * rho.start])
+    # Relative error of the waves: as sums, and as the components state it.
+    stated = max(float(c.relative_error(at)[0]) for c in components if np.isfinite(c.decay))
+    seen = wave_error(components, rho) + 2.0 * stated
     wide, narrow = (_masses_with(panels, rho, w, seen) for w in (radius, 0.5 * radius))
     listed = float(panels.errors.sum()) + panels.head.rad
-    shared = _bound_density_error(components, rho.start)
     return {
-        s: Enclosure(wide[s].mid, wide[s].rad + listed + shared + abs(wide[s].mid - narrow[s].mid))
+        s: Enclosure(wide[s].mid, wide[s].rad + listed + abs(wide[s].mid - narrow[s].mid))
         for s in (1, -1)
     }
-
-
-def _bound_density_error(components: Sequence[Component], start: float) -> float:
-    """Bound of the error of a mass due to the errors of the density beyond twice a radius."""
-    at = np.array([2.0 * start])
-    error = 0.0
-    for c in components:
-        share = float(c.relative_error(at)[0]) + 8.0 * EPS
-        error += share * math.exp(float(c.log_envelope(at)[0])) * at[0] / (c.decay - 1.0)
-    return error
 
 
 def _masses_with(

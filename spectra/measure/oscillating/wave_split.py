@@ -36,8 +36,6 @@ _TERMS, _GOAL, _LIMIT = 28, 4e-15, 4e-9
 _LAST = 6
 # Roots of W/w, tried in this order.
 _ROOTS = (1, 2, 3, 4, 5, 6)
-# A component that decreases faster than every power is ignored below this share of the others.
-_OVER = 1e-19
 # The sign is constant if the background reaches the size of the waves, up to this share.
 _TOUCHING = 1e-9
 # Splitting by squares adds about this share of the mass beyond W; W grows until that is below this
@@ -62,8 +60,6 @@ def settled_radius(components: Sequence[Component]) -> float:
             radius = max(radius, c.end)
         else:
             radius = max(radius, 4.0 * c.bulk[1])
-    while any(_matters_at(c, components, radius) for c in components):
-        radius *= 1.5
     last = _MOST_SETTLING * radius
     while radius < last and not _are_waves(components, radius):
         radius *= 1.3
@@ -76,15 +72,6 @@ def _are_waves(components: Sequence[Component], radius: float) -> bool:
         return wave_error(components, waves_of(components, radius)) < _SETTLED
     except AccuracyError:
         return False
-
-
-def _matters_at(c: Component, components: Sequence[Component], w: float) -> bool:
-    """Whether a component that decreases faster than every power matters at a radius."""
-    if c.tail is not None or np.isfinite(c.decay) or np.isfinite(c.end):
-        return False
-    at = np.array([w])
-    size = max(float(o.log_envelope(at)[0]) for o in components if o.tail is not None)
-    return float(c.log_envelope(at)[0]) > size + float(np.log(_OVER))
 
 
 def waves_of(components: Sequence[Component], start: float) -> WaveSum:
@@ -160,26 +147,14 @@ def _to_powers(series: ComplexArray) -> ComplexArray:
     return np.asarray(out[: series.size])
 
 
-def _best_level(rho: WaveSum, square: WaveSum) -> tuple[float, float]:
-    """kappa and a of the k = kappa (W/w)^a that gives both parts the least mass."""
-    found = []
-    for a in sorted({rho.lead, *(v.power for v in rho.waves if v.power < 2.0 * rho.lead - 1.0)}):
-        weighed = square.mean.scaled(1.0, -a)
-        if weighed.lead > 1.0 and a > 1.0:
-            unit = rho.start / (a - 1.0)
-            kappa = float(np.sqrt(weighed.mass / unit))
-            found.append((kappa * unit, kappa, a))
-    _, kappa, a = min(found)
-    return kappa, a
-
-
 def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
     """The two nonnegative parts of a sum of waves, by sign; only one if its sign is constant."""
     sign = sign_of(rho)
     if sign:
         return {sign: rho.scaled(float(sign))}
-    square = rho * rho
-    kappa, a = _best_level(rho, square)
+    square, a = rho * rho, rho.lead
+    # The level of the least mass of both parts.
+    kappa = float(np.sqrt(square.mean.scaled(1.0, -a).mass * (a - 1.0) / rho.start))
     level = WaveSum.of(rho.start, [Wave(0.0, a, np.array([0.25 * kappa + 0j]))])
     even = square.scaled(0.25 / kappa, -a) + level
     return {s: even + rho.scaled(0.5 * s) for s in (1, -1)}

@@ -1,6 +1,6 @@
 """From a finite measure to its table: inverse CDFs of the radius, with a measured error.
 
-Read in this order: ``build`` (the door), ``cuts`` (where a law is cut), ``fit`` (panels).
+``build`` makes a table; ``pieces`` puts the ranges of radii in order; ``fit`` approximates each.
 """
 
 from spectra.measure.tabulation.build import tabulate

@@ -6,8 +6,6 @@ misses, it is cut and both parts are tried again, all pieces of one generation t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
@@ -17,16 +15,16 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError
 from spectra.measure import MeasurePart
-from spectra.measure.tabulation.pieces import END, Pieces
-from spectra.table.radial.panels import PanelKind, Panels, local_share, local_variable
+from spectra.measure.tabulation.pieces import Pieces
+from spectra.table.radial.panels import PanelKind, Panels, local_share
 
 __all__ = ["fit_side"]
 
 # Degree of every panel.
 _DEGREE = 17
-# The tails are right to this fraction of the probability left in them, and panels join to the
+# The tails are right to this fraction of the probability left in them; a panel may descend by the
 # second fraction of the radius.
-_RELATIVE, _JOIN = 1e-7, 2e-10
+_RELATIVE, _DESCENT = 1e-7, 2e-10
 # A panel is refined until its error is this share of the one allowed, but not below the second
 # number: one unit of rounding in the probability.
 _AHEAD, _FLOOR = 2.5e-4, 2.5e-16
@@ -35,8 +33,6 @@ _SEEN = 1.0 / 16.0
 _MOST_GENERATIONS, _MOST_PANELS = 70, 12_000
 # A tail is a power if the one seen at the outermost panel is that of the far end.
 _SETTLED, _LEAST_SHARE = 1e-6, 0.1
-# A power panel is tried only up to this power: beyond it, it rarely fits.
-_LARGEST_POWER = 6.0
 # Pieces that span more than this ratio of probabilities are cut at the geometric mean; towards a
 # power or probability 0 the cuts go down by the share.
 _RATIO, _SHARE = 8.0, 0.25
@@ -48,12 +44,11 @@ _NEIGHBORS, _COARSE = 16.0 * EPS, 1e-13
 
 _NODES = chebyshev.chebpts1(_DEGREE + 1)
 _ANALYSIS = np.linalg.inv(chebyshev.chebvander(_NODES, _DEGREE)).T
-# Where fits are checked: even in the variable of the fit, and in probability; the ends come last.
-_CHECKS = np.cos(np.pi * (np.arange(9) + 0.37) / 9)
-_SHARES = np.array([0.003, 0.03, 0.31, 0.69, 0.97, 0.997])
+# Where fits are checked, in the variable of the fit: values, ends, and whether they ascend.
+_CHECKS = np.cos(np.linspace(0.06, np.pi - 0.06, 15))
+_ENDS, _DENSE = np.array([-1.0, 1.0]), np.linspace(-1.0, 1.0, 97)
 #: Pieces that are fitted: with the fits, their kinds, and their exponents.
 _Rows = tuple[Pieces, FloatArray, NDArray[np.int8], FloatArray]
-_DENSE = chebyshev.chebvander(np.linspace(-1.0, 1.0, 97), _DEGREE).T
 
 
 def fit_side(
@@ -74,13 +69,8 @@ def fit_side(
     """
     if not pieces.low.size:
         return Panels.empty(), 0.0
-    count, row, missed = _fit_from_end(part, pieces, from_above=from_above, u_error=u_error)
-    found: list[_Rows] = []
-    if count:
-        joined = replace(pieces.take(np.arange(1)), high=pieces.high[count - 1 : count])
-        found, pieces = [(joined, *row)], pieces.take(np.arange(count, pieces.low.size))
     fixed = pieces.take(pieces.panel < 0)
-    found.append((fixed, *_fixed_rows(part, fixed)))
+    found: list[_Rows] = [(fixed, *_fixed_rows(part, fixed))]
     trial = pieces.take(pieces.panel >= 0)
     for _ in range(_MOST_GENERATIONS):
         kinds, exponents = _kinds(trial.powers)
@@ -101,65 +91,7 @@ def fit_side(
     fits, kinds, exponents = (np.concatenate([row[k] for row in found])[order] for k in (1, 2, 3))
     done = done.take(order)
     panels = Panels.from_chebyshev(np.append(done.low, done.high[-1]), fits, kinds, exponents)
-    return panels, max(missed, _measured(part, done, panels, from_above=from_above))
-
-
-def _fit_from_end(
-    part: MeasurePart, pieces: Pieces, *, from_above: bool, u_error: float
-) -> tuple[int, tuple[FloatArray, NDArray[np.int8], FloatArray], float]:
-    """One panel for as many pieces as possible from the end of a spectrum, or from the origin.
-
-    Returns
-    -------
-    count : int
-        The number of pieces, 0 if the radius there is no power of the probability.
-    row : tuple
-        Fit, kind and exponent.
-    missed : float
-        Largest error in probability that was measured.
-    """
-    rate = part.resolved.rates[from_above]
-    last = np.flatnonzero((pieces.panel[1:] < 0) | (pieces.powers[1:, 0] != 1.0))
-    count = int(last[0]) + 1 if last.size else pieces.low.size
-    outer, inner = pieces.radii[0]
-    none = (0, (np.empty((0, 0)), np.empty(0, np.int8), np.empty(0)), 0.0)
-    if pieces.panel[0] != END or not np.isfinite(outer) or not rate <= _LARGEST_POWER:
-        return none
-    e = max(rate, 1.0)
-
-    def exact(c: FloatArray) -> FloatArray:
-        i = np.minimum(np.searchsorted(pieces.high, c), pieces.low.size - 1)
-        share = (c - pieces.low[i]) / (pieces.high[i] - pieces.low[i])
-        held = pieces.take(i)
-        w = part.radius(np.maximum(held.panel, 0), *held.masses(share[:, None]))[:, 0]
-        return np.where(i == 0, outer + (inner - outer) * share ** (1.0 / rate), w)
-
-    while count > 2:
-        end = pieces.high[count - 1]
-        fit = exact(end * _place(_NODES) ** e) @ _ANALYSIS
-        # The distribution begins exactly at radius 0.
-        fit[0] -= chebyshev.chebval(-1.0, fit) if outer == 0.0 else 0.0
-        t = 2.0 * _MEASURED_AT - 1.0
-        c = end * _place(t) ** e
-        slope = chebyshev.chebval(t, chebyshev.chebder(fit))
-        with np.errstate(divide="ignore"):
-            per_radius = 0.5 * end * e * _place(t) ** (e - 1.0) / np.abs(slope)
-        w = exact(c)
-        apart = np.abs(chebyshev.chebval(t, fit) - w)
-        missed = apart * per_radius
-        good = (missed <= np.maximum(_goal(c, u_error), 4.0 * EPS * c)) | (apart <= 8.0 * EPS * w)
-        missed = _beyond_doubles(missed, _NEIGHBORS * w * per_radius)
-        stop = float(exact(np.array([end]))[0])
-        joins = abs(float(fit.sum()) - stop) <= _JOIN * stop
-        if good.all() and joins and np.all(slope * (-1.0 if from_above else 1.0) > 0.0):
-            kind = PanelKind.POWER_LOW if e > 1.0 else PanelKind.LINEAR
-            return count, (fit[None], np.array([kind], np.int8), np.array([e])), float(missed.max())
-        count = int(np.searchsorted(pieces.high, 0.5 * end))
-    return none
-
-
-def _place(t: FloatArray) -> FloatArray:
-    return 0.5 * (1.0 + t)
+    return panels, _measured(part, done, panels, from_above=from_above)
 
 
 def _goal(c: FloatArray, u_error: float) -> FloatArray:
@@ -221,48 +153,32 @@ def _try(
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Fits to pieces, and whether each is good enough for (from_above, u_error)."""
     from_above, u_error = wish
-    nodes, checks, ends, shares = (
-        np.tile(x, (kinds.size, 1)) for x in (_NODES, _CHECKS, np.array([-1.0, 1.0]), _SHARES)
+    nodes, share, ends = (
+        local_share(kinds, exponents, np.tile(0.5 * (1.0 + t), (kinds.size, 1)))
+        for t in (_NODES, _CHECKS, _ENDS)
     )
-    fits = part.radius(trial.panel, *trial.masses(_share(kinds, exponents, nodes))) @ _ANALYSIS
-    kind, exponent = np.repeat(kinds, _SHARES.size), np.repeat(exponents, _SHARES.size)
-    uneven = local_variable(kind, exponent, shares.ravel(), 1.0 - shares.ravel())
-    t = np.concatenate([checks, uneven.reshape(shares.shape), ends], axis=1)
-    basis = chebyshev.chebvander(t, _DEGREE)
-    x = _share(kinds, exponents, t)
-    c = trial.low[:, None] + (trial.high - trial.low)[:, None] * x
-    masses = trial.masses(x)
-    radii = part.radius(trial.panel, *masses)
-
-    def fitted() -> tuple[FloatArray, FloatArray]:
-        w = np.maximum(np.einsum("nk,nck->nc", fits, basis), 0.0)
-        return w, _missed(part, trial.panel, masses, w)
-
-    w, missed = fitted()
-    # If the rounding of a probability moves the radius by more than panels join, a line between
-    # the exact ends is as good.
-    joins = trial.powers == 1.0
-    rounding = 4.0 * EPS * c
-    gap = np.where(joins & (missed <= rounding)[:, -2:], (radii - w)[:, -2:], 0.0)
+    fits = part.radius(trial.panel, *trial.masses(nodes)) @ _ANALYSIS
+    # Neighbors meet exactly, except beside a gap or at an end.
+    gap = part.radius(trial.panel, *trial.masses(ends)) - fits @ _basis(_ENDS)
+    gap = np.where(trial.powers == 1.0, gap, 0.0)
     fits[:, 0] += 0.5 * (gap[:, 0] + gap[:, 1])
     fits[:, 1] += 0.5 * (gap[:, 1] - gap[:, 0])
-    w, missed = fitted()
+    w, masses = np.maximum(fits @ _basis(_CHECKS), 0.0), trial.masses(share)
+    radii = part.radius(trial.panel, *masses)
     # Little is asked beyond what the density itself is known to.
     known = _SEEN * part.resolved.errors[trial.panel][:, None] / part.total
+    c = trial.low[:, None] + (trial.high - trial.low)[:, None] * share
+    allowed = np.maximum(np.maximum(_goal(c, u_error), 4.0 * EPS * c), known)
     # A radius that cannot be told from the exact one in floating point is right.
-    apart = np.abs(w - radii) / radii
-    wrong = (missed > np.maximum(np.maximum(_goal(c, u_error), rounding), known)) & (
-        apart > 8.0 * EPS
-    )
-    # Only panels that meet another one must join it; beyond a power lies a gap or an end.
-    wrong[:, -2:] = joins & (apart[:, -2:] > _JOIN)
-    along = fits @ _DENSE
-    turns = np.diff(along, axis=1) * (-1.0 if from_above else 1.0) < -_JOIN * along[:, 1:]
+    wrong = _missed(part, trial.panel, masses, w) > allowed
+    wrong &= np.abs(w - radii) > 8.0 * EPS * radii
+    along = fits @ _basis(_DENSE)
+    turns = np.diff(along, axis=1) * (-1.0 if from_above else 1.0) < -_DESCENT * along[:, 1:]
     return fits, ~np.any(wrong, axis=1) & ~np.any(turns, axis=1) & (kinds >= 0)
 
 
-def _share(kinds: NDArray[np.int8], exponents: FloatArray, t: FloatArray) -> FloatArray:
-    return local_share(kinds, exponents, _place(t))
+def _basis(t: FloatArray) -> FloatArray:
+    return np.asarray(chebyshev.chebvander(t, _DEGREE).T)
 
 
 def _missed(
@@ -282,9 +198,5 @@ def _measured(part: MeasurePart, pieces: Pieces, panels: Panels, *, from_above: 
     missed = _missed(part, held.panel, held.masses(share), w)
     beside = (part.masses(held.panel, w * (1.0 + shift)) for shift in (-_NEIGHBORS, _NEIGHBORS))
     step = np.maximum(*(_missed(part, held.panel, masses, w) for masses in beside))
-    return float(_beyond_doubles(missed, step).max(initial=0.0))
-
-
-def _beyond_doubles(missed: FloatArray, step: FloatArray) -> FloatArray:
-    """Errors in probability less a step between doubles, if that is large: at a pole it is."""
-    return np.where(step > _COARSE, np.maximum(missed - step, 0.0), missed)
+    # At a pole the step between doubles is large.
+    return float(np.where(step > _COARSE, np.maximum(missed - step, 0.0), missed).max(initial=0.0))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import NamedTuple, Self
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +26,6 @@ _ROUNDING = 4.0 * EPS
 # A density has a simple zero at a sign change: mass beyond it grows like the square of the step.
 # If it touches zero without a change of sign, it grows like the cube.
 _SIMPLE_ZERO, _DOUBLE_ZERO = 2.0, 3.0
-
-
-class _Row(NamedTuple):
-    """A range of radii; pairs are for its two ends, masses are below and above inside the panel."""
-
-    panel: int
-    mass: float
-    radii: tuple[float, float]
-    powers: tuple[float, float] = (1.0, 1.0)
-    start: tuple[float, float] = (0.0, 0.0)
-    stop: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +54,7 @@ class Pieces:
     powers: FloatArray
     radii: FloatArray
 
-    def take(self, some: IntArray | NDArray[np.bool_]) -> Self:
+    def take(self, some: IntArray | NDArray[np.bool_] | slice) -> Self:
         """Some of the pieces."""
         return type(self)(*(getattr(self, f.name)[some] for f in fields(self)))
 
@@ -74,6 +63,19 @@ class Pieces:
         """All pieces of several."""
         columns = ([getattr(p, f.name) for p in parts] for f in fields(cls))
         return cls(*(np.concatenate(column) for column in columns))
+
+    @classmethod
+    def single(cls, panel: int, mass: float, *radii: float) -> Self:
+        """An atom or an end."""
+        none, pair = np.zeros((1, 2)), np.array([radii])
+        return cls(np.array([panel]), np.zeros(1), np.array([mass]), none, none, 1.0 + none, pair)
+
+    def reversed(self) -> Self:
+        """The pieces from the other end."""
+        p = self.take(slice(None, None, -1))
+        return replace(
+            p, first=p.last, last=p.first, powers=p.powers[:, ::-1], radii=p.radii[:, ::-1]
+        )
 
     def masses(self, share: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Masses below and above inside the panel at shares of c, shape (n, m)."""
@@ -100,103 +102,77 @@ def sides_of(part: MeasurePart, cut: float, tail: WaveTail | None) -> tuple[Piec
 
     ``cut`` is the radius at which the measure was truncated.
     """
-    rows = _rows(part, cut)
-    masses = np.array([row.mass for row in rows])
+    pieces = _with_atoms(part, _with_ends(part, cut))
+    masses, n = pieces.high - pieces.low, pieces.high.size
     beyond = 0.0 if part.waves is None else part.waves.mass
     u = np.append(0.0, np.cumsum(masses)) / part.total
     q = np.append(beyond + np.cumsum(masses[::-1])[::-1], beyond) / part.total
     q[-1] = 0.0 if tail is None else tail.mass
     # A tail belongs to the right side.
-    most = len(rows) - int(beyond > 0.0 or rows[-1].panel == END)
+    most = n - int(beyond > 0.0 or pieces.panel[-1] == END)
     k = int(np.argmin(np.abs(u[: most + 1] - 0.5)))
-    turned = [
-        row._replace(start=row.stop, stop=row.start, powers=row.powers[::-1], radii=row.radii[::-1])
-        for row in rows
-    ]
     q[k] = 1.0 - u[k] if k else 1.0
-    u[len(rows)] = 1.0
-    return _side(rows[:k], u[: k + 1]), _side(turned[k:][::-1], q[k:][::-1])
+    u[n] = 1.0
+    left, right = pieces.take(slice(k)), pieces.reversed().take(slice(n - k))
+    return _side(left, u[: k + 1]), _side(right, q[k:][::-1])
 
 
-def _rows(part: MeasurePart, cut: float) -> list[_Row]:
-    """All panels, atoms and closures in ascending order of the radius."""
+def _with_ends(part: MeasurePart, cut: float) -> Pieces:
+    """All panels and the masses at both ends, in ascending order, each from low = 0 to its mass."""
     p = part.resolved
     powers = np.where(p.touches, _DOUBLE_ZERO, np.where(p.after_gap, _SIMPLE_ZERO, 1.0))
     if not p.head.mid:
         powers[0] = _SIMPLE_ZERO
-    ended = part.high[-1] < cut * (1.0 - 1e-12)
-    if part.waves is not None:
-        # Waves begin at any radius, at which a density of the other sign has ended before.
-        ended = part.high[-1] < part.waves.start * (1.0 - 1e-12)
-    ends = np.append(powers[1:], _SIMPLE_ZERO if ended and not p.tail.mid else 1.0)
-    rows = [
-        _Row(int(i), m, (low, high), (a, b), (0.0, m), (m, 0.0))
-        for i, (m, low, high, a, b) in enumerate(
-            zip(*(x.tolist() for x in (p.masses, part.low, part.high, powers, ends)), strict=True)
-        )
-        if m > 0.0
-    ]
+    # Waves begin at any radius, at which a density of the other sign has ended before.
+    limit = cut if part.waves is None else part.waves.start
+    ended = part.high[-1] < limit * (1.0 - 1e-12) and not p.tail.mid
+    after = np.append(powers[1:], _SIMPLE_ZERO if ended else 1.0)
+    m, none = p.masses, np.zeros(p.masses.size)
+    pairs = ((none, m), (m, none), (powers, after), (part.low, part.high))
+    pieces = Pieces(np.arange(m.size), none, m, *(np.stack(pair, axis=1) for pair in pairs))
+    found = [pieces.take(m > 0.0)]
     if p.head.mid:
-        rows.insert(0, _Row(END, p.head.mid, (0.0, rows[0].radii[0])))
+        found.insert(0, Pieces.single(END, p.head.mid, 0.0, found[0].radii[0, 0]))
     if p.tail.mid:
         # The end of a spectrum, or infinity.
         last = float(p.origin[-1]) if p.way[-1] < 0.0 else np.inf
-        rows.append(_Row(END, p.tail.mid, (rows[-1].radii[1], last)))
+        found.append(Pieces.single(END, p.tail.mid, found[-1].radii[-1, 1], last))
+    return Pieces.joined(found)
+
+
+def _with_atoms(part: MeasurePart, pieces: Pieces) -> Pieces:
+    """Put atoms between the pieces, and cut those that hold one."""
     for atom in part.atoms:
-        _insert(rows, part, atom.radius, atom.mass)
-    return rows
+        i = int(np.searchsorted(pieces.radii[:, 1], atom.radius, side="right"))
+        at = pieces.take(slice(i, i + 1))
+        halves = [at.take(slice(0)), at]
+        if at.panel.size and at.panel[0] >= 0 and at.radii[0, 0] < atom.radius:
+            below = part.masses(at.panel, np.array([[atom.radius]]))[0][0]
+            share = np.clip((below - at.first[:, 0]) / (at.high - at.low), 0.0, 1.0)
+            cut = at.cut(share)
+            cut.radii[0, 1] = cut.radii[1, 0] = atom.radius
+            halves = [cut.take(slice(1)), cut.take(slice(1, 2))]
+        single = Pieces.single(ATOM, atom.mass, atom.radius, atom.radius)
+        rest = pieces.take(slice(i + 1, None))
+        pieces = Pieces.joined([pieces.take(slice(i)), halves[0], single, halves[1], rest])
+    return pieces
 
 
-def _insert(rows: list[_Row], part: MeasurePart, radius: float, mass: float) -> None:
-    """Put an atom between the rows, or into one of them."""
-    at = next((j for j, row in enumerate(rows) if row.radii[1] > radius), len(rows))
-    new = [_Row(ATOM, mass, (radius, radius))]
-    if at < len(rows) and rows[at].panel >= 0 and rows[at].radii[0] < radius:
-        row = rows[at]
-        inside = part.masses(np.array([row.panel]), np.array([[radius]]))
-        below, above = (float(x[0, 0]) for x in inside)
-        lower, higher = max(below - row.start[0], 0.0), max(above - row.stop[1], 0.0)
-        new = [
-            row._replace(
-                mass=lower,
-                radii=(row.radii[0], radius),
-                powers=(row.powers[0], 1.0),
-                stop=(below, above),
-            ),
-            *new,
-            row._replace(
-                mass=higher,
-                radii=(radius, row.radii[1]),
-                powers=(1.0, row.powers[1]),
-                start=(below, above),
-            ),
-        ]
-        rows[at : at + 1] = new
-    else:
-        rows[at:at] = new
-
-
-def _side(rows: Sequence[_Row], edges: FloatArray) -> Pieces:
+def _side(pieces: Pieces, edges: FloatArray) -> Pieces:
     """One side: what is never drawn from is one piece at its end, and rounding joins the next."""
-    if not rows:
-        return Pieces(np.empty(0, int), *np.empty((2, 0)), *np.empty((4, 0, 2)))
-    kept: list[tuple[_Row, float, float]] = []
-    j = int(np.searchsorted(edges[1:], END_PROBABILITY, side="right"))
-    at = float(edges[0])
+    n = pieces.panel.size
+    if not n:
+        return pieces
+    j = min(int(np.searchsorted(edges[1:], END_PROBABILITY, side="right")), n - 1)
     if j:
-        j = min(j, len(rows) - 1)
-        outer = rows[0]._replace(panel=END, radii=(rows[0].radii[0], rows[j - 1].radii[1]))
-        kept.append((outer, at, float(edges[j])))
-        at = float(edges[j])
-    for row, high in zip(rows[j:], edges[j + 1 :].tolist(), strict=True):
-        if high - at > (0.0 if row.panel == ATOM else _ROUNDING * high):
-            kept.append((row, at, high))
+        outer = Pieces.single(END, 0.0, pieces.radii[0, 0], pieces.radii[j - 1, 1])
+        pieces = Pieces.joined([outer, pieces.take(slice(j, None))])
+        edges = np.append(edges[0], edges[j:])
+    kept, at = [], float(edges[0])
+    for i, high in enumerate(edges[1:].tolist()):
+        if high - at > (0.0 if pieces.panel[i] == ATOM else _ROUNDING * high):
+            kept.append(i)
             at = high
     # What is left over joins the last piece.
-    kept[-1] = (*kept[-1][:2], float(edges[-1]))
-    held, low, high = zip(*kept, strict=True)
-    columns = [
-        np.array([getattr(row, name) for row in held])
-        for name in ("start", "stop", "powers", "radii")
-    ]
-    return Pieces(np.array([row.panel for row in held]), np.array(low), np.array(high), *columns)
+    high = np.append(edges[1:][kept[:-1]], edges[-1])
+    return replace(pieces.take(np.array(kept)), low=np.append(edges[0], high[:-1]), high=high)

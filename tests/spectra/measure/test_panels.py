@@ -8,7 +8,6 @@ from numpy.polynomial import Legendre, Polynomial
 
 from spectra.base.enclosures import ORDER
 from spectra.density import spectral_density
-from spectra.density.charts import RadialSum
 from spectra.kernels.kernel import radial
 from spectra.measure.panels import radial_panels
 from spectra.measure.roots import split_points
@@ -39,7 +38,7 @@ def test_series_are_cut_at_their_simple_and_double_roots():
 )
 def test_panels_follow_one_another_and_reproduce_the_density(text, support, dim):
     density = spectral_density(radial(text, support=support), dim)
-    panels = radial_panels(RadialSum(density.components, dim), cut=40.0)
+    panels = radial_panels(density.components, dim, cut=40.0)
     i = panels.known[np.abs(panels.start[panels.known]) < 10.0]
     assert np.all(panels.start < panels.stop)
     for share in (0.1, 0.5, 0.77):

@@ -259,6 +259,15 @@ def test_two_clusters_of_radii_share_one_table(dim, length):
     assert np.abs(radius.expected_plane_wave(dim, Z) - k).max() <= 1e-12
 
 
+@pytest.mark.parametrize("frequency", [40, 400, 4000])
+def test_a_bulk_far_narrower_than_its_radius_has_a_table(frequency):
+    t = table(f"exp(-z**2/50)*cos({frequency}*z)", 1)
+    q = np.array([0.999, 0.8, 0.5, 0.1, 1e-3])
+    exact = frequency + stats.norm.isf(q) / 5.0
+    assert np.abs(t.parts[0].law.isf(q) - exact).max() <= 1e-12 * frequency
+    assert t.u_error <= 1e-12
+
+
 @pytest.mark.parametrize("scale", [1e45, 1e-45])
 def test_extreme_length_scales_are_tabulated(scale):
     plain, scaled = (

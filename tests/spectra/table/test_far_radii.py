@@ -48,7 +48,7 @@ def test_quantiles_of_the_smallest_probabilities_are_accurate(
         assert abs(beyond(q) - 1.0) <= 1e-7, q
     for q in FARTHER:
         if is_power:
-            assert abs(beyond(q) - 1.0) <= 1e-9, q
+            assert abs(beyond(q) - 1.0) <= 1e-7, q
         else:
             assert beyond(q) <= 1.0 + 1e-7, q
     assert beyond(1e-30) > 0.99 or not is_power
@@ -58,7 +58,7 @@ def test_quantiles_of_the_smallest_probabilities_are_accurate(
 def test_the_cauchy_law_is_right_to_its_smallest_probability(q):
     (part,) = table_of("laplace", 1).parts
     exact = float(1 / mp.tan(mp.pi * mp.mpf(q) / 2))
-    assert abs(part.law.isf([q])[0] / exact - 1.0) <= 1e-10
+    assert abs(part.law.isf([q])[0] / exact - 1.0) <= 1e-7
 
 
 #: The density at the origin.

@@ -13,7 +13,6 @@ import sympy
 from spectra import catalogue, radial, spectral_density
 from spectra.base.arrays import panel_rule
 from spectra.base.enclosures import Enclosure
-from spectra.density.charts import RadialSum
 from spectra.density.components import SpectralDensity
 from spectra.errors import ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, mean_size, window_radius
@@ -238,7 +237,7 @@ NORMS = {
 
 def jordan_masses(density: SpectralDensity) -> dict[int, Enclosure]:
     radius = window_radius(density.components)
-    panels = radial_panels(RadialSum(density.components, density.dim), cut=radius)
+    panels = radial_panels(density.components, density.dim, cut=radius)
     return masses_by_window(density.components, panels, radius)
 
 
@@ -258,7 +257,7 @@ def test_masses_of_two_radii_do_not_depend_on_the_window() -> None:
     masses = jordan_masses(density)
     assert abs(masses[1].mid - masses[-1].mid - 1.75) <= 1e-13
     radius = 3.0 * window_radius(density.components)
-    panels = radial_panels(RadialSum(density.components, 3), cut=radius)
+    panels = radial_panels(density.components, 3, cut=radius)
     again = masses_by_window(density.components, panels, radius)
     for sign in (1, -1):
         assert abs(masses[sign].mid - again[sign].mid) <= masses[sign].rad <= 1e-7
