@@ -24,11 +24,11 @@ import sympy
 
 from spectra.base.precision import Ball, working
 from spectra.density.components import Atom, SpectralDensity
-from spectra.density.continuation.continuation import Continuation
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.series import series
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation.ball_function import BallFunction, continued
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
@@ -180,8 +180,10 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         return None
     rate = _rate(expr)
     # In x = v z the period is 2 pi.
-    k = Continuation(expr.subs(Z, Z / rate))
-    size = float(abs(k(flint.acb(0), _BITS)).upper()) + float(abs(k(flint.acb(1), _BITS)).upper())
+    k = continued(expr.subs(Z, Z / rate), Z)
+    size = float(abs(k.resolved(flint.acb(0), _BITS)).upper()) + float(
+        abs(k.resolved(flint.acb(1), _BITS)).upper()
+    )
     strips, looked_further = _strips(k), False
     for count in _COUNTS:
         last = count // 4
@@ -231,7 +233,7 @@ def _rate(expr: sympy.Expr) -> sympy.Expr:
     return rates[0] * reduce(sympy.gcd, shares)
 
 
-def _strips(k: Continuation) -> list[_Strip]:
+def _strips(k: BallFunction) -> list[_Strip]:
     """From wide to narrow; none narrower than the widest but three can be of use."""
     found: list[_Strip] = []
     for width in reversed(_WIDTHS):
@@ -242,7 +244,7 @@ def _strips(k: Continuation) -> list[_Strip]:
     return found
 
 
-def _widest(k: Continuation, strips: list[_Strip]) -> list[_Strip]:
+def _widest(k: BallFunction, strips: list[_Strip]) -> list[_Strip]:
     """Strips between the widest of these and twice its width, towards the nearest pole."""
     found: list[_Strip] = []
     low = max((width for width, _ in strips), default=0.0)
@@ -258,7 +260,7 @@ def _widest(k: Continuation, strips: list[_Strip]) -> list[_Strip]:
     return found
 
 
-def _strip(k: Continuation, width: float) -> _Strip | None:
+def _strip(k: BallFunction, width: float) -> _Strip | None:
     """The strip, where boxes over a quarter of it show that k is analytic; None where they do not.
 
     k is real and even, and has the period 2 pi: 0 <= Re x <= pi, 0 <= Im x <= width is enough.
@@ -294,22 +296,22 @@ def _strip(k: Continuation, width: float) -> _Strip | None:
             look(x + s * half_x, y + t * half_y, half_x, half_y)
 
 
-def _at_box(k: Continuation, x: float, y: float, half_x: float, half_y: float) -> Ball:
+def _at_box(k: BallFunction, x: float, y: float, half_x: float, half_y: float) -> Ball:
     """On the box about x + i y, x and half_x in units of pi; a hair wider, so that all overlap."""
     with working(64):
         along = flint.arb(x, half_x * (1.0 + 1e-9)) * flint.arb.pi()
         box = flint.acb(along, flint.arb(y, half_y * (1.0 + 1e-9)))
-    return k(box, _BOX_BITS)
+    return k.resolved(box, _BOX_BITS)
 
 
 def _atoms(
-    k: Continuation, rate: float, count: int, left: float, aliased: float
+    k: BallFunction, rate: float, count: int, left: float, aliased: float
 ) -> tuple[Atom, ...]:
     half = count // 2
     with working(_BITS):
         turn = 2 * flint.arb.pi() / count
         # k(x) = k(-x): the values between 0 and pi, those inside twice.
-        values = [k(flint.acb(turn * j), _BITS).real for j in range(half + 1)]
+        values = [k.resolved(flint.acb(turn * j), _BITS).real for j in range(half + 1)]
         period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]
         sums = [s.real / count for s in flint.acb.dft(period)[: count // 4 + 1]]
     masses = [(1 if n == 0 else 2) * s for n, s in enumerate(sums)]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import sympy
 
-from spectra.density.continuation.amplitudes import HankelAmplitude
 from spectra.density.half_line.ends.power_terms import (
     PowerTerms,
     Term,
@@ -23,6 +22,7 @@ from spectra.density.half_line.ends.power_terms import (
 )
 from spectra.density.half_line.ends.wave import Wave
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation.hankel_amplitude import HankelAmplitude
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["oscillation", "read_waves"]

@@ -8,7 +8,8 @@ from functools import cached_property
 import sympy
 
 from spectra.base.precision import Ball
-from spectra.density.continuation.continuation import Continuation
+from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.reader.parsing import Z
 
 __all__ = ["Wave"]
 
@@ -34,9 +35,9 @@ class Wave:
         return float(self.frequency.evalf(30))
 
     @cached_property
-    def _continued(self) -> Continuation:
-        return Continuation(self.amplitude)
+    def _continued(self) -> BallFunction:
+        return continued(self.amplitude, Z)
 
     def at(self, z: Ball, bits: int) -> Ball:
         """f(z)."""
-        return self._continued(z, bits)
+        return self._continued.resolved(z, bits)
