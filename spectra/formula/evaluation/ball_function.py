@@ -160,9 +160,15 @@ class BallFunction:
         """The steps of the formula, with its numbers at the working precision."""
         key = flint.ctx.prec, analytic
         if key not in self._programs:
-            plan = partial(_plan, analytic=analytic)
+            plan = partial(self._plan, analytic=analytic)
             self._programs[key] = steps_of(self.expr, self.symbol, plan)
         return self._programs[key]
+
+    def _plan(self, node: sympy.Basic, analytic: bool) -> Step:
+        if node.free_symbols:
+            return _planned(node, analytic)
+        value = number(node)
+        return (lambda: value), ()
 
 
 def continued(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunction:
@@ -211,13 +217,6 @@ def number(node: sympy.Basic) -> Ball:
         raise FormulaError(f"the number {node} is not known in ball arithmetic")
     function, arguments = _planned(node, analytic=False)
     return function(*[number(a) for a in arguments])
-
-
-def _plan(node: sympy.Basic, analytic: bool) -> Step:
-    if node.free_symbols:
-        return _planned(node, analytic)
-    value = number(node)
-    return (lambda: value), ()
 
 
 def _planned(node: sympy.Basic, analytic: bool) -> Step:

@@ -61,14 +61,8 @@ def steps_of(
     return steps
 
 
-def function_of(
-    expr: sympy.Basic,
-    symbol: sympy.Symbol,
-    backend: str,
-    *,
-    rounding: Callable[[Any], Any] | None = None,
-) -> Evaluate:
-    """A function of one number (mpmath) or array (NumPy) from an expression.
+def function_of(expr: sympy.Basic, symbol: sympy.Symbol, backend: str) -> Evaluate:
+    """A function of one number (mpmath) or real array (NumPy) from an expression.
 
     Register 0 is the variable; instruction i writes register i + 1; the last is the value.  An
     instruction is a function, the registers that it reads, and those that no later one reads.
@@ -79,21 +73,17 @@ def function_of(
         The expression and its variable.
     backend
         ``"numpy"`` or ``"mpmath"``.
-    rounding
-        Applied to every number that the program computes.
     """
-    of_part = partial(function_of, symbol=symbol, backend=backend, rounding=rounding)
+    of_part = partial(function_of, symbol=symbol, backend=backend)
 
     def plan(node: sympy.Basic) -> Step:
         function, operands = _rule(node, symbol, backend, of_part)
         if not operands:
             return function, operands
         if backend == "mpmath":
-            function = _strict(function, None if node.is_Boolean else rounding)
+            function = _strict(function)
             if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
                 function = _bounded(function, falls=node.func is sympy.exp)
-        elif rounding is not None and not node.is_Boolean:
-            function = _rounded(function, rounding)
         return function, operands
 
     steps = steps_of(expr, symbol, plan)
@@ -150,10 +140,6 @@ def _number(node: sympy.Basic, backend: str) -> Callable[[], Any]:
     raise FormulaError(f"cannot evaluate the constant {node}: it is not a real number")
 
 
-def _rounded(function: Callable[..., Any], rounding: Callable[[Any], Any]) -> Callable[..., Any]:
-    return lambda *values: rounding(function(*values))
-
-
 def _bits(value: Any) -> int:
     """The exponent of a real number; of a complex one the larger of its two."""
     parts = value._mpc_ if isinstance(value, mpmath.mpc) else (getattr(value, "_mpf_", fzero),)
@@ -177,9 +163,7 @@ def _bounded(function: Callable[..., Any], *, falls: bool) -> Callable[..., Any]
     return evaluate
 
 
-def _strict(
-    function: Callable[..., Any], rounding: Callable[[Any], Any] | None
-) -> Callable[..., Any]:
+def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
     """Propagate nan, read a pole as nan, and never leave the reals from real arguments."""
 
     def evaluate(*values: Any) -> Any:
@@ -192,9 +176,7 @@ def _strict(
         left_the_reals = isinstance(result, mpmath.mpc) and not any(
             isinstance(value, mpmath.mpc) for value in values
         )
-        if left_the_reals:
-            return mp.nan
-        return result if rounding is None else rounding(result)
+        return mp.nan if left_the_reals else result
 
     return evaluate
 
