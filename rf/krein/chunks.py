@@ -15,7 +15,7 @@ import numpy as np
 from rf.krein.sums import GramSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import whole_file
-from spectra.base.limits.progress import progress
+from spectra.base.limits import progress
 from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim, positive_number
 from spectra.designs.designed_measure import Coupling, Design
 from spectra.designs.distances import Distances

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import opaque_function, stated_facts

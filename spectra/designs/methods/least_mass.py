@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import FLOAT32_ROUNDING, ULPS_PER_MASS, Coupling, Design

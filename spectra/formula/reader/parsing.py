@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
 from spectra.formula.reader.syntax import checked_text
