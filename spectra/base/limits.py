@@ -22,6 +22,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import KW_ONLY, dataclass, field
 from functools import wraps
 from sys import _current_frames, _getframe
 from types import CodeType
@@ -85,7 +86,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     ...     sp.existence(sp.radial("exp(-z)"), dim=3).status
     <Status.FINITE: 'finite'>
     """
-    token = _limit.set(_checked(seconds, "time_limit"))
+    token = _limit.set(_checked(seconds, f"time_limit({seconds!r})"))
     try:
         yield
     finally:
@@ -103,9 +104,10 @@ def limit_from(text: str, *, source: str) -> float | None:
     if text.strip().lower() in ("none", "off"):
         return None
     try:
-        return _checked(float(text), source)
-    except (ValueError, ParameterError):
-        return _checked(text, source + "=")
+        seconds = float(text)
+    except ValueError:
+        seconds = float("nan")
+    return _checked(seconds, f"{source}={text!r}")
 
 
 def _checked(seconds: object, source: str) -> float | None:
@@ -113,9 +115,8 @@ def _checked(seconds: object, source: str) -> float | None:
         return None
     number = float(seconds) if isinstance(seconds, int | float) else float("nan")
     if isinstance(seconds, bool) or not 0.0 < number < float("inf"):
-        said = f"{source}{seconds!r}" if source.endswith("=") else f"{source} is {seconds!r}"
         raise ParameterError(
-            f"{said}: a limit is a positive number of seconds for each step, or None (in text: "
+            f"{source}: a limit is a positive number of seconds for each step, or None (in text: "
             "none) for no limit."
         )
     return number
@@ -134,6 +135,7 @@ def seconds_left() -> float | None:
     return max(min(left), 0.0) if left else None
 
 
+@dataclass(eq=False)
 class stage:
     """Show what is being done in this context, and refuse to go on beyond the limit.
 
@@ -143,10 +145,8 @@ class stage:
     ----------
     label : str
         What is done.
-    of : object, optional
-        The kernel or text it is done with, for the refusal.
-    dim : int, optional
-        The dimension, if the label does not name it.
+    of, dim : optional
+        The kernel or text, and the dimension, for the refusal.
     advice : str, optional
         What else to do if it takes too long, as the end of a sentence.
     has_limit : bool
@@ -155,36 +155,30 @@ class stage:
     Raises
     ------
     TimeLimitError
-        At the end of the context, if the work took longer than :func:`spectra.time_limit` allows.
+        At the end of the context, if the work took longer than the limit.
     """
 
-    def __init__(
-        self,
-        label: str,
-        *,
-        of: object = None,
-        dim: int | None = None,
-        advice: str = "",
-        has_limit: bool = True,
-    ) -> None:
-        self.label = label
-        self.limit = _limit_in_force() if has_limit else None
-        #: Seconds and the label of the innermost stage when the time was over.
-        self.expired: tuple[float, str] | None = None
-        self.told = 0.0
-        self._of, self._dim, self._advice = of, dim, advice
+    label: str
+    _: KW_ONLY
+    of: object = None
+    dim: int | None = None
+    advice: str = ""
+    has_limit: bool = True
+    # Seconds and the label of the innermost stage when the time was over.
+    expired: tuple[float, str] | None = field(default=None, init=False)
 
     def __enter__(self) -> stage:
         self.thread, self.spent = threading.get_ident(), _stopwatch()
-        self.frame: Any = _getframe(1)
+        self.limit = _limit_in_force() if self.has_limit else None
+        self.told, self.frame = 0.0, _getframe(1)
         _WATCH.add(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        while self.frame is not None:
+        ended = False
+        while not ended:
             try:
-                _WATCH.remove(self)
-                self.frame = None
+                ended = _WATCH.remove(self)
             except OutOfTime:
                 continue
         if kind is not None and not issubclass(kind, Exception | OutOfTime):
@@ -197,14 +191,13 @@ class stage:
 
     def _refusal(self) -> TimeLimitError:
         spent, busy_with = self.expired or (self.spent(), self.label)
-        text = "" if self._of is None else str(self._of)
+        text = "" if self.of is None else str(self.of)
         short = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
-        name = (f" of {short}" if short else "") + (f" in d = {self._dim}" if self._dim else "")
+        name = (f" of {short}" if short else "") + (f" in d = {self.dim}" if self.dim else "")
         within = "" if busy_with == self.label else f" It was busy with {busy_with}."
         limit = "no more" if self.limit is None else f"{self.limit:g} s"
-        end = f"or the environment variable {VARIABLE}" + (
-            f"; or {self._advice}." * bool(self._advice) or "."
-        )
+        advice = f"; or {self.advice}" if self.advice else ""
+        end = f"or the environment variable {VARIABLE}{advice}."
         return TimeLimitError(
             f"{self.label}{name}: stopped after {spent:.1f} s of processor time, and {limit} are "
             f"allowed for a step.{within} What can be done: allow more, with",
@@ -309,7 +302,7 @@ class _Watch:
             elif min(step.limit or _TICK, PATIENCE) < _TICK:
                 self._hurry.set()
 
-    def remove(self, step: stage) -> None:
+    def remove(self, step: stage) -> bool:
         """End a stage, wipe the line after the last one, and await what was raised too late."""
         with self._lock:
             self.stages = [other for other in self.stages if other is not step]
@@ -318,13 +311,14 @@ class _Watch:
                 sys.stderr.flush()
                 self._width = 0
         if step.expired and step.thread == threading.get_ident():
-            # To call it back makes Python 3.11 look for it for ever: raised anew and caught.
+            # Raised anew and caught: to withdraw it makes Python 3.11 look for it for ever.
             try:
                 _interrupt(step.thread)
                 while True:
                     pass
             except OutOfTime:
                 pass
+        return True
 
     def _run(self) -> None:
         while True:

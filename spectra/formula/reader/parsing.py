@@ -17,8 +17,7 @@ import sympy
 from spectra.base.limits import staged
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
-from spectra.formula.reader.syntax import checked_text
-from spectra.formula.reader.syntax_tree import Reader
+from spectra.formula.reader.text import Reader, checked_text
 from spectra.formula.reader.whitelist import audited, rebuilt
 from spectra.formula.reader.wording import short
 
