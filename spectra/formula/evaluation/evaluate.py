@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import flint
 import mpmath
 import numpy as np
 import sympy
@@ -15,13 +16,18 @@ from numpy.typing import NDArray
 
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.lost_digits import RealFunction, restoring
+from spectra.formula.evaluation.ball_function import BallFunction
+from spectra.formula.evaluation.lost_digits import restoring, value_at
 from spectra.formula.evaluation.program import function_of
+from spectra.formula.evaluation.real_function import RealFunction
 from spectra.formula.functions import KINKS
 
 __all__ = ["mpmath_function", "numpy_function"]
 
 Array = NDArray[Any]
+
+# Bits beyond mpmath's working precision, and how often they are doubled where terms cancel.
+_SPARE_BITS, _DOUBLINGS = 32, 5
 
 
 def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
@@ -75,7 +81,7 @@ def numpy_function(
     [0.5]
     """
     _refuse_other_symbols(expr, symbol)
-    in_doubles = function_of(expr, symbol, "numpy")
+    in_doubles = function_of(expr, symbol)
     exact = cache(lambda: RealFunction(expr, symbol))
     restore = cache(lambda: restoring(quick, exact(), end))
     has_balls = expr.has(symbol) and not expr.has(Opaque)
@@ -91,7 +97,7 @@ def numpy_function(
             restore()(points, value)
             lost = ~np.isfinite(value) & np.isfinite(points)
             for point in np.unique(points[lost]).tolist():
-                found = exact().at(point)
+                found = value_at(exact(), point)
                 if np.isfinite(found):
                     value[points == point] = found
         return value
@@ -130,16 +136,31 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     0.716531310573789250425604096925
     """
     _refuse_other_symbols(expr, symbol)
-    function = function_of(expr, symbol, "mpmath")
+    function_of(expr, symbol)  # refuses what is not in the language
+    real = RealFunction(expr, symbol)
     kinks = [n for n in sympy.preorder_traversal(expr) if isinstance(n, KINKS) and n.free_symbols]
 
     def evaluate(x: Any) -> Any:
         point = mp.mpmathify(x)
-        if kinks and isinstance(point, mpmath.mpc):
+        precisions = [(mp.prec + _SPARE_BITS) << n for n in range(_DOUBLINGS)]
+        if not isinstance(point, mpmath.mpc):
+            return _to_mpf(real.real(flint.acb(flint.arb(point)), mp.prec, precisions))
+        if kinks:
             raise FormulaError(
                 f"{kinks[0].func.__name__} has no analytic continuation, so this formula takes "
                 "real arguments only; write the formula without it to evaluate it at complex points"
             )
-        return function(point)
+        z = flint.acb(flint.arb(point.real), flint.arb(point.imag))
+        for bits in precisions:
+            value = plain().once(z, bits)
+            if value.is_finite() and value.rel_accuracy_bits() >= mp.prec:
+                break
+        return mp.mpc(_to_mpf(value.real), _to_mpf(value.imag))
 
+    plain = cache(lambda: BallFunction(expr, symbol))
     return evaluate
+
+
+def _to_mpf(ball: Any) -> Any:
+    """The middle of a real ball, rounded to mpmath's working precision; nan if not finite."""
+    return +mp.make_mpf(ball.mid()._mpf_) if ball.is_finite() else mp.nan

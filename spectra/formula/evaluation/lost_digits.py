@@ -15,17 +15,13 @@ from typing import Any
 
 import flint
 import numpy as np
-import sympy
 from numpy.polynomial import Chebyshev, chebyshev
 from numpy.typing import NDArray
 
-from spectra.base.precision import Ball
 from spectra.errors import AccuracyError
-from spectra.formula.evaluation.ball_function import BallFunction
-from spectra.formula.evaluation.program import function_of
-from spectra.formula.rules import Step
+from spectra.formula.evaluation.real_function import RealFunction
 
-__all__ = ["RealFunction", "restoring"]
+__all__ = ["restoring", "value_at"]
 
 Array = NDArray[Any]
 Values = Callable[[Array], Array]
@@ -45,87 +41,24 @@ _DEGREE, _MANY = 24, 64
 _CHECKS, _RESOLVED = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983]), 4e-15
 
 
-class _UndefinedError(ArithmeticError):
-    """The formula has no value over the reals here."""
+def value_at(exact: RealFunction, point: float) -> float:
+    """The value at a point; nan where the formula is undefined over the reals, or has a pole.
 
-
-class RealFunction(BallFunction):
-    """A formula at real points, to double precision however much its terms cancel.
-
-    Parameters
-    ----------
-    expr, symbol
-        As for :class:`~spectra.formula.evaluation.ball_function.BallFunction`; conditions
-        (Piecewise) are allowed.
-
-    Examples
-    --------
-    >>> z = sympy.Symbol("z", nonnegative=True)
-    >>> RealFunction((1 - sympy.cos(z)) / z**2, z).at(2.0**-200)
-    0.5
+    Raises
+    ------
+    AccuracyError
+        If 5120 bits do not resolve the value.
     """
-
-    def at(self, point: float) -> float:
-        """The value; nan where the formula is undefined over the reals, or has a pole.
-
-        Raises
-        ------
-        AccuracyError
-            If 5120 bits do not resolve the value.
-        """
-        value = flint.acb("nan")
-        for bits in _PRECISIONS:
-            try:
-                value = self.once(flint.acb(point), bits)
-            except _UndefinedError:
-                return float("nan")
-            if value.is_finite() and (
-                value.rel_accuracy_bits() >= _WANTED or abs(value) < _LEAST_DOUBLE
-            ):
-                return float(value.real.mid())
-        if not value.is_finite():
-            return float("nan")
+    value = exact.real(flint.acb(point), _WANTED, _PRECISIONS)
+    if not value.is_finite():
+        return float("nan")
+    if value.rel_accuracy_bits() < _WANTED and not abs(value) < _LEAST_DOUBLE:
         raise AccuracyError(
-            f"{self.expr} overflows at {point:.6g} in doubles, and {_PRECISIONS[-1]} bits do not "
+            f"{exact.expr} overflows at {point:.6g} in doubles, and {_PRECISIONS[-1]} bits do not "
             "resolve it; write the formula with terms that stay bounded, such as exp(-z) for "
             "cosh(z) - sinh(z)"
         )
-
-    def _plan(self, node: sympy.Basic, analytic: bool) -> Step:
-        if isinstance(node, sympy.Piecewise):
-            branches = [
-                (function_of(condition, self.symbol, "numpy"), RealFunction(expr, self.symbol))
-                for expr, condition in node.args
-            ]
-            return partial(_choose, branches), (self.symbol,)
-        function, operands = super()._plan(node, analytic)
-        return (partial(_within_reals, function) if operands else function), operands
-
-
-def _within_reals(function: Callable[..., Ball], *arguments: Ball) -> Ball:
-    value = function(*arguments)
-    if value.is_finite():
-        if value.imag.is_zero():
-            return value
-        if value.imag.contains(0):
-            return flint.acb(value.real)
-        raise _UndefinedError
-    if all(argument.is_exact() for argument in arguments):
-        raise _UndefinedError
-    return value
-
-
-def _choose(branches: list[tuple[Callable[[Any], Any], RealFunction]], x: Ball) -> Ball:
-    """The value of the first branch whose condition holds."""
-    point = np.float64(float(x.real.mid()))
-    for condition, function in branches:
-        with np.errstate(all="ignore"):
-            truth = float(condition(point))
-        if np.isnan(truth):
-            break
-        if truth == 1.0:
-            return function(x)
-    raise _UndefinedError
+    return float(value.mid())
 
 
 def restoring(quick: Values, exact: RealFunction, end: float) -> Callable[[Array, Array], None]:
@@ -188,7 +121,7 @@ def _values(exact: RealFunction, points: Array) -> Array:
     found = np.full(points.shape, np.nan)
     for i, point in enumerate(points.tolist()):
         try:
-            found[i] = exact.at(point)
+            found[i] = value_at(exact, point)
         except AccuracyError:
             continue
     return found
