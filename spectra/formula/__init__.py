@@ -18,11 +18,11 @@ Numbers:
 - ``one_sided_limits``: the exact limit at the origin;
 - ``pieces``: a function of distance in pieces, each on a ball;
 - ``evaluation/ball_function``: a function of complex balls;
+- ``evaluation/real_function``: a function of real points in balls;
 - ``evaluation/lost_digits``: where doubles lose digits, and the values there;
 - ``evaluation/program``: expressions as short programs;
-- ``rules``: how each head is computed by each backend;
+- ``rules``: how each head is computed in doubles;
 - ``functions``: the table of the functions of the language;
-- ``ball_functions``: what mpmath computes slowly, in ball arithmetic;
 - ``callables``: Python callables as functions of the language.
 """
 
