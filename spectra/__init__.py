@@ -47,7 +47,7 @@ _HOME = {
     "spectral_measure": "verdict",
     "sphere_coefficients": "verdict.regions.sphere_coefficients",
     "tabulate": "measure.tabulation",
-    "time_limit": "base.limits.time_limit",
+    "time_limit": "base.limits",
     "variogram": "variograms",
     "zonal": "kernels.kernel",
 }

@@ -33,7 +33,7 @@ import sympy
 
 from spectra.base.balls import Ball, Unproved, enclosure, exact_ball, hull, precision
 from spectra.base.enclosures import Enclosure
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.density.closed_pairs import (
     GAUSSIAN,
     MATERN,

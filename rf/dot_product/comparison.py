@@ -22,7 +22,7 @@ from rf.dot_product.problem import Problem
 from rf.inputs.rows import FITTING_ADVICE
 from rf.schemes.scheme import DesignedScheme
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.errors import ParameterError
 
 __all__ = ["METHODS", "Comparison", "compare", "mean_square", "sampled_error"]

@@ -30,7 +30,7 @@ from rf.sampling.designed_directions import (
 )
 from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.designs import (
     Coupling,
     Design,

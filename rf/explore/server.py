@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from rf.explore.answers import answers
 from rf.explore.question import Question
 from spectra import __version__
-from spectra.base.limits.time_limit import limit_from, time_limit
+from spectra.base.limits import limit_from, time_limit
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.kernels.catalogue import catalogue
 

@@ -23,7 +23,7 @@ from rf.schemes.complex import NEGLIGIBLE, Decomposed, axial_scheme
 from rf.schemes.feature_map import FourierMap
 from rf.schemes.scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
 

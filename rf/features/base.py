@@ -32,7 +32,7 @@ from rf.schemes.choice import scheme_for
 from rf.schemes.feature_map import FeatureMap
 from rf.schemes.scheme import SamplingOptions, Scheme, TableScheme
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
 from spectra.table import GroupedTable, L1Table, SpectralTable

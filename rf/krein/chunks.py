@@ -17,7 +17,7 @@ from rf.inputs.dask_arrays import dask_module, rows_of
 from rf.krein.sums import GramSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import whole_file
-from spectra.base.limits.progress import progress
+from spectra.base.limits import progress
 from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]

@@ -54,7 +54,7 @@ from rf.krein.chunks import checked_chunks, sums_of_chunks, sums_of_dask
 from rf.krein.signs import signature_of
 from rf.krein.sums import GramSums, KreinSpace, KreinSums, in_double, krein_solve
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.errors import ParameterError
 
 __all__ = ["CONSTRAINTS", "FEATURES", "KreinModel", "KreinRidge", "OnFeatures", "krein_solve"]

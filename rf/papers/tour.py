@@ -19,7 +19,7 @@ from rf import KreinRidgeClassifier, SpectralFeatures
 from rf.papers.baselines import GRFF
 from rf.papers.experiments.approximation import relative
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import progress
+from spectra.base.limits import progress
 from spectra.cli.plot_kernel import (
     draw_kernel,
     draw_radial_density,

@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 
 from rf.sampling.directions import checked_draws, orthogonal
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.base.special.harmonics import gegenbauer_sequence
 
 __all__ = [

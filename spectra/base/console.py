@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from spectra.base.limits.time_limit import VARIABLE, limit_from, time_limit
+from spectra.base.limits import VARIABLE, limit_from, time_limit
 from spectra.errors import ParameterError, SpectraError
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.arrays import NumberArray
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, real_array
 from spectra.base.special.bessel import log_sphere_area
 from spectra.errors import NoRouteError, ParameterError

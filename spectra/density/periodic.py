@@ -22,11 +22,11 @@ import sympy
 
 from spectra.base.precision import Ball, working
 from spectra.density.components import Atom, SpectralDensity
-from spectra.density.continuation.continuation import Continuation
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.series import series
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation.ball_function import BallFunction, continued
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
@@ -165,7 +165,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         return None
     rate = _rate(expr)
     # In x = v z the period is 2 pi.
-    k = Continuation(expr.subs(Z, Z / rate))
+    k = continued(expr.subs(Z, Z / rate), Z)
     values: list[Ball] = []
     for count in _COUNTS:
         values = _refined(k, values, count)
@@ -202,12 +202,12 @@ def _rate(expr: sympy.Expr) -> sympy.Expr:
     return rates[0] * reduce(sympy.gcd, shares)
 
 
-def _refined(k: Continuation, before: list[Ball], count: int) -> list[Ball]:
+def _refined(k: BallFunction, before: list[Ball], count: int) -> list[Ball]:
     """Values at count/2 + 1 equal steps from 0 to pi; every second one is known before."""
     with working(_BITS):
         turn = 2 * flint.arb.pi() / count
         return [
-            before[j // 2] if before and j % 2 == 0 else k(flint.acb(turn * j), _BITS).real
+            before[j // 2] if before and j % 2 == 0 else k.resolved(flint.acb(turn * j), _BITS).real
             for j in range(count // 2 + 1)
         ]
 

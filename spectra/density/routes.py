@@ -13,7 +13,7 @@ import sympy
 from numpy.typing import ArrayLike
 
 from spectra.base.arrays import FloatArray
-from spectra.base.limits.progress import stage, staged
+from spectra.base.limits import stage, staged
 from spectra.density.components import SpectralDensity
 from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup, unknown_summand

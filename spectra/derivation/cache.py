@@ -23,7 +23,7 @@ import platformdirs
 import sympy
 
 from spectra.errors import FormulaError, ParameterError, TableFileError
-from spectra.formula.reader.parsing import check_expression
+from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.kernel import Kernel
 from spectra.table import SpectralTable
 
@@ -132,7 +132,7 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
     """
     try:
         pieces = [
-            [sympy.srepr(p.support), sympy.srepr(check_expression(p.expr, variable="z"))]
+            [sympy.srepr(p.support), sympy.srepr(parse_formula(p.expr, variable="z"))]
             for p in kernel.pieces
         ]
     except FormulaError:

@@ -8,7 +8,7 @@ from typing import cast, overload
 
 import numpy as np
 
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table

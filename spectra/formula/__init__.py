@@ -2,12 +2,11 @@
 
 Nothing that a user types is ever run.
 
-Reading, from the door inwards:
+Reading:
 
 - ``reader/parsing``: text or a sympy expression to an exact expression in z or u;
 - ``reader/parameters``: the values of parameters as exact real numbers;
-- ``reader/syntax``: text to a syntax tree of bounded size;
-- ``reader/syntax_tree``: syntax trees to expressions;
+- ``reader/text``: text to expressions;
 - ``reader/whitelist``: sympy expressions rebuilt from the language and audited;
 - ``reader/building``: sums, powers and functions with every number bounded;
 - ``reader/wording``: the words of refusals.
@@ -18,12 +17,12 @@ Numbers:
 - ``expansions``: one-sided expansions, exactly;
 - ``one_sided_limits``: the exact limit at the origin;
 - ``pieces``: a function of distance in pieces, each on a ball;
-- ``evaluation/lost_digits``: where terms cancel in doubles, and the values there;
-- ``evaluation/cancellation``: values with as many digits as their cancellations need;
+- ``evaluation/ball_function``: a function of complex balls;
+- ``evaluation/real_function``: a function of real points in balls;
+- ``evaluation/lost_digits``: where doubles lose digits, and the values there;
 - ``evaluation/program``: expressions as short programs;
-- ``rules``: how each head is computed by each backend;
+- ``rules``: how each head is computed in doubles;
 - ``functions``: the table of the functions of the language;
-- ``ball_functions``: what mpmath computes slowly, in ball arithmetic.
 - ``callables``: Python callables as functions of the language.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import sympy
@@ -119,14 +119,12 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         values = [_value(cls.function, float(x), cls.__name__) for x in z.ravel()]
         return np.array(values, dtype=float).reshape(z.shape)
 
-    def planned(self, backend: str) -> tuple[Callable[..., Any], tuple[sympy.Basic, ...]]:
-        """How a backend computes a node."""
-        if backend != "numpy":
-            raise FormulaError(
-                f"The callable {type(self).__name__} has values in double precision only, and "
-                "more digits are asked for here. Write the kernel as a formula."
-            )
-        return type(self).values, tuple(self.args)
+    def refuse_digits(self) -> NoReturn:
+        """Raise the error of a callable whose values are needed to more digits."""
+        raise FormulaError(
+            f"The callable {type(self).__name__} has values in double precision only, and "
+            "more digits are asked for here. Write the kernel as a formula."
+        )
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""How each head of an expression is computed: sums, products, powers, conditions, functions.
-
-Every head (``Add``, ``exp``, ``besselk``, ...) has one rule with two planners, NumPy and mpmath,
-each of which gives a function of numbers and the nodes that it is applied to.
-"""
+"""How each head of an expression (``Add``, ``exp``, ``besselk``, ...) is computed in doubles."""
 
 from __future__ import annotations
 
@@ -10,17 +6,14 @@ from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
-import mpmath
 import numpy as np
 import sympy
-from mpmath import mp
 
 from spectra.errors import FormulaError
 from spectra.formula.functions import (
     FUNCTIONS,
     Function,
     hyper_pointwise,
-    mp_hyper,
     np_greatest,
     np_hyper,
     np_least,
@@ -28,11 +21,10 @@ from spectra.formula.functions import (
 
 __all__ = ["RULES", "Step", "is_supported", "to_float"]
 
-#: What a backend knows of one node: a function of numbers, and the nodes it is applied to.
+#: One step of a program: a function of values, and the nodes it is applied to.
 Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
-Planner = Callable[[sympy.Basic], Step]
-#: How one head is planned for NumPy, and for mpmath.
-Rule = tuple[Planner, Planner]
+#: How a node is computed in doubles.
+Rule = Callable[[sympy.Basic], Step]
 
 
 def _add(*terms: Any) -> Any:
@@ -43,7 +35,7 @@ def _mul(*factors: Any) -> Any:
     return reduce(lambda left, right: left * right, factors)
 
 
-def _plan_mul_numpy(node: sympy.Mul) -> Step:
+def _plan_mul(node: sympy.Mul) -> Step:
     """Divide once instead of multiplying by a reciprocal: sin(z)/z then rounds once less."""
     above, below = [], []
     for factor in node.args:
@@ -67,7 +59,7 @@ _NUMPY_POWERS: dict[sympy.Rational, Callable[[Any], Any]] = {
 }
 
 
-def _plan_pow_numpy(node: sympy.Pow) -> Step:
+def _plan_pow(node: sympy.Pow) -> Step:
     base, exponent = node.args
     if exponent in _NUMPY_POWERS:
         return _NUMPY_POWERS[exponent], (base,)
@@ -76,30 +68,6 @@ def _plan_pow_numpy(node: sympy.Pow) -> Step:
         # A float base with a Python int exponent keeps the sign of negative bases.
         return lambda x: np.power(x, n), (base,)
     return np.power, (base, exponent)
-
-
-def _plan_pow_mpmath(node: sympy.Pow) -> Step:
-    base, exponent = node.args
-    if exponent.is_Integer:
-        n = int(exponent)
-        return lambda x: x**n, (base,)
-    if exponent == sympy.S.Half:
-        return mp.sqrt, (base,)
-    return _mp_power, (base, exponent)
-
-
-# Beyond it repeated squaring, mpmath's way with integers, takes minutes where a logarithm takes
-# microseconds: (1 + z)**(1/z) close to z = 0.
-_LARGEST_SQUARED = 2**64
-
-
-def _mp_power(base: Any, exponent: Any) -> Any:
-    is_real = isinstance(base, mpmath.mpf) and isinstance(exponent, mpmath.mpf)
-    if not (is_real and base > 0 and abs(exponent) > _LARGEST_SQUARED and mp.isint(exponent)):
-        return mp.power(base, exponent)
-    with mp.extraprec(int(mp.mag(exponent))):
-        value = mp.exp(exponent * mp.log(base))
-    return +value
 
 
 def _hyper_parameters(node: sympy.hyper) -> tuple[sympy.Expr, ...]:
@@ -111,7 +79,7 @@ def _hyper_parameters(node: sympy.hyper) -> tuple[sympy.Expr, ...]:
     return (*node.ap, *node.bq)
 
 
-def _plan_hyper_numpy(node: sympy.hyper) -> Step:
+def _plan_hyper(node: sympy.hyper) -> Step:
     values = tuple(to_float(p) for p in _hyper_parameters(node))
     p = len(node.ap)
     if any(value.is_integer and value <= 0 for value in node.ap):
@@ -120,19 +88,9 @@ def _plan_hyper_numpy(node: sympy.hyper) -> Step:
     return partial(np_hyper, values[:p], values[p:]), (node.argument,)
 
 
-def _plan_hyper_mpmath(node: sympy.hyper) -> Step:
-    parameters = _hyper_parameters(node)
-    p = len(node.ap)
-
-    def evaluate(*values: Any) -> Any:
-        return mp_hyper(values[:p], values[p:-1], values[-1])
-
-    return evaluate, (*parameters, node.argument)
-
-
 # Truth is the number 1 or 0, and nan where a side of a comparison is undefined: minimum and
 # maximum are then "and" and "or", and an undefined condition is never read as false.
-def _np_compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def truth(left: Any, right: Any) -> Any:
         defined = ~(np.isnan(left) | np.isnan(right))
         return np.where(defined, compare(left, right).astype(float), np.nan)
@@ -140,47 +98,35 @@ def _np_compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return truth
 
 
-def _mp_compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda left, right: mp.mpf(bool(compare(left, right)))
-
-
-def _applied(function: Callable[..., Any]) -> Planner:
+def _applied(function: Callable[..., Any]) -> Rule:
     return lambda node: (function, tuple(node.args))
 
 
-def _alike(function: Callable[..., Any]) -> Rule:
-    return _applied(function), _applied(function)
-
-
 def _function_rule(function: Function) -> Rule:
-    def plan(evaluate: Callable[..., Any], node: sympy.Basic) -> Step:
+    def plan(node: sympy.Basic) -> Step:
         if any(argument.free_symbols for argument in node.args[: function.fixed]):
             raise FormulaError(
                 f"the order of {node} depends on the variable; give it as a number or a parameter"
             )
-        return evaluate, tuple(node.args)
+        return function.numpy, tuple(node.args)
 
-    return partial(plan, function.numpy), partial(plan, function.mpmath)
-
-
-def _relation(numpy: Any, plain: Callable[[Any, Any], Any]) -> Rule:
-    return _applied(_np_compare(numpy)), _applied(_mp_compare(plain))
+    return plan
 
 
 RULES: dict[Any, Rule] = {
-    sympy.Add: _alike(_add),
-    sympy.Mul: (_plan_mul_numpy, _applied(_mul)),
-    sympy.Pow: (_plan_pow_numpy, _plan_pow_mpmath),
-    sympy.hyper: (_plan_hyper_numpy, _plan_hyper_mpmath),
-    sympy.StrictLessThan: _relation(np.less, lambda a, b: a < b),
-    sympy.LessThan: _relation(np.less_equal, lambda a, b: a <= b),
-    sympy.StrictGreaterThan: _relation(np.greater, lambda a, b: a > b),
-    sympy.GreaterThan: _relation(np.greater_equal, lambda a, b: a >= b),
-    sympy.Equality: _relation(np.equal, lambda a, b: a == b),
-    sympy.Unequality: _relation(np.not_equal, lambda a, b: a != b),
-    sympy.And: (_applied(np_least), _applied(min)),
-    sympy.Or: (_applied(np_greatest), _applied(max)),
-    sympy.Not: _alike(lambda truth: 1 - truth),
+    sympy.Add: _applied(_add),
+    sympy.Mul: _plan_mul,
+    sympy.Pow: _plan_pow,
+    sympy.hyper: _plan_hyper,
+    sympy.StrictLessThan: _applied(_compare(np.less)),
+    sympy.LessThan: _applied(_compare(np.less_equal)),
+    sympy.StrictGreaterThan: _applied(_compare(np.greater)),
+    sympy.GreaterThan: _applied(_compare(np.greater_equal)),
+    sympy.Equality: _applied(_compare(np.equal)),
+    sympy.Unequality: _applied(_compare(np.not_equal)),
+    sympy.And: _applied(np_least),
+    sympy.Or: _applied(np_greatest),
+    sympy.Not: _applied(lambda truth: 1 - truth),
     **{function.head: _function_rule(function) for function in FUNCTIONS},
 }
 

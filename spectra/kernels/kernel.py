@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -10,13 +10,13 @@ import numpy as np
 import sympy
 from numpy.typing import ArrayLike
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import opaque_function, stated_facts
 from spectra.formula.pieces import Piece, in_distance
 from spectra.formula.reader.parameters import exact_parameter
-from spectra.formula.reader.parsing import U, Z, check_expression, parse_formula
+from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.algebra import Algebra
 from spectra.kernels.asymmetric import AsymmetricKernel, shifted, tilted
 from spectra.kernels.grouped import GroupedKernel, on_columns, with_lengths
@@ -145,7 +145,7 @@ def radial(
     """
     is_callable = callable(formula) and not isinstance(formula, type | Kernel | sympy.Basic)
     radius = sympy.oo if support is None else exact_parameter("support", support)
-    expr = None if is_callable else _read(formula, Z, parameters)
+    expr = None if is_callable else parse_formula(formula, variable="z", parameters=parameters)
     if not radius.is_extended_positive:
         raise ParameterError(
             f"The support of a kernel is a radius and must be positive, and {support} is not."
@@ -175,16 +175,10 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     >>> zonal("(1 + u)/2")([0.0, 2.0])
     array([1., 0.])
     """
-    expr = _read(formula, U, parameters)
+    expr = parse_formula(formula, variable="u", parameters=parameters)
     label = formula if isinstance(formula, str) and not parameters else ""
     pieces = [(sympy.Integer(2), in_distance(expr))]
     return _checked_real(Kernel._assembled(pieces, zonal=expr, label=label))
-
-
-def _read(formula: Any, variable: sympy.Symbol, parameters: Mapping[str, Any]) -> sympy.Expr:
-    if isinstance(formula, str):
-        return parse_formula(formula, variable=variable.name, parameters=parameters)
-    return check_expression(formula, variable=variable.name, parameters=parameters)
 
 
 def _checked_real(kernel: Kernel) -> Kernel:

@@ -18,7 +18,7 @@ import sympy
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from spectra.base.limits.progress import stage, staged
+from spectra.base.limits import stage, staged
 from spectra.base.numbers import FloatArray, check_unit_norms, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.evaluation.evaluate import numpy_function

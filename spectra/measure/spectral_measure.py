@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.enclosures import EPS, Enclosure
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, overload
 
-from spectra.base.limits.progress import stage, staged
+from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from spectra.base.limits.time_limit import time_limit
+from spectra.base.limits import time_limit
 from spectra.density import spectral_density
 from spectra.errors import SpectraError
 from spectra.kernels.kernel import Kernel

@@ -17,7 +17,7 @@ import sympy
 
 from spectra.base.precision import Ball, working
 from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument
-from spectra.density.continuation.continuation import number
+from spectra.formula.evaluation.ball_function import number
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]

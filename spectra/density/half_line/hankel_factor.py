@@ -14,7 +14,7 @@ import flint
 import numpy as np
 
 from spectra.base.precision import Ball, working
-from spectra.density.continuation.bessel_k import k_zero_and_one
+from spectra.base.special.bessel_k import k_zero_and_one
 
 __all__ = ["HankelFactor", "hankel_factor"]
 

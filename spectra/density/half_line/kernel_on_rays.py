@@ -10,8 +10,9 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.continuation.continuation import Continuation
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation.ball_function import continued
+from spectra.formula.reader.parsing import Z
 
 __all__ = ["KernelOnRays"]
 
@@ -40,7 +41,7 @@ class KernelOnRays:
 
     def __init__(self, expr: sympy.Expr) -> None:
         self.expr = expr
-        self._continued = Continuation(expr)
+        self._continued = continued(expr, Z)
 
     def value(self, s: float, angle: float, unit: int) -> Ball:
         """The value with an error below 2^-unit, or a ball that is not finite."""

@@ -22,9 +22,9 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
 from spectra.density.components import Radial
-from spectra.density.continuation.continuation import number
 from spectra.density.half_line.ends.power_terms import PowerTerms
 from spectra.errors import FormulaError, NoRouteError
+from spectra.formula.evaluation.ball_function import number
 
 __all__ = ["PowerTail", "power_tail"]
 

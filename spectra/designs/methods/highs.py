@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.optimize import linprog
 
-from spectra.base.limits.time_limit import seconds_left
+from spectra.base.limits import seconds_left
 from spectra.base.numbers import FloatArray
 
 __all__ = ["least_cost"]

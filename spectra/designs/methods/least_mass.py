@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, checked_dim, positive_number
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import (

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, checked_dim
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import (

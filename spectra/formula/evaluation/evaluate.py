@@ -1,42 +1,33 @@
-"""Numbers from formulas, by walking the expression tree: nothing is compiled from text."""
+"""Functions of arrays and of mpmath numbers from expressions: nothing is compiled from text."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
+import flint
 import mpmath
 import numpy as np
 import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.errors import AccuracyError, FormulaError
+from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.cancellation import Resolving, resolving_function
-from spectra.formula.evaluation.lost_digits import SHAKEN, mending
+from spectra.formula.evaluation.ball_function import BallFunction
+from spectra.formula.evaluation.lost_digits import restoring, value_at
 from spectra.formula.evaluation.program import function_of
+from spectra.formula.evaluation.real_function import RealFunction
 from spectra.formula.functions import KINKS
 
 __all__ = ["mpmath_function", "numpy_function"]
 
 Array = NDArray[Any]
 
-# A double has 53 bits; the digits resolve cosh(z) - sinh(z) to z = 1000, where kernels are probed.
-_DOUBLE_DIGITS = 17
-_MOST_DIGITS = 1300
-_LEAST_DOUBLE = mp.ldexp(1, -1074)
-_SEED = 20_040_377
-# What terms cancel in, or what is near a zero of a function.
-_CANCELLING = (sympy.Add, sympy.log, sympy.acos, sympy.asin)
-
-
-def _kink(expr: sympy.Expr) -> str | None:
-    """The name of the first function that has no analytic continuation."""
-    nodes = (n for n in sympy.preorder_traversal(expr) if isinstance(n, KINKS) and n.free_symbols)
-    return next((n.func.__name__ for n in nodes), None)
+# Bits beyond mpmath's working precision, and how often they are doubled where terms cancel.
+_SPARE_BITS, _DOUBLINGS = 32, 5
 
 
 def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
@@ -48,17 +39,10 @@ def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
         )
 
 
-def _complex_refusal(head: str) -> FormulaError:
-    return FormulaError(
-        f"{head} has no analytic continuation, so this formula takes real arguments only; "
-        "write the formula without it to evaluate it at complex points"
-    )
-
-
 def numpy_function(
     expr: sympy.Expr, symbol: sympy.Symbol, *, end: float = math.inf
 ) -> Callable[[Any], Array]:
-    """Make a function of arrays from an expression in one symbol.
+    """Make a function of real arrays from an expression in one symbol.
 
     Parameters
     ----------
@@ -68,25 +52,23 @@ def numpy_function(
     symbol
         The variable.
     end
-        The largest real number at which it is asked for: digits are lost of the values up to there.
+        The largest point at which the function is evaluated.
 
     Returns
     -------
     callable
-        Takes a real or complex array of any shape and returns one of the same shape, float64 or
-        complex128.  It is nan where the formula is undefined over the reals (``acos(1.5)``,
-        ``0/0``) and follows IEEE arithmetic at poles (``1/0`` is inf); it never warns.  Points
-        where only a part of the formula overflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``,
-        are computed by mpmath one by one, and real ones z > 0 where terms cancel have the digits
-        that doubles lose there.
+        Takes a real array of any shape and returns float64 values of the same shape.  It is nan
+        where the formula is undefined over the reals (``acos(1.5)``, ``0/0``) and follows IEEE
+        arithmetic at poles (``1/0`` is inf); it never warns.  Values are computed in ball
+        arithmetic where doubles lose them: where terms cancel, and where a part of the formula
+        overflows or underflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``.
 
     Raises
     ------
     FormulaError
-        If the expression has another free symbol or a head without a rule; at the call, if a
-        complex array meets a function without an analytic continuation (Abs, Piecewise, ...).
+        If the expression has another free symbol or a head without a rule.
     AccuracyError
-        At the call, where doubles overflow and 1300 digits do not resolve the value either.
+        At the call, if doubles overflow and 5120 bits do not resolve the value either.
 
     Examples
     --------
@@ -99,91 +81,32 @@ def numpy_function(
     [0.5]
     """
     _refuse_other_symbols(expr, symbol)
-    in_doubles = function_of(expr, symbol, "numpy")
-    resolving = cache(partial(resolving_function, expr, symbol))
-    kink = _kink(expr)
+    in_doubles = function_of(expr, symbol)
+    exact = cache(lambda: RealFunction(expr, symbol))
+    restore = cache(lambda: restoring(quick, exact(), end))
+    has_balls = expr.has(symbol) and not expr.has(Opaque)
 
     def quick(points: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(in_doubles(points), dtype=points.dtype)
-
-    def exact(points: Array) -> Array:
-        pairs = zip(points.tolist(), quick(points).tolist(), strict=True)
-        return np.array([_in_many_digits(resolving(), point, value) for point, value in pairs])
-
-    mend = cache(lambda: mending(quick, _shaken(expr, symbol), exact, end))
-    may_cancel = expr.has(*_CANCELLING) and expr.has(symbol) and not expr.has(Opaque)
+            return np.asarray(in_doubles(points), dtype=float)
 
     def evaluate(x: Any) -> Array:
-        points = np.asarray(x)
-        points = points.astype(complex if np.iscomplexobj(points) else float, copy=False)
-        if kink is not None and np.iscomplexobj(points):
-            raise _complex_refusal(kink)
-        value = quick(points)
-        if value.shape != points.shape or value is points:
-            value = np.array(np.broadcast_to(value, points.shape))
-        if may_cancel and points.dtype == float:
-            mend()(points, value)
-        lost = ~np.isfinite(value) & np.isfinite(points)
-        if np.any(lost):
-            value[lost] = _beyond_doubles(expr, resolving(), points[lost], value[lost])
+        points = np.asarray(x).astype(float, casting="safe")
+        value = np.array(np.broadcast_to(quick(points), points.shape))
+        if has_balls:
+            restore()(points, value)
+            lost = ~np.isfinite(value) & np.isfinite(points)
+            for point in np.unique(points[lost]).tolist():
+                found = value_at(exact(), point)
+                if np.isfinite(found):
+                    value[points == point] = found
         return value
 
     return evaluate
 
 
-def _shaken(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Array], Array]:
-    """The function with each intermediate result moved at random."""
-    source = np.random.default_rng(_SEED)
-
-    def moved(value: Any) -> Any:
-        shape = np.shape(value)
-        units = source.uniform(1.0, 2.0, shape) * source.choice((-1.0, 1.0), shape)
-        return value * (1.0 + SHAKEN * units)
-
-    function = function_of(expr, symbol, "numpy", rounding=moved)
-    return lambda points: np.asarray(function(points), dtype=float)
-
-
-def _in_many_digits(function: Resolving, point: float, ieee: float) -> float:
-    try:
-        return float(function(mp.mpf(point), _DOUBLE_DIGITS, _MOST_DIGITS)[0])
-    except OverflowError:
-        return ieee
-
-
-def _beyond_doubles(expr: sympy.Expr, function: Resolving, points: Array, ieee: Array) -> Array:
-    """Compute again, with unbounded exponents, what came out infinite or nan in doubles."""
-    known: dict[Any, Any] = {}
-    for point, value in zip(points.tolist(), ieee.tolist(), strict=True):
-        if point not in known:
-            known[point] = _beyond_doubles_at(expr, function, point, value)
-    return np.array([known[point] for point in points.tolist()], dtype=points.dtype)
-
-
-def _beyond_doubles_at(expr: sympy.Expr, function: Resolving, point: Any, ieee: Any) -> Any:
-    try:
-        value, moved = function(mp.mpmathify(point), _DOUBLE_DIGITS, _MOST_DIGITS)
-    except OverflowError as error:
-        if not np.isnan(ieee):
-            return ieee
-        raise _unresolved(expr, point) from error
-    if not mp.isfinite(value):
-        return ieee  # undefined, or a pole, where the sign of IEEE arithmetic stands
-    if moved > _LEAST_DOUBLE:
-        raise _unresolved(expr, point)
-    return type(point)(value)
-
-
-def _unresolved(expr: sympy.Expr, point: Any) -> AccuracyError:
-    return AccuracyError(
-        f"{expr} overflows at {point:.6g} in doubles, and {_MOST_DIGITS} digits do not resolve it; "
-        "write the formula with terms that stay bounded, such as exp(-z) for cosh(z) - sinh(z)"
-    )
-
-
 def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Any]:
-    """Make a function of one mpmath number from an expression; mpmath's working precision rules.
+    """Make a function of one mpmath number, at mpmath's working precision, from an expression.
 
     Parameters
     ----------
@@ -213,13 +136,31 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     0.716531310573789250425604096925
     """
     _refuse_other_symbols(expr, symbol)
-    function = function_of(expr, symbol, "mpmath")
-    kink = _kink(expr)
+    function_of(expr, symbol)  # refuses what is not in the language
+    real = RealFunction(expr, symbol)
+    kinks = [n for n in sympy.preorder_traversal(expr) if isinstance(n, KINKS) and n.free_symbols]
 
     def evaluate(x: Any) -> Any:
         point = mp.mpmathify(x)
-        if kink is not None and isinstance(point, mpmath.mpc):
-            raise _complex_refusal(kink)
-        return function(point)
+        precisions = [(mp.prec + _SPARE_BITS) << n for n in range(_DOUBLINGS)]
+        if not isinstance(point, mpmath.mpc):
+            return _to_mpf(real.real(flint.acb(flint.arb(point)), mp.prec, precisions))
+        if kinks:
+            raise FormulaError(
+                f"{kinks[0].func.__name__} has no analytic continuation, so this formula takes "
+                "real arguments only; write the formula without it to evaluate it at complex points"
+            )
+        z = flint.acb(flint.arb(point.real), flint.arb(point.imag))
+        for bits in precisions:
+            value = plain().once(z, bits)
+            if value.is_finite() and value.rel_accuracy_bits() >= mp.prec:
+                break
+        return mp.mpc(_to_mpf(value.real), _to_mpf(value.imag))
 
+    plain = cache(lambda: BallFunction(expr, symbol))
     return evaluate
+
+
+def _to_mpf(ball: Any) -> Any:
+    """The middle of a real ball, rounded to mpmath's working precision; nan if not finite."""
+    return +mp.make_mpf(ball.mid()._mpf_) if ball.is_finite() else mp.nan

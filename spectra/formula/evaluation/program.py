@@ -9,11 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import mpmath
 import numpy as np
 import sympy
-from mpmath import mp
-from mpmath.libmp import fzero
 from numpy.typing import NDArray
 
 from spectra.errors import FormulaError
@@ -24,11 +21,6 @@ __all__ = ["function_of", "steps_of"]
 
 Array = NDArray[Any]
 Evaluate = Callable[[Any], Any]
-
-# The exponent of the largest number that a function is given (chosen): its cost grows with that,
-# and e^(2^100000) is far beyond what a double, or a bound of one, can need.
-_MOST_BITS = 100_000
-_REDUCING = (sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh)
 
 
 def steps_of(
@@ -61,42 +53,18 @@ def steps_of(
     return steps
 
 
-def function_of(
-    expr: sympy.Basic,
-    symbol: sympy.Symbol,
-    backend: str,
-    *,
-    rounding: Callable[[Any], Any] | None = None,
-) -> Evaluate:
-    """A function of one number (mpmath) or array (NumPy) from an expression.
+def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
+    """A function of one real array, in doubles.
 
     Register 0 is the variable; instruction i writes register i + 1; the last is the value.  An
     instruction is a function, the registers that it reads, and those that no later one reads.
 
-    Parameters
-    ----------
-    expr, symbol
-        The expression and its variable.
-    backend
-        ``"numpy"`` or ``"mpmath"``.
-    rounding
-        Applied to every number that the program computes.
+    Raises
+    ------
+    FormulaError
+        If the expression has a head without a rule.
     """
-    of_part = partial(function_of, symbol=symbol, backend=backend, rounding=rounding)
-
-    def plan(node: sympy.Basic) -> Step:
-        function, operands = _rule(node, symbol, backend, of_part)
-        if not operands:
-            return function, operands
-        if backend == "mpmath":
-            function = _strict(function, None if node.is_Boolean else rounding)
-            if isinstance(node, _REDUCING) or (node.is_Pow and not node.exp.is_Rational):
-                function = _bounded(function, falls=node.func is sympy.exp)
-        elif rounding is not None and not node.is_Boolean:
-            function = _rounded(function, rounding)
-        return function, operands
-
-    steps = steps_of(expr, symbol, plan)
+    steps = steps_of(expr, symbol, lambda node: _rule(node, symbol))
     last_use: dict[int, int] = {}
     for index, (_, operands) in enumerate(steps):
         last_use.update(dict.fromkeys(operands, index))
@@ -116,90 +84,29 @@ def function_of(
     return run
 
 
-def _rule(
-    node: sympy.Basic, symbol: sympy.Symbol, backend: str, of_part: Callable[..., Evaluate]
-) -> Step:
+def _rule(node: sympy.Basic, symbol: sympy.Symbol) -> Step:
     if node in (sympy.true, sympy.false):
         truth = float(bool(node))
         return lambda: truth, ()
-    if not node.free_symbols and (backend == "numpy" or not node.args):
-        return _number(node, backend), ()
+    if not node.free_symbols:
+        value = to_float(node)
+        return lambda: value, ()
     if isinstance(node, sympy.Piecewise):
-        branches = tuple((of_part(condition), of_part(expr)) for expr, condition in node.args)
-        return partial(_np_piecewise if backend == "numpy" else _mp_piecewise, branches), (symbol,)
+        branches = tuple(
+            (function_of(condition, symbol), function_of(expr, symbol))
+            for expr, condition in node.args
+        )
+        return partial(_piecewise, branches), (symbol,)
     if isinstance(node, Opaque):
-        return node.planned(backend)
+        return type(node).values, tuple(node.args)
     if node.func not in RULES:
         raise FormulaError(
             f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
         )
-    in_numpy, in_mpmath = RULES[node.func]
-    return in_numpy(node) if backend == "numpy" else in_mpmath(node)
+    return RULES[node.func](node)
 
 
-def _number(node: sympy.Basic, backend: str) -> Callable[[], Any]:
-    if backend == "numpy":
-        value = to_float(node)
-        return lambda: value
-    if node.is_Rational:
-        p, q = int(node.p), int(node.q)
-        return lambda: mp.mpf(p) / q
-    if node in (sympy.pi, sympy.E):
-        constant = mp.pi if node is sympy.pi else mp.e
-        return lambda: +constant
-    raise FormulaError(f"cannot evaluate the constant {node}: it is not a real number")
-
-
-def _rounded(function: Callable[..., Any], rounding: Callable[[Any], Any]) -> Callable[..., Any]:
-    return lambda *values: rounding(function(*values))
-
-
-def _bits(value: Any) -> int:
-    """The exponent of a real number; of a complex one the larger of its two."""
-    parts = value._mpc_ if isinstance(value, mpmath.mpc) else (getattr(value, "_mpf_", fzero),)
-    return max(int(exponent + length) for _, _, exponent, length in parts)
-
-
-def _bounded(function: Callable[..., Any], *, falls: bool) -> Callable[..., Any]:
-    """Refuse arguments that would cost more digits of pi or ln 2 than anybody can wait for.
-
-    Where the function ``falls`` on the left, like exp, its value there is 0: the numbers that could
-    make something of it again are refused.
-    """
-
-    def evaluate(*values: Any) -> Any:
-        if any(_bits(value) > _MOST_BITS for value in values if not mp.isnan(value)):
-            if falls and mp.re(values[0]) < 0 and _bits(mp.re(values[0])) > _MOST_BITS:
-                return mp.zero
-            raise OverflowError(f"a number is beyond 2**{_MOST_BITS}")
-        return function(*values)
-
-    return evaluate
-
-
-def _strict(
-    function: Callable[..., Any], rounding: Callable[[Any], Any] | None
-) -> Callable[..., Any]:
-    """Propagate nan, read a pole as nan, and never leave the reals from real arguments."""
-
-    def evaluate(*values: Any) -> Any:
-        if any(mp.isnan(value) for value in values):
-            return mp.nan
-        try:
-            result = function(*values)
-        except ZeroDivisionError:
-            return mp.nan
-        left_the_reals = isinstance(result, mpmath.mpc) and not any(
-            isinstance(value, mpmath.mpc) for value in values
-        )
-        if left_the_reals:
-            return mp.nan
-        return result if rounding is None else rounding(result)
-
-    return evaluate
-
-
-def _np_piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
+def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
     """Evaluate each branch on its own points only: none is asked outside its domain."""
     points = np.asarray(x)
     flat = points.reshape(-1)
@@ -212,13 +119,3 @@ def _np_piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Ar
             out[chosen] = value(flat[chosen])
         left = left[truth == 0.0]
     return out.reshape(points.shape)
-
-
-def _mp_piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Any:
-    for condition, value in branches:
-        truth = condition(x)
-        if mp.isnan(truth):
-            break
-        if truth == 1:
-            return value(x)
-    return mp.nan

@@ -7,9 +7,11 @@ from itertools import islice
 
 import sympy
 from mpmath import mp
+from mpmath.libmp import dps_to_prec
 
+from spectra.base.precision import working
 from spectra.errors import SpectraError
-from spectra.formula.ball_functions import in_balls
+from spectra.formula.evaluation.ball_function import number
 
 __all__ = [
     "PRECISE",
@@ -36,16 +38,10 @@ _LONG_COEFFICIENT = 60
 #: Digits of those numbers, and the share of its summands below which a sum of them is zero.
 PRECISE = 400
 _CANCELLED = sympy.Float(10, 30) ** -100
-#: Functions whose values take long, and return in every coefficient.
-_SLOW = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.hyper, sympy.expint)
-#: Bessel functions, which balls give in microseconds, by the name there; and digits for rounding.
-_IN_BALLS = {
-    sympy.besselj: "bessel_j",
-    sympy.bessely: "bessel_y",
-    sympy.besseli: "bessel_i",
-    sympy.besselk: "bessel_k",
-}
-_SPARE_DIGITS = 10
+#: Bessel functions, which balls give in microseconds; digits for rounding; and how often the
+#: precision is doubled.
+_BESSEL = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk)
+_SPARE_DIGITS, _DOUBLINGS = 10, 4
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
 #: Exponents of numbers that can be evaluated in milliseconds: 43 000 digits (chosen).
@@ -124,7 +120,7 @@ def tidy(c: sympy.Expr) -> sympy.Expr:
         return c
     if not c.has(sympy.Float) and is_zero(c):
         return sympy.Integer(0)
-    slow = {f: _value(f) for f in c.atoms(*_SLOW) if f.is_number}
+    slow = {f: _value(f) for f in c.atoms(*_BESSEL, sympy.hyper, sympy.expint) if f.is_number}
     return c.xreplace(slow).evalf(PRECISE, maxn=2 * PRECISE)
 
 
@@ -143,13 +139,16 @@ def bessel_value(constant: sympy.Expr, digits: int) -> sympy.Float | None:
     >>> bessel_value(sympy.besselk(sympy.Rational(1, 2), 1), 20)
     0.46106850444789455844
     """
-    method = _IN_BALLS.get(constant.func)
-    if method is None or not all(a.is_Rational for a in constant.args) or constant.args[1] <= 0:
+    rational = all(a.is_Rational for a in constant.args)
+    if constant.func not in _BESSEL or not rational or constant.args[1] <= 0:
         return None
-    with mp.workdps(digits + _SPARE_DIGITS):
-        order, x = (mp.mpf(int(a.p)) / int(a.q) for a in constant.args)
-        found = in_balls(lambda at, n: getattr(at, method)(n), x, order)
-        return None if found is None else sympy.Float(found, digits)
+    wanted = dps_to_prec(digits + _SPARE_DIGITS)
+    for n in range(_DOUBLINGS):
+        with working((wanted + _SPARE_DIGITS) << n):
+            found = number(constant).real
+        if found.rel_accuracy_bits() > wanted:
+            return sympy.Float(mp.make_mpf(found.mid()._mpf_), digits)
+    return None
 
 
 def _is_long(c: sympy.Expr) -> bool:

@@ -14,6 +14,7 @@ from spectra.formula.functions import Function
 from spectra.formula.reader.wording import BY_NAME, short
 
 __all__ = [
+    "MAX_DEPTH",
     "MAX_DIGITS",
     "MAX_EXPONENT",
     "OPERATIONS",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 # Limits that no formula of a kernel comes near, and within which sympy answers at once.
+MAX_DEPTH = 40
 MAX_DIGITS = 1000
 _MAX_NUMERIC_EXPONENT = 1000
 MAX_EXPONENT = 10_000
@@ -82,9 +84,8 @@ def _real(value: sympy.Expr) -> sympy.Expr:
         raise FormulaError("its value is complex; kernels are real functions")
     if value.free_symbols or value.is_Rational or value.has(sympy.hyper):
         return value
-    if value.is_real is False or value.is_finite is False:
-        raise FormulaError("its value is not a finite real number; kernels are real functions")
-    number = value.evalf(15)
+    is_finite = value.is_real is not False and value.is_finite is not False
+    number = value.evalf(15) if is_finite else sympy.nan
     if not number.is_Float and not number.is_Rational:
         raise FormulaError("its value is not a finite real number; kernels are real functions")
     if number and abs(_log10(number)) > MAX_DIGITS:

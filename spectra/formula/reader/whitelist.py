@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import sympy
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader.building import (
+    MAX_DEPTH,
     MAX_EXPONENT,
     SYMPY_FAILURES,
     apply,
@@ -18,8 +20,7 @@ from spectra.formula.reader.building import (
     power,
     sized,
 )
-from spectra.formula.reader.syntax import MAX_DEPTH
-from spectra.formula.reader.wording import BY_HEAD, HINTS, canonical_functions, no_value, short
+from spectra.formula.reader.wording import BY_HEAD, no_value, short, unknown_function
 from spectra.formula.rules import is_supported
 
 __all__ = ["audited", "rebuilt"]
@@ -72,9 +73,15 @@ def _rebuilt_node(
     values: Mapping[str, sympy.Expr],
 ) -> Any:
     if node.is_Symbol:
-        return _rebuilt_symbol(node, symbol, values)
+        if symbol is not None and node.name == symbol.name:
+            return symbol
+        if node.name in values:
+            return values[node.name]
+        raise no_value(node.name, symbol or sympy.Symbol("z"), values)
     if node.is_Float:
-        return _exact_float(node)
+        # At double precision by the shortest decimal, as for a parameter; beyond it by its digits.
+        number = Fraction(repr(float(node)) if node._prec == 53 else str(node))
+        return sized(sympy.Rational(number.numerator, number.denominator))
     if node.is_Rational or node in (sympy.pi, sympy.E, sympy.true, sympy.false):
         return sized(node) if node.is_Rational else node
     if isinstance(node, sympy.Tuple):
@@ -82,7 +89,7 @@ def _rebuilt_node(
     if node in (sympy.I, sympy.oo, -sympy.oo, sympy.zoo, sympy.nan):
         raise FormulaError("it is not a finite real number; kernels are real functions")
     if isinstance(node, sympy.Add | sympy.Mul):
-        return _folded(node.func, arguments)
+        return reduce(lambda left, right: sized(node.func(left, right)), arguments)
     if isinstance(node, sympy.Pow):
         return power(*arguments)
     if isinstance(node, sympy.Piecewise):
@@ -94,35 +101,11 @@ def _rebuilt_node(
     if is_supported(node):  # comparisons, And, Or, Not, and the pairs of Piecewise
         return node.func(*arguments)
     name = node.func.__name__
-    advice = HINTS.get(name, f"known are {', '.join(canonical_functions())}")
-    raise FormulaError(f"{name} is not a function of the formula language; {advice}")
-
-
-def _folded(join: Any, arguments: list[Any]) -> sympy.Expr:
-    value = arguments[0]
-    for argument in arguments[1:]:
-        value = sized(join(value, argument))
-    return value
-
-
-def _rebuilt_symbol(
-    node: sympy.Symbol, symbol: sympy.Symbol | None, values: Mapping[str, sympy.Expr]
-) -> sympy.Expr:
-    if symbol is not None and node.name == symbol.name:
-        return symbol
-    if node.name in values:
-        return values[node.name]
-    raise no_value(node.name, symbol or sympy.Symbol("z"), values)
-
-
-def _exact_float(node: sympy.Float) -> sympy.Rational:
-    # At double precision by the shortest decimal, as for a parameter; beyond it by its digits.
-    number = Fraction(repr(float(node)) if node._prec == 53 else str(node))
-    return sized(sympy.Rational(number.numerator, number.denominator))
+    raise FormulaError(unknown_function(name, name))
 
 
 def audited(expr: sympy.Expr, symbol: sympy.Symbol | None) -> sympy.Expr:
-    """Look once more at the whole: sympy may have rewritten it into what is not in the language."""
+    """Check the whole expression: sympy may have rewritten it into something else."""
     for node in _children_first(expr):
         if isinstance(node, sympy.Tuple):
             continue
@@ -138,6 +121,6 @@ def audited(expr: sympy.Expr, symbol: sympy.Symbol | None) -> sympy.Expr:
         if node.is_Pow and node.exp.is_Integer and abs(node.exp) > MAX_EXPONENT:
             raise FormulaError(f"the exponent in {short(node)!r} is beyond {MAX_EXPONENT}")
     others = expr.free_symbols - {symbol}
-    if others:  # no path leads here; a formula with a free symbol must never leave this room
+    if others:
         raise FormulaError(f"{short(expr)} still contains {short(others)}")
     return expr

@@ -15,11 +15,10 @@ __all__ = [
     "BY_HEAD",
     "BY_NAME",
     "CALLABLE_NAMES",
-    "HINTS",
-    "canonical_functions",
     "did_you_mean",
     "no_value",
     "short",
+    "unknown_function",
 ]
 
 BY_NAME: dict[str, Function] = {name: f for f in FUNCTIONS for name in f.names}
@@ -27,7 +26,7 @@ BY_HEAD: dict[Any, Function] = {f.head: f for f in FUNCTIONS}
 # Characters of a value in a message.
 _LONGEST = 80
 CALLABLE_NAMES = (*BY_NAME, "sqrt", "hyper", "Piecewise")
-HINTS = {
+_HINTS = {
     "where": "write Piecewise((a, condition), (b, True))",
     "select": "write Piecewise((a, condition), (b, True))",
     "pow": "write a**b",
@@ -55,9 +54,11 @@ HINTS = {
 }
 
 
-def canonical_functions() -> list[str]:
-    """List the functions of the language, each by its first spelling."""
-    return [*(f.names[0] for f in FUNCTIONS), "sqrt", "hyper", "Piecewise"]
+def unknown_function(shown: str, name: str) -> str:
+    """Say that a name is not a function of the language, and what to write for it."""
+    known = [*(f.names[0] for f in FUNCTIONS), "sqrt", "hyper", "Piecewise"]
+    advice = _HINTS.get(name, f"known are {', '.join(known)}")
+    return f"{shown} is not a function of the formula language; {advice}"
 
 
 def no_value(
@@ -68,10 +69,9 @@ def no_value(
     place: tuple[str, int, int] | None = None,
 ) -> ParameterError:
     """Say what to do about a name without a value."""
-    found = f"{name!r} has no value"
     rest = f"the variable is {symbol}" + did_you_mean(name, (*values, *CONSTANTS))
     return ParameterError(
-        f"{found};",
+        f"{name!r} has no value;",
         in_python=f"pass {name}=... if it is a parameter; {rest}",
         at_shell=f"if it is a parameter, give its value with --set; {rest}",
         place=place,

@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 
 from spectra.base.enclosures import EPS
-from spectra.base.limits.progress import staged
+from spectra.base.limits import staged
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure import MeasurePart, SpectralMeasure
 from spectra.measure.tabulation.fit import fit_side

@@ -20,7 +20,7 @@ import sympy
 from mpmath import mp
 from numpy.typing import NDArray
 
-from spectra.base.limits.progress import stage
+from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim, whole_number
 from spectra.base.special.harmonics import gegenbauer_sequence, harmonic_count
 from spectra.errors import AccuracyError, ParameterError

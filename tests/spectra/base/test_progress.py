@@ -11,8 +11,8 @@ import pytest
 
 import spectra as sp
 from rf.sampling import designed_directions
-from spectra.base.limits import progress as room
-from spectra.base.limits.progress import progress, stage
+from spectra.base import limits as room
+from spectra.base.limits import progress, stage
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 # Much longer than any line takes to appear, so that no test waits for it in vain.
@@ -82,7 +82,7 @@ def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert is_wiped(terminal.getvalue())
-    assert room._LINE._writer is None
+    assert not room._WATCH.stages
 
 
 def test_a_bar_counts_what_is_done(terminal, impatient):
@@ -103,7 +103,6 @@ def test_one_rule_says_where_lines_are_shown(monkeypatch, terminal, impatient, w
     monkeypatch.setenv("SPECTRA_PROGRESS", wish)
     monkeypatch.setattr(terminal, "isatty", lambda: tty)
     with stage("thinking"):
-        assert (room._LINE._writer is not None) == shown
         assert not shown or terminal.written.wait(LONG)
     assert bool(terminal.getvalue()) == shown
 
@@ -133,8 +132,8 @@ def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, work):
     begun = []
     # A loaded machine may need more than two seconds for them.
     monkeypatch.setattr(room, "PATIENCE", LONG)
-    enter = room._LINE.enter
-    monkeypatch.setattr(room._LINE, "enter", lambda label: begun.append(label) or enter(label))
+    add = room._WATCH.add
+    monkeypatch.setattr(room._WATCH, "add", lambda s: begun.append(s.label) or add(s))
     SLOW[work]()
     assert LABELS[work] in begun
     assert terminal.getvalue() == ""

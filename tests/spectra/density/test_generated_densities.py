@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from spectra.base.limits.time_limit import DEFAULT, time_limit
+from spectra.base.limits import DEFAULT, time_limit
 from spectra.density import spectral_density
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from tests.oracles.kernels.generated_densities import (

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sympy
-from mpmath import mp
 
-from spectra.formula.evaluation.cancellation import resolving_function
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.reader.parsing import Z
 from tests.oracles.kernels.problems import PROBLEMS
@@ -103,16 +101,6 @@ def test_harder_limits_are_exact_too(expr: sympy.Expr, limit: sympy.Expr) -> Non
 def test_a_small_limit_is_not_taken_for_zero() -> None:
     found = value_at_zero(sympy.besselj(50, Z) / Z**50)
     assert found == 1 / (2**50 * sympy.factorial(50))
-
-
-def test_perturbation_finds_lost_digits() -> None:
-    point = mp.ldexp(1, -400)  # 1e-120
-    for text in ((sympy.exp(Z) - 1) / Z, sympy.log(1 + Z) / Z, (1 + Z) ** (1 / Z) / sympy.E):
-        f = resolving_function(text, Z)
-        (_, blurred), (clear, error) = f(point, 15, 60), f(point, 15, 400)
-        assert blurred > 0
-        assert error == 0
-        assert abs(clear - 1) < mp.mpf("1e-15")
 
 
 @pytest.mark.parametrize("n", [0, 3])

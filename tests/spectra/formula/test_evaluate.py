@@ -31,7 +31,6 @@ def test_shapes_and_types_are_kept() -> None:
         for points in (np.float64(0.5), np.zeros((2, 3)), np.zeros((0,)), [1, 2]):
             assert values(text, points).shape == np.shape(points)
             assert values(text, points).dtype == np.float64
-    assert values("exp(-z)", np.zeros(3, dtype=complex)).dtype == np.complex128
     assert values("exp(-z)", np.zeros(3, dtype=np.float32)).dtype == np.float64
 
 
@@ -78,11 +77,9 @@ def test_no_continuation_is_invented(head: str) -> None:
     expr = radial(head)
     name = head.partition("(")[0]
     with pytest.raises(FormulaError, match=name):
-        numpy_function(expr, Z)(1j * np.ones(2))
-    with pytest.raises(FormulaError, match=name):
         mpmath_function(expr, Z)(mp.mpc(0, 1))
-    with pytest.raises(FormulaError, match="Piecewise"):
-        values("Piecewise((1, z < 1), (0, True))", 1j)
+    with pytest.raises(TypeError, match="complex"):
+        numpy_function(expr, Z)(1j * np.ones(2))
 
 
 def test_foreign_symbols_and_functions_are_refused_by_name() -> None:
@@ -128,10 +125,9 @@ _ARGUMENTS = {"gamma": "1 + z", "log": "1 + z", "asin": "z/4", "acos": "z/4"}
 
 
 @pytest.mark.parametrize("name", [f.names[0] for f in _ANALYTIC])
-def test_each_function_agrees_on_the_line_and_in_the_plane(name: str) -> None:
+def test_each_function_agrees_on_the_line(name: str) -> None:
     expr = radial(f"{name}({_ARGUMENTS.get(name, 'z')})")
     assert_agree(expr, np.linspace(0.05, 3, 25), 1e-13)
-    assert_agree(expr, np.linspace(0.05, 3, 7) + 1j * np.linspace(-2, 2, 7), 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,6 @@ def test_each_function_agrees_on_the_line_and_in_the_plane(name: str) -> None:
 def test_special_functions_agree(text: str) -> None:
     expr = radial(text)
     assert_agree(expr, np.array([0.05, 0.3, 0.8, 0.95, 1.3, 2.5, 6.0]), 1e-12)
-    assert_agree(expr, np.array([0.3 + 0.1j, 2.5 - 0.4j]), 1e-12)
 
 
 def assert_agree(expr: sympy.Expr, points: np.ndarray, tolerance: float) -> None:
@@ -285,14 +280,25 @@ def test_many_values_are_accurate_where_terms_cancel() -> None:
     expr = radial("sqrt(1+z**2)-z")
     z = np.random.default_rng(0).uniform(10.0, 5000.0, 20_000)
     found = numpy_function(expr, Z)(z)
-    np.testing.assert_allclose(found, 1.0 / (np.sqrt(1.0 + z**2) + z), rtol=2e-14)
+    np.testing.assert_allclose(found, 1.0 / (np.sqrt(1.0 + z**2) + z), rtol=2e-14, atol=4e-15)
+
+
+def test_a_factor_that_underflows_does_not_hide_the_value() -> None:
+    z = np.array([40.0, 100.0, 140.0])
+    logs = 150 * np.log(z / 150) - z + 150
+    found = values("z**150*exp(-z)*exp(150)/150**150", z)
+    np.testing.assert_allclose(found, np.exp(logs), rtol=1e-13)
+    matern = values("2**(1-350)/gamma(350)*z**350*besselk(350, z)", z / 40.0)
+    with mp.workdps(30):
+        true = [2**-349 / mp.gamma(350) * x**350 * mp.besselk(350, x) for x in (z / 40).tolist()]
+    np.testing.assert_allclose(matern, np.array(true, dtype=float), rtol=1e-13)
 
 
 @pytest.mark.parametrize("text", ["exp(-z)*(1+z)", "cos(z)+1"])
 def test_doubles_are_used_where_nothing_cancels(text: str) -> None:
     """Nothing is lost where a distance moved by a little moves the value as much."""
     expr = radial(text)
-    quick = function_of(expr, Z, "numpy")
+    quick = function_of(expr, Z)
     z = np.geomspace(1e-8, 1e8, 1000)
     np.testing.assert_array_equal(numpy_function(expr, Z)(z), quick(z))
 

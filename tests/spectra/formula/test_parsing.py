@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader.parameters import exact_parameter
-from spectra.formula.reader.parsing import U, Z, check_expression, parse_formula
+from spectra.formula.reader.parsing import U, Z, parse_formula
 
 R = sympy.Rational
 
@@ -113,7 +113,6 @@ def test_a_parameter_may_be_called_like_a_function() -> None:
 
 REFUSED = [
     ("", "empty"),
-    (17, "17 is a int"),
     ("exp(-z", "never closed"),
     ("1 + * z", "character 5"),
     ("z^2^ + ", "character 7"),
@@ -257,7 +256,7 @@ def test_a_long_sum_is_not_deep() -> None:
 def test_any_symbol_of_that_name_is_the_variable(assumptions: dict[str, bool]) -> None:
     z, a = sympy.Symbol("z", **assumptions), sympy.Symbol("a")
     expr = sympy.exp(-a * sympy.sqrt(z**2)) + sympy.Piecewise((z, z < a), (0.1, True))
-    checked = check_expression(expr, variable="z", parameters={"a": 0.5})
+    checked = parse_formula(expr, variable="z", parameters={"a": 0.5})
     assert checked == sympy.exp(-Z / 2) + sympy.Piecewise((Z, R(1, 2) > Z), (R(1, 10), True))
 
 
@@ -271,22 +270,21 @@ def test_any_symbol_of_that_name_is_the_variable(assumptions: dict[str, bool]) -
         (sympy.oo * (Z + 1), "oo"),
         (Z < 1, "StrictLessThan"),
         (sympy.Matrix([Z]), "a "),
-        ("z", "text"),
         (sympy.Pow(9, sympy.Pow(9, 9, evaluate=False), evaluate=False), "387420489"),
         (sympy.Add(*[sympy.sqrt(Z + n) for n in range(2000)]), "too large"),
     ],
 )
 def test_sympy_expressions_pass_the_same_whitelist(expr: Any, named: str) -> None:
     with pytest.raises((FormulaError, ParameterError), match=named):
-        check_expression(expr, variable="z")
+        parse_formula(expr, variable="z")
 
 
 def test_sympy_expressions_need_their_parameters() -> None:
     a, b = sympy.symbols("a b")
     with pytest.raises(ParameterError, match="pass b="):
-        check_expression(a * b * Z, variable="z", parameters={"a": 1})
+        parse_formula(a * b * Z, variable="z", parameters={"a": 1})
     with pytest.raises(ParameterError, match="does not use 'c'"):
-        check_expression(Z, variable="z", parameters={"c": 1})
+        parse_formula(Z, variable="z", parameters={"c": 1})
 
 
 # --- properties ---------------------------------------------------------------------------------

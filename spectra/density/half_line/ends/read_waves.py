@@ -15,8 +15,6 @@ from functools import cached_property
 import sympy
 
 from spectra.base.precision import Ball
-from spectra.density.continuation.amplitudes import HankelAmplitude
-from spectra.density.continuation.continuation import Continuation
 from spectra.density.half_line.ends.power_terms import (
     PowerTerms,
     Term,
@@ -25,6 +23,8 @@ from spectra.density.half_line.ends.power_terms import (
     one_sided_expansion,
 )
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.evaluation.hankel_amplitude import HankelAmplitude
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["Wave", "oscillation", "read_waves"]
@@ -56,12 +56,12 @@ class Wave:
         return float(self.frequency.evalf(30))
 
     @cached_property
-    def _continued(self) -> Continuation:
-        return Continuation(self.amplitude)
+    def _continued(self) -> BallFunction:
+        return continued(self.amplitude, Z)
 
     def at(self, z: Ball, bits: int) -> Ball:
         """f(z)."""
-        return self._continued(z, bits)
+        return self._continued.resolved(z, bits)
 
 
 def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:

@@ -11,11 +11,11 @@ from mpmath import mp
 import spectra as sp
 from spectra.base.precision import working
 from spectra.density import spectral_density
-from spectra.density.continuation.amplitudes import hankel_amplitude
-from spectra.density.continuation.continuation import number
 from spectra.density.half_line.ends.read_waves import read_waves
 from spectra.density.half_line.half_line import half_line
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation.ball_function import number
+from spectra.formula.evaluation.hankel_amplitude import hankel_amplitude
 from spectra.formula.reader.parsing import Z
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate

@@ -1,8 +1,8 @@
-r"""K of whole orders, and of those half-way between, in ball arithmetic.
+r"""The Bessel function K of integer and half-integer orders in ball arithmetic.
 
-Of the orders 0 and 1 in the right half plane from its power series (DLMF 10.31.1, 10.31.2), or the
-asymptotic one with a bound of what that leaves out (DLMF 10.40.2, 10.40.11).  Arb's own K of such
-orders takes up to some hundred times as long.
+Orders 0 and 1 come from the power series (DLMF 10.31.1, 10.31.2), or from the asymptotic series
+with a bound of its remainder (DLMF 10.40.2, 10.40.11), in the right half plane.  Arb's own K takes
+up to a hundred times as long for such orders.
 """
 
 from __future__ import annotations
@@ -16,15 +16,7 @@ import flint
 
 from spectra.base.precision import Ball, working
 
-__all__ = [
-    "bessel_k",
-    "bits_up_to",
-    "bucket_of",
-    "k_half_way",
-    "k_zero_and_one",
-    "reaches_far",
-    "terms_needed",
-]
+__all__ = ["bessel_k", "k_half_way", "k_zero_and_one", "reaches_far"]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -34,27 +26,17 @@ _SPARE_BITS = 24
 # Arguments of one e-fold share a polynomial; below exp(-40) all do.
 _LEAST_BUCKET = -40
 _MOST_RECURRENCES = 64
-# Balls are small below that part of their middle, for each order.
+# A ball is small if its radius is below 1/10 of its middle, divided by 1 + order.
 _SMALL = 10
 
 
 def reaches_far(bits: int) -> float:
-    """The size of an argument from which the asymptotic series has so many bits."""
+    """The size of an argument from which the asymptotic series has this many bits."""
     return _FAR_SHARE * bits + _FAR_LEAST
 
 
-def bucket_of(log_size: float) -> int:
-    """Arguments up to the exponential of this share one polynomial."""
-    return max(ceil(log_size), _LEAST_BUCKET)
-
-
-def bits_up_to(bucket: int, bits: int) -> int:
-    """Working bits of a power series that cancels."""
-    return bits + int(_BITS_LOST * exp(bucket)) + _SPARE_BITS
-
-
 def bessel_k(order: int, q: Ball, bits: int) -> Ball:
-    """K of a whole order by recurrence upwards, which is stable; Arb's own elsewhere.
+    """K of an integer order, by upward recurrence, which is stable; by Arb where q is wide.
 
     Examples
     --------
@@ -82,7 +64,7 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
 
 
 def k_half_way(order: int, q: Ball) -> Ball:
-    r"""K of order n + 1/2, n >= 0, where its asymptotic series ends (DLMF 10.49.12).
+    r"""K of order n + 1/2, n >= 0, by its finite asymptotic series (DLMF 10.49.12).
 
     .. math:: K_{n+1/2}(q) = \sqrt{\frac{\pi}{2q}}\, e^{-q}
               \sum_{k \le n} \frac{(n+k)!}{k!\,(n-k)!}\, (2q)^{-k}.
@@ -107,12 +89,12 @@ def _half_way(order: int) -> tuple[int, ...]:
 
 
 def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:
-    """K_0 and K_1 at q, |arg q| <= pi/2, with about so many bits.
+    """K_0 and K_1 at q, |arg q| <= pi/2, with about this many bits.
 
     Parameters
     ----------
     log_of : callable
-        log q at the working precision of the moment: its power series take more bits.
+        Returns log q at the working precision, which is raised for the power series.
     log_size : float
         About log|q|.
     bits : int
@@ -124,8 +106,8 @@ def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tu
         q = log_q.exp()
         front = (flint.arb.pi() / 2).sqrt() * (-q - log_q / 2).exp()
         return front * _asymptotic(0, 1 / q, size), front * _asymptotic(1, 1 / q, size)
-    bucket = bucket_of(log_size)
-    more = bits_up_to(bucket, bits)
+    bucket = max(ceil(log_size), _LEAST_BUCKET)
+    more = bits + int(_BITS_LOST * exp(bucket)) + _SPARE_BITS
     with working(more):
         plain, logs, odd, odd_logs = _power_series(more, bucket)
         log_q = log_of()
@@ -137,8 +119,8 @@ def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tu
     return zero, one
 
 
-def terms_needed(bits: int, bucket: int) -> int:
-    """How many terms of sum t^k/k!^2, |t| = exp(2 bucket)/4, until they are below 2^-bits."""
+def _count_terms(bits: int, bucket: int) -> int:
+    """How many terms of sum t^k/k!^2, |t| = exp(2 bucket)/4, are above 2^-bits."""
     log_t, total, k = 2.0 * bucket - log(4.0), 0.0, 0
     while total > -bits * log(2.0) or k < 2:
         k += 1
@@ -153,7 +135,7 @@ def _power_series(bits: int, bucket: int) -> tuple[Any, Any, Any, Any]:
     with working(bits):
         plain, logs, odd, odd_logs = [], [], [], []
         term, harmonic = arb(1), arb(0)
-        for k in range(terms_needed(bits, bucket)):
+        for k in range(_count_terms(bits, bucket)):
             if k:
                 term = term / (k * k)
                 harmonic += arb(1) / k
@@ -175,7 +157,7 @@ def _asymptotic(order: int, inverse: Ball, size: float) -> Ball:
 
 @lru_cache(maxsize=256)
 def _asymptotic_series(order: int, bits: int, bucket: int) -> tuple[Any, Ball, int]:
-    """The terms that |q| >= exp(bucket) asks for, the size of the next one, and its power."""
+    """The terms needed for |q| >= exp(bucket), the size of the next one, and its power."""
     least = exp(bucket)
     terms, term, log_size = [flint.arb(1)], flint.arb(1), 0.0
     while True:

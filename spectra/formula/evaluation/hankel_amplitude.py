@@ -1,9 +1,9 @@
-r"""What is left of a Hankel function once its wave is taken out, as a function in formulas.
+r"""The amplitude of a Hankel function, without its wave, as a function in formulas.
 
 .. math:: \tilde H^{\pm}_\nu(u) = H^{(1,2)}_\nu(u)\,e^{\mp iu}
           = \mp\frac{2i}{\pi} e^{\mp i\pi\nu/2}\,e^q K_\nu(q), \qquad q = \mp iu
 
-(DLMF 10.27.8): it turns no more, and falls like u^(-1/2) in the right half plane.
+(DLMF 10.27.8).  It does not oscillate, and decays like u^(-1/2) in the right half plane.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import flint
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.continuation.bessel_k import reaches_far
+from spectra.base.special.bessel_k import reaches_far
 
 __all__ = ["HankelAmplitude", "hankel_amplitude"]
 
-# Of wider balls the leading term and a bound of the rest are all that is asked.
+# On wider balls the leading term and a bound of the rest suffice.
 _WIDE = 1e-3
-# Bits for each unit of the argument.
+# Bits lost for each unit of the argument.
 _LOST = 3.0
 _STEEP = 4
-# The expansion at infinity is tried at that many times the square of the order, with so many terms.
+# The expansion at infinity is used beyond 16 (1 + order^2), with at most 40 terms.
 _FAR_ENOUGH, _MOST_TERMS, _SPARE, _TINY = 16.0, 40, 16, 1e-300
 
 
@@ -35,7 +35,7 @@ class HankelAmplitude(sympy.Function):  # type: ignore[misc]
 
 
 def hankel_amplitude(order: Ball, sign: int, u: Ball) -> Ball:
-    """Its value in a ball.
+    """The value of :class:`HankelAmplitude` in a ball.
 
     Examples
     --------
@@ -53,18 +53,18 @@ def hankel_amplitude(order: Ball, sign: int, u: Ball) -> Ball:
     if count is not None:
         return _far(order, i, turn, u, count)
     size = float(abs(middle).mid())
-    # Before its asymptotic series serves it is a difference of what grows, also within a ball.
+    # Before the asymptotic series converges, K is a difference of growing functions.
     lost = _LOST * size if size < reaches_far(2 * bits) else 0.0
     with working(bits + int(lost)):
         amplitude = (-i * middle).bessel_k(order, scaled=True)
-    # Its slope is K - K' of scaled functions, which are of one size (DLMF 10.29.2).
+    # Its slope is K - K' of scaled functions, which have the same size (DLMF 10.29.2).
     slope = _STEEP * (1 + (abs(order) + 1) / abs(middle)) * abs(amplitude)
     wrong = flint.arb(0, (slope * abs(u - middle)).upper())
     return -2 * i / flint.acb.pi() * turn * (amplitude + flint.acb(wrong, wrong))
 
 
 def _terms(order: Ball, u: Ball, bits: int) -> int | None:
-    """How many terms of the expansion at infinity have so many bits; None where it has fewer."""
+    """How many terms of the expansion at infinity give this many bits; None if none do."""
     size = float(abs(u).mid())
     if not size > _FAR_ENOUGH * (1.0 + float(abs(order).mid()) ** 2):
         return None

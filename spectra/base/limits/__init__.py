@@ -1,1 +1,0 @@
-"""A limit on processor time, and the progress of long work."""

@@ -1,0 +1,337 @@
+"""Text to expressions by Python's grammar: what is not in the language is refused by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from spectra.errors import FormulaError, ParameterError
+from spectra.formula.functions import CONSTANTS
+from spectra.formula.reader.building import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    OPERATIONS,
+    SYMPY_FAILURES,
+    apply,
+    hypergeometric,
+    piecewise,
+)
+from spectra.formula.reader.wording import (
+    CALLABLE_NAMES,
+    did_you_mean,
+    no_value,
+    short,
+    unknown_function,
+)
+
+__all__ = ["Reader", "checked_text"]
+
+# No formula of a kernel is as long.
+_MAX_TEXT = 2000
+_NO_STRINGS = "a string is not part of a formula; leave out the quotation marks"
+_NO_IMAGINARY = "imaginary numbers have no place in a real kernel; leave it out"
+_NO_COMPREHENSIONS = "a comprehension is not part of a formula; write the terms out"
+_REFUSED_SYNTAX: dict[type[ast.AST], str] = {
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _NO_COMPREHENSIONS
+    ),
+    ast.Subscript: "indexing with [...] is not part of a formula",
+    ast.Lambda: "lambda is not part of a formula; if a parameter is meant, call it lam",
+    ast.JoinedStr: _NO_STRINGS,
+    ast.NamedExpr: "the walrus := is not part of a formula; write the value where it is used",
+    ast.IfExp: "write Piecewise((a, condition), (b, True)) instead of a if condition else b",
+    ast.Compare: "a comparison is a condition, not a number; put it into Piecewise or Heaviside",
+    ast.BoolOp: "and / or make conditions, not numbers; put them into Piecewise",
+    ast.Tuple: "a comma makes a list of values; a formula has one value",
+    ast.List: "a list has its place only in hyper([a], [b], x)",
+    ast.Starred: "a starred expression is not part of a formula",
+}
+_REFUSED_CONSTANTS: dict[type, str] = {
+    bool: "True and False are conditions, not numbers; write 1 or 0",
+    complex: _NO_IMAGINARY,
+    str: _NO_STRINGS,
+    bytes: _NO_STRINGS,
+}
+_RELATIONS: dict[type[ast.cmpop], Any] = {
+    ast.Lt: sympy.Lt,
+    ast.LtE: sympy.Le,
+    ast.Gt: sympy.Gt,
+    ast.GtE: sympy.Ge,
+    ast.Eq: sympy.Eq,
+    ast.NotEq: sympy.Ne,
+}
+_JOINS: dict[type[ast.AST], Any] = {
+    ast.And: sympy.And,
+    ast.BitAnd: sympy.And,
+    ast.Or: sympy.Or,
+    ast.BitOr: sympy.Or,
+}
+
+
+def checked_text(text: str) -> str:
+    """Check that text is short and has no comments, and join its lines."""
+    if not text.strip():
+        raise FormulaError('the formula is empty; write one such as "exp(-z**2/2)"')
+    if len(text) > _MAX_TEXT:
+        raise FormulaError(
+            f"the formula has {len(text)} characters, more than {_MAX_TEXT}; "
+            "build long kernels by adding shorter ones"
+        )
+    if "#" in text:
+        raise FormulaError("the formula contains '#'; comments are not part of a formula")
+    return " ".join(text.split())
+
+
+def _syntax_tree(text: str) -> ast.expr:
+    """Parse text, and refuse what is not well formed or nested too deep."""
+    try:
+        with warnings.catch_warnings():
+            # Python's advice on odd spellings ("1if") concerns code, not formulas.
+            warnings.simplefilter("ignore")
+            root = ast.parse(text.replace("^", "**"), mode="eval").body
+    except SyntaxError as error:
+        raise _not_well_formed(text, error) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        reason = "it is nested too deep" if not isinstance(error, ValueError) else str(error)
+        raise FormulaError(f"the formula {short(text)} cannot be read: {reason}") from None
+    stack: list[tuple[ast.AST, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise FormulaError(
+                f"the formula is nested more than {MAX_DEPTH} levels deep; write it in fewer"
+            )
+        for child in ast.iter_child_nodes(node):
+            # Chains such as a + b + c + ... are flat.
+            flat = isinstance(node, ast.BinOp) and child is node.left
+            stack.append((child, depth if flat else depth + 1))
+    return root
+
+
+def _not_well_formed(text: str, error: SyntaxError) -> FormulaError:
+    # Python gives 0 for an error at the end.
+    position = _as_typed(text, error.offset - 1 if error.offset else 2 * len(text))
+    start = max(position - 60, 0)
+    advice = "check brackets, commas and operators; a product needs its *"
+    if re.search(r"\blambda\b", text):
+        advice = "lambda is a reserved word: give the parameter another name, such as lam"
+    return FormulaError(
+        f"the formula is not complete or not well formed ({error.msg}) at character "
+        f"{position + 1}:\n    {short(text[start : position + 20])}\n"
+        f"    {' ' * (position - start)}^\n{advice}",
+        place=(text, position, position + 1),
+    )
+
+
+def _place_of(text: str, node: ast.AST) -> tuple[str, int, int]:
+    """The text, and the characters [start, stop) of it that a node was read from."""
+    if not isinstance(node, ast.expr) or node.end_col_offset is None:
+        return text, 0, len(text)
+    # Python counts the bytes of UTF-8.
+    source = text.replace("^", "**").encode()
+    start, stop = (len(source[:n].decode()) for n in (node.col_offset, node.end_col_offset))
+    return text, _as_typed(text, start), _as_typed(text, stop)
+
+
+def _as_typed(text: str, column: int) -> int:
+    """The position in the text of a column counted with ^ written as **."""
+    position, length = 0, 0
+    while position < len(text) and length < column:
+        length += 2 if text[position] == "^" else 1
+        position += 1
+    return position
+
+
+class Reader:
+    """Turn text into an expression, refusing by name what is not in the language."""
+
+    def __init__(self, symbol: sympy.Symbol, values: Mapping[str, sympy.Expr], text: str) -> None:
+        self._symbol, self._values, self._text = symbol, values, text
+        self._source = text.replace("^", "**")
+        self.used: set[str] = set()
+
+    def read(self) -> sympy.Expr:
+        return self._value(_syntax_tree(self._text))
+
+    def _show(self, node: ast.AST) -> str:
+        return short(ast.get_source_segment(self._source, node) or type(node).__name__)
+
+    def _refusal(self, node: ast.AST, why: str, *, at: ast.AST | None = None) -> FormulaError:
+        part, whole = self._show(node), short(self._text)
+        place = "" if part in (whole, short(self._source)) else f" in {whole!r}"
+        return FormulaError(
+            f"cannot read {part!r}{place}: {why}", place=_place_of(self._text, at or node)
+        )
+
+    def _build(self, node: ast.AST, build: Callable[..., Any], *arguments: Any) -> Any:
+        """Put an expression together; a refusal names the node."""
+        try:
+            return build(*arguments)
+        except FormulaError as error:
+            raise self._refusal(node, str(error)) from None
+        except SYMPY_FAILURES as error:
+            raise self._refusal(node, f"it has no meaning here ({short(error)})") from None
+
+    def _value(self, node: ast.expr) -> sympy.Expr:
+        match node:
+            case ast.Constant():
+                return self._number(node)
+            case ast.Name():
+                return self._name(node)
+            case ast.BinOp():
+                return self._chain(node)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self._value(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self._value(operand)
+            case ast.Call():
+                return self._call(node)
+            case ast.Attribute():
+                raise self._refusal(node, self._attribute_advice(node))
+        reason = _REFUSED_SYNTAX.get(type(node), "this is not part of a formula")
+        raise self._refusal(node, reason)
+
+    def _attribute_advice(self, node: ast.Attribute) -> str:
+        name, dotted = node.attr, "names with a dot are not accepted; write"
+        if name in CALLABLE_NAMES:
+            return f"{dotted} {name}(...), not {self._show(node)}(...)"
+        if name in CONSTANTS:
+            return f"{dotted} {name}"
+        return f"attributes such as .{name} are not part of a formula; write plain names"
+
+    def _number(self, node: ast.Constant) -> sympy.Expr:
+        kind = type(node.value)
+        if kind is int:
+            return sympy.Integer(node.value)
+        if kind is not float:
+            raise self._refusal(node, _REFUSED_CONSTANTS.get(kind, "this is not a number"))
+        source = (ast.get_source_segment(self._source, node) or "").replace("_", "")
+        _, _, exponent = source.lower().partition("e")
+        # The exponent is bounded before it becomes an integer with that many digits.
+        if len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DIGITS:
+            raise self._refusal(node, f"its exponent is beyond {MAX_DIGITS}; rescale the formula")
+        number = Fraction(source)
+        return sympy.Rational(number.numerator, number.denominator)
+
+    def _name(self, node: ast.Name) -> sympy.Expr:
+        name = node.id
+        if name == self._symbol.name:
+            return self._symbol
+        if name in self._values:
+            self.used.add(name)
+            return self._values[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name == "I":
+            raise self._refusal(node, _NO_IMAGINARY)
+        place = _place_of(self._text, node)
+        if name in CALLABLE_NAMES:
+            raise ParameterError(
+                f"{name!r} is a function without its argument in {short(self._text)!r}; write "
+                f"{name}(...), or pass {name}=... if it is meant as a parameter",
+                place=place,
+            )
+        raise no_value(name, self._symbol, self._values, place=place)
+
+    def _chain(self, node: ast.BinOp) -> sympy.Expr:
+        """Read a + b - c * ... with a loop: the left spine of a long sum is deep."""
+        spine: list[ast.BinOp] = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp):
+            spine.append(left)
+            left = left.left
+        value = self._value(left)
+        for step in reversed(spine):
+            right = self._value(step.right)
+            if isinstance(step.op, ast.BitAnd | ast.BitOr):
+                why = "& and | join conditions: put each comparison in brackets"
+                raise self._refusal(step, why)
+            if type(step.op) not in OPERATIONS:
+                raise self._refusal(step, "only + - * / ** (or ^) are operators of a formula")
+            value = self._build(step, OPERATIONS[type(step.op)], value, right)
+        return value
+
+    def _call(self, node: ast.Call) -> sympy.Expr:
+        name = self._callee(node)
+        if node.keywords:
+            raise self._refusal(
+                node, f"keyword arguments ({node.keywords[0].arg}=...) are not accepted"
+            )
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise self._refusal(node, "starred arguments are not accepted")
+        if name == "Piecewise":
+            return self._build(node, piecewise, self._pairs(node))
+        if name == "hyper":
+            if len(node.args) != 3:
+                raise self._refusal(
+                    node, f"hyper takes 3 arguments, not {len(node.args)}: hyper([a], [b], x)"
+                )
+            upper, lower = (self._list(argument) for argument in node.args[:2])
+            return self._build(node, hypergeometric, upper, lower, self._value(node.args[2]))
+        return self._build(node, apply, name, [self._value(argument) for argument in node.args])
+
+    def _callee(self, node: ast.Call) -> str:
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            raise self._refusal(function, self._attribute_advice(function))
+        if not isinstance(function, ast.Name):
+            raise self._refusal(
+                node, "only functions can be called; a product needs its *, as in 2*(1 + z)"
+            )
+        name = function.id
+        if name in CALLABLE_NAMES:
+            return name
+        if name in (self._symbol.name, *self._values, *CONSTANTS):
+            raise self._refusal(
+                node, f"{name} is not a function; a product needs its *, as in {name}*(...)"
+            )
+        advice = unknown_function(repr(name), name)
+        raise self._refusal(node, advice + did_you_mean(name, CALLABLE_NAMES), at=function)
+
+    def _list(self, node: ast.expr) -> list[sympy.Expr]:
+        # sympy prints the parameters of hyper as a tuple, people write a list.
+        if not isinstance(node, ast.List | ast.Tuple):
+            raise self._refusal(node, "write the parameters of hyper as lists: hyper([a], [b], x)")
+        return [self._value(element) for element in node.elts]
+
+    def _pairs(self, node: ast.Call) -> list[tuple[sympy.Expr, sympy.Basic]]:
+        if not node.args:
+            raise self._refusal(node, "Piecewise needs at least one pair (value, condition)")
+        pairs = []
+        for pair in node.args:
+            if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
+                raise self._refusal(pair, "each argument of Piecewise is a pair (value, condition)")
+            pairs.append((self._value(pair.elts[0]), self._condition(pair.elts[1])))
+        return pairs
+
+    def _condition(self, node: ast.expr) -> sympy.Basic:
+        match node:
+            case ast.Constant(value=bool(value)):
+                return sympy.true if value else sympy.false
+            case ast.Compare():
+                return self._comparison(node)
+            case ast.BoolOp(op=op, values=values):
+                return _JOINS[type(op)](*map(self._condition, values))
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as op, left=left, right=right):
+                return _JOINS[type(op)](self._condition(left), self._condition(right))
+            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+                return sympy.Not(self._condition(operand))
+            case ast.Call(func=ast.Name(id="Eq" | "Ne" as name), args=[left, right], keywords=[]):
+                relation = sympy.Eq if name == "Eq" else sympy.Ne
+                return self._build(node, relation, self._value(left), self._value(right))
+        raise self._refusal(
+            node, "this is not a condition; write a comparison such as z < 1, or True for the rest"
+        )
+
+    def _comparison(self, node: ast.Compare) -> sympy.Basic:
+        sides = [self._value(side) for side in (node.left, *node.comparators)]
+        if not all(type(op) in _RELATIONS for op in node.ops):
+            raise self._refusal(node, "only < <= > >= == != compare")
+        parts = zip(node.ops, sides[:-1], sides[1:], strict=True)
+        return sympy.And(*[self._build(node, _RELATIONS[type(op)], a, b) for op, a, b in parts])
