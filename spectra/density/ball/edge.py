@@ -159,7 +159,9 @@ class _Ends:
             for (exponent, coefficients), each in zip(waves, sizes, strict=True):
                 scale = self._scale(exponent)
                 floor = _TRUNCATION * leading / (scale * share)
-                count, left = _truncate(each, floor, ends=len(each) < self.length)
+                count, left = _truncate(
+                    each, floor, ends=len(each) < self.length and not self.form.exponents
+                )
                 if share < _TRUNCATION:
                     count = max(count, 1)
                 if count == 0:

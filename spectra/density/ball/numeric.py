@@ -41,8 +41,9 @@ Function = Callable[[Ball], Ball]
 _WINDOWS = (8, 48)
 # Exponents with a larger common denominator need too long series.
 _LARGEST_ROOT = 4
-# Numbers of terms tried, and the bits to which they are to give the formula.
-_TERMS, _BITS, _FLAT_BITS = (40, 72, 120, 200, 320, 480), 110, 64
+# Numbers of terms tried, and the bits to which they are to give the formula: expansions at the
+# ends need many.
+_TERMS, _BITS, _SOLVED_BITS, _FLAT_BITS = (40, 72, 120, 200, 320, 480), 250, 110, 64
 # Terms of several classes at the edge are the solution of linear equations, which lose so many
 # bits a term.
 _MOST_SOLVED, _BITS_PER_TERM = 200, 6
@@ -145,7 +146,7 @@ def _solved(function: Function, leads: list[sympy.Rational], power: sympy.Ration
         size = count * terms
         if size > _MOST_SOLVED:
             break
-        with working(_BITS + _BITS_PER_TERM * size):
+        with working(_SOLVED_BITS + _BITS_PER_TERM * size):
             # Nodes are dense at both ends, also in the root of 1 - x and of x.
             angles = [
                 (1 + flint.arb.cos_pi_fmpq(flint.fmpq(i, 2 * size))) * flint.arb.pi() / 4
@@ -164,7 +165,7 @@ def _solved(function: Function, leads: list[sympy.Rational], power: sympy.Ration
             table = flint.arb_mat(rows[1::2]) * found
             wrong = [abs(table[i, 0] - v) for i, v in enumerate(values[1::2])]
             miss = max(float(v.upper()) for v in wrong) / max(float(abs(v)) for v in values)
-        if miss <= 2.0**-_BITS:
+        if miss <= 2.0**-_SOLVED_BITS:
             return [
                 flint.arb_poly([found[r * terms + j, 0].mid() for j in range(terms)])
                 for r in range(count)
