@@ -1,9 +1,9 @@
 """Densities of formulas on a ball z <= R: closed forms and numbers.
 
-``read_ball_form`` recognizes sums of powers (``ball_form``), whose transforms have exact moments
-(``ascending_series``) and formulas (``ball_formula``).  ``numeric`` integrates any other formula.
-Both become a component (``compact``): panels up to a radius, and from there on the expansions at
-the edge and at the origin (``edge``, ``tail``).
+A formula is a sum of powers (``ball_form``), read exactly (``read_ball_form``) or fitted to its
+values (``numeric``, ``interpolate``).  Its transform has exact moments (``ascending_series``) and
+a formula (``ball_formula``).  It becomes a component (``compact``): panels up to a radius, and from
+there on the expansions at the edge and at the origin (``edge``, ``tail``).
 """
 
 from spectra.density.ball.ball_formula import compact_formula

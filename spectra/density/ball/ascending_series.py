@@ -10,7 +10,6 @@ is then stored as powers next to w = 0 and on Chebyshev panels of log w beyond.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,10 +20,10 @@ import numpy as np
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.ball.ball_form import RadialForm, to_ball
+from spectra.density.ball.ball_form import BallForm, to_ball
 from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
 
-__all__ = ["AscendingSeries", "BallTransform", "build_panels"]
+__all__ = ["AscendingSeries", "build_panels", "front_of"]
 
 # Every value carries at least this many correct bits, relative to the largest of its batch.
 _TARGET_BITS = 68
@@ -42,32 +41,17 @@ _RADIANS, _GROWTH = 0.5 * DEGREE, 256.0
 _ZERO_BITS = 56
 
 
-class BallTransform(ABC):
-    """F(s) of a formula on a ball, with which rho(w) = front w^(d-1) F(R w)."""
-
-    form: RadialForm
-    dim: int
-
-    @abstractmethod
-    def __call__(self, w: Sequence[Ball]) -> list[Ball]:
-        """Values F(R w) at exact radii, to about 60 bits of the largest."""
-
-    @abstractmethod
-    def taylor(self, count: int) -> list[Ball]:
-        """Coefficients of F in powers of s^2."""
-
-
-def front_of(form: RadialForm, dim: int) -> Ball:
+def front_of(form: BallForm, dim: int) -> Ball:
     """R^d 2^(2-d) / Gamma(d/2)^2, with which rho(w) = front w^(d-1) F(R w)."""
     radius = to_ball(form.radius)
     return radius**dim * flint.arb(2) ** (2 - dim) / (flint.arb(dim) / 2).gamma() ** 2
 
 
 @dataclass(eq=False)
-class AscendingSeries(BallTransform):
-    """F(R w) of a formula with exact moments, to 68 bits of the largest value of each batch."""
+class AscendingSeries:
+    """F(R w) of a formula, with which rho(w) = front w^(d-1) F(R w)."""
 
-    form: RadialForm
+    form: BallForm
     dim: int
     _bits: int = field(default=_BITS_STEP, init=False)
     _known: dict[int, tuple[Iterator[Ball], list[Ball]]] = field(default_factory=dict, init=False)
@@ -116,7 +100,7 @@ class AscendingSeries(BallTransform):
         return [series(q) + rest for q in squares]
 
 
-def build_panels(series: BallTransform, stop: float) -> tuple[Powers, Panels]:
+def build_panels(series: AscendingSeries, stop: float) -> tuple[Powers, Panels]:
     """The density next to the origin as powers of w, and on panels from there to a radius."""
     radius, dim = float(series.form.radius), series.dim
     first = math.sqrt(_NEAR * dim)
@@ -129,7 +113,7 @@ def build_panels(series: BallTransform, stop: float) -> tuple[Powers, Panels]:
 
 
 def _sample(
-    series: BallTransform, centre: float, offsets: FloatArray
+    series: AscendingSeries, centre: float, offsets: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """w rho on a panel, as :func:`fit_panels` takes it."""
     with working(_NODE_BITS):
@@ -143,10 +127,10 @@ def _sample(
     return scaled, wrong + EPS * np.abs(scaled), log
 
 
-def _beginning(series: BallTransform, reach: float) -> Powers:
+def _beginning(series: AscendingSeries, reach: float) -> Powers:
     """The density at R w < reach as a sum of powers."""
     dim = series.dim
-    with working(_MOMENT_BITS):
+    with working(_MOMENT_BITS + series.form.cancelled_bits):
         radius = to_ball(series.form.radius)
         scale = (reach / radius).mid()
         found = [c * (radius * scale) ** (2 * n) for n, c in enumerate(series.taylor(_POWERS))]

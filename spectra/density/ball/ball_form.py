@@ -18,7 +18,7 @@ The second one is DLMF 15.4.18.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -29,7 +29,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball
+from spectra.base.precision import Ball, log_of, working
 from spectra.formula.evaluation.ball_function import number as in_ball
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "BallForm",
     "Factor",
     "Monomials",
-    "RadialForm",
     "is_zero",
     "to_ball",
 ]
@@ -48,11 +47,11 @@ Monomials = tuple[tuple[int, sympy.Expr], ...]
 # Beyond this degree the set-up would take seconds, and a kernel as flat is better treated
 # numerically.
 MAX_DEGREE = 256
+# Bits with which polynomials are exact.
+_EXACT, _SPARE = 8192, 128
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
-#: A formula on a ball: a BallForm, or one with the same attributes (:mod:`.numeric`).
-RadialForm = Any
 #: Makes numbers of one kind of exact ones.
 Number = Callable[[sympy.Expr], Any]
 #: Powers of tau, and series in tau that multiply them.
@@ -75,8 +74,8 @@ def _quick(value: sympy.Expr) -> Any:
 
 def is_zero(value: Any) -> bool:
     """Whether a fraction or a sympy number is zero, exactly."""
-    if isinstance(value, Fraction):
-        return value == 0
+    if isinstance(value, Fraction | flint.arb):
+        return bool(value == 0)
     value = sympy.expand(value)
     if value.is_Rational:
         return bool(value == 0)
@@ -171,6 +170,11 @@ class BallForm:
     radius : sympy number
     parts : tuple of (Factor, monomials)
         The formula is the sum of factor(x) * sum(c x^m).
+    exponents : tuple of sympy numbers, optional
+        The exponents at the edge of a formula that is fitted: its expansions at the ends serve up
+        to their least term only.  By default they are read off the parts.
+    least_odd_power : sympy number
+        Powers of x at the origin below it that are no even integers are rounding.
 
     Examples
     --------
@@ -184,6 +188,33 @@ class BallForm:
 
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
+    exponents: tuple[sympy.Rational, ...] | None = None
+    least_odd_power: sympy.Rational = _ZERO
+
+    @classmethod
+    def of_series(
+        cls,
+        radius: sympy.Expr,
+        series: Sequence[tuple[sympy.Rational, Ball]],
+        power: sympy.Rational,
+    ) -> BallForm:
+        """The sum of (1 - x^2)^exponent times a polynomial in x^power, 2 or 1/q."""
+        collected: list[tuple[Factor, Monomials]] = []
+        for exponent, poly in series:
+            whole = int(sympy.floor(exponent))
+            with working(_EXACT):
+                rim, inner = (
+                    flint.arb_poly([1, 0, -1]) ** whole,
+                    flint.arb_poly([0] * int(power.p) + [1]),
+                )
+                for r in range(int(power.q)):
+                    mine = flint.arb_poly([poly[i] for i in range(r, len(poly), int(power.q))])
+                    in_x = mine(inner) * rim
+                    terms = tuple((m, c) for m, c in enumerate(in_x.coeffs()) if c != 0)
+                    if terms:
+                        shift = sympy.Rational(r, power.q)
+                        collected.append((Factor(exponent - whole, 2, shift), terms))
+        return cls(radius, tuple(collected))
 
     #: Terms that the expansions at the ends can have.
     most_terms: ClassVar[int] = 400
@@ -191,21 +222,19 @@ class BallForm:
     @property
     def value_at_zero(self) -> sympy.Expr:
         """The formula at z = 0, exactly."""
-        return sum(
-            (
+        with working(_SPARE + self.cancelled_bits):
+            return sum(
                 c
                 for factor, monomials in self.parts
                 for m, c in monomials
                 if m == factor.shift == 0 and not factor.is_integral
-            ),
-            sympy.Integer(0),
-        )
+            )
 
     @cached_property
     def cancelled_bits(self) -> int:
         """Bits that sums of its terms lose at most."""
-        sizes = (abs(float(c)) for _, monomials in self.parts for _, c in monomials)
-        return max(int(np.log2(max(sizes))), 0)
+        sizes = (log_of(to_ball(c)) for _, monomials in self.parts for _, c in monomials)
+        return max(int(max(sizes) / np.log(2.0)), 0)
 
     @property
     def is_even(self) -> bool:
@@ -218,12 +247,12 @@ class BallForm:
     @property
     def has_finite_edge(self) -> bool:
         """Whether the expansion at the edge ends: x is no root of 1 - (1 - x^2) in it."""
-        return self.is_even
+        return self.exponents is None and self.is_even
 
     @property
     def has_finite_origin(self) -> bool:
         """Whether the expansion at the origin is a polynomial."""
-        return all(f.power == 0 for f, _ in self.parts)
+        return self.exponents is None and all(f.power == 0 for f, _ in self.parts)
 
     def moments(self, dim: int) -> Iterator[Ball]:
         """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., at Arb's precision."""
@@ -244,6 +273,8 @@ class BallForm:
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Rational, ...]:
         """Leading exponents of (1 - x^2) at the edge, one for each class modulo 1, sorted."""
+        if self.exponents is not None:
+            return self.exponents
         exponents = []
         powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1, _quick)}
         # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
@@ -287,11 +318,13 @@ class BallForm:
             for e, a in factor.taylor(1 if stop is None else stop):
                 for m, c in monomials:
                     if (e + m) % 2 != 0 and (stop is None or e + m < stop):
-                        terms[e + m] = terms.get(e + m, _ZERO) + a * c
+                        if isinstance(c, flint.arb):
+                            a = to_ball(a)
+                        terms[e + m] = terms.get(e + m, 0) + a * c
         return [
             (int(m) if m.is_Integer else Fraction(int(m.p), int(m.q)), c)
             for m, c in sorted(terms.items())
-            if not is_zero(c)
+            if m >= self.least_odd_power and not is_zero(c)
         ]
 
 

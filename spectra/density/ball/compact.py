@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spectra.base.numbers import FloatArray
-from spectra.density.ball.ascending_series import AscendingSeries, BallTransform, build_panels
+from spectra.density.ball.ascending_series import AscendingSeries, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
 from spectra.density.components import OscillatingTail
@@ -46,7 +46,7 @@ class BallComponent(Panelled):
 
     @classmethod
     def of(cls, form: BallForm, dim: int) -> BallComponent:
-        """The density of a formula with exact moments.
+        """The density of a formula, on panels up to where both expansions are accurate.
 
         Raises
         ------
@@ -63,11 +63,7 @@ class BallComponent(Panelled):
         >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
         True
         """
-        return cls.of_transform(AscendingSeries(form, dim))
-
-    @classmethod
-    def of_transform(cls, series: BallTransform) -> BallComponent:
-        """Panels up to the radius from which the expansions at both ends are accurate."""
+        series = AscendingSeries(form, dim)
         beyond = build_tail(series)
         beginning, panels = build_panels(series, beyond.start)
         found = cls(

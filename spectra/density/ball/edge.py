@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.ball.ascending_series import BallTransform, front_of
+from spectra.density.ball.ascending_series import AscendingSeries, front_of
 from spectra.density.ball.ball_form import to_ball
 from spectra.density.ball.tail import EdgeTail, two_doubles
 from spectra.density.panels.log_panels import chebyshev_coefficients
@@ -94,7 +94,7 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
     return s
 
 
-def build_tail(series: BallTransform) -> EdgeTail:
+def build_tail(series: AscendingSeries) -> EdgeTail:
     """The tail of a formula, started where it agrees with the ascending series.
 
     Raises
@@ -136,7 +136,7 @@ class _Ends:
         n = d/2 + p, that of the first Hankel function.
     """
 
-    def __init__(self, series: BallTransform, start: float) -> None:
+    def __init__(self, series: AscendingSeries, start: float) -> None:
         self.series, self.form, self.dim = series, series.form, series.dim
         self.start, self.s = start, flint.arb(start)
         self.exponents = self.form.edge_exponents
@@ -159,7 +159,9 @@ class _Ends:
             for (exponent, coefficients), each in zip(waves, sizes, strict=True):
                 scale = self._scale(exponent)
                 floor = _TRUNCATION * leading / (scale * share)
-                count, left = _truncate(each, floor, ends=len(each) < self.length)
+                count, left = _truncate(
+                    each, floor, ends=len(each) < self.length and not self.form.exponents
+                )
                 if share < _TRUNCATION:
                     count = max(count, 1)
                 if count == 0:

@@ -18,7 +18,9 @@ from numpy.polynomial import chebyshev
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.ball.ball_form import BallForm, Factor
+from spectra.base.precision import working
+from spectra.density.ball.ball_form import BallForm
+from spectra.density.ball.interpolate import monomials
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import OpaqueTerm
 
@@ -34,6 +36,8 @@ __all__ = [
 
 Values = Callable[[FloatArray], FloatArray]
 
+# Bits with which the sums of powers are exact.
+_EXACT_BITS = 2048
 # Degrees tried in turn.
 _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
 # A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
@@ -65,27 +69,9 @@ class BallFit:
 
     def form(self, radius: sympy.Expr) -> BallForm:
         """The same function exactly, as a sum of powers."""
-        twice, one = flint.fmpq_poly([-2, 4]), flint.fmpq_poly([1])
-        now = before = flint.fmpq_poly([])
-        for c in self.series[:0:-1]:
-            now, before = _exact(c) * one + twice * now - before, now
-        poly = _exact(self.series[0]) * one + flint.fmpq_poly([-1, 2]) * now - before
-        whole = sympy.floor(self.edge)
-        rim = flint.fmpq_poly([1, 0, -1]) ** int(whole)
-        parts = []
-        for r in range(int(self.power.q)):
-            shift = sympy.Rational(r, self.power.q)
-            mine = [poly[i] for i in range(r, len(poly), int(self.power.q))]
-            powers = flint.fmpq_poly([0] * int(self.power.p) + [1])(flint.fmpq_poly([0, 1]))
-            in_x = flint.fmpq_poly(mine)(powers) * rim
-            terms = tuple((m, sympy.Rational(int(c.p), int(c.q))) for m, c in enumerate(in_x) if c)
-            if terms:
-                parts.append((Factor(self.edge - whole, 2, shift), terms))
-        return BallForm(radius, tuple(parts))
-
-
-def _exact(c: float) -> flint.fmpq:
-    return flint.fmpq(*float(c).as_integer_ratio())
+        with working(_EXACT_BITS):
+            poly = monomials([flint.arb(float(c)) for c in self.series])
+        return BallForm.of_series(radius, [(self.edge, poly)], self.power)
 
 
 def fit_on_ball(

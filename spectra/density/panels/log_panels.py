@@ -32,8 +32,8 @@ __all__ = [
     "fit_panels",
 ]
 
-#: Values of w rho at w = about + side * centre * exp(offsets), as (values, errors, log): both are
-#: to be multiplied by exp(log).
+#: Values of w rho at w = centre * exp(offsets), as (values, errors, log): both are to be multiplied
+#: by exp(log).
 Sample = Callable[[float, FloatArray], tuple[FloatArray, FloatArray, float]]
 
 DEGREE = 32
@@ -120,20 +120,18 @@ class Powers(Radial):
 
 @dataclass(frozen=True, eq=False)
 class Panels(Radial):
-    """w rho as Chebyshev series on adjacent panels of log|w - about|.
+    """w rho as Chebyshev series on adjacent panels of log w.
 
     Attributes
     ----------
     centre, half : ndarray
-        The middle of each panel as a distance |w - about|, and half of its width in the logarithm.
+        The middle of each panel as a radius, and half of its width in the logarithm.
     level, slope : ndarray
-        w rho is exp(level + slope t) times the series in t / half, t = log(|w - about| / centre).
+        w rho is exp(level + slope t) times the series in t / half, t = log(w / centre).
     series : ndarray of shape (panels, terms)
         Chebyshev coefficients.
     error : ndarray
         Estimate of the error of each series.
-    about, side : float
-        The panels cover radii w = about + side * distance, where ``side`` is 1 or -1.
     """
 
     centre: FloatArray
@@ -142,17 +140,15 @@ class Panels(Radial):
     slope: FloatArray
     series: FloatArray
     error: FloatArray
-    about: float = 0.0
-    side: float = 1.0
 
     @property
     def low(self) -> FloatArray:
-        """Lower ends in log|w - about|."""
+        """Lower ends in log w."""
         return np.asarray(np.log(self.centre) - self.half)
 
     @property
     def high(self) -> FloatArray:
-        """Upper ends in log|w - about|."""
+        """Upper ends in log w."""
         return np.asarray(np.log(self.centre) + self.half)
 
     def first(self, count: int) -> Panels:
@@ -177,10 +173,9 @@ class Panels(Radial):
 
     def _located(self, w: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
         """The panel of each radius, the place on it in [-1, 1], and log of the factor of rho."""
-        distance = np.abs(w - self.about)
-        i = np.searchsorted(self.low, np.log(distance), side="right") - 1
+        i = np.searchsorted(self.low, np.log(w), side="right") - 1
         i = np.clip(i, 0, self.centre.size - 1)
-        t = np.log(distance / self.centre[i])
+        t = np.log(w / self.centre[i])
         return i, t / self.half[i], self.level[i] + self.slope[i] * t - np.log(w)
 
     def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
@@ -216,10 +211,10 @@ class Panels(Radial):
             c * np.exp(h * np.linspace(-1.0, 1.0, n, endpoint=False))
             for c, h, n in zip(self.centre, self.half, counts, strict=True)
         ]
-        return np.asarray(self.about + self.side * np.concatenate(each))
+        return np.concatenate(each)
 
     def bulk(self, outside: float = 0.01) -> tuple[float, float]:
-        """Distances between which all but ``outside`` of the absolute mass on either side lies."""
+        """Radii between which all but ``outside`` of the absolute mass on either side lies."""
         t = 0.5 * (_DENSE[1:] + _DENSE[:-1])[None, :] * self.half[:, None]
         sizes = np.abs(0.5 * (self._dense[:, 1:] + self._dense[:, :-1])) * self.half[:, None]
         top = (self.level + np.abs(self.slope) * self.half).max()
@@ -229,10 +224,8 @@ class Panels(Radial):
         return float(radii[low]), float(radii[min(high, radii.size - 1)])
 
 
-def fit_panels(
-    sample: Sample, edges: Sequence[float] | FloatArray, *, about: float = 0.0, side: float = 1.0
-) -> Panels:
-    """Panels between ascending edges in log|w - about|, halved until the series resolve the values.
+def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray) -> Panels:
+    """Panels between ascending edges in log w, halved until the series resolve the values.
 
     Raises
     ------
@@ -252,13 +245,13 @@ def fit_panels(
             continue
         if half < _NARROWEST:
             raise AccuracyError(
-                f"The density is not smooth next to w = {about + side * centre:.10g}: values there "
+                f"The density is not smooth next to w = {centre:.10g}: values there "
                 "are not resolved by polynomials. Write the kernel as a sum of simpler ones, or "
                 "design a finite measure for the range of your data (design)."
             )
         waiting += [(0.5 * (low + high), high), (low, 0.5 * (low + high))]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Panels(**dict(zip(_COLUMNS, columns, strict=True)), about=about, side=side)
+    return Panels(**dict(zip(_COLUMNS, columns, strict=True)))
 
 
 def _fit_panel(

@@ -1,4 +1,4 @@
-"""Panels of log w hold densities to rounding, next to a singular radius as well."""
+"""Panels of log w hold densities to rounding."""
 
 from __future__ import annotations
 
@@ -9,46 +9,29 @@ from spectra.density.panels.log_panels import Powers, fit_panels
 from spectra.errors import AccuracyError
 
 
-def sampled(density, about=0.0, side=1.0):
-    """What fit_panels asks for, of a density as a function of w and of the distance to a radius."""
+def sampled(density):
+    """What fit_panels asks for, of a density as a function of w."""
 
     def sample(centre, offsets):
-        distance = centre * np.exp(offsets)
-        w = about + side * distance
-        values = w * density(w, distance)
+        w = centre * np.exp(offsets)
+        values = w * density(w)
         return values, 4e-16 * np.abs(values), 0.0
 
     return sample
 
 
 def test_a_density_through_zero_is_within_its_error():
-    def density(w, _):
+    def density(w):
         return w**2 * np.exp(-w) * np.cos(3 * w)
 
     panels = fit_panels(sampled(density), np.linspace(np.log(0.01), np.log(40.0), 9))
     w = np.geomspace(0.011, 39.0, 3000)
     sign, log = panels.signed_log(w)
-    miss = np.abs(sign * np.exp(log) - density(w, None))
+    miss = np.abs(sign * np.exp(log) - density(w))
     assert np.all(miss <= np.exp(panels.log_envelope(w)) * panels.relative_error(w) + 1e-300)
-    assert np.max(w * miss) < 1e-14 * np.max(w * np.abs(density(w, None)))
+    assert np.max(w * miss) < 1e-14 * np.max(w * np.abs(density(w)))
     low, high = panels.bulk(0.01)
     assert 0.01 < low < 4.0 < high < 40.0
-
-
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-def test_panels_about_a_radius_resolve_a_singularity_there(side):
-    def density(w, distance):
-        return np.exp(-w) * np.log(distance)
-
-    panels = fit_panels(
-        sampled(density, about=2.0, side=side), np.linspace(-20.0, 0.0, 9), about=2.0, side=side
-    )
-    distance = np.geomspace(1e-8, 0.9, 500)
-    w = 2.0 + side * distance
-    sign, log = panels.signed_log(w)
-    exact = density(w, np.abs(w - 2.0))
-    assert np.max(np.abs(sign * np.exp(log) - exact)) < 1e-13
-    assert np.all((panels.telling_radii() - 2.0) * side > 0)
 
 
 def test_values_that_no_polynomial_resolves_are_refused():

@@ -17,7 +17,7 @@ from mpmath import mp
 
 from spectra.density import ROUTES, spectral_density
 from spectra.density.ball.compact import BallComponent
-from spectra.density.ball.numeric import BallIntegral, NumericForm
+from spectra.density.ball.numeric import fitted_form
 from spectra.density.components import SpectralDensity
 from spectra.density.half_line.half_line import half_line
 from spectra.kernels.kernel import Kernel
@@ -43,8 +43,8 @@ def quadrature(kernel: Kernel, dim: int) -> SpectralDensity | None:
             atoms += constant
         else:
             # The public function asks for a closed form first.
-            form = NumericForm(piece.expr, piece.support)
-            components.append(BallComponent.of_transform(BallIntegral(form, dim)))
+            form, _ = fitted_form(piece.expr, piece.support)
+            components.append(BallComponent.of(form, dim))
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
 
 
