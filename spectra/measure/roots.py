@@ -15,12 +15,15 @@ from spectra.base.numbers import FloatArray
 
 __all__ = ["split_points"]
 
-# Where signs are compared, closer to the ends: a resolved series has no finer features.
+# Where series are looked at, closer to the ends: a resolved one has no finer features.
 _PLACES = -np.cos(np.linspace(0.0, np.pi, 49))
 _DENSE = legendre.legvander(_PLACES, ORDER - 1).T
-_DERIVATIVE = legendre.legder(np.eye(ORDER), axis=0).T
-# A series touches zero if an extremum is below this share of the values on both sides of it.
-_TOUCHING = 1e-10
+_DER = legendre.legder(np.eye(ORDER), axis=0)
+_DER2 = legendre.legder(np.eye(ORDER), 2, axis=0)
+_STEPS = 8
+# A series touches zero where a minimum falls below the second share of the values beside it, which
+# a minimum between two places exceeds by no more than the first share.
+_LOW, _TOUCHING = 0.03, 1e-10
 
 
 def split_points(
@@ -36,15 +39,22 @@ def split_points(
         Whether the piece starts at a double root.
     """
     n = len(coefficients)
-    none = np.empty(0)
-    row, x = _crossings(coefficients @ _DERIVATIVE, none.astype(int), none)
-    size, column = np.abs(coefficients @ _DENSE), np.searchsorted(_PLACES, x)
-    before = np.maximum.accumulate(size, axis=1)[row, column - 1]
-    after = np.maximum.accumulate(size[:, ::-1], axis=1)[:, ::-1][row, column]
-    extreme = np.abs(_value(coefficients, x, row))
-    touch = extreme <= _TOUCHING * np.minimum(before, after)
-    # A small extremum of the other sign lies between two roots.
-    rows, roots = _crossings(coefficients, row[~touch], x[~touch])
+    values = coefficients @ _DENSE
+    row, x, touch = _minima(coefficients, values)
+    # Minima that cross zero are places to look at, too: two roots lie beside each.
+    r = np.concatenate([np.repeat(np.arange(n), _PLACES.size), row])
+    places = np.concatenate([np.tile(_PLACES, n), x])
+    y = np.concatenate([values.ravel(), _value(coefficients, x, row)])
+    keep = np.append(np.ones(values.size, dtype=bool), ~touch)
+    order = np.lexsort((places[keep], r[keep]))
+    r, places, y = r[keep][order], places[keep][order], y[keep][order]
+    positive = y >= 0.0
+    at = np.flatnonzero((r[1:] == r[:-1]) & (positive[1:] != positive[:-1]))
+    rows = r[at]
+    roots = np.empty(0)
+    if rows.size:
+        brackets = (places[at], places[at + 1])
+        roots = np.asarray(find_root(partial(_value, coefficients), brackets, args=(rows,)).x)
     row = np.concatenate([np.arange(n), rows, row[touch]])
     low = np.concatenate([np.full(n, -1.0), roots, x[touch]])
     touches = np.arange(low.size) >= n + roots.size
@@ -60,17 +70,30 @@ def _value(coefficients: FloatArray, x: FloatArray, rows: IntArray) -> FloatArra
     return legendre_series(coefficients[rows], x[:, None])[:, 0]
 
 
-def _crossings(
-    series: FloatArray, rows: IntArray, places: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Rows and places of the changes of sign that a grid and further places show."""
-    r = np.concatenate([np.repeat(np.arange(len(series)), _PLACES.size), rows])
-    x = np.concatenate([np.tile(_PLACES, len(series)), places])
-    order = np.lexsort((x, r))
-    r, x = r[order], x[order]
-    positive = _value(series, x, r) >= 0.0
-    at = np.flatnonzero((r[1:] == r[:-1]) & (positive[1:] != positive[:-1]))
-    if not at.size:
-        return r[at], x[at]
-    found = find_root(partial(_value, series), (x[at], x[at + 1]), args=(r[at],))
-    return r[at], np.asarray(found.x)
+def _minima(
+    coefficients: FloatArray, values: FloatArray
+) -> tuple[IntArray, FloatArray, NDArray[np.bool_]]:
+    """Minima of \\|series\\| between equal signs: row, place, and whether they touch zero."""
+    size, sign = np.abs(values), np.sign(values)
+    flat, signs = size.ravel(), sign.ravel()
+    low = (flat[1:-1] <= flat[:-2]) & (flat[1:-1] < flat[2:])
+    low &= (signs[:-2] == signs[2:]) & (signs[1:-1] * signs[2:] >= 0.0)
+    row, column = np.divmod(np.flatnonzero(low) + 1, _PLACES.size)
+    # The values beside a minimum may be those of the neighboring panels.
+    most = np.pad(size.max(axis=1), 1)
+    before = np.maximum(np.maximum.accumulate(size, axis=1)[row, column], most[row])
+    after = np.maximum.accumulate(size[:, ::-1], axis=1)[:, ::-1][row, column]
+    beside = np.minimum(before, np.maximum(after, most[row + 2]))
+    small = size[row, column] <= _LOW * beside
+    row, column, beside = row[small], column[small], beside[small]
+    x, series = _PLACES[column], coefficients[row]
+    first, last = (_PLACES[np.clip(column + k, 0, _PLACES.size - 1)] for k in (-1, 1))
+    slope, curve, each = series @ _DER.T, series @ _DER2.T, np.arange(row.size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(_STEPS):
+            step = _value(slope, x, each) / _value(curve, x, each)
+            x = np.clip(x - np.nan_to_num(step), first, last)
+    y = sign[row, column] * _value(coefficients, x, row)
+    touch = np.abs(y) <= _TOUCHING * beside
+    crosses = (y < 0.0) & ~touch
+    return row[touch | crosses], x[touch | crosses], touch[touch | crosses]

@@ -205,6 +205,7 @@ def test_an_error_below_the_resolution_of_a_double_is_refused():
 
 TOUCHING = {
     "triangle": (radial("1 - z", support=1), 1),
+    "spherical": (radial("(1 - z)**2*(1 + z/2)", support=1), 3),
     "one double zero": (radial("(3 - 6*z**2 + z**4)*exp(-z**2/2)"), 1),
 }  # fmt: skip
 
