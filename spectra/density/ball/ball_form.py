@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any
 
 import flint
 import numpy as np
@@ -215,9 +215,6 @@ class BallForm:
                         shift = sympy.Rational(r, power.q)
                         collected.append((Factor(exponent - whole, 2, shift), terms))
         return cls(radius, tuple(collected))
-
-    #: Terms that the expansions at the ends can have.
-    most_terms: ClassVar[int] = 400
 
     @property
     def value_at_zero(self) -> sympy.Expr:
