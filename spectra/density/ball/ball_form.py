@@ -67,8 +67,11 @@ def to_ball(value: Any) -> Ball:
     return in_ball(value).real
 
 
-def _quick(value: sympy.Expr) -> Any:
+def _quick(value: Any) -> Any:
     """The same number; rational ones as fractions, whose sums cost a tenth of sympy's."""
+    if isinstance(value, flint.arb):
+        mantissa, exponent = value.man_exp()
+        return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
 
 
