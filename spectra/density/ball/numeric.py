@@ -51,7 +51,7 @@ _MOST_SOLVED, _BITS_PER_TERM = 200, 6
 # A formula that is flat at its edge is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
 # A flat edge is followed up to this R w in such steps, until w rho is negligible beside its peak.
-_FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.3, 1e-13
+_FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
 def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
