@@ -76,7 +76,9 @@ class AscendingSeries:
                 if wrong * 2.0**_TARGET_BITS < size:
                     return values
                 lost = log_of(wrong / size) / math.log(2.0) if size > 0 else self._bits
-            self._bits += _BITS_STEP * (1 + int(lost + _TARGET_BITS) // _BITS_STEP)
+            # At least by a fourth: each new precision asks for all moments again.
+            more = max(int(lost) + _TARGET_BITS, self._bits // 4)
+            self._bits += _BITS_STEP * (1 + more // _BITS_STEP)
 
     def _sums(self, squares: list[Ball]) -> list[Ball]:
         """Sums of the series at s^2, with what they leave out in their balls."""

@@ -57,6 +57,8 @@ _FIT_TOLERANCE = 3e-16
 # Where the tail is compared with the ascending series, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
 _GUARD_BITS = 130
+# Terms of the expansions at the ends.
+_MOST_TERMS = 400
 # How often the bits of a Hankel function are doubled.
 _DOUBLINGS = 6
 
@@ -141,7 +143,7 @@ class _Ends:
         self.start, self.s = start, flint.arb(start)
         self.exponents = self.form.edge_exponents
         self.order = sympy.Rational(self.dim, 2) + self.exponents[0]
-        self.length = min(self.form.most_terms, int(1.3 * start) + 24)
+        self.length = min(_MOST_TERMS, int(1.3 * start) + 24)
         # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
         self.bits = (
             int(_GUARD_BITS + 4.5 * float(self.exponents[0]) + 1.3 * self.length)

@@ -4,7 +4,8 @@ In x = z / R the formula is written as a sum over its exponents p at the edge,
 
 .. math:: k(Rx) = \sum_p (1 - x^2)^p h_p(x^{1/q}) ,
 
-with polynomials h_p through its values.  Their transforms are exact (:mod:`.ball_form`).
+with polynomials h_p through its values, whose transforms are exact (:mod:`.ball_form`).  The fit is
+checked by its last coefficients or at points between its nodes; this is an estimate, not a proof.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _MOST_SOLVED, _BITS_PER_TERM = 200, 6
 # A formula that is flat at its edge is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
 # A flat edge is followed up to this R w in such steps, until w rho is negligible beside its peak.
-_FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.3, 1e-13
+_FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
 def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
@@ -68,7 +69,7 @@ def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> li
     NoRouteError
         If the formula is unbounded at z = 0 or has a logarithm at its edge.
     AccuracyError
-        If the integrals or the expansions do not reach their accuracy.
+        If the fit or the expansions do not reach their accuracy.
 
     Examples
     --------
