@@ -163,9 +163,14 @@ def _number(entry: Entry, parameter: Parameter, value: Any) -> sympy.Expr:
     return number
 
 
+# Longer names are cut in messages.
+_LONGEST_NAME = 60
+
+
 def unknown_kernel(name: object, known: Sequence[str]) -> str:
     """The message for a name that the catalogue does not have, the nearest one first."""
     close = difflib.get_close_matches(str(name), known, n=1)
+    shown = repr(name) if len(repr(name)) <= _LONGEST_NAME else repr(name)[:_LONGEST_NAME] + "..."
     hint = f" Did you mean {close[0]!r}?" if close else ""
     if name == "laplacian":
         hint = (
@@ -173,7 +178,7 @@ def unknown_kernel(name: object, known: Sequence[str]) -> str:
             "gamma=1) here; 'laplace' is exp(-z/length) of the Euclidean distance z."
         )
     return (
-        f"The catalogue has no kernel named {name!r}.{hint} It has {', '.join(known)}. A formula "
+        f"The catalogue has no kernel named {shown}.{hint} It has {', '.join(known)}. A formula "
         "contains z = |x - y| or u = <x, y>, and radial(...) or zonal(...) makes a kernel of it."
     )
 

@@ -120,7 +120,7 @@ LABELS = {
     "density": "density by the route lookup, d = 3",
     "verdict": "reading the singularities",
     "derive": "deriving a table, d = 3",
-    "design": "designing a measure, d = 3",
+    "design": "designing a measure within a tolerance",
     "masses": "proving the masses",
     "sphere": "expanding on the sphere, d = 3",
     "directions": "designing 19 directions, d = 2",

@@ -88,7 +88,8 @@ def test_the_indefinite_polynomial_of_the_papers_is_indefinite() -> None:
 
 
 def test_finitely_many_signs_prove_nothing() -> None:
-    found = sphere_coefficients(radial("1 - 3*z/2 + z**3/2", support=1), 3, degree=8)
+    found = sphere_coefficients(radial("exp(-z**2)*(1 + z**4/50)"), 3, degree=8)
+    assert np.all(found.values > found.error)
     assert found.nonnegative is None
     assert found.tail_bound == float("inf")
 

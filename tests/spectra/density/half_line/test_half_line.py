@@ -197,6 +197,7 @@ def test_samples_are_interpolated_to_rounding():
     np.testing.assert_allclose(sums[0](x), sums[1](x), rtol=0, atol=2e-15 * sums[0].peak)
 
 
+@SLOW
 def test_rays_beyond_a_pole_agree_and_are_refused():
     """Poles at angles of 0.1 and 0.3: wide rays agree with each other, and not with the kernel."""
     expr = formula_of("exp(-z)/((z-1)**2+1/100)")
