@@ -70,6 +70,7 @@ def test_syntax_errors_are_marked_once(formula, marked, capsys):
         (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),
         (["check", "exp(-lam*z)"], "--set"),
         (["check", "mattern"], "mattern"),
+        (["tour", "--out", "missing/tour.png"], "missing"),
         (["check", "exp(-a*z)", "--set", "a=1", "--set", "a=2"], "twice"),
         (["derive", "exp(-z)", "--dim", "2", "--out", "missing/k.npz"], "missing"),
         (["derive", "exp(-z)", "--dim", "2", "--plot", "k.xyz"], "k.xyz"),

@@ -111,6 +111,13 @@ def test_wrong_answers_of_sympy_are_rejected(monkeypatch):
         symbolic_density(kernel, 1)
 
 
+def test_a_transform_without_an_answer_is_named(monkeypatch):
+    answer = [("hankel", None, "sympy knows no closed form")]
+    monkeypatch.setattr(symbolic_module, "ask_sympy", lambda *_, **__: answer)
+    with pytest.raises(NoRouteError, match="hankel: sympy knows no closed form"):
+        symbolic_density(sp.radial("exp(-z)"), 2, by="hankel")
+
+
 def test_a_formula_that_cannot_be_checked_is_reported_and_refused(monkeypatch):
     kernel = sp.radial("exp(-z**2)*cosh(z)")
     right = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))

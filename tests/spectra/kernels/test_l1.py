@@ -204,6 +204,12 @@ def test_many_columns_are_refused_with_an_alternative():
         sp.derive(TL1, 16)
 
 
+def test_on_the_line_a_table_is_that_of_the_radial_kernel():
+    kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
+    z = np.array([0.0, 0.3, 2.0])
+    assert np.allclose(sp.derive(kernel, 1).expected_kernel(z), kernel.standing(1)(z), atol=1e-12)
+
+
 def test_files_of_other_tables_are_refused(tmp_path):
     sp.derive(sp.radial("exp(-z)"), 2).save(tmp_path / "l1.npz")
     with pytest.raises(TableFileError, match="L1Table"):

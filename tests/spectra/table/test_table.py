@@ -108,6 +108,8 @@ def test_numbers_out_of_range_are_refused():
     for mass, error, phase in ((0.0, 0.0, 0.0), (np.inf, 0.0, 0.0), (1.0, -1.0, 0.0), (1.0, 0, 1)):
         with pytest.raises(ParameterError):
             Part(mass, error, phase, law)
+    with pytest.raises(ParameterError):
+        Part(1.0, 0.0, 0.0, "law")
 
 
 def test_the_zero_kernel_has_a_table_without_draws():
@@ -184,6 +186,12 @@ def test_files_that_are_cut_compressed_or_edited_are_refused(saved, tmp_path):
         path.write_bytes(content[:length])
         with pytest.raises(TableFileError, match=r"short\.npz"):
             SpectralTable.load(path)
+    with zipfile.ZipFile(saved) as file, zipfile.ZipFile(path, "w") as other:
+        for name in file.namelist():
+            data = file.read(name)
+            other.writestr(name, data[:-8] if name == "part0.left.edges.npy" else data)
+    with pytest.raises(TableFileError, match="shorter or longer than its shape"):
+        SpectralTable.load(path)
     with np.load(saved) as file:
         arrays = dict(file)
     np.savez_compressed(path, **arrays)
