@@ -108,7 +108,7 @@ def test_one_rule_says_where_lines_are_shown(monkeypatch, terminal, impatient, w
 
 
 SLOW = {
-    "density": lambda: sp.spectral_density(sp.radial(KERNEL), 3),
+    "density": lambda: sp.spectral_density(sp.radial("exp(-7*z**2/19)"), 3),
     "verdict": lambda: sp.existence(sp.radial("exp(-z)"), dim=2),
     "derive": lambda: sp.derive(sp.radial(KERNEL), 3, cache=False),
     "design": lambda: sp.design(sp.radial("exp(-z**2/2)"), 3, domain=(0, 1), tol=0.2),
