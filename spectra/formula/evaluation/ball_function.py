@@ -1,11 +1,4 @@
-"""Formulas as functions of complex balls: their values, and rigorous integration by Arb.
-
-``flint.acb.integral`` bounds its error by values on complex neighbourhoods of the interval.  It
-asks for them with ``analytic=True`` and relies on a promise: if the function has a branch cut or a
-singularity anywhere in the ball, the value is not finite.  A function that breaks this promise
-gets a wrong integral with a tiny error.  Poles keep it by themselves; functions with branch cuts
-are checked here.
-"""
+"""Formulas as functions of complex balls, on the principal branch."""
 
 from __future__ import annotations
 
@@ -27,7 +20,6 @@ from spectra.formula.rules import Step
 
 __all__ = ["BallFunction", "continued", "number"]
 
-_NAN = flint.acb("nan")
 # Bits that a value may lose to cancellation before it is computed again with twice as many.
 _LOST_BITS = 40
 _MOST_DOUBLINGS = 5
@@ -36,13 +28,6 @@ _WIDE = 1e-6
 # Larger whole exponents overflow the C integers of Arb.
 _LARGEST_EXPONENT = 2**31
 _LARGEST_HALF_ORDER = 64
-
-#: A function of balls, and what is real and <= 0 on its branch cut; None without a cut.
-_Rule = tuple[Callable[..., Ball], Callable[..., Ball] | None]
-
-
-def _last(*arguments: Ball) -> Ball:
-    return arguments[-1]
 
 
 def _bessel_j(order: Ball, x: Ball) -> Ball:
@@ -75,28 +60,24 @@ def _power(base: Ball, exponent: Ball) -> Ball:
     return flint.acb(disc, disc)
 
 
-_FUNCTIONS: dict[Any, _Rule] = {
+_FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     **{
-        getattr(sympy, name): (getattr(flint.acb, name), None)
-        for name in ["exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "gamma", "erf", "erfc"]
+        getattr(sympy, name): getattr(flint.acb, name)
+        for name in [
+            *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan"),
+            *("sinh", "cosh", "tanh", "gamma", "erf", "erfc"),
+        ]
     },
-    sympy.log: (flint.acb.log, _last),
-    sympy.asin: (flint.acb.asin, lambda x: 1 - x * x),
-    sympy.acos: (flint.acb.acos, lambda x: 1 - x * x),
-    sympy.atan: (flint.acb.atan, lambda x: 1 + x * x),
-    sympy.besselj: (_bessel_j, _last),
-    sympy.besseli: (partial(_monotone, flint.acb.bessel_i), _last),
-    sympy.besselk: (partial(_monotone, flint.acb.bessel_k), _last),
-    sympy.bessely: (lambda order, x: x.bessel_y(order), _last),
-    sympy.expint: (lambda order, x: x.expint(order), _last),
-    sympy.Pow: (_power, lambda base, exponent: base),
-}
-# Functions with kinks; each takes the flag ``analytic``.
-_KINKED: dict[Any, Callable[..., Ball]] = {
-    sympy.Abs: lambda analytic, x: x.real_abs(analytic=analytic),
-    sympy.Heaviside: lambda analytic, x, *at_zero: x.real_heaviside(analytic=analytic),
-    sympy.Max: lambda analytic, *xs: reduce(lambda x, y: x.real_max(y, analytic=analytic), xs),
-    sympy.Min: lambda analytic, *xs: reduce(lambda x, y: x.real_min(y, analytic=analytic), xs),
+    sympy.besselj: _bessel_j,
+    sympy.besseli: partial(_monotone, flint.acb.bessel_i),
+    sympy.besselk: partial(_monotone, flint.acb.bessel_k),
+    sympy.bessely: lambda order, x: x.bessel_y(order),
+    sympy.expint: lambda order, x: x.expint(order),
+    sympy.Pow: _power,
+    sympy.Abs: flint.acb.real_abs,
+    sympy.Heaviside: lambda x, *at_zero: x.real_heaviside(),
+    sympy.Max: lambda *xs: reduce(flint.acb.real_max, xs),
+    sympy.Min: lambda *xs: reduce(flint.acb.real_min, xs),
 }
 
 
@@ -119,22 +100,19 @@ class BallFunction:
     --------
     >>> z = sympy.Symbol("z")
     >>> root = BallFunction(sympy.sqrt(1 - z), z)
-    >>> around_one = flint.acb(flint.arb(1, 0.25))
-    >>> root(around_one).is_finite(), root(around_one, analytic=True).is_finite()
-    (True, False)
+    >>> root(flint.acb(0.75)).overlaps(flint.acb(0.5))
+    True
     """
 
     def __init__(self, expr: sympy.Expr, symbol: sympy.Symbol) -> None:
         self.expr, self.symbol = expr, symbol
-        self._programs: dict[
-            tuple[int, bool], list[tuple[Callable[..., Ball], tuple[int, ...]]]
-        ] = {}
-        self._program(False)
+        self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
+        self._program()
 
-    def __call__(self, z: Ball, analytic: bool = False) -> Ball:
-        """The value at the working precision; not finite if ``analytic`` and z touches a cut."""
+    def __call__(self, z: Ball) -> Ball:
+        """The value at the working precision."""
         registers = [z]
-        for function, operands in self._program(analytic):
+        for function, operands in self._program():
             registers.append(function(*[registers[i] for i in operands]))
         return registers[-1]
 
@@ -156,17 +134,16 @@ class BallFunction:
             work *= 2
         return value
 
-    def _program(self, analytic: bool) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
+    def _program(self) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
         """The steps of the formula, with its numbers at the working precision."""
-        key = flint.ctx.prec, analytic
-        if key not in self._programs:
-            plan = partial(self._plan, analytic=analytic)
-            self._programs[key] = steps_of(self.expr, self.symbol, plan)
-        return self._programs[key]
+        if flint.ctx.prec not in self._programs:
+            self._programs[flint.ctx.prec] = steps_of(self.expr, self.symbol, self._plan)
+        return self._programs[flint.ctx.prec]
 
-    def _plan(self, node: sympy.Basic, analytic: bool) -> Step:
+    def _plan(self, node: sympy.Basic) -> Step:
+        """A function and its operands; a constant has none."""
         if node.free_symbols:
-            return _planned(node, analytic)
+            return _planned(node)
         value = number(node)
         return (lambda: value), ()
 
@@ -215,57 +192,37 @@ def number(node: sympy.Basic) -> Ball:
         return flint.acb(0, 1)
     if not node.args:
         raise FormulaError(f"the number {node} is not known in ball arithmetic")
-    function, arguments = _planned(node, analytic=False)
+    function, arguments = _planned(node)
     return function(*[number(a) for a in arguments])
 
 
-def _planned(node: sympy.Basic, analytic: bool) -> Step:
-    """A function and its operands; with ``analytic`` it is not finite on a branch cut."""
+def _planned(node: sympy.Basic) -> Step:
+    """A function and its operands."""
     if node.is_Add or node.is_Mul:
         join = add if node.is_Add else mul
         return (join if len(node.args) == 2 else lambda *xs: reduce(join, xs)), node.args
     if node.is_Pow and node.exp.is_Integer and abs(node.exp) < _LARGEST_EXPONENT:
-        n = int(node.exp)
-        return (lambda x: x**n), (node.base,)
-    if node.func in _KINKED:
-        return partial(_KINKED[node.func], analytic), node.args
-    (function, cut), operands = _rule(node)
-    if not analytic or cut is None:
-        return function, operands
-
-    def guarded(*arguments: Ball) -> Ball:
-        if not cut(*arguments).log(analytic=True).is_finite():
-            return _NAN
-        return function(*arguments)
-
-    return guarded, operands
-
-
-def _rule(node: sympy.Basic) -> tuple[_Rule, tuple[sympy.Basic, ...]]:
-    """How the value of a function is computed, with its cut and its operands."""
+        whole = int(node.exp)
+        return (lambda x: x**whole), (node.base,)
     if node.is_Pow and (2 * node.exp).is_Integer and abs(2 * node.exp) < _LARGEST_EXPONENT:
         n = int(2 * node.exp)
-        root = flint.acb.sqrt if n == 1 else lambda x: x.sqrt() ** n
-        return (root, _last), (node.base,)
-    if node.func in (sympy.besselj, sympy.besseli) and node.order.is_Integer:
-        return (_FUNCTIONS[node.func][0], None), node.args
+        return flint.acb.sqrt if n == 1 else (lambda x: x.sqrt() ** n), (node.base,)
     if node.func is sympy.besselk and node.order.is_Integer:
-        whole = int(node.order)
-        return (lambda x: bessel_k(whole, x, flint.ctx.prec), _last), (node.argument,)
+        order = int(node.order)
+        return (lambda x: bessel_k(order, x, flint.ctx.prec)), (node.argument,)
     if (
         node.func is sympy.besselk
         and (2 * node.order).is_Integer
         and abs(node.order) < _LARGEST_HALF_ORDER
     ):
         half = int(abs(node.order) - sympy.S.Half)
-        return (lambda x: k_half_way(half, x), _last), (node.argument,)
+        return (lambda x: k_half_way(half, x)), (node.argument,)
     if node.func is HankelAmplitude:
         nu, argument, sign = node.args
-        return (lambda x: hankel_amplitude(number(nu), int(sign), x), _last), (argument,)
+        return (lambda x: hankel_amplitude(number(nu), int(sign), x)), (argument,)
     if node.func is sympy.hyper:
         above, below = [[number(a) for a in each] for each in (node.ap, node.bq)]
-        cut = (lambda x: 1 - x) if len(above) > len(below) else None
-        return (lambda x: x.hypgeom(above, below), cut), (node.argument,)
+        return (lambda x: x.hypgeom(above, below)), (node.argument,)
     if node.func not in _FUNCTIONS:
         raise FormulaError(f"{node.func.__name__} is not known in ball arithmetic")
     return _FUNCTIONS[node.func], node.args

@@ -68,7 +68,7 @@ class RealFunction(BallFunction):
                 break
         return value.real
 
-    def _plan(self, node: sympy.Basic, analytic: bool) -> Step:
+    def _plan(self, node: sympy.Basic) -> Step:
         if isinstance(node, sympy.Piecewise):
             branches = [
                 (_condition(condition, self.symbol), RealFunction(expr, self.symbol))
@@ -77,7 +77,7 @@ class RealFunction(BallFunction):
             return partial(_choose, branches), (self.symbol,)
         if isinstance(node, Opaque):
             node.refuse_digits()
-        function, operands = super()._plan(node, analytic)
+        function, operands = super()._plan(node)
         return (partial(_within_reals, function) if operands else function), operands
 
 
