@@ -305,6 +305,8 @@ class RaySums:
                     sums = [v * (tilt * flint.arb(float(t))).exp() for v, t in pairs]
                 halves.append(np.array([float(v.mid()) for v in sums]))
         even, uneven = halves
+        if not np.all(np.isfinite(even) & np.isfinite(uneven)):
+            raise AccuracyError("the density leaves the range of doubles")
         change = float(np.abs(even - uneven).max()) / 2.0
         return Samples(step, first, (even + uneven) / 2.0, change), change
 

@@ -195,7 +195,6 @@ PLACE, DAY = sp.radial(GAUSS).on([0, 1]), sp.radial(EXPONENTIAL).rescale(30.0).o
         (SIGNED, 3),
         (PLACE + 0.5 * DAY, 3),
         pytest.param((sp.l1("exp(-z/3) + 1"), 3), marks=pytest.mark.slow),
-        pytest.param((sp.l1(TL1), 2), marks=pytest.mark.slow),
     ],
 )
 def test_a_wrong_unit_is_named_for_tables_and_measures_as_for_kernels(spectrum):

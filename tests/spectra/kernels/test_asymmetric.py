@@ -101,7 +101,7 @@ def test_masses_and_draws_of_a_shifted_matern_are_right(dim):
         def cosine(x):
             return abs(mp.cos(shift * x)) * density(x)
 
-        ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(30)]
+        ends = [0] + [(n + mp.mpf(1) / 2) * mp.pi / shift for n in range(100)]
         total = 2 * mp.quad(cosine, ends)
     masses = jordan_masses(table)
     assert abs(masses["real+"] + masses["real-"] - total) < 1e-6
