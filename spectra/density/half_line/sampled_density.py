@@ -100,9 +100,11 @@ class SampledDensity(Component):
         below, beyond = x < self.origin.until, x > last
         # The law x^p is off by c (1 - x^2) of itself, of which samples see x^p c (1 - x^2).
         margin = float(np.log(1.0 + np.e * (self.origin.power + 2.0)))
-        log[below] += margin + self.origin.power * (x[below] - self.origin.until)
+        nothing, distance = float(np.log(NEGLIGIBLE * self.samples.peak)), x - self.origin.until
+        law = log[below] + margin + self.origin.power * distance[below]
+        log[below] = np.maximum(law, nothing + distance[below])
         if self.ending is None:
-            log[beyond] = np.log(NEGLIGIBLE * self.samples.peak) - _FALL * (x[beyond] - last)
+            log[beyond] = nothing - _FALL * (x[beyond] - last)
         elif beyond.any():
             w = np.exp(x[beyond])
             share = np.log(self.ending.relative_error(w))
