@@ -98,14 +98,6 @@ def estimated_sup_error(
 
     The enclosure holds the largest sampled error and the bound between the samples, with
     the rounding of float64 values.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> k, w, c = radial("cos(2*z)"), np.array([2.0]), np.array([1.25])
-    >>> error = estimated_sup_error(k, 1, w, c, (0.0, 3.0), tol=0.25)
-    >>> 0.25 in error and error.rad < 0.003
-    True
     """
     x = _nodes()
     breaks = [float(p.support) for p in kernel.pieces if p.support != sympy.oo]
@@ -146,22 +138,6 @@ def proved_sup_error(
     """Largest error on the domain, proved in ball arithmetic (python-flint).
 
     The radii and masses are taken as the exact numbers that they are in float64.
-
-    Raises
-    ------
-    AccuracyError
-        Where the formula cannot be enclosed, as at a jump.
-    NoRouteError
-        Where the formula holds a function, or a support inside the domain, that the ball
-        arithmetic here does not know.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> k, w, c = radial("cos(2*z)"), np.array([2.0]), np.array([1.25])
-    >>> error = proved_sup_error(k, 1, w, c, (0.0, 3.0), tol=0.25)
-    >>> 0.25 in error, error.rigorous
-    (True, True)
     """
     formula = _formula_on(kernel, domain)
     x, goal = _nodes(), _REMAINDER * tol

@@ -117,13 +117,7 @@ def _all_zero(distances: ArrayLike) -> bool:
 
 
 def check_domain(domain: tuple[float, float]) -> tuple[float, float]:
-    """The ends of a domain as floats, or a ParameterError.
-
-    Examples
-    --------
-    >>> check_domain((0, 2))
-    (0.0, 2.0)
-    """
+    """The ends of a domain as floats, or a ParameterError."""
     try:
         low, high = (float(end) for end in domain)
     except (TypeError, ValueError):

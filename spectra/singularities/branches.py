@@ -27,13 +27,7 @@ __all__ = [
 
 
 def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """Every radius 0 < z <= upper at which a part of the formula may not be analytic.
-
-    Raises
-    ------
-    ExpansionError
-        Where the zeros of some argument could not all be found.
-    """
+    """Every radius 0 < z <= upper at which a part of the formula may not be analytic."""
     critical = dict.fromkeys(a for n in sympy.preorder_traversal(expr) for a in _critical(n))
     return tuple(distinct(r for argument in critical for r in positive_zeros(argument, upper)))
 

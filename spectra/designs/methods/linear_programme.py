@@ -195,30 +195,7 @@ def solve(
     max_mass: float,
     max_radius: float,
 ) -> tuple[FloatArray, FloatArray, Dual]:
-    """Radii and masses that solve the programme, and what shows how good they are.
-
-    Parameters
-    ----------
-    target : callable
-        k(z), vectorised.
-    dim : int
-    domain : (float, float)
-        Range of distances.
-    tol : float
-        Largest error allowed.
-    cost : callable
-        g(w) >= 0, what a unit of mass costs at each radius, vectorised.
-    max_mass : float
-        Largest sum of |c_j|.
-    max_radius : float
-        Largest radius w_j.
-
-    Raises
-    ------
-    AccuracyError
-        Where no measure of mass up to ``max_mass`` and radii up to ``max_radius`` is within the
-        tolerance, or double precision cannot tell.
-    """
+    """Radii and masses that solve the programme, and what shows how good they are."""
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
     size = float(np.abs(target(exchange.points)).max())
     penalty = _FIRST_PENALTY * max(size, tol) / tol

@@ -29,15 +29,7 @@ Rule = Callable[[Ending], Ending]
 
 
 def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
-    """The analysis on [0, end]: what was open beyond its end, such as infinitely many zeros, ends.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> rectified = radial("Abs(sin(z))*exp(-z)")
-    >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
-    ['pi', '5']
-    """
+    """The analysis on [0, end], without what was open beyond its end."""
     if analysis.profile.exprs and not analysis.profile.gaps:
         return analysis
     cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
