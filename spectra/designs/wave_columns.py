@@ -126,10 +126,7 @@ def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:
 
 
 def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean Omega(t) of a plane wave, and its parts g_2(t), g_4(t), ..., which vary.
-
-    The parts have the degree first; in dimension 1 nothing varies.
-    """
+    """The mean Omega(t) of a plane wave, and its parts g_2(t), g_4(t), ..., which vary."""
     if dim == 1:
         return np.cos(t), np.zeros((1, *t.shape))
     last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)
@@ -138,18 +135,13 @@ def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def wave_covariance(
-    dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray, *, n: int, blocks: bool = True
+    dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray, *, n: int
 ) -> FloatArray:
     r"""Covariances Q_ij of the spheres of a design on n shared directions: c' Q c is the variance.
 
     .. math:: Q_{ij} = \sum_{n = 2, 4, \dots} S_n\, \overline{g_n(w_i z)\, g_n(w_j z)}
-
-    (mean over the distances): the one statement of the variance of :mod:`rf.variance.variance`,
-    for fixed radii.  For one block of d directions it equals
-    (1/d)[(Omega((w_i+w_j)z) + Omega((w_i-w_j)z))/2 + (d-1) Omega(z sqrt(w_i^2+w_j^2))]
-    - Omega(w_i z) Omega(w_j z), without its cancellation.
     """
     _, parts = varying_parts(dim, radii[:, None] * z)
-    means = angular_means(dim, n, blocks=blocks, last=2 * len(parts))
+    means = angular_means(dim, n, last=2 * len(parts))
     angular = completed_means(means, n, len(parts))
     return np.asarray(np.einsum("n,nik,njk,k->ij", angular, parts, parts, weights, optimize=True))

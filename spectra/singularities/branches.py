@@ -19,11 +19,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.zeros import MAY_BE_ZERO, distinct, positive_zeros
 
-__all__ = [
-    "branch_radii",
-    "is_analytic_at",
-    "value_at",
-]
+__all__ = ["branch_radii", "is_analytic_at", "value_at"]
 
 
 def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:

@@ -128,10 +128,7 @@ class _Exchange:
     def _solved(
         self, radii: FloatArray, cost: FloatArray, tol: float, caps: FloatArray, most: list[float]
     ) -> tuple[FloatArray, float, FloatArray] | None:
-        """Least cost of masses on both sides, and of their error beyond the tolerance, under caps.
-
-        The masses come as a positive and a negative one for each radius, the error last.
-        """
+        """Least cost of masses of each sign and of their excess error (the last) under caps."""
         waves = self.wave(self.points[:, None] * radii)
         target = self.target(self.points)
         rows = np.block([[waves, -waves], [-waves, waves], [caps]])
@@ -257,12 +254,7 @@ def _bounded(
 
 
 def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
-    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor.
-
-    For the present radii it has the value that it says.  Raising lambda by the worst
-    excess costs that times max_mass.  Where every mass costs the same, dividing the whole dual by
-    1 + excess costs less.
-    """
+    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor."""
     raised = dual.value - worst * exchange.max_mass
     cheapest = float(exchange.cost(np.zeros(1))[0])
     if cheapest > 0.0:
@@ -291,11 +283,7 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
 def _sparse(
     exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same measure on fewer radii: those at which the dual touches its bound, or clusters.
-
-    At the optimum only isolated maxima of |q| - g carry mass; the simplex method shares the mass
-    between the grid points near each.
-    """
+    """The same measure on fewer radii: those at which the dual touches its bound, or clusters."""
     every, _, dual = vertex
     radii, masses, _ = _used(exchange, every)
     scale = exchange.cost(w) + dual.multiplier

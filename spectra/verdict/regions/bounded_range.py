@@ -43,10 +43,7 @@ def places_up_to(
     inside: Rule = lambda ending: ending,
     at_end: Rule = lambda ending: ending,
 ) -> tuple[Ending, ...]:
-    """What is certain and what is open on [0, end], however the kernel goes on.
-
-    ``inside`` and ``at_end`` read endings of R^d as those of another question.
-    """
+    """What is certain and what is open on [0, end], however the kernel goes on."""
     places = [Ending(gaps=analysis.gaps), analysis.origin]
     for i, (r, ending) in enumerate(analysis.radii):
         if same_radius(r, end):
