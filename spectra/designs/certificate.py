@@ -40,6 +40,7 @@ Look = Callable[[float, float, bool, float], tuple[float, float] | None]
 # factor 1 / cos(pi/24) = 1.0086.
 _DEGREE = 16
 _POINTS = 12 * _DEGREE
+_NODES = np.cos((2.0 * np.arange(_POINTS) + 1.0) * np.pi / (2.0 * _POINTS))
 _INFLATION = float(1.0 / np.cos(0.5 * np.pi * _DEGREE / _POINTS))
 # Panels are halved until their remainder is below this part of the tolerance.
 _REMAINDER = 2e-3
@@ -52,10 +53,6 @@ _VALUE_ULPS = 32.0
 # Bits of proofs, which hold a product of two doubles; a wave that cancels gets twice as many, so
 # often, until it is known to 60.
 _BITS, _MOST_DOUBLINGS = 106, 5
-
-
-def _nodes() -> FloatArray:
-    return np.asarray(np.cos((2.0 * np.arange(_POINTS) + 1.0) * np.pi / (2.0 * _POINTS)))
 
 
 def _wave_remainder(dim: int, radii: FloatArray, masses: FloatArray, half: float) -> float:
@@ -94,26 +91,13 @@ def estimated_sup_error(
     *,
     tol: float,
 ) -> Enclosure:
-    """Largest error on the domain, where only the kernel's smoothness on each panel is estimated.
-
-    The enclosure holds the largest sampled error and the bound between the samples, with
-    the rounding of float64 values.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> k, w, c = radial("cos(2*z)"), np.array([2.0]), np.array([1.25])
-    >>> error = estimated_sup_error(k, 1, w, c, (0.0, 3.0), tol=0.25)
-    >>> 0.25 in error and error.rad < 0.003
-    True
-    """
-    x = _nodes()
+    """Largest error on the domain; only the kernel's smoothness on each panel is estimated."""
     breaks = [float(p.support) for p in kernel.pieces if p.support != sympy.oo]
     rounding = _VALUE_ULPS * EPS * (1.0 + float(np.abs(masses).sum()))
 
     def look(a: float, b: float, may_halve: bool, upper: float) -> tuple[float, float] | None:
         half = 0.5 * (b - a)
-        z = np.clip(0.5 * (a + b) + half * x, a, b)
+        z = np.clip(0.5 * (a + b) + half * _NODES, a, b)
         values = kernel(z)
         error = plane_wave_mean(dim, z[:, None] * radii) @ masses - values
         series = np.abs(dct(values, type=2)) / _POINTS
@@ -143,28 +127,9 @@ def proved_sup_error(
     *,
     tol: float,
 ) -> Enclosure:
-    """Largest error on the domain, proved in ball arithmetic (python-flint).
-
-    The radii and masses are taken as the exact numbers that they are in float64.
-
-    Raises
-    ------
-    AccuracyError
-        Where the formula cannot be enclosed, as at a jump.
-    NoRouteError
-        Where the formula holds a function, or a support inside the domain, that the ball
-        arithmetic here does not know.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> k, w, c = radial("cos(2*z)"), np.array([2.0]), np.array([1.25])
-    >>> error = proved_sup_error(k, 1, w, c, (0.0, 3.0), tol=0.25)
-    >>> 0.25 in error, error.rigorous
-    (True, True)
-    """
+    """Largest error on the domain, proved in ball arithmetic (python-flint)."""
     formula = _formula_on(kernel, domain)
-    x, goal = _nodes(), _REMAINDER * tol
+    goal = _REMAINDER * tol
     pairs = zip(radii.tolist(), masses.tolist(), strict=True)
     waves = [(flint.arb(w), flint.arb(c)) for w, c in pairs]
     slope = wave_moment(dim, 1) * float(np.sum(np.abs(masses) * radii))
@@ -190,7 +155,8 @@ def proved_sup_error(
                 "design is not proved there: it jumps, or its formula loses its digits. End the "
                 "domain before that point, or use sup_error, which is not a proof."
             )
-        least, most = np.array([error_at(z) for z in np.clip(middle + half * x, a, b)]).max(axis=0)
+        nodes = np.clip(middle + half * _NODES, a, b)
+        least, most = np.array([error_at(z) for z in nodes]).max(axis=0)
         # Nodes are rounded to doubles: the polynomial moves by less than 1e-12 of its size.
         return least, (most + remainder) * _INFLATION * (1.0 + 1e-12) + remainder
 

@@ -119,30 +119,15 @@ class Design:
         return 2 * waves + constant + power_columns(self.kernel, self.dim, self.powers.size) - 1
 
     @property
-    def lower_bound(self) -> float:
-        """The least value that the objective has of any measure within ``tol``, by duality.
-
-        Raises
-        ------
-        ParameterError
-            Where the design is the best found for a number of columns, which no dual bounds.
-        """
-        return self._known_dual.lower_bound
-
-    @property
     def gap(self) -> float:
         """How far the objective may be above the best one, as a part of it."""
-        dual = self._known_dual
-        return 0.0 if dual.value == 0.0 else (dual.value - dual.lower_bound) / dual.value
-
-    @property
-    def _known_dual(self) -> Dual:
-        if self.dual is None:
+        dual = self.dual
+        if dual is None:
             raise ParameterError(
                 f"The design is the best that was found for {self.n_components} columns, and no "
                 "dual bounds it. Design for a tol to know how far from the best it may be."
             )
-        return self.dual
+        return 0.0 if dual.value == 0.0 else (dual.value - dual.lower_bound) / dual.value
 
     @property
     def unit(self) -> float:
@@ -158,25 +143,13 @@ class Design:
 
     @property
     def measure(self) -> SpectralMeasure:
-        """The design as a finite measure.
-
-        Raises
-        ------
-        ParameterError
-            Where powers of u are part of the design, which are no plane waves.
-        """
+        """The design as a finite measure."""
         self._refuse_powers()
         return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
 
     @property
     def table(self) -> SpectralTable:
-        """The table that features draw from, with a part for each sphere.
-
-        Raises
-        ------
-        ParameterError
-            Where powers of u are part of the design.
-        """
+        """The table that features draw from, with a part for each sphere."""
         self._refuse_powers()
         spheres = tuple(
             Part(abs(c), 0.0, 0.0 if c > 0 else float(np.pi), RadialLaw.from_atoms([w], [1.0]))
@@ -204,25 +177,11 @@ class Design:
             )
 
     def certified(self) -> Enclosure:
-        """Prove the largest error on the domain in ball arithmetic.
-
-        Raises
-        ------
-        AccuracyError, NoRouteError
-            Where the formula cannot be enclosed, or its balls do not know it.
-        """
+        """Prove the largest error on the domain in ball arithmetic."""
         reached = self.sup_error.mid + self.sup_error.rad
         rest = without_powers(self.kernel, self.powers, self.unit)
         spheres = (self.radii, self.masses)
         return proved_sup_error(rest, self.dim, *spheres, self.domain, tol=self.tol or reached)
-
-    def rounding(self, dtype: type[np.float32] | type[np.float64] = np.float64) -> float:
-        """Estimate of the error that features of this precision add: 8 roundings per unit of mass.
-
-        Cancelling masses lose their digits when they are added: with a mass of 1000 in float32
-        that is 5e-4.
-        """
-        return ULPS_PER_MASS * float(np.finfo(dtype).eps) / 2.0 * self.mass
 
     def __repr__(self) -> str:
         beside = f", {self.powers.size} exact powers" if self.powers.size else ""
@@ -245,7 +204,7 @@ class Design:
                 f"({100 * self.gap:.2g} % above its bound)"
             )
         if self.n_components is None:
-            rounding = self.rounding(np.float32)
+            rounding = ULPS_PER_MASS * FLOAT32_ROUNDING * self.mass
             lines.append(f"  float32 features add an error of about {rounding:.2g}")
         else:
             lines.append(

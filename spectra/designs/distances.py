@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -26,10 +25,7 @@ _NEAREST = 1e-6
 
 @dataclass(frozen=True)
 class Distances:
-    """The domain of a design, and nodes and weights of the distribution of distances on it.
-
-    Equal ones hash equal, so that designs can be kept in memory.
-    """
+    """The domain of a design, and nodes and weights of the distribution of distances on it."""
 
     domain: tuple[float, float]
     nodes: FloatArray = field(compare=False)
@@ -52,18 +48,6 @@ class Distances:
         ----------
         distances : array_like, (counts, edges) as of numpy.histogram, or None
             A sample, a histogram, or the default, which also replaces a sample of zeros alone.
-
-        Raises
-        ------
-        DataError
-            Where distances lie outside the domain, or are none.
-
-        Examples
-        --------
-        >>> from spectra.kernels.kernel import radial
-        >>> served = Distances.of(radial("exp(-z)"), (0.0, 2.0), [0.5, 1.0, 1.5])
-        >>> round(float(served.nodes @ served.weights), 3)
-        1.0
         """
         low, high = domain = check_domain(domain)
         levels = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
@@ -89,12 +73,6 @@ class Distances:
             )
         return cls(domain, np.maximum(nodes, _NEAREST * high), weights)
 
-    def mean_error(
-        self, made: Callable[[FloatArray], FloatArray], kernel: Callable[[FloatArray], FloatArray]
-    ) -> float:
-        """Root mean square of a difference over the distances."""
-        return float(np.sqrt(self.weights @ (made(self.nodes) - kernel(self.nodes)) ** 2))
-
 
 def _of_histogram(
     counts: ArrayLike, edges: ArrayLike
@@ -117,13 +95,7 @@ def _all_zero(distances: ArrayLike) -> bool:
 
 
 def check_domain(domain: tuple[float, float]) -> tuple[float, float]:
-    """The ends of a domain as floats, or a ParameterError.
-
-    Examples
-    --------
-    >>> check_domain((0, 2))
-    (0.0, 2.0)
-    """
+    """The ends of a domain as floats, or a ParameterError."""
     try:
         low, high = (float(end) for end in domain)
     except (TypeError, ValueError):

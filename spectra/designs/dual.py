@@ -22,22 +22,6 @@ class Dual:
 
     |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
     ``max_radius``, and equal to it at the radii of the design.
-
-    Attributes
-    ----------
-    objective : {"mass", "variance"}
-        What was made least: the sum of |c_j|, or of |c_j| deviation_j.
-    value, lower_bound : float
-        What the design has of it, and what every measure of mass up to ``max_mass`` and radii up to
-        ``max_radius`` has at least that is within ``tol``.
-    least_mass : float
-        No measure of radii up to ``max_radius`` within ``tol`` has a smaller mass.
-    max_mass, max_radius : float
-        The bounds in force.
-    points, weights : ndarray
-        z_i and y_i.
-    multiplier : float
-        The dual price of the bound on the mass.
     """
 
     dim: int

@@ -19,15 +19,7 @@ __all__ = ["power_columns", "unit_of_powers", "without_powers"]
 
 
 def power_columns(kernel: Kernel, dim: int, degree: int) -> int:
-    """Columns of the powers of u up to a degree L, the constant included: C(m + L, L).
-
-    The m variables are the coordinates of a row, and |x|^2 is one more off the unit sphere.
-
-    Examples
-    --------
-    >>> power_columns(zonal("exp(u)"), 16, 2), power_columns(radial("exp(-z)"), 16, 2)
-    (153, 171)
-    """
+    """Columns of the powers of u up to a degree L, the constant included: C(m + L, L)."""
     variables = dim if kernel.is_zonal else dim + 1
     return comb(variables + degree, degree)
 

@@ -53,11 +53,6 @@ def wave_moment(dim: int, order: float) -> float:
 
     .. math:: |\Omega_d^{(m)}(t)| \le E|s_1|^m
               = \frac{\Gamma(d/2)\,\Gamma((m+1)/2)}{\sqrt\pi\,\Gamma((m+d)/2)}
-
-    Examples
-    --------
-    >>> round(wave_moment(16, 2), 12)          # 1/d
-    0.0625
     """
     if dim == 1:
         return 1.0
@@ -66,14 +61,7 @@ def wave_moment(dim: int, order: float) -> float:
 
 
 def tabulated_wave(dim: int, reach: float) -> Wave:
-    """Omega_d on [0, reach] by cubic splines, to an absolute error of 1e-12.
-
-    Examples
-    --------
-    >>> wave = tabulated_wave(16, 50.0)
-    >>> bool(abs(wave(np.array([7.3])) - plane_wave_mean(16, 7.3)) < 2e-12)
-    True
-    """
+    """Omega_d on [0, reach] by cubic splines, to an absolute error of 1e-12."""
     if dim in (1, 3):  # cos and sinc are faster than a spline
         return partial(plane_wave_mean, dim)
     # The error of a cubic spline is 5/384 h^4 max|f''''|.
@@ -93,21 +81,6 @@ def block_variance(
     For small t the closed form cancels (for a whole block V falls like t^8), and the equal sum of
     positive terms over even degrees,
     :math:`V = \sum_n N(n,d)\,j_n(t)^2\,[1 + (b-1) P_n(0)]/b`, is used.
-
-    Parameters
-    ----------
-    dim, t :
-    size : int, optional
-        Directions b of the block: d by default, 1 for independent directions.
-    wave : callable, optional
-        Omega, where a table of it is at hand.
-
-    Examples
-    --------
-    >>> round(float(block_variance(16, np.array([2.0]))[0]), 12)
-    3.710784e-06
-    >>> round(float(block_variance(16, np.array([2.0]), size=1)[0]), 12)
-    0.021351993039
     """
     if dim == 1:
         return np.zeros_like(t)
@@ -129,11 +102,6 @@ def angular_means(
 
     S_n = [n + P_n(0) sum b (b - 1)] / n^2 over the sizes b of the blocks; without blocks the
     directions are independent, and S_n = 1/n.
-
-    Examples
-    --------
-    >>> np.round(angular_means(3, 3)[[0, 2]], 12)
-    array([1.        , 0.58333333])
     """
     full, rest = divmod(n, dim)
     pairs = full * dim * (dim - 1) + rest * (rest - 1) if blocks else 0
@@ -145,18 +113,7 @@ def angular_means(
 
 
 def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:
-    """S_2, S_4, ... to a count: those known, then 1/n, which independent directions have.
-
-    Raises
-    ------
-    ParameterError
-        Where a mean is negative beyond rounding, which a sum of squares cannot be.
-
-    Examples
-    --------
-    >>> completed_means(np.array([1.0, 0.0, 0.02]), 100, 3)
-    array([0.  , 0.02, 0.01])
-    """
+    """S_2, S_4, ... to a count: those known, then 1/n, which independent directions have."""
     known = means[1 : count + 1]
     if np.any(known < -_MEAN_ROUNDING):
         raise ParameterError(
@@ -169,16 +126,7 @@ def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:
 
 
 def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean Omega(t) of a plane wave, and its parts g_2(t), g_4(t), ..., which vary.
-
-    The parts have the degree first; in dimension 1 nothing varies.
-
-    Examples
-    --------
-    >>> mean, parts = varying_parts(3, np.array([1.0]))
-    >>> bool(np.isclose(mean[0] ** 2 + (parts**2).sum(), 0.5 * (1.0 + plane_wave_mean(3, 2.0))))
-    True
-    """
+    """The mean Omega(t) of a plane wave, and its parts g_2(t), g_4(t), ..., which vary."""
     if dim == 1:
         return np.cos(t), np.zeros((1, *t.shape))
     last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)
@@ -187,32 +135,13 @@ def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def wave_covariance(
-    dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray, *, n: int, blocks: bool = True
+    dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray, *, n: int
 ) -> FloatArray:
     r"""Covariances Q_ij of the spheres of a design on n shared directions: c' Q c is the variance.
 
     .. math:: Q_{ij} = \sum_{n = 2, 4, \dots} S_n\, \overline{g_n(w_i z)\, g_n(w_j z)}
-
-    (mean over the distances): the one statement of the variance of :mod:`rf.variance.variance`,
-    for fixed radii.  For one block of d directions it equals
-    (1/d)[(Omega((w_i+w_j)z) + Omega((w_i-w_j)z))/2 + (d-1) Omega(z sqrt(w_i^2+w_j^2))]
-    - Omega(w_i z) Omega(w_j z), without its cancellation.
-
-    Parameters
-    ----------
-    radii : ndarray of shape (m,)
-    z, weights : ndarray of shape (n,)
-        Distances and their weights, which sum to 1.
-    n, blocks :
-        The directions, as for :func:`angular_means`.
-
-    Examples
-    --------
-    >>> q = wave_covariance(16, np.array([1.0, 3.0]), np.array([2.0]), np.ones(1), n=16)
-    >>> bool(np.isclose(q[1, 1], block_variance(16, np.array([6.0]))[0]))
-    True
     """
     _, parts = varying_parts(dim, radii[:, None] * z)
-    means = angular_means(dim, n, blocks=blocks, last=2 * len(parts))
+    means = angular_means(dim, n, last=2 * len(parts))
     angular = completed_means(means, n, len(parts))
     return np.asarray(np.einsum("n,nik,njk,k->ij", angular, parts, parts, weights, optimize=True))

@@ -19,21 +19,11 @@ from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.zeros import MAY_BE_ZERO, distinct, positive_zeros
 
-__all__ = [
-    "branch_radii",
-    "is_analytic_at",
-    "value_at",
-]
+__all__ = ["branch_radii", "is_analytic_at", "value_at"]
 
 
 def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """Every radius 0 < z <= upper at which a part of the formula may not be analytic.
-
-    Raises
-    ------
-    ExpansionError
-        Where the zeros of some argument could not all be found.
-    """
+    """Every radius 0 < z <= upper at which a part of the formula may not be analytic."""
     critical = dict.fromkeys(a for n in sympy.preorder_traversal(expr) for a in _critical(n))
     return tuple(distinct(r for argument in critical for r in positive_zeros(argument, upper)))
 

@@ -71,14 +71,7 @@ def profile(kernel: Kernel) -> Profile:
 
 
 def analyse(kernel: Kernel) -> LocalAnalysis:
-    """Find all places where a kernel is not smooth, exactly, from its formula.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> print(*analyse(radial("(1 - z)**3", support=1)).singularities, sep="; ")
-    -3*z at z = 0; (1 - z)^3 at z = 1
-    """
+    """Find all places where a kernel is not smooth, exactly, from its formula."""
     cut = profile(kernel)
     far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
     endless = all(p.support is sympy.oo for p in kernel.pieces)

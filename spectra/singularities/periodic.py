@@ -38,15 +38,7 @@ _PROBE = sympy.Rational(5, 7)
 def periodic_analysis(
     expr: sympy.Expr, analyse: Callable[[Kernel], LocalAnalysis]
 ) -> LocalAnalysis:
-    """The local analysis of a periodic formula, from that of two periods.
-
-    Examples
-    --------
-    >>> from spectra.singularities.local import analyse
-    >>> found = periodic_analysis(sympy.Abs(sympy.sin(Z)), analyse)
-    >>> sorted({r.bound for place in found.places for r in place.requirements})
-    [1, 3]
-    """
+    """The local analysis of a periodic formula, from that of two periods."""
     end = 2 * _period(expr)
     found = analyse(Kernel((Piece(end, expr),)))
     # Without the end at which it is cut.

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import sympy
 
 from spectra.formula.expansions.exact_numbers import is_zero
 
-__all__ = [
-    "UNKNOWN",
-    "Ending",
-    "Gap",
-    "LocalAnalysis",
-    "Profile",
-    "Requirement",
-    "Singularity",
-]
+__all__ = ["UNKNOWN", "Ending", "Gap", "LocalAnalysis", "Profile", "Requirement", "Singularity"]
 
 _NIL = sympy.Integer(0)
 _EVERY = sympy.Integer(1)
@@ -108,16 +100,7 @@ class Singularity:
 
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data; exact numbers are text."""
-        names = (
-            "location",
-            "exponent",
-            "log_power",
-            "left",
-            "right",
-            "frequency",
-            "phase",
-            "degree",
-        )
+        names = [f.name for f in fields(self) if f.name != "exact"]
         data: dict[str, Any] = {name: str(_shown(getattr(self, name))) for name in names}
         return data | {"side": self.side, "term": self.term, "exact": self.exact}
 

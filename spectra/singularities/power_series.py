@@ -30,27 +30,7 @@ _ONE = sympy.Integer(1)
 
 
 class Closure:
-    """The largest dimension in which a formula is visibly positive definite.
-
-    Parameters
-    ----------
-    symbol
-        The variable of the formulas.
-    atom
-        The largest dimension in which a formula is known to be positive definite of itself:
-        ``math.inf`` for every one, 0 where it is not known to be.
-    top
-        The value of a formula at coinciding points, or None where it has none that is known.
-    part
-        The dimension of a part of which the whole is a power series: by default what is said of it
-        by the same rules.
-
-    Examples
-    --------
-    >>> linear = Closure(U, lambda e: math.inf if e == U else 0, lambda e: e.subs(U, 1))
-    >>> linear(sympy.exp(U) * (1 + U)) == math.inf, linear(sympy.cos(U)) == 0
-    (True, True)
-    """
+    """The largest dimension in which a formula is visibly positive definite."""
 
     def __init__(
         self,
@@ -181,14 +161,6 @@ def has_nonnegative_taylor_series(
     Then the kernel is positive definite on the sphere of every dimension, because the powers of
     <x, y> are and products of positive definite kernels are (Schur).  The proof goes by rules for
     sums, products and compositions, and by f(0) >= 0 with the same for f'.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> has_nonnegative_taylor_series(U * (sympy.pi - sympy.acos(U)) + sympy.sqrt(1 - U**2))
-    True
-    >>> has_nonnegative_taylor_series(sympy.cos(U))
-    False
     """
     if formula.has(*KINKS):
         return False
@@ -280,13 +252,7 @@ def _multiplied_out(expr: sympy.Expr) -> sympy.Expr:
 
 
 def in_cosine(expr: sympy.Expr) -> sympy.Expr:
-    """A formula in z as one in u = 1 - z^2/2, on 0 <= z <= 2.
-
-    Examples
-    --------
-    >>> in_cosine(Z * sympy.sqrt(1 - Z**2 / 4))
-    sqrt(1 - u**2)
-    """
+    """A formula in z as one in u = 1 - z^2/2, on 0 <= z <= 2."""
     arc, far = sympy.acos(U) / 2, (1 + U) / 2
     expr = expr.replace(sympy.asin(Z / 2), arc).xreplace({1 - Z**2 / 4: far, 1 - Z**2 / 2: U})
     expr = expr.subs(Z, sympy.sqrt(2) * sympy.sqrt(1 - U))
@@ -306,13 +272,6 @@ def is_below_its_end(expr: sympy.Expr) -> bool:
     """Whether c - g or c + g is shown to vanish for no |u| < 1, as g has a nonnegative series.
 
     Then |g(u)| <= g(|u|) < g(1), so that |c| >= g(1) suffices.
-
-    Examples
-    --------
-    >>> is_below_its_end(1 - sympy.asin(1 - Z**2 / 2))
-    False
-    >>> is_below_its_end(2 - sympy.asin(1 - Z**2 / 2))
-    True
     """
     constant, rest = in_cosine(expr).as_independent(U, as_Add=True)
     if rest.has(Z) or not rest.has(U) or rest.is_polynomial(U):

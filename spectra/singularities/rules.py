@@ -44,13 +44,7 @@ _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 def space_bound(exponent: sympy.Expr) -> sympy.Expr:
-    """2s + 1: a term of exponent s at a radius, or of decay s at infinity, allows smaller d.
-
-    Examples
-    --------
-    >>> space_bound(sympy.Rational(1, 2))
-    2
-    """
+    """2s + 1: a term of exponent s at a radius, or of decay s at infinity, allows smaller d."""
     return 2 * exponent + 1
 
 

@@ -47,13 +47,6 @@ def recurs(expr: sympy.Expr) -> bool:
 
     It is periodic, or a function of waves without kinks: their phases come back as near to those of
     every z as one likes (Kronecker), and with them the two values that differ.
-
-    Examples
-    --------
-    >>> recurs(sympy.exp(sympy.cos(Z) + sympy.cos(sympy.sqrt(2) * Z)))
-    True
-    >>> recurs(sympy.exp(-Z) * sympy.cos(Z))
-    False
     """
     smooth = is_of_waves(expr) and not expr.has(*KINKS)
     return is_periodic(expr) or (smooth and _varies(expr, wave_rates(expr)[0]))

@@ -50,18 +50,7 @@ def distinct(radii: Iterable[sympy.Expr]) -> list[sympy.Expr]:
 
 
 def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """All zeros of an expression with 0 < z <= upper, as exact numbers.
-
-    Raises
-    ------
-    ExpansionError
-        Where they could not be found, or are too many; it names the expression.
-
-    Examples
-    --------
-    >>> positive_zeros(1 - Z**2 / 4, sympy.oo)
-    (2,)
-    """
+    """All zeros of an expression with 0 < z <= upper, as exact numbers."""
     try:
         found = [r for r in _zeros(expr, upper) if not r.free_symbols]
     except (NotImplementedError, sympy.PolynomialError) as error:
@@ -288,15 +277,7 @@ def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
 
 
 def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
-    """Value of a formula on an interval, outward rounded.
-
-    Raises
-    ------
-    ExpansionError
-        Where it has no real value.
-    ValueError
-        Where no rule applies.
-    """
+    """Value of a formula on an interval, outward rounded."""
     iv = mpmath.iv
     if node == Z:
         return z

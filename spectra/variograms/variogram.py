@@ -122,12 +122,6 @@ class Variogram:
         T. Gneiting, Z. Sasvari and M. Schlather, "Analogies and correspondences between variograms
         and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356,
         on locally equivalent stationary covariances.
-
-        Examples
-        --------
-        >>> table = variogram("z").on_region(2.0, 2, tol=0.02)  # doctest: +SKIP
-        >>> bool(table.bias <= 0.02)  # doctest: +SKIP
-        True
         """
         found = self.definiteness(dim)
         if found.answer is False:

@@ -44,13 +44,7 @@ def analysed(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
 
 
 def refuse_callables(kernel: Kernel, what: str) -> None:
-    """Refuse a question that statements about a whole callable do not answer.
-
-    Raises
-    ------
-    ParameterError
-        Where a part of the kernel is a callable.
-    """
+    """Refuse a question that statements about a whole callable do not answer."""
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         raise ParameterError(
             "A callable shows no formula, so that nothing is known of it on a part of its range: "

@@ -175,12 +175,6 @@ def _facts(
 
 
 def spectral_measure(kernel: Kernel | str, dim: int) -> SpectralMeasure:
-    """The finite spectral measure of a kernel: ``existence(kernel, dim).measure``.
-
-    Raises
-    ------
-    InfiniteMassError, UndecidedError
-        Where the verdict is not FINITE.
-    """
+    """The finite spectral measure of a kernel: ``existence(kernel, dim).measure``."""
     measure: SpectralMeasure = existence(kernel, dim).measure
     return measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 import sympy
@@ -31,23 +31,6 @@ _DIGITS = 30
 _CHECKING_DIGITS = 120
 #: An excess below this is left to other rules.
 _MARGIN = 1e-12
-
-
-class _Decided(Protocol):
-    """What is read of a verdict: its kernel, its dimension, and what was found."""
-
-    @property
-    def kernel(self) -> Any: ...
-    @property
-    def dim(self) -> int | None: ...
-    @property
-    def status(self) -> Status: ...
-    @property
-    def condition(self) -> sympy.Basic | None: ...
-    @property
-    def analysis(self) -> LocalAnalysis | None: ...
-    @property
-    def measure(self) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,18 +63,14 @@ class Definiteness:
         )
 
 
-def definiteness(verdict: _Decided) -> Definiteness:
-    """Decide positive definiteness from the verdict's kernel in its dimension.
-
-    Without a dimension the question is about every d at once.
-    """
+def definiteness(verdict: Any) -> Definiteness:
+    """Decide positive definiteness from the verdict's kernel in its dimension."""
     kernel, dim = verdict.kernel, verdict.dim
     if isinstance(kernel, AsymmetricKernel):
         return _of_asymmetric(kernel, dim)
     if not isinstance(kernel, Kernel):
         return Definiteness(None, "A callable shows no formula.")
-    analysis = verdict.analysis
-    assert analysis is not None  # every radial kernel has one
+    analysis: LocalAnalysis = verdict.analysis  # every radial kernel has one
     if verdict.condition == sympy.false:
         return Definiteness(
             False,
@@ -230,7 +209,7 @@ def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
 _NIL = sympy.Integer(0)
 
 
-def _by_masses(verdict: _Decided) -> Definiteness:
+def _by_masses(verdict: Any) -> Definiteness:
     """A negative part that is larger than its error refutes; none found proves nothing."""
     try:
         negative = verdict.measure.negative_mass

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from spectra.verdict.composed.compositions import ComposedVerdict
-from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import in_words
 from spectra.verdict.verdict import Verdict
 
@@ -20,7 +19,9 @@ def as_text(verdict: Verdict | ComposedVerdict) -> str:
     lines = [str(verdict)]
     if verdict.dim is not None and verdict.condition is not None:
         lines.append(f"  For which d the mass is finite: {in_words(verdict.condition)}.")
-    lines.append(_definite_text(verdict, verdict.positive_definite))
+    where = "for every d" if verdict.dim is None else f"in d = {verdict.dim}"
+    definite = verdict.positive_definite
+    lines.append(f"  Positive definite {where}: {_ANSWER[definite.answer]}. {definite.reason}")
     return "\n".join(lines)
 
 
@@ -35,8 +36,3 @@ def as_data(verdict: Verdict | ComposedVerdict) -> dict[str, Any]:
         "max_dim": "infinity" if largest == math.inf else largest,
     }
     return data
-
-
-def _definite_text(verdict: Verdict | ComposedVerdict, definite: Definiteness) -> str:
-    where = "for every d" if verdict.dim is None else f"in d = {verdict.dim}"
-    return f"  Positive definite {where}: {_ANSWER[definite.answer]}. {definite.reason}"

@@ -106,13 +106,7 @@ def _told(verdict: DomainVerdict | SphereVerdict) -> str:
 
 
 def in_words(condition: sympy.Basic) -> str:
-    """A condition on d as a reader says it.
-
-    Examples
-    --------
-    >>> in_words(sympy.Symbol("d") < 5), in_words(sympy.true), in_words(sympy.false)
-    ('d < 5', 'every d', 'no d')
-    """
+    """A condition on d as a reader says it."""
     if condition == sympy.true:
         return "every d"
     return "no d" if condition == sympy.false else str(condition)

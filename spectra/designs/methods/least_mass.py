@@ -83,7 +83,7 @@ def design_within(
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
     n = 1 if coupling == "iid" else dim
     deviation = _deviation(dim, n, served, max_radius)
-    cost = deviation if objective == "variance" else _unit_cost
+    cost = deviation if objective == "variance" else np.ones_like
     within = partial(solve, kernel, dim, (low, high), max_mass=max_mass, max_radius=max_radius)
     inner = _MARGIN * tol
     # The error between the distances in use must be within the tolerance too.
@@ -101,7 +101,7 @@ def design_within(
             "a larger tol or a smaller max_mass."
         )
     dual = dual.at(tol)
-    least = dual if objective == "mass" else within(tol=inner, cost=_unit_cost)[2].at(tol)
+    least = dual if objective == "mass" else within(tol=inner, cost=np.ones_like)[2].at(tol)
     deviations = deviation(radii)
     block = float(np.linalg.norm(masses * deviations))
     if coupling == "shared":
@@ -122,7 +122,8 @@ def design_within(
         tol=tol,
         dual=replace(dual, objective=objective, least_mass=least.lower_bound),
     )
-    return replace(made, bias=served.mean_error(made, kernel))
+    error_at = made(served.nodes) - kernel(served.nodes)
+    return replace(made, bias=float(np.sqrt(served.weights @ error_at**2)))
 
 
 def _bounds(
@@ -142,11 +143,6 @@ def _bounds(
     if max_mass is None:
         max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
     return positive_number(max_mass, "max_mass"), positive_number(max_radius, "max_radius")
-
-
-def _unit_cost(w: FloatArray) -> FloatArray:
-    """Cost of a unit of mass for the objective "mass"."""
-    return np.ones_like(w)
 
 
 def _deviation(dim: int, n: int, served: Distances, max_radius: float) -> Cost:

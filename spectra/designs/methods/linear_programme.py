@@ -128,10 +128,7 @@ class _Exchange:
     def _solved(
         self, radii: FloatArray, cost: FloatArray, tol: float, caps: FloatArray, most: list[float]
     ) -> tuple[FloatArray, float, FloatArray] | None:
-        """Least cost of masses on both sides, and of their error beyond the tolerance, under caps.
-
-        The masses come as a positive and a negative one for each radius, the error last.
-        """
+        """Least cost of masses of each sign and of their excess error (the last) under caps."""
         waves = self.wave(self.points[:, None] * radii)
         target = self.target(self.points)
         rows = np.block([[waves, -waves], [-waves, waves], [caps]])
@@ -195,30 +192,7 @@ def solve(
     max_mass: float,
     max_radius: float,
 ) -> tuple[FloatArray, FloatArray, Dual]:
-    """Radii and masses that solve the programme, and what shows how good they are.
-
-    Parameters
-    ----------
-    target : callable
-        k(z), vectorised.
-    dim : int
-    domain : (float, float)
-        Range of distances.
-    tol : float
-        Largest error allowed.
-    cost : callable
-        g(w) >= 0, what a unit of mass costs at each radius, vectorised.
-    max_mass : float
-        Largest sum of |c_j|.
-    max_radius : float
-        Largest radius w_j.
-
-    Raises
-    ------
-    AccuracyError
-        Where no measure of mass up to ``max_mass`` and radii up to ``max_radius`` is within the
-        tolerance, or double precision cannot tell.
-    """
+    """Radii and masses that solve the programme, and what shows how good they are."""
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
     size = float(np.abs(target(exchange.points)).max())
     penalty = _FIRST_PENALTY * max(size, tol) / tol
@@ -280,12 +254,7 @@ def _bounded(
 
 
 def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
-    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor.
-
-    For the present radii it has the value that it says.  Raising lambda by the worst
-    excess costs that times max_mass.  Where every mass costs the same, dividing the whole dual by
-    1 + excess costs less.
-    """
+    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor."""
     raised = dual.value - worst * exchange.max_mass
     cheapest = float(exchange.cost(np.zeros(1))[0])
     if cheapest > 0.0:
@@ -314,11 +283,7 @@ def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatA
 def _sparse(
     exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same measure on fewer radii: those at which the dual touches its bound, or clusters.
-
-    At the optimum only isolated maxima of |q| - g carry mass; the simplex method shares the mass
-    between the grid points near each.
-    """
+    """The same measure on fewer radii: those at which the dual touches its bound, or clusters."""
     every, _, dual = vertex
     radii, masses, _ = _used(exchange, every)
     scale = exchange.cost(w) + dual.multiplier

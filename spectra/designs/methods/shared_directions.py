@@ -59,6 +59,8 @@ _TRIED = np.geomspace(0.05, 60.0, 48)
 # Where a descent from the radii tried, which are a sixth apart, would have to gain more than this
 # factor to matter, it is left out: two and three radii gained at most 1.19 for ten kernels.
 _MOST_GAIN = 1.3
+# Most positive radii that share directions.
+_MOST_RADII = 3
 # Nelder-Mead steps for each radius.
 _STEPS_PER_RADIUS = 120
 
@@ -72,7 +74,6 @@ def design_for_columns(
     *,
     n_components: int,
     coupling: Coupling = "shared",
-    most_radii: int = 3,
     exact_degree: int = 0,
     positive: bool = False,
     angular_means: AngularMeans | None = None,
@@ -86,10 +87,8 @@ def design_for_columns(
     n_components : int
         Most columns: 2 for each frequency, and 1 for the constant.
     coupling : {"shared", "orthogonal", "iid"}
-        Orthonormal blocks of directions, shared by up to ``most_radii`` radii or for one radius;
-        or independent directions for one radius.
-    most_radii : int
-        Most positive radii that share directions, at most 4.
+        Orthonormal blocks of directions, shared by up to three radii or for one radius; or
+        independent directions for one radius.
     exact_degree : int
         Degree up to which powers of u have exact features: of <x, y> for a zonal kernel, with
         C(d + L, L) columns, and else of 1 - 2 (z/z_max)^2, with C(d + 1 + L, L).
@@ -106,9 +105,8 @@ def design_for_columns(
     """
     checked_dim(dim)
     checked_coupling(coupling)
-    if coupling != "shared":
-        most_radii = 1
-    left = _columns_left(kernel, dim, n_components, most_radii, exact_degree)
+    most_radii = _MOST_RADII if coupling == "shared" else 1
+    left = _columns_left(kernel, dim, n_components, exact_degree)
     high, nodes = served.domain[1], served.nodes
     tried = _TRIED * np.sqrt(dim) / high
     unit = unit_of_powers(kernel, served.domain)
@@ -151,14 +149,12 @@ def design_for_columns(
     )
 
 
-def _columns_left(
-    kernel: Kernel, dim: int, n_components: int, most_radii: int, exact_degree: int
-) -> int:
+def _columns_left(kernel: Kernel, dim: int, n_components: int, exact_degree: int) -> int:
     """Columns for the waves, beside the constant and the exact powers."""
-    if n_components < 3 or not 1 <= most_radii <= 4:
+    if n_components < 3:
         raise ParameterError(
-            f"n_components = {n_components} columns and most_radii = {most_radii}: at least 3 "
-            "columns (one wave and the constant) are needed, and between 1 and 4 radii are sought."
+            f"n_components = {n_components} columns: at least 3 are needed, for one wave and the "
+            "constant."
         )
     if exact_degree < 0:
         raise ParameterError(f"exact_degree = {exact_degree}: a degree is at least 0.")
@@ -203,11 +199,7 @@ class _Fit:
     def at(
         self, radii: FloatArray, n: int, means: FloatArray
     ) -> tuple[float, FloatArray, float, float]:
-        """What is the least at some radii on n directions.
-
-        The mean squared error with rounding; the best masses, which begin with the constant and the
-        exact powers; and their bias and deviation.
-        """
+        """What is the least at some radii on n directions."""
         columns, waves = self._waves(radii)
         angular = np.sqrt(completed_means(means, n, waves.shape[0]))
         # One row for each degree and distance of the variance, and then as few as there are radii.
@@ -228,10 +220,7 @@ class _Fit:
         return value, masses, bias, deviation
 
     def best(self, m: int, n: int, means: FloatArray, *, worth: float) -> FloatArray:
-        """m radii: scan those tried (pairs for m > 1), add greedily, then descend from there.
-
-        There is no descent where the scan is far from the value that it is ``worth``.
-        """
+        """m radii: scan those tried (pairs for m > 1), add greedily, then descend from there."""
         columns, waves = self._tried_waves
         angular = completed_means(means, n, waves.shape[0])
         quadratic = np.einsum("n,nzi,nzj->ij", angular, waves, waves, optimize=True)

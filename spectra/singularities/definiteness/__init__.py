@@ -7,11 +7,7 @@ also for sums, products and power series of positive definite functions).
 """
 
 from spectra.singularities.definiteness.monotone import is_completely_monotone
-from spectra.singularities.definiteness.proofs import (
-    Proof,
-    proved_on_space,
-    proved_on_sphere,
-)
+from spectra.singularities.definiteness.proofs import Proof, proved_on_space, proved_on_sphere
 from spectra.singularities.definiteness.sectors import is_complete_bernstein
 from spectra.singularities.power_series import has_nonnegative_taylor_series
 

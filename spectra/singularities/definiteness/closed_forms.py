@@ -33,13 +33,7 @@ _LARGEST_HALF_INTEGER = 12
 def known_largest_dimension(kernel: Kernel, analysis: LocalAnalysis) -> tuple[float, str] | None:
     r"""The largest d for which the kernel is positive definite on R^d, with the theorem.
 
-    Returns
-    -------
-    (float, str) or None
-        ``math.inf`` for every d, 0 for none; None where no rule here applies.
-
-    Notes
-    -----
+    ``math.inf`` stands for every d, 0 for none, None where no rule here applies.
     Askey's function :math:`(1 - z/R)_+^\ell` is positive definite exactly for
     :math:`\ell \ge (d+1)/2`.  An integral :math:`k(z) = \int_z^\infty t g(t)\,dt` has in dimension
     d the spectrum of g in dimension d + 2, times :math:`2\pi`: m of them lower the bound by 2m

@@ -48,14 +48,6 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
     Stieltjes functions; the Matern kernels; sums of exponentials; means of dilates; and what falls
     to a limit >= 0 with a completely monotone slope.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> is_completely_monotone(sympy.exp(-Z) / (1 + Z**2)), is_completely_monotone(1 - Z**2)
-    (True, False)
-    >>> is_completely_monotone(sympy.erfc(Z)), is_completely_monotone(1 / sympy.cosh(Z))
-    (True, True)
     """
     return _is_monotone(_without_tanh_squared(expr), _MOST_SLOPES)
 

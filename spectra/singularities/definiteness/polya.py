@@ -31,15 +31,7 @@ _MOST_STEPS = 4
 
 
 def hat_dimension(analysis: LocalAnalysis) -> int:
-    """The largest d for which a mixture of hats is proved; 0 where none is.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> from spectra.singularities import analyse
-    >>> hat_dimension(analyse(radial("1 - 3*z/2 + z**3/2", support=1)))
-    3
-    """
+    """The largest d for which a mixture of hats is proved; 0 where none is."""
     cut, limits = analysis.profile, (analysis.origin.limit, analysis.infinity.limit)
     if not cut.exprs or cut.gaps or any(c is None for c in limits):
         return 0

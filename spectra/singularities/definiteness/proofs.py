@@ -50,16 +50,7 @@ class Proof:
 
 @lru_cache(maxsize=200)
 def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
-    """The strongest proof for R^d that a rule here gives, or None.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> from spectra.singularities import analyse
-    >>> k = radial("exp(-z**2)*cos(z)")
-    >>> proved_on_space(k, analyse(k)).largest
-    3
-    """
+    """The strongest proof for R^d that a rule here gives, or None."""
     pieces = _resolved(kernel, analysis)
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
         return None
@@ -230,12 +221,6 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
 
     The formula counts on z <= 2 only: one that is positive definite on R^d without its end is so
     on the sphere, and so are power series in u = <x, y> with nonnegative coefficients.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> proved_on_sphere(zonal("exp(-sqrt(2 - 2*u))"), 5)
-    'It is made of functions that are positive definite on the sphere.'
     """
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         return None

@@ -23,25 +23,13 @@ Sector = tuple[sympy.Expr, sympy.Expr]
 
 
 def is_complete_bernstein(expr: sympy.Expr) -> bool:
-    """Whether a formula in z can be shown to be a complete Bernstein function of z^2.
-
-    Examples
-    --------
-    >>> is_complete_bernstein(Z**2 / sympy.sqrt(1 + Z**2)), is_complete_bernstein(Z**3 / (1 + Z))
-    (True, False)
-    """
+    """Whether a formula in z can be shown to be a complete Bernstein function of z^2."""
     sector = _sector(expr)
     return sector is not None and bool(sector[0] >= 0 and sector[1] <= 1)
 
 
 def is_stieltjes(expr: sympy.Expr) -> bool:
-    """Whether a formula in z can be shown to be a Stieltjes function of z^2.
-
-    Examples
-    --------
-    >>> is_stieltjes(1 / (sympy.sqrt(Z) * (1 + Z))), is_stieltjes(1 / (1 + Z**2) ** 2)
-    (True, False)
-    """
+    """Whether a formula in z can be shown to be a Stieltjes function of z^2."""
     sector = _sector(expr)
     return sector is not None and bool(sector[0] >= -1 and sector[1] <= 0)
 

@@ -3,7 +3,4 @@
 from spectra.verdict.composed.grouped import GroupedVerdict
 from spectra.verdict.composed.l1 import L1Verdict
 
-__all__ = [
-    "GroupedVerdict",
-    "L1Verdict",
-]
+__all__ = ["GroupedVerdict", "L1Verdict"]

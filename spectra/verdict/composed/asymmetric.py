@@ -46,15 +46,7 @@ def moved_dimension(kernel: AsymmetricKernel, dim: int | None) -> int | None:
 
 
 def moved_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
-    """What is certain and what is open of an asymmetric kernel, as for a radial one.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> endings = moved_places(radial("exp(-z)").tilt(0.5), None)
-    >>> [str(r.bound) for e in endings for r in e.requirements]
-    ['4']
-    """
+    """What is certain and what is open of an asymmetric kernel, as for a radial one."""
     summands = [
         _tilted(radial, tilt, dim) for (_, tilt), radial in _by_movement(kernel, dim).items()
     ]

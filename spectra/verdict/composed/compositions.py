@@ -47,13 +47,7 @@ class ComposedVerdict(ABC):
 
     @property
     def measure(self) -> NoReturn:
-        """None: a SpectralMeasure is radial.
-
-        Raises
-        ------
-        ParameterError
-            With what stands in its place.
-        """
+        """None: a SpectralMeasure is radial."""
         raise ParameterError(
             f"The measure of {self.kernel} is no radial one, and a SpectralMeasure is: the laws of "
             "its frequencies are in the table, derive(kernel, dim)."

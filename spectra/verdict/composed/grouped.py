@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spectra.kernels.kernel import Kernel
-    from spectra.measure import SpectralMeasure
     from spectra.verdict.verdict import Verdict
 
 __all__ = ["GroupedVerdict", "verdict_by_group"]
@@ -62,17 +61,6 @@ class GroupedVerdict(ComposedVerdict):
             for f, v in self.by_group
         ]
         return {"groups": groups}
-
-    @property
-    def measures(self) -> dict[Factor, SpectralMeasure]:
-        """The measure of each group; their products are in ``derive(kernel, dim)``.
-
-        Raises
-        ------
-        InfiniteMassError, UndecidedError
-            Where that of a group is not finite.
-        """
-        return {factor: verdict.measure for factor, verdict in self.by_group}
 
     @cached_property
     def positive_definite(self) -> Definiteness:

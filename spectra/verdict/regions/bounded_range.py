@@ -29,15 +29,7 @@ Rule = Callable[[Ending], Ending]
 
 
 def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
-    """The analysis on [0, end]: what was open beyond its end, such as infinitely many zeros, ends.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> rectified = radial("Abs(sin(z))*exp(-z)")
-    >>> [str(r) for r, _ in cut_at(rectified, analyse(rectified), sympy.Integer(5)).radii]
-    ['pi', '5']
-    """
+    """The analysis on [0, end], without what was open beyond its end."""
     if analysis.profile.exprs and not analysis.profile.gaps:
         return analysis
     cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
@@ -51,10 +43,7 @@ def places_up_to(
     inside: Rule = lambda ending: ending,
     at_end: Rule = lambda ending: ending,
 ) -> tuple[Ending, ...]:
-    """What is certain and what is open on [0, end], however the kernel goes on.
-
-    ``inside`` and ``at_end`` read endings of R^d as those of another question.
-    """
+    """What is certain and what is open on [0, end], however the kernel goes on."""
     places = [Ending(gaps=analysis.gaps), analysis.origin]
     for i, (r, ending) in enumerate(analysis.radii):
         if same_radius(r, end):

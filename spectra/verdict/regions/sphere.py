@@ -37,16 +37,7 @@ _ONE = sympy.Integer(1)
 
 
 def without_idle_kinks(kernel: Kernel, profile: Profile) -> Kernel:
-    """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> from spectra.singularities import analyse
-    >>> kernel = zonal("Max(0, 1 - acos(u)/pi)")
-    >>> str(without_idle_kinks(kernel, analyse(kernel).profile).pieces[0].expr)
-    '-2*asin(z/2)/pi + 1'
-    """
+    """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2."""
     if not profile.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
         return kernel
     if profile.radii and profile.radii[0].evalf(30) < 2 and not same_radius(profile.radii[0], _END):
