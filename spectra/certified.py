@@ -75,16 +75,7 @@ class CertifiedMasses:
 
 
 def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
-    """Masses of a measure with a proof in ball arithmetic: see ``SpectralMeasure.certified``.
-
-    Examples
-    --------
-    >>> from spectra import radial, spectral_measure
-    >>> kernel = radial("exp(-z**2/2) - exp(-z**2/200)")
-    >>> found = proved_masses(spectral_measure(kernel, 16))
-    >>> found.mass.rigorous, f"{1 - found.positive_mass.mid:.3g}"
-    (True, '8.21e-09')
-    """
+    """Masses of a measure with a proof in ball arithmetic: see ``SpectralMeasure.certified``."""
     try:
         with stage("proving the masses", has_limit=False):
             return _proved(measure)
@@ -164,9 +155,9 @@ def _signed_ranges(laws: Sequence[Any], tolerance: Ball) -> tuple[list[tuple[Any
 
 
 def _end(laws: Sequence[Any], side: int, tolerance: Ball) -> Ball:
-    """V beyond which (side 1) or below which (side -1) at most the tolerance lies.
+    """V beyond (side 1) or below which (side -1) at most the tolerance lies.
 
-    The mass beyond v is at most E V^s / v^s, and that below v at most v^s E V^-s, for s > 0.
+    For s > 0 the mass beyond v is at most E V^s / v^s, and that below v at most v^s E V^-s.
     """
     logs = []
     for law in laws:
@@ -346,11 +337,7 @@ def _bessel_k_at(x: Any, order: Ball) -> Any:
         return x.bessel_k(flint.acb(order))
 
 
-_LAWS: dict[Any, Any] = {
-    GAUSSIAN: _GaussianLaw,
-    MATERN: _MaternLaw,
-    RATIONAL_QUADRATIC: _CauchyLaw,
-}
+_LAWS: dict[Any, Any] = {GAUSSIAN: _GaussianLaw, MATERN: _MaternLaw, RATIONAL_QUADRATIC: _CauchyLaw}
 
 
 def _law(c: Any) -> Any:

@@ -112,18 +112,11 @@ def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Ato
     axes.set_xlabel("radius $w$")
 
 
-def plot_measure(
-    measure: SpectralMeasure, *, path: str | PathLike[str], z_max: float | None = None
-) -> None:
-    """Write a picture of k(z) and of the signed radial density of its measure.
-
-    The ending of ``path`` decides the format (.png, .pdf, .svg); ``z_max`` is by default 1.1 times
-    the support, or 4 if there is none.
-    """
+def plot_measure(measure: SpectralMeasure, *, path: str | PathLike[str]) -> None:
+    """Write a picture (.png, .pdf, .svg) of k(z) and of the signed radial density."""
     plt = pyplot()
-    if z_max is None:
-        support = _kernel_of(measure).support
-        z_max = 1.1 * support if 0 < support < np.inf else 4.0
+    support = _kernel_of(measure).support
+    z_max = 1.1 * support if 0 < support < np.inf else 4.0
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     draw_kernel(left, measure, z_max=z_max)
     draw_radial_density(right, measure)

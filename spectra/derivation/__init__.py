@@ -4,10 +4,4 @@ from spectra.derivation.cache import default_cache
 from spectra.derivation.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.derivation.kernel_to_table import derive
 
-__all__ = [
-    "RadialCovariance",
-    "default_cache",
-    "derive",
-    "positive_table",
-    "radial_kernel",
-]
+__all__ = ["RadialCovariance", "default_cache", "derive", "positive_table", "radial_kernel"]

@@ -44,16 +44,6 @@ def asymmetric_table(
 
     ``table_of(kernel, dim)`` makes the table of a radial kernel; by default without a cache.
     Each part of the result is one of a radial kernel, with its shifts along one axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spectra import radial
-    >>> kernel = radial("exp(-z**2/2)").shift([1.0, 0.0])
-    >>> table = asymmetric_table(kernel, 2)
-    >>> D = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
-    >>> table.expected_kernel(D).round(6), bool(np.allclose(table.expected_kernel(D), kernel(D)))
-    (array([0.606531, 0.135335, 1.      ]), True)
     """
     in_dimension = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
     moved = [

@@ -121,15 +121,7 @@ def default_cache() -> TableCache | None:
 
 
 def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
-    """Name of the table of a kernel: the SHA-256 of all that decides it; None for a callable.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> k = radial("exp(-z**2/2)")
-    >>> address_of(k, 3, u_error=1e-12) == address_of(k, 4, u_error=1e-12)
-    False
-    """
+    """Name of the table of a kernel: the SHA-256 of all that decides it; None for a callable."""
     try:
         pieces = [
             [sympy.srepr(p.support), sympy.srepr(parse_formula(p.expr, variable="z"))]

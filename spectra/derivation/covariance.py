@@ -66,27 +66,20 @@ def positive_table(kernel: Kernel, dim: int) -> SpectralTable:
 class RadialCovariance:
     """A radial kernel that is a covariance on R^dim, as functions of arrays.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    dim : int
-
     Examples
     --------
     >>> covariance = RadialCovariance.of("exp(-z**2/2)", 1)
     >>> covariance.power([0.0, 1.0]).round(6)
     array([2.506628, 1.520347])
-    >>> covariance.squared_slope([0.25]).round(6)              # d exp(-s/2)/ds
-    array([-0.441248])
     """
 
     kernel: Kernel
     dim: int
 
     @classmethod
-    def of(cls, kernel: Any, dim: int, *, support: float | None = None) -> RadialCovariance:
+    def of(cls, kernel: Any, dim: int) -> RadialCovariance:
         """The covariance; a ParameterError if it is not radial or not positive definite."""
-        return _checked(radial_kernel(kernel, support=support), checked_dim(dim))
+        return _checked(radial_kernel(kernel), checked_dim(dim))
 
     def values(self, s: ArrayLike) -> FloatArray:
         """k at the squared distances s."""

@@ -203,14 +203,7 @@ def tilted(kernel: RadialKernel, tilt: Vector) -> AsymmetricKernel:
 
 
 def gaussian_components(kernel: RadialKernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
-    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None if it is none.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> gaussian_components(radial("2*exp(-z**2/2) - exp(-z**2/8)"))
-    ((2, 1/2), (-1, 1/8))
-    """
+    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None if it is none."""
     if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
     found = exponential_terms(kernel.pieces[0].expr, 2)

@@ -21,15 +21,9 @@ __all__ = ["Factor", "Product", "collected", "multiplied", "shown"]
 @final
 @dataclass(frozen=True)
 class Factor:
-    """A radial kernel of some columns, each divided by its length.
+    """A radial kernel of some columns, ascending, each divided by its length.
 
-    Attributes
-    ----------
-    kernel : RadialKernel
-        In units of the lengths, without a numerical factor.
-    columns : tuple of int
-        Ascending.
-    lengths : tuple of float
+    ``kernel`` is in units of the lengths, without a numerical factor.
     """
 
     kernel: RadialKernel

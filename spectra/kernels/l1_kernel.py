@@ -72,11 +72,6 @@ class L1Kernel(Algebra):
         """The pairs (c, tau) of c max(tau - z, 0) and (c, t) of c exp(-t z) that add up to f.
 
         None if f is not such a sum.
-
-        Examples
-        --------
-        >>> l1("3*Max(2 - z, 0) + exp(-z/2) - 1").terms
-        (((3, 2),), ((-1, 0), (1, 1/2)))
         """
         truncated, smooth = [], sympy.Integer(0)
         if any(piece.support is not sympy.oo for piece in self.profile.pieces):
@@ -114,13 +109,7 @@ class L1Kernel(Algebra):
         )
 
     def standing(self, dim: int) -> Kernel | GroupedKernel | None:
-        """The radial kernel, or the one of groups, that this is in d columns; None if neither.
-
-        Examples
-        --------
-        >>> print(l1("exp(-z) + 1").standing(2), l1("1/(1 + z)").standing(2))
-        1 + (exp(-z)).on([0])*(exp(-z)).on([1]) None
-        """
+        """The radial kernel, or the one of groups, that this is in d columns; None if neither."""
         if checked_dim(dim) == 1:
             return self.profile
         if self.terms is None or self.terms[0]:
@@ -142,18 +131,13 @@ class L1Kernel(Algebra):
         return NotImplemented if inner is None else L1Kernel(self.profile * inner)
 
 
-def l1(
-    formula: str | sympy.Expr,
-    *,
-    support: float | sympy.Expr | None = None,
-    **parameters: Any,
-) -> L1Kernel:
+def l1(formula: str | sympy.Expr, **parameters: Any) -> L1Kernel:
     """Make a kernel of the l1 distance from a formula in z = |x - y|_1 = sum of |x_i - y_i|.
 
     Parameters
     ----------
-    formula, support, **parameters :
-        As for :func:`radial`, with the l1 distance for z.
+    formula, **parameters :
+        As for :func:`radial`, ``support`` among them, with the l1 distance for z.
 
     Returns
     -------
@@ -173,7 +157,7 @@ def l1(
     array([[3., 1.],
            [1., 3.]])
     """
-    return L1Kernel(radial(formula, support=support, **parameters))
+    return L1Kernel(radial(formula, **parameters))
 
 
 def _collected(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Pairs:

@@ -13,9 +13,4 @@ from spectra.measure.from_density import measure_of, truncate
 from spectra.measure.part import MeasurePart
 from spectra.measure.spectral_measure import SpectralMeasure
 
-__all__ = [
-    "MeasurePart",
-    "SpectralMeasure",
-    "measure_of",
-    "truncate",
-]
+__all__ = ["MeasurePart", "SpectralMeasure", "measure_of", "truncate"]

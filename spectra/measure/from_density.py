@@ -15,13 +15,7 @@ __all__ = ["measure_of", "truncate"]
 
 
 def measure_of(density: SpectralDensity) -> SpectralMeasure:
-    """The finite measure with this density.
-
-    Raises
-    ------
-    InfiniteMassError
-        Where a component has infinite mass at the origin, at its end or at infinity.
-    """
+    """The finite measure with this density; an InfiniteMassError where there is none."""
     for component in density.components:
         reason = _why_infinite(component)
         if reason:
@@ -37,22 +31,8 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
 def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     """The measure with all frequencies beyond a radius cut off, and a record of what that loses.
 
-    Parameters
-    ----------
-    density : SpectralDensity
-        Any density, of infinite mass too.
-    radius : float
-        Where to cut.
-
-    Returns
-    -------
-    SpectralMeasure
-        With ``radius``, ``lost_mass``, ``bias`` (infinite where the mass is).
-
-    Raises
-    ------
-    ParameterError
-        Where the radius is not positive and finite, or leaves too many sign changes.
+    The density may be one of infinite mass; ``lost_mass`` and ``bias`` are then infinite.  A
+    ParameterError if the radius is not positive and finite, or leaves too many sign changes.
     """
     if real_array(radius, "the radius").ndim or not (np.isfinite(radius) and radius > 0):
         raise ParameterError(f"A truncation needs a finite radius greater than 0, not {radius}.")

@@ -48,32 +48,16 @@ _VANISHED = 3000.0
 
 @dataclass(frozen=True, eq=False)
 class RadialPanels:
-    """|rho| dw/dt on panels of one sign, ascending in the radius; all arrays have one row a panel.
+    """|rho| dw/dt on panels of one sign, ascending in the radius.
 
-    Attributes
-    ----------
-    origin, way : ndarray of shape (n,)
-        The chart of each panel, w = origin + way exp(way t).
-    start, stop : ndarray of shape (n,)
-        Its ends in t.
-    coefficients : ndarray of shape (n, ORDER)
-        Legendre series of |rho| dw/dt in x in [-1, 1].
-    sign : ndarray of shape (n,)
-        Sign of the density: 1 or -1, or 0 if its errors hide it and the neighbors differ.
-    errors : ndarray of shape (n,)
-        Error bound of the mass.
-    doubts : ndarray of shape (n,)
-        How much of the mass may have the other sign.
-    touches : ndarray of bool, shape (n,)
-        Whether the density touches zero at the start, without a change of sign.
-    head, tail : Enclosure
-        Mass below the first panel of known sign and above the last one.
-    rates : tuple of float
-        There the density per unit of t falls like exp(-rate |t|).
-    sign_changes : ndarray
-        Radii at which the sign changes, ascending.
-    after_gap : ndarray of bool
-        For the panels of one sign: which begin where another sign has ended.
+    The first nine arrays have a row for each panel: its chart, w = origin + way exp(way t), and its
+    ends in t; the Legendre series of |rho| dw/dt in x in [-1, 1]; the sign, 0 if errors hide it and
+    the neighbors differ; the error bound of its mass, how much of that may have the other sign, and
+    whether the density touches zero at the start, without a change of sign.
+
+    ``head`` and ``tail`` are the masses below the first panel of known sign and above the last one,
+    where the density per unit of t falls like exp(-rate |t|).  ``after_gap`` says, for the panels
+    of one sign, which begin where another sign has ended.
     """
 
     origin: FloatArray
@@ -143,13 +127,7 @@ class RadialPanels:
 def radial_panels(
     components: Sequence[Component], dim: int, *, cut: float = np.inf
 ) -> RadialPanels:
-    """Fit a density from radius 0 to its end, or to ``cut``, and read its signs.
-
-    Raises
-    ------
-    AccuracyError
-        If a component is not as smooth as its tail and its origin exponent say.
-    """
+    """Fit a density from radius 0 to its end, or to ``cut``, and read its signs."""
     ranges = chart_ranges(components, cut)
     found = [
         _split(r.chart, resolve(_values(components, dim, r.chart), r.edges, negligible=_VANISHED))

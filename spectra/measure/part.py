@@ -19,21 +19,7 @@ __all__ = ["MeasurePart"]
 
 @dataclass(frozen=True, eq=False)
 class MeasurePart:
-    """One sign of a measure.
-
-    Attributes
-    ----------
-    sign : int
-        +1 or -1.
-    mass : Enclosure
-        Total mass of the part, positive.
-    atoms : tuple of Atom
-        Its atoms, with positive masses.
-    panels : RadialPanels or None
-        Its absolutely continuous part.
-    waves : WaveSum or None
-        Its density beyond the panels, if it oscillates without end.
-    """
+    """One sign of a measure: atoms of positive mass, panels, and a sum of waves beyond them."""
 
     sign: int
     mass: Enclosure

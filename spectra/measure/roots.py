@@ -29,14 +29,9 @@ _LOW, _TOUCHING = 0.03, 1e-10
 def split_points(
     coefficients: FloatArray,
 ) -> tuple[IntArray, FloatArray, FloatArray, NDArray[np.bool_]]:
-    """Cut [-1, 1] at the roots of each series, simple and double ones.
+    """Cut [-1, 1] at the roots of each series, simple and double ones, into pieces.
 
-    Returns
-    -------
-    row, low, high : ndarray of shape (m,)
-        The series of each piece, and the ends of the piece, in ascending order.
-    touch : ndarray of bool, shape (m,)
-        Whether the piece starts at a double root.
+    The series of each piece, its ends (ascending), and whether it starts at a double root.
     """
     n = len(coefficients)
     values = coefficients @ _DENSE

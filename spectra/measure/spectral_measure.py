@@ -76,13 +76,7 @@ class SpectralMeasure:
 
     @classmethod
     def from_atoms(
-        cls,
-        dim: int,
-        radii: ArrayLike,
-        masses: ArrayLike,
-        *,
-        errors: ArrayLike | None = None,
-        kernel: Kernel | None = None,
+        cls, dim: int, radii: ArrayLike, masses: ArrayLike, *, kernel: Kernel | None = None
     ) -> SpectralMeasure:
         """Make the measure with signed masses on the spheres |w| = radii.
 
@@ -90,15 +84,10 @@ class SpectralMeasure:
         ----------
         dim : int
             Dimension of the frequencies.
-        radii, masses, errors : array_like of shape (n,)
-            Radii >= 0, signed masses, and bounds of the errors of the masses.
+        radii, masses : array_like of shape (n,)
+            Finite radii >= 0 and finite signed masses.
         kernel : Kernel, optional
             What the measure stands for.
-
-        Raises
-        ------
-        ParameterError
-            If shapes differ, a radius is negative, or a number is not finite.
 
         Examples
         --------
@@ -109,15 +98,15 @@ class SpectralMeasure:
         dim = checked_dim(dim)
         r = real_array(radii, "radii")
         m = real_array(masses, "masses")
-        e = np.zeros_like(m) if errors is None else real_array(errors, "errors")
-        if r.ndim != 1 or r.shape != m.shape or r.shape != e.shape:
+        if r.ndim != 1 or r.shape != m.shape:
             raise ParameterError(
-                f"Atoms need one radius, one mass and one error each, and the shapes are "
-                f"{r.shape}, {m.shape} and {e.shape}."
+                f"Atoms need one radius and one mass each, and the shapes are {r.shape} and "
+                f"{m.shape}."
             )
-        if not (np.all(np.isfinite(r) & np.isfinite(m) & (e >= 0)) and np.all(r >= 0)):
-            raise ParameterError("Atoms need finite radii >= 0, finite masses and errors >= 0.")
-        atoms, cancelled = merged_atoms([Atom(*map(float, x)) for x in zip(r, m, e, strict=True)])
+        if not (np.all(np.isfinite(r) & np.isfinite(m)) and np.all(r >= 0)):
+            raise ParameterError("Atoms need finite radii >= 0 and finite masses.")
+        pairs = zip(r.tolist(), m.tolist(), strict=True)
+        atoms, cancelled = merged_atoms([Atom(radius, mass, 0.0) for radius, mass in pairs])
         return cls(dim, kernel, atoms, None, cancelled_atoms=cancelled)
 
     @property
@@ -148,11 +137,7 @@ class SpectralMeasure:
 
     @cached_property
     def negative_mass(self) -> Enclosure:
-        """M-, the mass of the negative part.
-
-        It is exactly 0 if the formulas of all components prove it.  If no panel of the density is
-        negative, it is 0 with an error bound.
-        """
+        """M-, the mass of the negative part; 0 without an error if the formulas prove it."""
         return self._masses[1]
 
     @cached_property
@@ -170,8 +155,8 @@ class SpectralMeasure:
         r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
 
         :math:`\rho_1` and :math:`\rho_2` sum the positive and the negative values of the
-        components.  If no component oscillates without end, it is a positive integral with a
-        small relative error, so that 1 - M+ keeps its digits when it is 1e-300.
+        components.  Unless one oscillates without end, the relative error is small, so that 1 - M+
+        keeps its digits when it is 1e-300.
         """
         atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
         if len(self.components) < 2:
@@ -203,19 +188,10 @@ class SpectralMeasure:
         Parameters
         ----------
         up_to : float
-            Largest radius; needed if there are infinitely many sign changes.
+            Largest radius; needed if there are infinitely many sign changes, and not too large.
         return_error : bool
             Whether to return error estimates too: a multiple of the error of the density over its
             slope.
-
-        Returns
-        -------
-        ndarray, or two of them with ``return_error=True``
-
-        Raises
-        ------
-        ParameterError
-            If there are infinitely many and ``up_to`` is infinite, or too large to list them.
         """
         if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
@@ -270,7 +246,7 @@ class SpectralMeasure:
         return tuple(found)
 
     def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
-        """The positive and the negative part that frequencies are drawn from.
+        """The positive and the negative part that frequencies are drawn from, if they have mass.
 
         They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
         the density changes its sign infinitely often.  Then they are the Jordan parts up to a
@@ -278,20 +254,7 @@ class SpectralMeasure:
         Their difference is exactly the measure, and their mass exceeds the mass of the Jordan
         parts by up to .4 % for one frequency of oscillation, and 1 % for several.
 
-        Parameters
-        ----------
-        kind : str
-            "jordan", the only kind of a real measure.
-
-        Returns
-        -------
-        tuple of MeasurePart
-            Without parts of zero mass.
-
-        Raises
-        ------
-        ParameterError
-            For another kind.
+        ``kind`` is "jordan", the only kind of a real measure.
         """
         if kind != "jordan":
             raise ParameterError(

@@ -47,14 +47,7 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
 
 
 def hsgp(
-    kernel: Any,
-    x: Any,
-    alpha: Any,
-    length: Any,
-    ell: Any,
-    m: Any,
-    *,
-    non_centered: bool = True,
+    kernel: Any, x: Any, alpha: Any, length: Any, ell: Any, m: Any, *, non_centered: bool = True
 ) -> Any:
     """A Gaussian process with any radial kernel on a box, as the ``hsgp_*`` of NumPyro.
 

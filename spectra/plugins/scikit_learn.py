@@ -50,10 +50,7 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        kernel: Any,
-        length_scale: Any = 1.0,
-        length_scale_bounds: Any = (1e-5, 1e5),
+        self, kernel: Any, length_scale: Any = 1.0, length_scale_bounds: Any = (1e-5, 1e5)
     ) -> None:
         self.kernel = kernel
         self.length_scale = length_scale

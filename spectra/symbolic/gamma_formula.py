@@ -31,16 +31,6 @@ def gamma_formula(
 
     ``dim`` is an integer or a symbol, ``w`` a positive symbol.  Of a complex product the real part
     is taken, as half the sum with its conjugate.
-
-    Examples
-    --------
-    >>> from spectra.formula.reader.parsing import Z
-    >>> from spectra.density.gamma_sums.gamma_product import gamma_product
-    >>> w, d = sympy.Symbol("w", positive=True), sympy.Symbol("d", integer=True, positive=True)
-    >>> gamma_formula([gamma_product(sympy.exp(-Z**2))], d, w)
-    (1/(2*sqrt(pi)))**d*exp(-w**2/4)
-    >>> gamma_formula([gamma_product(sympy.exp(-Z))], sympy.Integer(3), w)
-    1/(pi**2*(w**2 + 1)**2)
     """
     total = sympy.Integer(0)
     for product in products:

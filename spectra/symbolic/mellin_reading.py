@@ -17,12 +17,6 @@ def read_mellin(expr: sympy.Expr, s: sympy.Symbol) -> list[GammaProduct] | None:
 
     Poles of Gamma functions that rise with s are taken to lie left of the strip, the others right
     of it; whoever uses the result checks it.
-
-    Examples
-    --------
-    >>> s = sympy.Symbol("s")
-    >>> read_mellin(sympy.pi / sympy.sin(sympy.pi * s), s)[0].above
-    ((0, 1), (1, -1))
     """
     found = []
     for term in sympy.Add.make_args(sympy.expand_mul(expr)):

@@ -42,8 +42,8 @@ from spectra.symbolic.sympy_limit import ask_sympy
 
 __all__ = ["symbolic", "symbolic_density"]
 
-#: Seconds that sympy is given for one formula.
-LIMIT = 30.0
+# Seconds that sympy is given for one formula, where the tables know none that is elementary.
+_LIMIT = 30.0
 _S = sympy.Symbol("s")
 _DIGITS = 25
 # Where d is a symbol, a formula is checked in these dimensions.
@@ -55,26 +55,14 @@ _FAR, _UNBOUNDED = 1e9, 1e3
 _AGREEMENT = 1e-11
 
 
-def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = LIMIT) -> sympy.Expr:
+def symbolic_density(kernel: Kernel, dim: int | None = None) -> sympy.Expr:
     r"""The density mu(w) of a kernel as a checked formula in ``w``, and in ``d`` without ``dim``.
 
     .. math:: k(z) = \int_{R^d} e^{i\omega\cdot\Delta} \mu(|\omega|)\,d\omega
 
     The atoms of a kernel (its constant part) are not in it.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    dim : int, optional
-        Dimension; without it the formula holds for every d, and has the symbol ``d``.
-    limit : float
-        Seconds that sympy is given, in a process of its own, where the tables know no formula or
-        only one with hypergeometric functions.
-
-    Raises
-    ------
-    NoRouteError
-        If no formula was found, or none that agrees with numbers; it says what was tried.
+    A NoRouteError if no formula was found, or none that agrees with numbers, says what was tried.
 
     Examples
     --------
@@ -82,7 +70,7 @@ def symbolic_density(kernel: Kernel, dim: int | None = None, *, limit: float = L
     >>> symbolic_density(radial("exp(-z)"), 3)
     1/(pi**2*(w**2 + 1)**2)
     """
-    return _believed(kernel, dim, limit)[0]
+    return _believed(kernel, dim)[0]
 
 
 def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -90,17 +78,6 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
 
     Formulas cancel in doubles where they are printed nicely; so numbers are those of the series
     route, or of look-up or quadrature where that does not apply, with which the formula agrees.
-
-    Raises
-    ------
-    NoRouteError
-        As :func:`symbolic_density`.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import radial
-    >>> symbolic(radial("exp(-z**2)"), 3).expr
-    exp(-w**2/4)/(8*pi**(3/2))
     """
     formula, numbers = _believed(kernel, dim)
     if numbers is None:
@@ -112,13 +89,9 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     return replace(numbers, route="symbolic", expr=formula)
 
 
-def _believed(
-    kernel: Kernel, dim: int | None, limit: float = LIMIT
-) -> tuple[sympy.Expr, SpectralDensity | None]:
-    """The first candidate that agrees with numbers, and those of the last dimension looked at.
-
-    In one without numbers it has to be a case of the formula for every d.
-    """
+def _believed(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, SpectralDensity | None]:
+    """The first formula that agrees with numbers, with those of the last dimension; where there are
+    none, it has to be a case of the formula for every d."""
     if any(p.support == sympy.oo for p in kernel.pieces):
         far = abs(float(kernel([_FAR])[0]))
         if not far <= _UNBOUNDED * (1.0 + abs(kernel.at_zero)):
@@ -127,7 +100,7 @@ def _believed(
                 "it has no finite spectral measure, and a formula would be one of a distribution."
             )
     reasons: list[str] = []
-    for source, candidate, products in _candidates(kernel, dim, limit, reasons):
+    for source, candidate, products in _candidates(kernel, dim, reasons):
         try:
             for d in _CHECKED_DIMENSIONS if dim is None else (dim,):
                 numbers = _numbers(kernel, d, products, reasons)
@@ -149,10 +122,8 @@ def _believed(
 def _numbers(
     kernel: Kernel, dim: int, products: list[GammaProduct] | None, reasons: list[str]
 ) -> SpectralDensity | None:
-    """The density by the first route that has it and gives back the kernel; to ``reasons`` why not.
-
-    ``products`` are Mellin transforms that the tables do not have.
-    """
+    """The density by the first route that gives back the kernel; to ``reasons`` why others do not.
+    ``products`` are Mellin transforms that the tables do not have."""
     for route in (series, lookup, numeric, partial(_from_products, products)):
         try:
             found = route(kernel, dim)
@@ -228,12 +199,10 @@ def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
 
 
 def _candidates(
-    kernel: Kernel, dim: int | None, limit: float, reasons: list[str]
+    kernel: Kernel, dim: int | None, reasons: list[str]
 ) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
-    """Formulas with their sources, the shortest to read first; to ``reasons`` what gives none.
-
-    A formula from a Mellin transform of sympy comes with that transform.
-    """
+    """Formulas, the shortest first, with their sources, and sympy's Mellin transform where it was
+    used; to ``reasons`` what gives none."""
     size = DIMENSION if dim is None else sympy.Integer(dim)
 
     def asked(
@@ -242,7 +211,7 @@ def _candidates(
         if expr.has(Opaque):
             reasons.append("sympy is not asked: a callable has no formula")
             return
-        answers = ask_sympy(tasks, expr, dim=dim or 1, support=support, limit=limit)
+        answers = ask_sympy(tasks, expr, dim=dim or 1, support=support, limit=_LIMIT)
         for task, found, reason in answers:
             if found is None:
                 reasons.append(f"{task}: {reason}")

@@ -85,11 +85,6 @@ class GroupedTable(PartedTable):
         A number times the product of the kernels of some groups, by their numbers.
     formula : str
 
-    Raises
-    ------
-    ParameterError
-        If the pieces do not fit together, or a law is none of a radial kernel at all distances.
-
     Examples
     --------
     >>> from spectra import derive, radial

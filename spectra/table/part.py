@@ -26,18 +26,13 @@ class Part:
 
     It adds :math:`\pm m\,\tilde k(|D|)` to the kernel, with the mean plane wave
     :math:`\tilde k(z) = E\,\Omega_d(R z)`, or :math:`\pm m \sum_j c_j \tilde k(|D + t_j|)` where it
-    has shifts.
+    has shifts.  Its direction is uniform.
 
     Attributes
     ----------
-    mass : float
-        Mass of the radial law, > 0.
-    mass_error : float
-        Bound of the error of ``mass``.
-    phase : float
-        0 for a positive part, pi for a negative one.
+    mass, mass_error, phase : float
+        Mass of the radial law, > 0, with a bound of its error; 0 for a positive part, else pi.
     law : RadialLaw
-        Law of the length of a frequency; its direction is uniform.
     shifts : Shifts or None
         The offsets t_j and weights c_j; None for a radial part.
     deviation : float

@@ -119,12 +119,7 @@ class PartedTable(ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The table that was saved at ``path``.
 
-        Raises
-        ------
-        TableFileError
-            If the file is truncated, edited, foreign or of an unknown version.
-        FileNotFoundError
-            If there is no such file.
+        A TableFileError if the file is truncated, edited, foreign or of an unknown version.
         """
         return cls.of_members(*read_arrays(path), os.fspath(path))
 
@@ -201,11 +196,6 @@ class PartedTable(ABC):
         """Independent frequencies from the parts, each drawn by its mass, with weights and phases.
 
         Those of a part with shifts have the law of its radial part, and weights of their own.
-
-        Raises
-        ------
-        ParameterError
-            If the measure is zero, so that there is nothing to draw.
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")

@@ -56,12 +56,7 @@ def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: A
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a file written by :func:`write_arrays`.
 
-    Raises
-    ------
-    TableFileError
-        If the file is not such a file, is truncated, or was changed.
-    FileNotFoundError
-        If there is no such file.
+    A TableFileError if the file is not such a file, is truncated, or was changed.
     """
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path} is a folder; name the .npz file in it.")

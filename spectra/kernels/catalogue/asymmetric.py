@@ -26,13 +26,7 @@ _REFERENCE = "He, He, Liu, Huang, Random Fourier features for asymmetric kernels
 class AsymmetricFamily:
     """A named asymmetric kernel whose parameters are open; call it to get the kernel.
 
-    Attributes
-    ----------
-    id, title, formula, reference : str
-    vector : str
-        The parameter with one number for each column of the data, or one number for all.
-    build : callable
-        Makes the kernel from the Gaussian of length sigma and the vector.
+    ``vector`` names the parameter with one number for each column of the data, or one for all.
 
     Examples
     --------

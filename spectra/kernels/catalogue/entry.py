@@ -26,16 +26,10 @@ DIMENSION = sympy.Symbol("d", integer=True, positive=True)
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a family.
+    """One parameter of a family: its name, exact default, range and meaning.
 
-    Attributes
-    ----------
-    name, default, meaning :
-        As the user sees them; the default is an exact number, or a tuple of them.
-    condition : sympy relation
-        Holds for the values allowed, in ``symbol``.
-    sequence : bool
-        Whether it is one number for each summand.
+    ``condition`` is a sympy relation in ``symbol`` that holds for the values allowed; the default
+    is a tuple where the parameter is a ``sequence``, one number for each summand.
     """
 
     name: str
@@ -62,21 +56,13 @@ class Entry:
     ----------
     id, title, formula :
         The name, a line of words, and the formula in z (or u) with its parameters.
-    finite : sympy condition
-        When the spectral measure on R^d has finite total mass, in :data:`DIMENSION` and the
-        symbols of the parameters.
-    positive_definite : sympy condition or None
-        When the kernel is positive definite on R^d; None if it depends on more than that.
-    reference :
-        Paper, equation, and DOI where certain.
-    support :
-        Where the kernel ends, as text; "" where it does not.
-    zonal :
-        Whether it is a kernel of the unit sphere, in u = <x, y>.
-    note :
-        What to know before using it.
-    aliases :
-        Other names under which the catalogue finds it.
+    finite, positive_definite : sympy condition
+        When the spectral measure on R^d has finite mass, and when the kernel is positive definite,
+        in :data:`DIMENSION` and the symbols of the parameters; None if it depends on more.
+    support, zonal :
+        Where the kernel ends, as text; whether it is one of the unit sphere, in u = <x, y>.
+    reference, note, aliases :
+        Paper and equation; what to know before using it; other names in the catalogue.
     build :
         Makes the kernel from exact values of the parameters, where the formula is not its text.
     """

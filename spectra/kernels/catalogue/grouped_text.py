@@ -45,24 +45,13 @@ def named_by_text(
 ) -> Kernel | GroupedKernel | L1Kernel:
     """The kernel that a text names, of groups of columns where it has ``.on(`` in it.
 
-    Parameters
-    ----------
-    metric : "l2" or "l1"
-        What z is in a formula: the Euclidean distance, or the sum of the distances of all columns.
-    text, parameters, **options :
-        As for :func:`spectra.kernels.catalogue.kernel_from_text`; of groups the parameters are for
-        the kernel of each group that has them, and there are no other options.
-
-    Raises
-    ------
-    ParameterError, FormulaError
-        If the text is no such kernel, with the piece that is not.
+    ``metric`` says what z is: the Euclidean distance, or the sum of the distances of all columns
+    ("l1"); the rest is as for :func:`spectra.kernels.catalogue.kernel_from_text`.  Of groups the
+    parameters are for the kernel of each group that has them, and there are no other options.
 
     Examples
     --------
     >>> kernel = named_by_text("(exp(-z**2/2)).on([0, 1])*(matern(nu=5/2)).on([2], length=30) - .5")
-    >>> print(kernel)
-    (exp(-z**2/2)).on([0, 1])*(matern(nu=5/2, length=1)).on([2], length=[30]) + -0.5
     >>> named_by_text(str(kernel)) == kernel
     True
     """

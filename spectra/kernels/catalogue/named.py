@@ -32,15 +32,8 @@ class UnknownKernelError(ParameterError, KeyError):
 class Family:
     """A kernel of the catalogue whose parameters are still open; call it to get the kernel.
 
-    Attributes
-    ----------
-    entry : Entry
-        The data: formula, parameters with defaults and ranges, reference.
-
     Examples
     --------
-    >>> catalogue["matern"]
-    Family matern(nu=3/2, length=1): call it, for instance catalogue["matern"](nu=3/2, length=1)
     >>> print(catalogue["matern"](nu=1.5, length=2))
     matern(nu=3/2, length=2)
     """

@@ -43,21 +43,10 @@ def kernel_from_text(
     parameters : mapping, optional
         Values by name: numbers, or texts such as ``"sqrt(3)/2"``.
 
-    Raises
-    ------
-    ParameterError
-        For a name that the catalogue does not hold, and for parameters that do not fit.
-    FormulaError
-        If the text is not a formula.
-
     Examples
     --------
     >>> print(kernel_from_text("matern", parameters={"nu": "3/2"}))
     matern(nu=3/2, length=1)
-    >>> print(kernel_from_text("matern(nu=5/2)"))
-    matern(nu=5/2, length=1)
-    >>> kernel_from_text("(1 + u)/2").is_zonal
-    True
     """
     text, in_text = split_call(text)
     if twice := sorted(set(in_text) & set(parameters or {})):
@@ -109,13 +98,7 @@ def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
 
 
 def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
-    """The kernel itself, or of a text or a family; ``asked`` is the caller, for the message.
-
-    Examples
-    --------
-    >>> print(kernel_named("matern(nu=5/2)", "derive"), kernel_named(catalogue["matern"], "derive"))
-    matern(nu=5/2, length=1) matern(nu=3/2, length=1)
-    """
+    """The kernel itself, or of a text or a family; ``asked`` is the caller, for the message."""
     if isinstance(named, str):
         return kernel_from_text(named)
     kernel = named() if isinstance(named, Family) else named
@@ -128,15 +111,7 @@ def kernel_named(named: Kernel | Family | str, asked: str) -> Kernel:
 
 
 def split_call(text: str) -> tuple[str, dict[str, str]]:
-    """A name of the catalogue and the texts of its parameters; any other text without parameters.
-
-    Examples
-    --------
-    >>> split_call("matern(nu=5/2, length=sqrt(2))")
-    ('matern', {'nu': '5/2', 'length': 'sqrt(2)'})
-    >>> split_call("exp(-z)")
-    ('exp(-z)', {})
-    """
+    """A name of the catalogue with the texts of its parameters, or any other text without some."""
     found = _CALL.fullmatch(text)
     name = found[1] if found else ""
     if found is None or not (name in catalogue or name in catalogue.asymmetric):
@@ -159,13 +134,7 @@ def parameters_in(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with their texts read as numbers.
-
-    Examples
-    --------
-    >>> read_numbers({"nu": "5/2", "length": 2, "weights": "[1, 2/3]"})
-    {'nu': 5/2, 'length': 2, 'weights': [1, 2/3]}
-    """
+    """Parameters with their texts read as numbers, or lists of them: "5/2", "[1, 2/3]"."""
     return {name: _number(value) for name, value in parameters.items()}
 
 

@@ -83,16 +83,9 @@ def window_radius(components: Sequence[Component]) -> float:
 def masses_by_window(
     components: Sequence[Component], panels: RadialPanels, radius: float
 ) -> dict[int, Enclosure]:
-    """Masses of the positive and the negative part, by sign.
+    """Masses of the positive and the negative part, by sign, of a density that oscillates.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        Summands of the density, of which at least one has an oscillating tail.
-    panels : RadialPanels
-        The density on panels of constant sign, up to ``radius``.
-    radius : float
-        From :func:`window_radius`.
+    ``panels`` hold the density up to ``radius``, which is from :func:`window_radius`.
     """
     rho = waves_of(components, 0.25 * radius)
     at = np.array([2.0 * rho.start])

@@ -75,13 +75,7 @@ def _are_waves(components: Sequence[Component], radius: float) -> bool:
 
 
 def waves_of(components: Sequence[Component], start: float) -> WaveSum:
-    """The density of components on [start, oo) as a sum of waves.
-
-    Raises
-    ------
-    AccuracyError
-        If an amplitude is not a short series in a root of 1/w.
-    """
+    """The density on [start, oo) as a sum of waves; an AccuracyError if it is none."""
     found: list[Wave] = []
     for c in components:
         if c.tail is not None:
@@ -173,25 +167,10 @@ def sign_of(rho: WaveSum) -> int:
 def split_beyond(
     components: Sequence[Component], atom: float, listed_to: float, norm: float
 ) -> tuple[dict[int, WaveSum], float]:
-    """Split a density by squares beyond a radius that adds little mass.
+    """The parts of a density beyond a radius W that adds little mass to the ``norm``, by sign.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        Summands of the density.
-    atom : float
-        Radius of the last atom, which W must exceed.
-    listed_to : float
-        Radius up to which the sign changes are known; W is not a little smaller.
-    norm : float
-        Total mass of the measure.
-
-    Returns
-    -------
-    parts : dict of WaveSum
-        By sign; a sign that does not occur is left out.
-    error : float
-        Bound of the error of the mass of a part.
+    W exceeds the radius of the last ``atom`` and is not a little smaller than ``listed_to``, up to
+    which the sign changes are known.  With it comes a bound of the error of the mass of a part.
     """
     fastest = max(c.tail.frequency for c in components if c.tail is not None)
     radius = max(settled_radius(components), atom * (1.0 + 1e-9))

@@ -56,16 +56,7 @@ def fit_side(
 ) -> tuple[Panels, float]:
     """Fit panels to one side, each within ``u_error`` and relative to min(u, q).
 
-    Returns
-    -------
-    panels : Panels
-    missed : float
-        Largest error in probability that was measured, at places that the fit does not use.
-
-    Raises
-    ------
-    AccuracyError
-        If the cutting does not come to an end.
+    With them comes the largest error in probability that was measured, where the fit does not look.
     """
     if not pieces.low.size:
         return Panels.empty(), 0.0

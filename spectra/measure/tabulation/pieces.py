@@ -32,18 +32,11 @@ _SIMPLE_ZERO, _DOUBLE_ZERO = 2.0, 3.0
 class Pieces:
     r"""Pieces of one side from its outer end on; all arrays have a row for each.
 
-    Attributes
-    ----------
-    panel : ndarray
-        The panel that holds the piece, ``ATOM`` or ``END``.
-    low, high : ndarray
-        Its probabilities c: u on the left side, q = 1 - u on the right side.
-    first, last : ndarray of shape (n, 2)
-        At both ends of c, the masses below and above inside the panel.
-    powers : ndarray of shape (n, 2)
-        e at both ends of c if the radius is like \|c - end\|^(1/e) there, else 1.
-    radii : ndarray of shape (n, 2)
-        Radii at both ends of what was not cut.
+    ``panel`` is the panel that holds the piece, ``ATOM`` or ``END``; ``low`` and ``high`` are its
+    probabilities c: u on the left side, q = 1 - u on the right side.  The others have two columns:
+    ``first`` and ``last``, at both ends of c, the masses below and above inside the panel;
+    ``powers``, e at both ends if the radius is like \|c - end\|^(1/e) there, else 1; and ``radii``,
+    those at both ends of what was not cut.
     """
 
     panel: IntArray

@@ -43,16 +43,9 @@ _MOST_CHANGE = 2.0
 class Cells:
     """Polynomials on even cells of a key, which is u on the left of a law and -q on the right.
 
-    Attributes
-    ----------
-    count : int
-        Cells for a probability of 1, a power of two.
-    first : int
-        Number of the first cell, which begins at ``first / count``.
-    columns : ndarray of shape (degree + 1, n)
-        Coefficients of the powers of the share of each cell, lowest first.
-    is_open : ndarray of shape (n,)
-        Cells that no polynomial stands for.
+    ``count``, a power of two, is the number of cells for a probability of 1, and the first begins
+    at ``first / count``.  ``columns``, shape (degree + 1, n), are coefficients of the powers of
+    the share of each cell, lowest first; for the cells that are open no polynomial stands.
     """
 
     count: int
@@ -104,15 +97,7 @@ class Cells:
         return cls(count, first, columns, is_open)
 
     def loop(self, draws: int) -> Callable[[FloatArray, FloatArray], IntArray]:
-        """A function that writes radii at keys and returns the places that fall into open cells.
-
-        Examples
-        --------
-        >>> cells = Cells(2, 0, np.array([[1.0, 2.0]]), np.array([False, True]))
-        >>> out = np.empty(2)
-        >>> cells.loop(2)(np.array([0.0, 0.75]), out), out
-        (array([1]), array([1., 2.]))
-        """
+        """A function that writes radii at keys and returns the places that fall into open cells."""
         many = draws >= _COMPILED and implementation() == "numba"
         return self._fill_with_numba if many else self._fill_with_numpy
 
@@ -170,11 +155,8 @@ def _fill() -> Any:
 
 @cache
 def _rule(terms: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares of a cell to evaluate at, and two matrices.
-
-    The first makes the Chebyshev coefficients of the values there, ``terms`` of them and as many
-    more that show what the first ones leave; the second powers of the share of the first ones.
-    """
+    """Shares of a cell; a matrix from values there to 2 ``terms`` Chebyshev coefficients, half of
+    which show what the others leave; and one from the others to powers of the share."""
     if terms == 1:
         return np.array([0.5]), np.ones((1, 1)), np.ones((1, 1))
     count = 2 * terms

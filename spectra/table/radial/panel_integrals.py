@@ -258,11 +258,8 @@ class PanelIntegrals:
 
 @cache
 def _levin_rule() -> tuple[FloatArray, ...]:
-    """Collocation at Chebyshev points, and a finer grid on which the residual is measured.
-
-    The points, the derivative there of what is known at them, and on the grid its places, and the
-    values and the derivative.
-    """
+    """Chebyshev points and the derivative there; on a finer grid, where the residual is measured,
+    its places, the values and the derivative."""
     n = _LEVIN_NODES
     points = -np.cos(np.linspace(0.0, np.pi, n))
     check = -np.cos(np.linspace(0.0, np.pi, 2 * n - 1))[1::2]

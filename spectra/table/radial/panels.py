@@ -207,11 +207,6 @@ class Panels:
         They are stored as monomials, which Horner evaluates twice as fast as Clenshaw does
         Chebyshev series.  No digits are lost where the coefficients fall faster than 2.4^-k, as
         those of a resolved panel of degree up to 17 do.
-
-        Examples
-        --------
-        >>> Panels.from_chebyshev([0.0, 1.0], [[2.0, 1.0, 0.5]]).coefficients
-        array([[1.5, 1. , 1. ]])
         """
         rows = np.atleast_2d(np.asarray(coefficients, dtype=float))
         out = rows @ powers_of_chebyshev(rows.shape[1])
@@ -230,14 +225,7 @@ def powers_of_chebyshev(count: int) -> FloatArray:
 
 
 def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray) -> FloatArray:
-    """Share x = (c - c0)/(c1 - c0) at the place (1 + t)/2, for rows of panels: shape (n, m).
-
-    Examples
-    --------
-    >>> kinds = np.array([PanelKind.LINEAR, PanelKind.POWER_LOW], np.int8)
-    >>> local_share(kinds, np.array([1.0, 2.0]), np.full((2, 1), 0.5)).ravel()
-    array([0.5 , 0.25])
-    """
+    """Share x = (c - c0)/(c1 - c0) at the place (1 + t)/2, for rows of panels: shape (n, m)."""
     kinds, e = kind[:, None], exponent[:, None]
     x = np.where(kinds == PanelKind.POWER_LOW, place**e, place)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - place) ** e, x)

@@ -97,13 +97,7 @@ class RadialLaw:
 
     @classmethod
     def from_atoms(cls, radii: ArrayLike, probabilities: ArrayLike) -> Self:
-        """Law of the points ``radii`` with ``probabilities`` (each > 0, adding up to 1).
-
-        Examples
-        --------
-        >>> RadialLaw.from_atoms([3.0, 1.0], [0.25, 0.75]).ppf([0.0, 0.7, 0.8])
-        array([1., 1., 3.])
-        """
+        """Law of the points ``radii`` with ``probabilities`` (each > 0, adding up to 1)."""
         w = frozen_array(radii, "atom radii", 1)
         p = frozen_array(probabilities, "atom probabilities", 1)
         if w.shape != p.shape or not w.size or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-12:
@@ -164,14 +158,7 @@ class RadialLaw:
         return self._radii(_probabilities(q), key)
 
     def cdf(self, w: ArrayLike) -> FloatArray:
-        """Probability of radii up to w, the inverse of :meth:`ppf`.
-
-        Examples
-        --------
-        >>> uniform = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
-        >>> uniform.cdf([0.0, 0.5, 3.0]), uniform.pdf([0.5, 3.0])
-        (array([0.  , 0.25, 1.  ]), array([0.5, 0. ]))
-        """
+        """Probability of radii up to w, the inverse of :meth:`ppf`."""
         return self._placed(w, 0, 0.0)
 
     def sf(self, w: ArrayLike) -> FloatArray:
@@ -192,14 +179,7 @@ class RadialLaw:
         return np.where(w < 0.0, below_zero, values)
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
-        """Independent radii, one double of ``random_state`` (a Generator or a seed) for each.
-
-        Examples
-        --------
-        >>> law = RadialLaw.from_atoms([1.0, 2.0], [0.5, 0.5])
-        >>> sorted(set(law.rvs(100, random_state=0).tolist()))
-        [1.0, 2.0]
-        """
+        """Independent radii, one double of ``random_state`` (a Generator or a seed) for each."""
         shape = size if isinstance(size, tuple) else (size,)
         counts = [whole_number(n, "size", least=0, why=", or a tuple of them") for n in shape]
         whole_number(math.prod(counts), "The product of the sizes", least=0)
@@ -209,11 +189,6 @@ class RadialLaw:
         r"""Mean of the plane wave, :math:`E\,\Omega_d(w z)`, at distances z in dimension d >= 1.
 
         The absolute error is about 1e-13 (see :meth:`plane_wave_enclosure`).
-
-        Examples
-        --------
-        >>> RadialLaw.from_atoms([2.0], [1.0]).expected_plane_wave(1, [0.0, np.pi])
-        array([1., 1.])
         """
         return self.plane_wave_enclosure(dim, z)[0]
 
@@ -236,16 +211,10 @@ class RadialLaw:
         return value.reshape(z.shape), error.reshape(z.shape)
 
     def nodes(self, z_max: float = 0.0) -> tuple[FloatArray, FloatArray, float]:
-        r"""Quadrature of the law: radii and weights that resolve cos(w z) for all z <= z_max.
+        """Radii and weights, whose ``sum(weights * f(radii))`` is E f(w) for f of bandwidth z_max.
 
-        Returns
-        -------
-        radii, weights : ndarray, shape (n,)
-            ``sum(weights * f(radii))`` is E f(w) for f of bandwidth at most ``z_max``, apart from
-            the share below.
-        leftover_mass : float
-            Probability of the far tail, whose waves at ``z_max`` are too many to resolve, and of a
-            tail of waves; it has no nodes, and ``sum(weights) + leftover_mass`` is 1.
+        The third number is the probability that has no nodes: that of the far tail, whose waves at
+        ``z_max`` are too many to resolve, and of a tail of waves.
         """
         if not (z_max >= 0.0 and np.isfinite(z_max)):
             raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")

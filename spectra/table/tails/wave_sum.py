@@ -55,18 +55,11 @@ class Wave:
 class WaveSum:
     """The real part of a sum of waves on [start, oo).
 
-    Parameters
-    ----------
-    start : float
-        W, the radius from which the sum is used.
-    waves : tuple of Wave
-        No two of them have one frequency and powers that differ by an integer.
+    No two of them have one frequency and powers that differ by an integer.
 
     Examples
     --------
     >>> rho = WaveSum.of(10.0, [Wave(3.0, 2.0, np.array([1.0 + 0j]))])   # (10/w)^2 cos(3 w)
-    >>> bool(abs(rho(np.array([20.0]))[0] - 0.25 * np.cos(60.0)) < 1e-15)
-    True
     >>> [(wave.frequency, wave.power) for wave in (rho * rho).waves]
     [(6.0, 4.0), (0.0, 4.0)]
     """
@@ -104,13 +97,7 @@ class WaveSum:
         return WaveSum(self.start, tuple(moved))
 
     def integral(self) -> WaveSum:
-        r"""The integral :math:`\int_w^\infty f` as a function of w, by parts.
-
-        Raises
-        ------
-        ParameterError
-            If the mass is infinite, or a frequency too low for integration by parts.
-        """
+        r"""The integral :math:`\int_w^\infty f` as a function of w, by parts."""
         return WaveSum.of(self.start, (_integrate(v, self.start) for v in self.waves))
 
     @cached_property
