@@ -36,13 +36,7 @@ def why_no_numba() -> str:
 
 
 def implementation() -> Implementation:
-    """The implementation that runs here: "numba" or "numpy".
-
-    Raises
-    ------
-    ParameterError
-        Where SPECTRA_IMPLEMENTATION, or :func:`using`, names another, or numba where it is missing.
-    """
+    """The implementation that runs here: "numba" or "numpy"."""
     name = _CHOSEN.get() or os.environ.get(VARIABLE, "")
     if name == "numpy":
         return "numpy"

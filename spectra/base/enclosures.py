@@ -185,11 +185,6 @@ def resolve(
     negligible : float
         Panels are not bisected if their values are below exp(-negligible) of the largest ones.
 
-    Raises
-    ------
-    AccuracyError
-        If the function is not finite, or cannot be resolved by bisection.
-
     Examples
     --------
     >>> panels = resolve(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
@@ -266,13 +261,6 @@ def legendre_antiderivative(
 ) -> tuple[FloatArray, FloatArray]:
     """Integrals of Legendre series from -1 to x and from x to 1, each without cancellation.
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n, ORDER)
-        One series for each entry of ``x``.
-    x : ndarray of shape (n,)
-        Points in [-1, 1].
-
     Examples
     --------
     >>> below, above = legendre_antiderivative(np.eye(ORDER)[:1], np.array([-0.5]))
@@ -292,15 +280,8 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
     """Points in [-1, 1] that split the integrals of positive series as asked.
 
     Newton's method on the smaller of the two sides, kept inside a bracket, so that a point close
-    to either end keeps its digits.
-
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n, ORDER)
-        One Legendre series for each point.
-    below, above : ndarray of shape (n,)
-        Integral from -1 to the point and from the point to 1; they add up to the whole integral,
-        and only the smaller one is used.
+    to either end keeps its digits.  ``below`` and ``above`` are the integrals from -1 to the point
+    and from the point to 1, of which only the smaller one is used.
     """
     whole = below + above
     x = np.where(whole > 0, (below - above) / np.where(whole > 0, whole, 1.0), 0.0)

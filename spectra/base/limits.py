@@ -151,11 +151,6 @@ class stage:
         What else to do if it takes too long, as the end of a sentence.
     has_limit : bool
         False for work made of stages with limits of their own, and for proofs.
-
-    Raises
-    ------
-    TimeLimitError
-        At the end of the context, if the work took longer than the limit.
     """
 
     label: str

@@ -85,13 +85,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
 
     @classmethod
     def values(cls, z: Any) -> FloatArray:
-        """Values at an array of distances.
-
-        Raises
-        ------
-        FormulaError
-            Where the callable raises, or its value is not finite.
-        """
+        """Values at an array of distances."""
         z = np.asarray(z)
         if np.iscomplexobj(z):
             raise FormulaError(
@@ -141,11 +135,6 @@ def opaque_function(
     function: Callable[..., Any], *, support: sympy.Expr, **stated: Any
 ) -> type[Opaque]:
     """The sympy function of a callable; one for the same callable and statements.
-
-    Raises
-    ------
-    FormulaError
-        Where it raises, or does not return real numbers.
 
     Examples
     --------
@@ -232,13 +221,7 @@ _NAMES = ("edge", "breaks", "origin", "decay")
 
 
 def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the keywords of ``radial`` state of a callable, as :class:`Opaque` has it.
-
-    Raises
-    ------
-    ParameterError
-        Where a name is unknown, or a value is no exponent or lies outside the support.
-    """
+    """What the keywords of ``radial`` state of a callable, as :class:`Opaque` has it."""
     for name in options:
         if name not in _NAMES:
             raise ParameterError(

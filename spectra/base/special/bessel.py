@@ -71,12 +71,7 @@ def _log_bessel_j_debye(order: float, x: FloatArray) -> FloatArray:
 
 
 def log_bessel_j(order: float, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Sign and log|J_order(x)| for x > 0, without underflow for large orders.
-
-    Returns
-    -------
-    sign, log : ndarray
-        ``J = sign * exp(log)``; the logarithm is ``-inf`` at a zero.
+    """Sign and log|J_order(x)| for x > 0 (-inf at a zero), without underflow for large orders.
 
     Examples
     --------

@@ -112,10 +112,6 @@ def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
 def gegenbauer(dim: int, degree: int, c: ArrayLike) -> FloatArray:
     """Gegenbauer polynomials P_0 ... P_degree of dimension ``dim`` >= 2, with P_n(1) = 1.
 
-    Returns
-    -------
-    ndarray of shape (degree + 1, *c.shape)
-
     Examples
     --------
     >>> gegenbauer(3, 2, 0.0)
@@ -169,15 +165,6 @@ def wave_coefficients(dim: int, degree: int, x: ArrayLike) -> FloatArray:
 
     .. math:: g_n(x) = \sqrt{N(n,d)}\,\Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
               \qquad \sum_{n \ge 0} g_n(x)^2 = 1
-
-    Parameters
-    ----------
-    dim : int
-        Dimension d >= 1.
-    degree : int
-        Largest degree.
-    x : array_like
-        Phases, at least 0.
 
     Returns
     -------
