@@ -54,11 +54,8 @@ def answered(program: str, work: Callable[[], int], *, left: str, limit: str | N
 
     ``left`` says in words what an interruption leaves behind, ``limit`` is that of --time-limit.
 
-    Returns
-    -------
-    int
-        2 after an error that was explained on stderr, 130 after an interruption, as shells have
-        it, 0 where the reader of a pipe, such as head, has seen enough.
+    It is 2 after an error that was explained on stderr, 130 after an interruption, as shells have
+    it, and 0 where the reader of a pipe, such as head, has seen enough.
 
     Examples
     --------

@@ -127,28 +127,14 @@ class Enclosure:
 
 @dataclass(frozen=True, eq=False)
 class LegendrePanels:
-    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each.
+    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each."""
 
-    Attributes
-    ----------
-    start, stop : ndarray of shape (n,)
-        Ends of the panels, ascending.
-    coefficients : ndarray of shape (n, ORDER)
-        Legendre coefficients with respect to the panel's own x.
-    errors : ndarray of shape (n, ORDER)
-        Errors that the function states at the nodes.
-    left_out : ndarray of shape (n,)
-        Size of the last coefficients, which estimates what the series leaves out.
-    unit : ndarray of shape (n,)
-        Logarithm of the unit of all three, so that no number underflows.
-    """
-
-    start: FloatArray
+    start: FloatArray  # ends of the panels, ascending
     stop: FloatArray
-    coefficients: FloatArray
-    errors: FloatArray
-    left_out: FloatArray
-    unit: FloatArray
+    coefficients: FloatArray  # of shape (n, ORDER), with respect to the panel's own x
+    errors: FloatArray  # that the function states at the nodes, of shape (n, ORDER)
+    left_out: FloatArray  # size of the last coefficients, an estimate of what is left out
+    unit: FloatArray  # logarithm of the unit of the last three, so that no number underflows
 
     @property
     def integral(self) -> Enclosure:

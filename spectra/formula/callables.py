@@ -37,28 +37,20 @@ class Opaque(sympy.Function):  # type: ignore[misc]
     """A function k of the formula language of which only its values are known, and what is stated.
 
     Each callable is a class of its own, with None for what is not stated of it.
-
-    Attributes
-    ----------
-    support : sympy expression
-        It is zero beyond; ``oo`` where there is no end.
-    edge : sympy expression or None
-        k behaves like (support - z)^edge at its support.
-    breaks : tuple of (radius, exponent or None), or None
-        The radii inside the support where it is not smooth, and their exponents.
-    origin : sympy expression or None
-        The least power of z at 0 that is no even integer; ``oo`` for a smooth function of z^2.
-    decay : str, sympy expression or None
-        "gaussian", "exponential" or the power of 1/z, without oscillation, with its derivatives.
     """
 
     nargs = 1
     function: ClassVar[Callable[..., Any]]
     is_vectorised: ClassVar[bool]
+    # It is zero beyond; oo where there is no end.
     support: ClassVar[sympy.Expr]
+    # It behaves like (support - z)^edge at its support.
     edge: ClassVar[sympy.Expr | None] = None
+    # The radii inside the support where it is not smooth, and their exponents.
     breaks: ClassVar[tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None] = None
+    # The least power of z at 0 that is no even integer; oo for a smooth function of z^2.
     origin: ClassVar[sympy.Expr | None] = None
+    # "gaussian", "exponential" or the power of 1/z, without oscillation, with its derivatives.
     decay: ClassVar[str | sympy.Expr | None] = None
 
     @classmethod

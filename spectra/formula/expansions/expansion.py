@@ -192,17 +192,10 @@ class Expansion:
     """A finite sum of exp(phi) times a series, with one part for each phi.
 
     Expansions add, multiply and divide, with numbers too, and are raised to numbers.
-
-    Attributes
-    ----------
-    parts : tuple of (phi, series)
-    window : int
-        How many powers of t, relative to the largest, a product of this expansion keeps in each
-        part.
     """
 
-    parts: tuple[tuple[Series, Series], ...]
-    window: int
+    parts: tuple[tuple[Series, Series], ...]  # pairs (phi, series)
+    window: int  # powers of t, relative to the largest, that a product keeps in each part
 
     def of(self, parts: Iterable[tuple[Series, Series]]) -> Expansion:
         """The expansion with parts of equal phi added, and without those that are 0."""
