@@ -30,11 +30,6 @@ NumberArray = NDArray[np.float64] | NDArray[np.complex128]
 def frozen_array(values: ArrayLike, name: str, ndim: int) -> FloatArray:
     """Read-only copy of ``values`` as finite doubles with ``ndim`` axes.
 
-    Raises
-    ------
-    ParameterError
-        If the number of axes differs or an entry is not finite; ``name`` says which array.
-
     Examples
     --------
     >>> frozen_array([1, 2], "radii", 1).flags.writeable

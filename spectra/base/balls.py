@@ -68,11 +68,6 @@ def precision(bits: int, *, cap: int | None = None) -> Iterator[None]:
 def exact_ball(number: sympy.Expr | int) -> Ball:
     """The smallest ball that the working precision gives for an exact real sympy number.
 
-    Raises
-    ------
-    Unproved
-        Where the number holds a function that is not read here.
-
     Examples
     --------
     >>> with precision(64):
@@ -86,11 +81,6 @@ def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
     """A real formula in one symbol at z, a ball or a power series of balls, finite or not.
 
     That its true values are real bounds what roots and arcs are taken of.
-
-    Raises
-    ------
-    Unproved
-        Where the formula holds a function that is not read here.
 
     Examples
     --------
@@ -146,11 +136,6 @@ def _upper_double(ball: Ball) -> float:
 
 def enclosure(ball: Ball) -> Enclosure:
     """The ball with its midpoint rounded to a double and its radius enlarged by that.
-
-    Raises
-    ------
-    Unproved
-        Where the ball is not finite.
 
     Examples
     --------

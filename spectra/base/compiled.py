@@ -36,13 +36,7 @@ def why_no_numba() -> str:
 
 
 def implementation() -> Implementation:
-    """The implementation that runs here: "numba" or "numpy".
-
-    Raises
-    ------
-    ParameterError
-        Where SPECTRA_IMPLEMENTATION, or :func:`using`, names another, or numba where it is missing.
-    """
+    """The implementation that runs here: "numba" or "numpy"."""
     name = _CHOSEN.get() or os.environ.get(VARIABLE, "")
     if name == "numpy":
         return "numpy"
@@ -80,13 +74,9 @@ def using(name: Implementation) -> Iterator[None]:
 def compiled(function: Callable[..., Any], *, fused: bool) -> Any:
     """The function compiled by numba at its first call, kept on disk, and run beside other threads.
 
-    Parameters
-    ----------
-    function : callable
-    fused : bool
-        Whether products and sums may be fused, which makes no error larger, and results that
-        differ from those of numpy by roundings.  Nothing else is allowed to the compiler:
-        infinities, NaN and signs of zero are kept.
+    With ``fused``, products and sums may be fused, which makes no error larger, and results that
+    differ from those of numpy by roundings.  Nothing else is allowed to the compiler: infinities,
+    NaN and signs of zero are kept.
     """
     numba = import_module("numba")
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -52,22 +52,10 @@ def add_version(parser: ArgumentParser) -> None:
 def answered(program: str, work: Callable[[], int], *, left: str, limit: str | None = None) -> int:
     """Status of a command: that of its work, or the one of the error that ended it.
 
-    Parameters
-    ----------
-    program : str
-        Name of the command, before each message.
-    work : callable
-        What it does.
-    left : str
-        What an interruption leaves behind, in words.
-    limit : str, optional
-        What --time-limit says.
+    ``left`` says in words what an interruption leaves behind, ``limit`` is that of --time-limit.
 
-    Returns
-    -------
-    int
-        2 after an error that was explained on stderr, 130 after an interruption, as shells have
-        it, 0 where the reader of a pipe, such as head, has seen enough.
+    It is 2 after an error that was explained on stderr, 130 after an interruption, as shells have
+    it, and 0 where the reader of a pipe, such as head, has seen enough.
 
     Examples
     --------
@@ -101,13 +89,7 @@ def _with_its_place(error: SpectraError) -> str:
 
 
 def check_writable(path: Path | None, endings: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written before the work is done, not after it.
-
-    Raises
-    ------
-    ParameterError
-        Where the ending is another, or there is no such folder.
-    """
+    """Refuse a file that could not be written before the work is done, not after it."""
     if path is None:
         return
     if path.suffix not in endings:

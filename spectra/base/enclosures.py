@@ -127,28 +127,14 @@ class Enclosure:
 
 @dataclass(frozen=True, eq=False)
 class LegendrePanels:
-    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each.
+    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each."""
 
-    Attributes
-    ----------
-    start, stop : ndarray of shape (n,)
-        Ends of the panels, ascending.
-    coefficients : ndarray of shape (n, ORDER)
-        Legendre coefficients with respect to the panel's own x.
-    errors : ndarray of shape (n, ORDER)
-        Errors that the function states at the nodes.
-    left_out : ndarray of shape (n,)
-        Size of the last coefficients, which estimates what the series leaves out.
-    unit : ndarray of shape (n,)
-        Logarithm of the unit of all three, so that no number underflows.
-    """
-
-    start: FloatArray
+    start: FloatArray  # ends of the panels, ascending
     stop: FloatArray
-    coefficients: FloatArray
-    errors: FloatArray
-    left_out: FloatArray
-    unit: FloatArray
+    coefficients: FloatArray  # of shape (n, ORDER), with respect to the panel's own x
+    errors: FloatArray  # that the function states at the nodes, of shape (n, ORDER)
+    left_out: FloatArray  # size of the last coefficients, an estimate of what is left out
+    unit: FloatArray  # logarithm of the unit of the last three, so that no number underflows
 
     @property
     def integral(self) -> Enclosure:
@@ -184,11 +170,6 @@ def resolve(
         Relative size of the coefficients left out.
     negligible : float
         Panels are not bisected if their values are below exp(-negligible) of the largest ones.
-
-    Raises
-    ------
-    AccuracyError
-        If the function is not finite, or cannot be resolved by bisection.
 
     Examples
     --------
@@ -266,13 +247,6 @@ def legendre_antiderivative(
 ) -> tuple[FloatArray, FloatArray]:
     """Integrals of Legendre series from -1 to x and from x to 1, each without cancellation.
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n, ORDER)
-        One series for each entry of ``x``.
-    x : ndarray of shape (n,)
-        Points in [-1, 1].
-
     Examples
     --------
     >>> below, above = legendre_antiderivative(np.eye(ORDER)[:1], np.array([-0.5]))
@@ -292,15 +266,8 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
     """Points in [-1, 1] that split the integrals of positive series as asked.
 
     Newton's method on the smaller of the two sides, kept inside a bracket, so that a point close
-    to either end keeps its digits.
-
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n, ORDER)
-        One Legendre series for each point.
-    below, above : ndarray of shape (n,)
-        Integral from -1 to the point and from the point to 1; they add up to the whole integral,
-        and only the smaller one is used.
+    to either end keeps its digits.  ``below`` and ``above`` are the integrals from -1 to the point
+    and from the point to 1, of which only the smaller one is used.
     """
     whole = below + above
     x = np.where(whole > 0, (below - above) / np.where(whole > 0, whole, 1.0), 0.0)

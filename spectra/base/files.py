@@ -18,18 +18,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     Until then, and after an error or an interruption for good, what was there before is there.
 
-    Parameters
-    ----------
-    path : path-like
-        Where the file is to be, taken as it is.
-
-    Raises
-    ------
-    FileNotFoundError
-        Where there is no such folder.
-    IsADirectoryError
-        Where the path is a folder.
-
     Examples
     --------
     >>> import tempfile

@@ -140,30 +140,15 @@ class stage:
     """Show what is being done in this context, and refuse to go on beyond the limit.
 
     Stages may be nested: the innermost is shown, and the time of a stage includes those within it.
-
-    Parameters
-    ----------
-    label : str
-        What is done.
-    of, dim : optional
-        The kernel or text, and the dimension, for the refusal.
-    advice : str, optional
-        What else to do if it takes too long, as the end of a sentence.
-    has_limit : bool
-        False for work made of stages with limits of their own, and for proofs.
-
-    Raises
-    ------
-    TimeLimitError
-        At the end of the context, if the work took longer than the limit.
+    Work that took longer than the limit ends in a TimeLimitError.
     """
 
     label: str
     _: KW_ONLY
-    of: object = None
+    of: object = None  # the kernel or text that a refusal names, with its dimension
     dim: int | None = None
-    advice: str = ""
-    has_limit: bool = True
+    advice: str = ""  # what else to do if it takes too long, as the end of a sentence
+    has_limit: bool = True  # not for work made of stages with limits of their own, nor for proofs
     # Seconds and the label of the innermost stage when the time was over.
     expired: tuple[float, str] | None = field(default=None, init=False)
 

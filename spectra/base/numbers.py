@@ -73,13 +73,7 @@ def real_array(
 
 
 def matching_rows(X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-    """Two sets of rows as finite matrices of equally many columns; Y is X where it is None.
-
-    Raises
-    ------
-    DataError
-        It names the first number that is not finite, or both widths.
-    """
+    """Two sets of rows as finite matrices of equally many columns; Y is X where it is None."""
     left = _rows(X, "X")
     right = left if Y is None else _rows(Y, "Y")
     if left.shape[1] != right.shape[1]:
@@ -106,13 +100,7 @@ def _rows(X: ArrayLike, name: str) -> FloatArray:
 
 
 def differences_of_rows(differences: ArrayLike, kind: str) -> FloatArray:
-    """Differences D = x - y of shape (..., d), for a kernel of some kind that is not radial.
-
-    Raises
-    ------
-    DataError
-        Where there are no coordinates.
-    """
+    """Differences D = x - y of shape (..., d), for a kernel of some kind that is not radial."""
     D = real_array(differences, "D = x - y", error=DataError)
     if D.ndim == 0 or D.shape[-1] == 0:
         raise DataError(
@@ -127,11 +115,6 @@ NORM_TOLERANCE = 1e-6
 
 def check_unit_norms(norms: FloatArray, what: str) -> None:
     """Refuse rows off the unit sphere, by their norms, naming the worst one and what asks for it.
-
-    Raises
-    ------
-    DataError
-        Where a norm differs from 1 by more than :data:`NORM_TOLERANCE`.
 
     Examples
     --------
@@ -238,11 +221,6 @@ def format_within(value: float, bound: float, spec: str) -> str:
 
     They say enough alone where the bound is at most half a unit of the last of them: what is true
     is then within one unit.
-
-    Raises
-    ------
-    ValueError
-        Where the format is not one of a float.
 
     Examples
     --------

@@ -37,28 +37,20 @@ class Opaque(sympy.Function):  # type: ignore[misc]
     """A function k of the formula language of which only its values are known, and what is stated.
 
     Each callable is a class of its own, with None for what is not stated of it.
-
-    Attributes
-    ----------
-    support : sympy expression
-        It is zero beyond; ``oo`` where there is no end.
-    edge : sympy expression or None
-        k behaves like (support - z)^edge at its support.
-    breaks : tuple of (radius, exponent or None), or None
-        The radii inside the support where it is not smooth, and their exponents.
-    origin : sympy expression or None
-        The least power of z at 0 that is no even integer; ``oo`` for a smooth function of z^2.
-    decay : str, sympy expression or None
-        "gaussian", "exponential" or the power of 1/z, without oscillation, with its derivatives.
     """
 
     nargs = 1
     function: ClassVar[Callable[..., Any]]
     is_vectorised: ClassVar[bool]
+    # It is zero beyond; oo where there is no end.
     support: ClassVar[sympy.Expr]
+    # It behaves like (support - z)^edge at its support.
     edge: ClassVar[sympy.Expr | None] = None
+    # The radii inside the support where it is not smooth, and their exponents.
     breaks: ClassVar[tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None] = None
+    # The least power of z at 0 that is no even integer; oo for a smooth function of z^2.
     origin: ClassVar[sympy.Expr | None] = None
+    # "gaussian", "exponential" or the power of 1/z, without oscillation, with its derivatives.
     decay: ClassVar[str | sympy.Expr | None] = None
 
     @classmethod
@@ -85,13 +77,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
 
     @classmethod
     def values(cls, z: Any) -> FloatArray:
-        """Values at an array of distances.
-
-        Raises
-        ------
-        FormulaError
-            Where the callable raises, or its value is not finite.
-        """
+        """Values at an array of distances."""
         z = np.asarray(z)
         if np.iscomplexobj(z):
             raise FormulaError(
@@ -141,11 +127,6 @@ def opaque_function(
     function: Callable[..., Any], *, support: sympy.Expr, **stated: Any
 ) -> type[Opaque]:
     """The sympy function of a callable; one for the same callable and statements.
-
-    Raises
-    ------
-    FormulaError
-        Where it raises, or does not return real numbers.
 
     Examples
     --------
@@ -232,13 +213,7 @@ _NAMES = ("edge", "breaks", "origin", "decay")
 
 
 def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the keywords of ``radial`` state of a callable, as :class:`Opaque` has it.
-
-    Raises
-    ------
-    ParameterError
-        Where a name is unknown, or a value is no exponent or lies outside the support.
-    """
+    """What the keywords of ``radial`` state of a callable, as :class:`Opaque` has it."""
     for name in options:
         if name not in _NAMES:
             raise ParameterError(

@@ -38,33 +38,15 @@ CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi, "E": sympy.E}
 
 @dataclass(frozen=True)
 class Function:
-    """One function of the formula language: its spellings, sympy head, and values in doubles.
+    """One function of the formula language: its spellings, sympy head, and values in doubles."""
 
-    Parameters
-    ----------
-    names
-        The spellings accepted in text; the first is sympy's.
-    head
-        The sympy class.
-    arity
-        The least and largest number of arguments; ``None`` for no upper limit.
-    numpy
-        The function of arrays.
-    analytic
-        False where the function has no analytic continuation (complex input is refused).
-    largest
-        The largest size of a numeric argument; sympy may do unbounded exact work beyond it.
-    fixed
-        How many leading arguments have to be numbers (the order of a Bessel function).
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the spellings accepted in text, sympy's first
     head: Any
-    arity: tuple[int, int | None]
+    arity: tuple[int, int | None]  # the least and largest number of arguments
     numpy: Callable[..., Any]
-    analytic: bool = True
-    largest: int | None = None
-    fixed: int = 0
+    analytic: bool = True  # whether it is continued, so that it takes complex numbers
+    largest: int | None = None  # size of a numeric argument beyond which sympy may work for ever
+    fixed: int = 0  # how many leading arguments have to be numbers (the order of a Bessel function)
 
 
 def np_least(*values: Any) -> Any:

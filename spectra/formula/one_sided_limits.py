@@ -24,12 +24,8 @@ _ZERO = sympy.Integer(0)
 def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
     """Return the exact limit of a formula in Z as Z decreases to 0, if it is finite.
 
-    It is that of the expansion at 0, which is held to values beside it.
-
-    Returns
-    -------
-    sympy.Expr or None
-        None means infinite, oscillating, undefined, or not found.
+    It is that of the expansion at 0, which is held to values beside it; None where it is infinite,
+    oscillating, undefined, or not found.
 
     Examples
     --------

@@ -71,12 +71,7 @@ def _log_bessel_j_debye(order: float, x: FloatArray) -> FloatArray:
 
 
 def log_bessel_j(order: float, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Sign and log|J_order(x)| for x > 0, without underflow for large orders.
-
-    Returns
-    -------
-    sign, log : ndarray
-        ``J = sign * exp(log)``; the logarithm is ``-inf`` at a zero.
+    """Sign and log|J_order(x)| for x > 0 (-inf at a zero), without underflow for large orders.
 
     Examples
     --------
@@ -128,17 +123,7 @@ def plane_wave_mean(dim: int, t: ArrayLike) -> FloatArray:
 
     .. math:: \Omega_d(t) = {}_0F_1(; d/2; -t^2/4) = \Gamma(d/2) (2/t)^{d/2-1} J_{d/2-1}(t)
 
-    Parameters
-    ----------
-    dim : int
-        Dimension d >= 1.
-    t : array_like
-        Radius times distance; any real numbers (the function is even).
-
-    Returns
-    -------
-    ndarray
-        Values in [-1, 1], with an absolute error of a few 1e-15 (1e-13 at d = 1000).
+    The absolute error is a few 1e-15 (1e-13 at d = 1000); ``t`` is radius times distance.
 
     Examples
     --------

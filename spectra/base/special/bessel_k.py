@@ -89,17 +89,7 @@ def _half_way(order: int) -> tuple[int, ...]:
 
 
 def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:
-    """K_0 and K_1 at q, |arg q| <= pi/2, with about this many bits.
-
-    Parameters
-    ----------
-    log_of : callable
-        Returns log q at the working precision, which is raised for the power series.
-    log_size : float
-        About log|q|.
-    bits : int
-        Working precision.
-    """
+    """K_0 and K_1 at q, |arg q| <= pi/2, where ``log_of`` gives log q at any precision."""
     size = exp(log_size)
     if size > reaches_far(bits):
         log_q = log_of()

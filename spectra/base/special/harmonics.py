@@ -112,10 +112,6 @@ def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
 def gegenbauer(dim: int, degree: int, c: ArrayLike) -> FloatArray:
     """Gegenbauer polynomials P_0 ... P_degree of dimension ``dim`` >= 2, with P_n(1) = 1.
 
-    Returns
-    -------
-    ndarray of shape (degree + 1, *c.shape)
-
     Examples
     --------
     >>> gegenbauer(3, 2, 0.0)
@@ -170,23 +166,9 @@ def wave_coefficients(dim: int, degree: int, x: ArrayLike) -> FloatArray:
     .. math:: g_n(x) = \sqrt{N(n,d)}\,\Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
               \qquad \sum_{n \ge 0} g_n(x)^2 = 1
 
-    Parameters
-    ----------
-    dim : int
-        Dimension d >= 1.
-    degree : int
-        Largest degree.
-    x : array_like
-        Phases, at least 0.
+    The absolute error is a few 1e-15 where x is below degree + d/2, and 1e-16 x beyond.  Small
+    coefficients keep their digits down to 1e-230; those below may be 0.
 
-    Returns
-    -------
-    ndarray of shape (degree + 1, *x.shape)
-        With an absolute error of a few 1e-15 where x is below degree + d/2, and of 1e-16 x beyond.
-        Small coefficients keep their digits down to 1e-230; those below may be 0.
-
-    Notes
-    -----
     Beyond the turning point n + d/2 = x the recurrence of the Bessel functions runs upwards;
     before it downwards (Miller), from a degree where all is negligible, and the sum of squares
     gives the scale.

@@ -2,6 +2,4 @@
 
 from spectra.formula.evaluation.evaluate import mpmath_function
 
-__all__ = [
-    "mpmath_function",
-]
+__all__ = ["mpmath_function"]

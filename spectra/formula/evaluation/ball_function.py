@@ -82,19 +82,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
 
 
 class BallFunction:
-    """A formula as a function of a complex ball, on the principal branch.
-
-    Parameters
-    ----------
-    expr : sympy expression
-        A formula without conditions (Piecewise).
-    symbol : sympy symbol
-        Its variable.
-
-    Raises
-    ------
-    FormulaError
-        If the formula contains a function that is unknown here.
+    """A formula without conditions as a function of a complex ball, on the principal branch.
 
     Examples
     --------
@@ -154,11 +142,6 @@ def continued(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunction:
     Principal branches are taken, so that the values are those of the formula for z > 0 and of its
     continuation up to the first cut.
 
-    Raises
-    ------
-    FormulaError
-        If the formula has a function with kinks (Abs, Max, ...) or one that is unknown here.
-
     Examples
     --------
     >>> z = sympy.Symbol("z")
@@ -173,13 +156,7 @@ def continued(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunction:
 
 
 def number(node: sympy.Basic) -> Ball:
-    """The ball of a constant, at the working precision.
-
-    Raises
-    ------
-    FormulaError
-        If it contains a function that is unknown here.
-    """
+    """The ball of a constant, at the working precision."""
     if node.is_Float:
         node = sympy.Rational(node)
     if node.is_Rational:

@@ -42,33 +42,12 @@ def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
 def numpy_function(
     expr: sympy.Expr, symbol: sympy.Symbol, *, end: float = math.inf
 ) -> Callable[[Any], Array]:
-    """Make a function of real arrays from an expression in one symbol.
+    """Make a function of real arrays, up to ``end``, from an expression in one symbol.
 
-    Parameters
-    ----------
-    expr
-        An expression of the whitelist of :mod:`spectra.formula.reader.parsing`, free of every
-        symbol but `symbol`.
-    symbol
-        The variable.
-    end
-        The largest point at which the function is evaluated.
-
-    Returns
-    -------
-    callable
-        Takes a real array of any shape and returns float64 values of the same shape.  It is nan
-        where the formula is undefined over the reals (``acos(1.5)``, ``0/0``) and follows IEEE
-        arithmetic at poles (``1/0`` is inf); it never warns.  Values are computed in ball
-        arithmetic where doubles lose them: where terms cancel, and where a part of the formula
-        overflows or underflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``.
-
-    Raises
-    ------
-    FormulaError
-        If the expression has another free symbol or a head without a rule.
-    AccuracyError
-        At the call, if doubles overflow and 5120 bits do not resolve the value either.
+    It is nan where the formula is undefined over the reals (``acos(1.5)``, ``0/0``) and follows
+    IEEE arithmetic at poles (``1/0`` is inf); it never warns.  Values are computed in ball
+    arithmetic where doubles lose them: where terms cancel, and where a part of the formula
+    overflows or underflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``.
 
     Examples
     --------
@@ -108,23 +87,8 @@ def numpy_function(
 def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Any]:
     """Make a function of one mpmath number, at mpmath's working precision, from an expression.
 
-    Parameters
-    ----------
-    expr, symbol
-        As for :func:`numpy_function`.
-
-    Returns
-    -------
-    callable
-        Takes ``mpf`` or ``mpc`` (or what mpmath converts) and returns the same kind.  At a real
-        argument it is nan where the formula is undefined over the reals or has a pole.
-
-    Raises
-    ------
-    FormulaError
-        As for :func:`numpy_function`.
-    AccuracyError
-        At the call, if a hypergeometric series does not converge.
+    It takes ``mpf`` or ``mpc`` and returns the same kind.  At a real argument it is nan where the
+    formula is undefined over the reals or has a pole.
 
     Examples
     --------

@@ -42,13 +42,7 @@ _CHECKS, _RESOLVED = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983]), 4e-15
 
 
 def value_at(exact: RealFunction, point: float) -> float:
-    """The value at a point; nan where the formula is undefined over the reals, or has a pole.
-
-    Raises
-    ------
-    AccuracyError
-        If 5120 bits do not resolve the value.
-    """
+    """The value at a point; nan where the formula is undefined over the reals, or has a pole."""
     value = exact.real(flint.acb(point), _WANTED, _PRECISIONS)
     if not value.is_finite():
         return float("nan")
@@ -62,21 +56,7 @@ def value_at(exact: RealFunction, point: float) -> float:
 
 
 def restoring(quick: Values, exact: RealFunction, end: float) -> Callable[[Array, Array], None]:
-    """Make a function that restores the digits that doubles lose in values at given points.
-
-    Parameters
-    ----------
-    quick : callable
-        Values at positive distances in doubles.
-    exact : RealFunction
-    end : float
-        The largest distance at which the formula is evaluated.
-
-    Returns
-    -------
-    callable
-        ``f(points, values)`` changes the values in place.
-    """
+    """Make a function of points and values in doubles that restores the lost digits in place."""
     asked: Counter[int] = Counter()
     in_balls = partial(_values, exact)
 

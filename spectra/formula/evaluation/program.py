@@ -30,13 +30,6 @@ def steps_of(
 
     Place 0 is the variable, and step i fills place i + 1; the last place is the value.  Equal nodes
     share a step, and the variable alone needs none.
-
-    Parameters
-    ----------
-    expr, symbol
-        The expression and its variable.
-    plan : callable
-        Of a node: a function, and the nodes whose values it takes.
     """
     steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
     place: dict[sympy.Basic, int] = {symbol: 0}
@@ -58,11 +51,6 @@ def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
 
     Register 0 is the variable; instruction i writes register i + 1; the last is the value.  An
     instruction is a function, the registers that it reads, and those that no later one reads.
-
-    Raises
-    ------
-    FormulaError
-        If the expression has a head without a rule.
     """
     steps = steps_of(expr, symbol, lambda node: _rule(node, symbol))
     last_use: dict[int, int] = {}

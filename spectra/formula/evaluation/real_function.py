@@ -34,13 +34,7 @@ class _UndefinedError(ArithmeticError):
 
 
 class RealFunction(BallFunction):
-    """A formula at real points, however much its terms cancel.
-
-    Parameters
-    ----------
-    expr, symbol
-        As for :class:`~spectra.formula.evaluation.ball_function.BallFunction`; conditions
-        (Piecewise) are allowed.
+    """A formula, with conditions too, at real points, however much its terms cancel.
 
     Examples
     --------
@@ -51,13 +45,7 @@ class RealFunction(BallFunction):
     """
 
     def real(self, point: Ball, wanted: int, precisions: Sequence[int]) -> Ball:
-        """The value with the wanted bits, or that of the last precision.
-
-        Returns
-        -------
-        real ball
-            Not finite where the formula is undefined over the reals, or has a pole.
-        """
+        """The value with the wanted bits, or of the last precision; not finite where undefined."""
         value = _NAN
         for bits in precisions:
             try:

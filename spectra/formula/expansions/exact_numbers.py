@@ -92,13 +92,7 @@ def _is_zero_in_digits(c: sympy.Expr) -> bool:
 
 
 def exponential(x: sympy.Expr) -> sympy.Expr:
-    """exp(x) of an exact number, in reach of evaluation.
-
-    Raises
-    ------
-    ExpansionError
-        For a number of so many digits that nothing could be decided about it.
-    """
+    """exp(x) of an exact number, in reach of evaluation."""
     if not x.is_Number and sympy.Abs(x.evalf(15)) > _LARGEST_EXPONENT:
         raise ExpansionError(f"a number of size exp({x.evalf(3)}) is beyond evaluation")
     return sympy.exp(x)

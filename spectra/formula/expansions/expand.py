@@ -54,11 +54,6 @@ def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Ex
     window
         How many powers of t are kept, relative to the largest.
 
-    Raises
-    ------
-    ExpansionError
-        Where no rule applies, or more terms are needed (a wider window may then help).
-
     Examples
     --------
     >>> expansion = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)

@@ -162,13 +162,7 @@ class Series:
         return Series.of(terms, order)
 
     def integral(self) -> Series:
-        """Antiderivative without constant, term by term.
-
-        Raises
-        ------
-        ExpansionError
-            Where a negative or fractional power of the logarithm has none in this class.
-        """
+        """Antiderivative without constant, term by term."""
         terms: list[tuple[Size, sympy.Expr]] = []
         for (a, mq), c in self.terms:
             q = -mq
@@ -198,17 +192,10 @@ class Expansion:
     """A finite sum of exp(phi) times a series, with one part for each phi.
 
     Expansions add, multiply and divide, with numbers too, and are raised to numbers.
-
-    Attributes
-    ----------
-    parts : tuple of (phi, series)
-    window : int
-        How many powers of t, relative to the largest, a product of this expansion keeps in each
-        part.
     """
 
-    parts: tuple[tuple[Series, Series], ...]
-    window: int
+    parts: tuple[tuple[Series, Series], ...]  # pairs (phi, series)
+    window: int  # powers of t, relative to the largest, that a product keeps in each part
 
     def of(self, parts: Iterable[tuple[Series, Series]]) -> Expansion:
         """The expansion with parts of equal phi added, and without those that are 0."""
@@ -285,13 +272,7 @@ class Expansion:
 
     @property
     def plain(self) -> Series:
-        """The series, where the expansion does not oscillate or grow; decaying parts are flat.
-
-        Raises
-        ------
-        ExpansionError
-            Where the expansion has an oscillating or growing part.
-        """
+        """The series, where the expansion does not oscillate or grow; decaying parts are flat."""
         order: Order = EXACT
         for phase, _ in self.parts:
             if phase != ZERO:
@@ -302,13 +283,7 @@ class Expansion:
         return Series(base.terms, coarsest(base.order, order))
 
     def split_lead(self) -> tuple[Series, Size, sympy.Expr, Expansion]:
-        """Write the expansion as c t^a L^q exp(phi) (1 + delta) with delta -> 0.
-
-        Raises
-        ------
-        ExpansionError
-            Where no single term leads, or more terms are needed to see it.
-        """
+        """Write the expansion as c t^a L^q exp(phi) (1 + delta) with delta -> 0."""
         if not self.parts:
             raise ExpansionError("the logarithm or a negative power of zero is needed")
         best = 0

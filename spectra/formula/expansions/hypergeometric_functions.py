@@ -16,18 +16,7 @@ _NEAR = sympy.Float(10, 30) ** -20
 
 
 def expand_hyper(node: sympy.Expr, g: Expansion, limit: sympy.Expr | None) -> Expansion | None:
-    """Expand pFq(a; b; g), or return None at a regular point, where derivatives serve.
-
-    Parameters
-    ----------
-    limit
-        The finite limit of g, or None where g is unbounded.
-
-    Raises
-    ------
-    ExpansionError
-        Where no rule applies.
-    """
+    """Expand pFq(a; b; g), g -> limit; None at a regular point, where derivatives serve."""
     a, b = tuple(node.ap), tuple(node.bq)
     if any(x.is_Integer and x <= 0 for x in a):
         return _polynomial(a, b, g)

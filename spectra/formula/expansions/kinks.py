@@ -17,19 +17,7 @@ _WINDOW = 5
 
 
 def resolve(expr: sympy.Expr, sign_of: Callable[[sympy.Expr], Any]) -> sympy.Expr:
-    """The expression with every kink replaced by the branch that holds somewhere.
-
-    Parameters
-    ----------
-    expr
-        A formula in z.
-    sign_of
-        A number of the sign that a formula without kinks has there; 0 where it is 0.
-
-    Raises
-    ------
-    ExpansionError
-        Where it has no value there, or the sign of a part is not found.
+    """The expression with every kink replaced by the branch of the signs that ``sign_of`` gives.
 
     Examples
     --------
@@ -67,13 +55,7 @@ def _holds(condition: sympy.Basic, sign_of: Callable[[sympy.Expr], Any]) -> bool
 
 
 def sign_near_zero(expr: sympy.Expr) -> int:
-    """The sign of a formula without kinks for small z > 0.
-
-    Raises
-    ------
-    ExpansionError
-        Where no expansion shows it.
-    """
+    """The sign of a formula without kinks for small z > 0."""
     series = expand_at(expr, sympy.Integer(0), 1, _WINDOW).plain
     if series.lead is None:
         return 0

@@ -28,13 +28,7 @@ _MOST_DIGITS = 1200
 
 
 def verified_expansion(expr: sympy.Expr, place: sympy.Expr, side: int, window: int) -> Expansion:
-    """Expand a formula, and compare with numbers, against a mistake of either.
-
-    Raises
-    ------
-    ExpansionError
-        As :func:`~spectra.formula.expansions.expand.expand_at`, and where they disagree.
-    """
+    """Expand a formula, and compare with numbers, against a mistake of either."""
     expanded = expand_at(expr, place, side, window)
     if not expansion_agrees(expr, expanded, place, side):
         raise ExpansionError(f"the expansion at z = {place} disagrees with numerical values")

@@ -3,8 +3,4 @@
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
 
-__all__ = [
-    "Z",
-    "exact_parameter",
-    "parse_formula",
-]
+__all__ = ["Z", "exact_parameter", "parse_formula"]

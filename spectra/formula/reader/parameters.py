@@ -31,18 +31,6 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
     A float becomes the shortest decimal that rounds to it (its ``repr``): who passes ``0.1``
     means 1/10, and a formula typed with 0.1 in it then is the same kernel.
 
-    Parameters
-    ----------
-    name
-        For the error message.
-    value
-        int, float, Fraction, Decimal, a NumPy real scalar, or a real sympy number.
-
-    Raises
-    ------
-    ParameterError
-        If it is text, bool, complex, infinite, nan, not a number, or has over 1000 digits.
-
     Examples
     --------
     >>> import numpy as np
@@ -80,11 +68,6 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
 
 def exact_length(length: Any) -> sympy.Expr:
     """A length as an exact positive number whose frequencies are doubles.
-
-    Raises
-    ------
-    ParameterError
-        If it is not positive, or not between 1e-300 and 1e300.
 
     Examples
     --------

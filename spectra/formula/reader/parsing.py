@@ -50,18 +50,6 @@ def parse_formula(
     parameters
         A real finite value for each other name in the formula; see :func:`exact_parameter`.
 
-    Returns
-    -------
-    sympy.Expr
-        The expression, free of every symbol but the variable.
-
-    Raises
-    ------
-    FormulaError
-        If the formula is not in the language; the message names the offending part.
-    ParameterError
-        If a parameter is missing, unused, or not a real finite number.
-
     Examples
     --------
     >>> parse_formula("(1 - z^2/a**2)**p", variable="z", parameters={"a": 2, "p": 2})
