@@ -97,20 +97,7 @@ def charts_between(
 
 
 def break_depths(components: Iterable[Component], depth: float) -> dict[float, float]:
-    """Count the e-folds of the distance to each break that matter.
-
-    Parameters
-    ----------
-    components : iterable of Component
-        Components with breaks.
-    depth : float
-        A factor exp(-depth) is rounding.
-
-    Returns
-    -------
-    dict of radius to e-folds
-        As :func:`charts_between` takes them.
-    """
+    """Count the e-folds of the distance to each break that matter."""
     found: dict[float, float] = {}
     for component in components:
         for radius, exponent in component.breaks:
@@ -174,13 +161,7 @@ def sums_of_signs(
 
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:
-    """Refuse components and atoms whose radii are too large or too small for doubles.
-
-    Raises
-    ------
-    AccuracyError
-        If the bulk of a component, or an atom other than at 0, lies outside [1e-50, 1e50].
-    """
+    """Refuse components and atoms whose radii are too large or too small for doubles."""
     bulks = [component.bulk for component in components]
     for low, high in (*bulks, *((a.radius, a.radius) for a in atoms if a.radius > 0.0)):
         if not (low >= 1.0 / _LARGEST_SCALE and high <= _LARGEST_SCALE):

@@ -106,16 +106,6 @@ def _at_distance(window: _Window, dim: int, z: FloatArray) -> tuple[FloatArray, 
 def contradiction(density: SpectralDensity) -> str:
     """Where a density does not give back its kernel, in words; empty where it does.
 
-    Parameters
-    ----------
-    density : SpectralDensity
-        Of any route; its mass may be infinite.
-
-    Raises
-    ------
-    AccuracyError
-        Where the powers of its radii leave the range of doubles, so that nothing can be compared.
-
     Examples
     --------
     >>> from dataclasses import replace

@@ -31,25 +31,6 @@ _RADII = 201
 def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """Spectral density of a kernel whose summands all have a closed form, or None.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Any kernel.  Pieces of finite support are handled by :mod:`spectra.density.ball`.
-    dim : int
-        Dimension d >= 1.
-
-    Returns
-    -------
-    SpectralDensity or None
-        None if a summand belongs to no family (:func:`unknown_summand` names it), or if the closed
-        forms cancel to fewer than 8 digits.
-
-    Raises
-    ------
-    NoRouteError
-        If the transform is known and is not a measure: a plane-wave mean of fewer than d
-        dimensions, such as cos(z) for d = 2.
-
     Examples
     --------
     >>> from spectra.kernels.kernel import radial
@@ -84,18 +65,6 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
     A formula without such a summand is returned as it was written: multiplying it out could give
     summands that are unbounded.  So is a formula whose known summands cancel, or one with a wave
     that has no measure by itself: (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
-
-    Parameters
-    ----------
-    expr : sympy expression
-        A formula in Z on the whole half-line.
-    dim : int
-        Dimension d >= 1.
-
-    Raises
-    ------
-    NoRouteError
-        As :func:`lookup` does.
     """
     known, rest = _known_summands(expr, dim)
     if rest:

@@ -30,26 +30,7 @@ __all__ = ["numeric", "split_at_breaks"]
 
 
 def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density of a kernel with summands that need integration, else None.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Any kernel; each piece is solved by itself.
-    dim : int
-        Dimension d >= 1.
-
-    Returns
-    -------
-    SpectralDensity or None
-        None if look-up alone knows all pieces.
-
-    Raises
-    ------
-    NoRouteError
-        If the transform of a summand is known and is not a measure, or a piece cannot be
-        integrated, with the reason.
-    """
+    """Spectral density of a kernel with summands that need integration, else None."""
     components: list[Component] = []
     atoms: list[Atom] = []
     integrated = False
@@ -92,18 +73,6 @@ def _split(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Exp
 
 def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
     """Write a piece as a sum of formulas on balls and one on the whole half-line.
-
-    Returns
-    -------
-    balls : list of (radius, expr)
-        Each formula is analytic below its radius.
-    rest : sympy expression
-        The formula beyond the last break, continued to z > 0; 0 for a finite support.
-
-    Raises
-    ------
-    NoRouteError
-        If a formula cannot be continued below its break.
 
     Examples
     --------

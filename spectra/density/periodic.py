@@ -85,13 +85,7 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
 
 
 def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
-    """The atoms of a product of periodic formulas; None where a factor is not seen to be analytic.
-
-    Raises
-    ------
-    NoRouteError
-        Where waves of periods without a ratio are in one factor.
-    """
+    """The atoms of a product of periodic formulas; None where one is not seen to be analytic."""
     groups: list[tuple[sympy.Expr, sympy.Expr]] = []
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(expr)):
         if not factor.has(Z):
@@ -149,11 +143,6 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     """The cosine series of an even periodic formula in Z that is analytic near the line; else None.
 
     The error of the first atom holds what is left out of the others.
-
-    Raises
-    ------
-    NoRouteError
-        If too many coefficients are above rounding, or the formula is singular on the line.
 
     Examples
     --------

@@ -27,12 +27,6 @@ def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
     Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
     exact, and it is not meant for evaluation in doubles: use the component.
 
-    Parameters
-    ----------
-    form : BallForm
-    dim : int or sympy expression
-        Dimension d, which may be a symbol.
-
     Examples
     --------
     >>> from spectra.formula.reader.parsing import Z

@@ -48,11 +48,6 @@ class BallComponent(Panelled):
     def of(cls, form: BallForm, dim: int) -> BallComponent:
         """The density of a formula, on panels up to where both expansions are accurate.
 
-        Raises
-        ------
-        AccuracyError
-            If the expansion at the edge does not match the values up to the largest start tried.
-
         Examples
         --------
         >>> import sympy

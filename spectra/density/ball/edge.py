@@ -97,13 +97,7 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
 
 
 def build_tail(series: AscendingSeries) -> EdgeTail:
-    """The tail of a formula, started where it agrees with the ascending series.
-
-    Raises
-    ------
-    AccuracyError
-        Where no start within reach brings the two series together.
-    """
+    """The tail of a formula, started where it agrees with the ascending series."""
     form, dim = series.form, series.dim
     exponents = form.edge_exponents
     lead = float(exponents[0])
@@ -128,15 +122,7 @@ def build_tail(series: AscendingSeries) -> EdgeTail:
 
 
 class _Ends:
-    """The expansions of a formula at the edge and at the origin, in balls, from one start on.
-
-    Attributes
-    ----------
-    s : arb
-        R w at the start.
-    order : sympy number
-        n = d/2 + p, that of the first Hankel function.
-    """
+    """The expansions of a formula at the edge and at the origin, in balls, from one start on."""
 
     def __init__(self, series: AscendingSeries, start: float) -> None:
         self.series, self.form, self.dim = series, series.form, series.dim

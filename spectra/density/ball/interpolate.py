@@ -19,15 +19,6 @@ _BITS_PER_DEGREE, _SPARE_BITS = 2.55, 48
 def interpolate(function: Function, nodes: int, bits: int) -> tuple[Ball, Ball, Ball]:
     """The polynomial through values at Chebyshev nodes of [0, 1], and its remainder.
 
-    Parameters
-    ----------
-    function : callable
-        Values at exact numbers, as balls.
-    nodes : int
-        The degree of the polynomial plus one.
-    bits : int
-        Relative accuracy wanted of the values of the polynomial.
-
     Returns
     -------
     poly : flint.arb_poly

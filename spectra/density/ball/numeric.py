@@ -57,20 +57,6 @@ _FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
     """The density of a formula in Z on z <= support that is analytic inside.
 
-    Parameters
-    ----------
-    expr, support : sympy expressions
-        As in :class:`spectra.formula.pieces.Piece`, with a finite support.
-    dim : int
-        Dimension d >= 1.
-
-    Raises
-    ------
-    NoRouteError
-        If the formula is unbounded at z = 0 or has a logarithm at its edge.
-    AccuracyError
-        If the fit or the expansions do not reach their accuracy.
-
     Examples
     --------
     >>> import mpmath
@@ -89,15 +75,7 @@ def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> li
 
 @lru_cache(maxsize=64)
 def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
-    """A formula on a ball as a sum of powers, and whether it is flat at the edge.
-
-    Raises
-    ------
-    NoRouteError
-        If it has other terms than powers at an end.
-    AccuracyError
-        If polynomials of high degree do not give its values.
-    """
+    """A formula on a ball as a sum of powers, and whether it is flat at the edge."""
     found = _exponents(expr, radius, -1)
     # One exponent for each class modulo 1.
     edge = {e - sympy.floor(e): e for e in reversed(found or [sympy.Integer(_FLAT_POWER)])}

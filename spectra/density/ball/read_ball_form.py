@@ -82,13 +82,7 @@ def _nonzero(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
 
 
 def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy]) -> sympy.Expr:
-    """Write roots, arcsines and other integrals of roots through symbols of their own.
-
-    Raises
-    ------
-    PolynomialError
-        Where a part is outside of the class.
-    """
+    """Write roots, arcsines and other integrals of roots through symbols of their own."""
 
     def symbol(factor: Factor) -> sympy.Symbol:
         return known.setdefault(factor, sympy.Dummy("factor"))

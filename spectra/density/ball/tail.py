@@ -32,11 +32,6 @@ def two_doubles(number: Ball) -> tuple[float, float]:
 def scaled(radius: tuple[float, float], w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """High and low part of R w (Dekker's product), so that large phases keep their digits.
 
-    Raises
-    ------
-    ParameterError
-        Where w or R w is so large that its halves are no doubles.
-
     Examples
     --------
     >>> high, low = scaled((1 / 3, 1.850371707708594e-17), np.array([3e12]))

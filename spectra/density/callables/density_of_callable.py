@@ -71,23 +71,7 @@ _LARGEST_DIM = 48
 def opaque_part(
     expr: sympy.Expr, support: sympy.Expr, dim: int
 ) -> tuple[list[Component], sympy.Expr] | None:
-    """Components of the callables in a formula, and the formula that is left; None without any.
-
-    Parameters
-    ----------
-    expr, support : sympy expressions
-        As in :class:`spectra.formula.pieces.Piece`.
-    dim : int
-        Dimension d >= 1.
-
-    Raises
-    ------
-    NoRouteError
-        If a callable is a factor, has breaks but no support, decays slowly, or its behaviour at
-        the ends was neither stated nor can be read off its values.
-    AccuracyError
-        If values in double precision leave no digit of the density.
-    """
+    """Components of the callables in a formula, and the formula that is left; None without any."""
     if not expr.has(Opaque):
         return None
     split = opaque_terms(expr)
@@ -268,7 +252,7 @@ class _Integral:
             sizes = panels.level + np.log(panels.top + panels.error)
             panels = panels.first(kept)
             at_end = np.log(abs(panels.series[-1].sum()) + panels.error[-1])
-            at_end += panels.level[-1] + panels.slope[-1] * panels.half[-1]
+            at_end += panels.level[-1]
             end, size = float(np.exp(panels.high[-1])), float(max([at_end, *sizes[kept:]]))
             ending = Powers.vanishing(end, size + 6.0 * np.log(last / end) - np.log(end))
         weight = np.exp(panels.level - panels.level.max()) * panels.half

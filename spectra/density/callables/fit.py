@@ -85,25 +85,8 @@ def fit_on_ball(
 ) -> BallFit:
     """The series of least degree through the values of a function of x on [low, 1].
 
-    Parameters
-    ----------
-    function : callable
-        Values at x in (0, 1).
-    edge : sympy number
-        The exponent of 1 - x at the edge.
-    power : sympy number
-        The series is in x**power: 2 for functions that are smooth at 0.
-    more : int
-        Additional terms and nodes, for an independent fit to compare with.
-    low : float
-        Nothing is asked of the series below it.
-    size : float, optional
-        What misses are relative to; the largest value by default.
-
-    Raises
-    ------
-    AccuracyError
-        If no series follows the values: they are not smooth, or the exponents are wrong.
+    It is in x**power, times (1 - x^2)**edge; ``more`` terms and nodes make an independent fit to
+    compare with.  Misses are relative to ``size``, the largest value by default.
 
     Examples
     --------
@@ -148,11 +131,6 @@ def fit_on_ball(
 def found_exponent(function: Values, name: str, radius: float, size: float) -> sympy.Expr:
     """The exponent with which values end at a radius, a multiple of 1/2, from their ``size``.
 
-    Raises
-    ------
-    NoRouteError
-        If the values show none.
-
     Examples
     --------
     >>> found_exponent(lambda z: (2 - z) ** 1.5 * np.exp(z), "k", 2.0, 3.0)
@@ -182,13 +160,7 @@ def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
 
 
 def found_origin(term: OpaqueTerm) -> sympy.Expr:
-    """The exponent stated for z = 0; else ``oo`` if the values look smooth, 1 if they look odd.
-
-    Raises
-    ------
-    NoRouteError
-        If the values show neither.
-    """
+    """The exponent stated for z = 0; else ``oo`` if the values look smooth, 1 if they look odd."""
     function = term.function
     if function.origin is not None:
         return function.origin

@@ -28,14 +28,7 @@ def error_fall(power: float, log_ratio: FloatArray) -> FloatArray:
 class Side(Component):
     """The density as a function of the distance to a radius, on panels in its logarithm.
 
-    Attributes
-    ----------
-    edges : ndarray
-        Edges of the panels, in the logarithm of the distance.
-    series : ndarray, shape (panels, 20)
-        Chebyshev coefficients of distance * rho.
-    error : float
-        Estimated absolute error of distance * rho.
+    ``series`` holds the Chebyshev coefficients of distance * rho, ``error`` is its absolute error.
     """
 
     edges: FloatArray

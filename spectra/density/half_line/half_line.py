@@ -43,21 +43,6 @@ _LATER = 0.6
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     """Components and atoms of a formula on the whole half-line.
 
-    Parameters
-    ----------
-    expr : sympy expression
-        A formula in Z that is analytic for z > 0, has powers (and logarithms) at zero, and tends
-        to a limit at infinity.
-    dim : int
-        Dimension d >= 1.
-
-    Raises
-    ------
-    NoRouteError
-        If the formula is of another class.
-    AccuracyError
-        If no two rays agree, or the density does not give back the kernel.
-
     Examples
     --------
     >>> from spectra.formula.reader.parsing import Z
@@ -92,13 +77,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
 
 
 def _by_summands(found: Ends, dim: int) -> list[Component]:
-    """The densities of summands that fall fast: each decays on rays of its own.
-
-    Raises
-    ------
-    NoRouteError
-        If a summand has no density by itself.
-    """
+    """The densities of summands that fall fast: each decays on rays of its own."""
     parts = [ends_of(term) for term in found.expr.args]
     if any(part.limit != 0 or part.turning for part in parts):
         raise NoRouteError(f"The summands of {found.expr} do not all decay fast.")

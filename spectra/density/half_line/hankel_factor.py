@@ -22,13 +22,6 @@ __all__ = ["HankelFactor", "hankel_factor"]
 class HankelFactor:
     """Values of g(y) y^-tilt on one ray; they are kept, since every kernel needs the same.
 
-    Parameters
-    ----------
-    dim : int
-        Dimension.
-    angle : float
-        Angle of the ray.
-
     Attributes
     ----------
     tilt : float

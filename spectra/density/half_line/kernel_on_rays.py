@@ -26,18 +26,7 @@ _SURVEY = np.arange(-60.0, 60.0, 0.25)
 
 
 class KernelOnRays:
-    """Values of a formula in Z at exp(s + i angle), continued from the half-line.
-
-    Parameters
-    ----------
-    expr : sympy expression
-        A formula in Z that is analytic for z > 0.
-
-    Raises
-    ------
-    FormulaError
-        If the formula has a function that is not known in ball arithmetic.
-    """
+    """Values of a formula in Z at exp(s + i angle), continued from the half-line."""
 
     def __init__(self, expr: sympy.Expr) -> None:
         self.expr = expr
@@ -77,13 +66,7 @@ class KernelOnRays:
 
     @cached_property
     def scale(self) -> float:
-        """The largest log z at which |k| is within a factor e of its largest value.
-
-        Raises
-        ------
-        NoRouteError
-            If the kernel has no values on the half-line.
-        """
+        """The largest log z at which |k| is within a factor e of its largest value."""
         sizes = np.empty(0)
         for s in _SURVEY:
             sizes = np.append(sizes, self.log_size(float(s), 0.0))

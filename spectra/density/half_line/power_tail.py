@@ -40,16 +40,9 @@ _LOGS = np.arange(-40.0, 305.0, 0.25)
 
 @dataclass(frozen=True, eq=False)
 class PowerTail(Radial):
-    """w^-exponent times a sum of w^-power times polynomials in log w, from a radius on.
+    """w^-exponent times a sum of w^-power times polynomials in log w, for log w > start.
 
-    Attributes
-    ----------
-    exponent : float
-        The density falls like w^-exponent.
-    start : float
-        From this log w on the series is used.
-    joint_error : float
-        Its relative error there, as far as samples show.
+    ``joint_error`` is its relative error at the start, as far as samples show.
     """
 
     exponent: float
@@ -92,13 +85,7 @@ class PowerTail(Radial):
 
 
 def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
-    """The series of a density for large w; None for a kernel that is even at zero.
-
-    Raises
-    ------
-    NoRouteError
-        If the series does not settle at any radius of interest.
-    """
+    """The series of a density for large w; None for a kernel that is even at zero."""
     powers: list[float] = []
     polynomials: list[FloatArray] = []
     first: sympy.Expr | None = None

@@ -52,16 +52,9 @@ _WEIGHTS = _BINOMIALS * (-1.0) ** np.arange(2 * MARGIN)
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """w rho at log w = (first + n) step, n = 0, 1, ...
+    """w rho at log w = (first + n) step, n = 0, 1, ..., and its estimated absolute error.
 
-    Attributes
-    ----------
-    step, first : float
-        The grid of log w; ``first`` is a multiple of 1/2.
-    values : ndarray
-        w rho.
-    error : float
-        Estimated absolute error.
+    ``first`` is a multiple of 1/2.
     """
 
     step: float
@@ -111,26 +104,10 @@ class Samples:
 
 
 class RaySums:
-    """Sums of a kernel along one ray.
+    """Sums of a kernel along one ray, or along the half-line, whose angle is 0.
 
-    Parameters
-    ----------
-    kernel : KernelOnRays
-        The kernel.
-    dim : int
-        Dimension.
-    angle : float
-        Angle of the ray; 0 for the half-line.
-    shifted : bool
-        Whether radii lie half a step beside multiples of the step.  Two rays, one of them shifted,
-        show the error of the interpolation, too.
-    lowest : float
-        Sums are asked for log w above this only.
-
-    Raises
-    ------
-    AccuracyError
-        If the kernel grows on the ray.
+    ``shifted`` puts radii half a step beside multiples of the step: two rays, one of them shifted,
+    show the error of the interpolation, too.  Sums are asked for log w above ``lowest`` only.
     """
 
     def __init__(
@@ -187,13 +164,7 @@ class RaySums:
         return 2.0 ** self.first_step(high) * (100.0 + bits)
 
     def samples(self, low: float, high: float, least_peak: float = 0.0) -> Samples:
-        """w rho for log w from low to high; the step is halved until that changes nothing.
-
-        Raises
-        ------
-        AccuracyError
-            If the sums do not converge, or are too long.
-        """
+        """w rho for log w from low to high; the step is halved until that changes nothing."""
         first = self.first_step(high)
         wanted = _STEPS_AGREE if self.angle else _STEPS_AGREE_ON_AXIS
         halvings = _MOST_HALVINGS if self.angle else _MOST_HALVINGS + 3
@@ -206,19 +177,9 @@ class RaySums:
         raise AccuracyError(f"the sums on the ray of angle {self.angle} do not settle")
 
     def whole(self, least_peak: float = 0.0, stop: float = np.inf) -> Samples:
-        """Samples from ``lowest`` or where w rho is negligible, up to where it is or to ``stop``.
+        """Samples from ``lowest`` or where w rho is negligible, up to where it is or to a log w.
 
-        Parameters
-        ----------
-        least_peak : float
-            A lower bound of the largest w |rho| anywhere.
-        stop : float
-            A log w.
-
-        Raises
-        ------
-        AccuracyError
-            As for ``samples``, and if the density falls too slowly.
+        ``least_peak`` is a lower bound of the largest w |rho| anywhere.
         """
         centre = 0.5 * log(self.dim) - self.kernel.scale
         low, high = centre - 6.0, centre + (6.0 if self.angle else 2.5)

@@ -44,19 +44,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class SampledDensity(Component):
-    """Samples of w rho between a power law at the origin and a power series at infinity.
-
-    Attributes
-    ----------
-    samples : Samples
-        w rho on a grid of log w, with its absolute error.
-    origin : Origin
-        The law below the samples.
-    tail : None
-        It does not oscillate beyond its samples.
-    ending : PowerTail or None
-        The series beyond the samples; without one w rho is negligible there.
-    """
+    """Samples of w rho between a power law at the origin and a power series at infinity."""
 
     samples: Samples
     origin: Origin
@@ -127,21 +115,7 @@ class SampledDensity(Component):
 def sampled_density(
     samples: Samples, total: float, dim: int, decay: float, ending: PowerTail | None
 ) -> SampledDensity:
-    """The component of samples.
-
-    Parameters
-    ----------
-    samples : Samples
-        Of w rho, negligible at both ends or up to where ``ending`` serves.
-    total : float
-        The value of the kernel at zero.
-    dim : int
-        Dimension.
-    decay : float
-        The kernel decays like z^-decay, or faster than every power (inf).
-    ending : PowerTail or None
-        The series at large radii.
-    """
+    """The component of samples."""
     origin = _origin(samples, float(min(decay, dim)), with_log=decay == dim)
     mass = np.cumsum(np.abs(samples.values))
     low, high = np.interp(np.array([_OUTSIDE, 1 - _OUTSIDE]) * mass[-1], mass, samples.logs)

@@ -66,15 +66,7 @@ class _Place(NamedTuple):
 
 
 def beside_frequencies(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWaves:
-    """The density of slow waves, on both sides of each frequency and next to the origin.
-
-    Raises
-    ------
-    NoRouteError
-        If the density is not integrable beside a frequency.
-    AccuracyError
-        If integrals on rays of two angles do not agree.
-    """
+    """The density of slow waves, on both sides of each frequency and next to the origin."""
     first, second = (WaveIntegrals(found, kernel, dim, angle) for angle in _ANGLES)
     band_limited = _is_band_limited(found)
     rates = [wave.rate for wave in found.waves if wave.rate]

@@ -39,19 +39,7 @@ _ComplexArray = NDArray[np.complex128]
 
 
 class WaveIntegrals:
-    """w rho beside the frequencies of slow waves, in doubles.
-
-    Parameters
-    ----------
-    found : Ends
-        The kernel and its waves.
-    kernel : KernelOnRays
-        The same kernel.
-    dim : int
-        Dimension.
-    angle : float
-        Angle of all rays.
-    """
+    """w rho beside the frequencies of slow waves, in doubles."""
 
     def __init__(self, found: Ends, kernel: KernelOnRays, dim: int, angle: float) -> None:
         self.dim = dim

@@ -24,12 +24,7 @@ FREQUENCIES = np.geomspace(1e-3, 1e4, 15)
 DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.6, 5.3])
 
 # Kernels outside the catalogue's closed forms.
-SERIES = (
-    "exp(-z)*cos(3*z)",
-    "sqrt(z)*exp(-z)",
-    "z**2*besselk(1/4, z)",
-    "erfc(z/2)",
-)
+SERIES = ("z**(3/2)*exp(-z)", "sqrt(z)*exp(-z)", "z**2*besselk(1/4, z)")
 MEIJER = ("exp(-z**(3/2))", "exp(-sqrt(z))", "1/(1+z)", "(1+z**3)**(-5/6)")
 BALLS = (
     ("(1-z)**(3/2)", 1),
@@ -101,10 +96,7 @@ def test_a_gamma_product_is_the_mellin_transform(text):
     assert integral == pytest.approx(closed, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["cos(z)", "exp(z)", "1/(1-z**2)"],
-)
+@pytest.mark.parametrize("text", ["cos(z)", "exp(z)", "1/(1-z**2)", "erfc(z)"])
 def test_formulas_without_gamma_products_are_not_recognised(text):
     assert gamma_product(parse_formula(text, variable="z")) is None
 
@@ -117,7 +109,7 @@ def test_unbounded_kernels_have_no_component():
 # --- agreement and honesty --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "dim"), rotated(SERIES, (16, 2, 64, 1), default=(1,)))
+@pytest.mark.parametrize(("text", "dim"), rotated(SERIES, (16, 2, 64), default=(1,)))
 def test_the_true_error_never_exceeds_the_stated_one(text, dim):
     density = found(text, dim)
     radial, stated = density.radial(FREQUENCIES), density.error(FREQUENCIES)

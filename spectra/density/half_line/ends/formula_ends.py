@@ -53,13 +53,7 @@ class Ends:
 
 @lru_cache(maxsize=64)
 def ends_of(expr: sympy.Expr) -> Ends:
-    """The ends of a formula in Z on the whole half-line.
-
-    Raises
-    ------
-    NoRouteError
-        If it is not analytic for z > 0, unbounded, or has no expansion at an end.
-    """
+    """The ends of a formula in Z on the whole half-line."""
     cut = profile(Kernel((Piece(sympy.oo, expr),)))
     if cut.gaps or cut.radii:
         where = f"z = {cut.radii[0]}" if cut.radii else "a radius that was not located"

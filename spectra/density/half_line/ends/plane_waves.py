@@ -19,13 +19,7 @@ _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 
 
 def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
-    """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest.
-
-    Raises
-    ------
-    NoRouteError
-        Where a wave decays too slowly to have a density.
-    """
+    """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest."""
     atoms: list[Atom] = []
     while (b := _slowest(found, dim)) is not None:
         atom, rest = _without(found, b, dim)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import sympy
 
 from spectra.errors import NoRouteError
@@ -16,7 +14,6 @@ __all__ = [
     "Term",
     "expansion_from",
     "expansion_of",
-    "long_expansion_of",
     "one_sided_expansion",
 ]
 
@@ -24,7 +21,6 @@ __all__ = [
 # too long, and more where they leave too few terms.
 _WINDOWS = (12, 5)
 _WIDE_WINDOW = 24
-_LONG_WINDOW = 36
 _FEW_TERMS = 8
 
 #: A term c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity, as (a, q, c) in exact
@@ -35,38 +31,13 @@ PowerTerms = tuple[Term, ...]
 
 
 def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
-    """Expand a formula at zero or at infinity.
-
-    Raises
-    ------
-    NoRouteError
-        Where the formula oscillates or grows there, or has no such expansion.
-    """
+    """Expand a formula at zero or at infinity."""
     expanded = one_sided_expansion(expr, point, plain=True)
     return expansion_from(expanded, expr, point)
 
 
-@lru_cache(maxsize=64)
-def long_expansion_of(expr: sympy.Expr) -> PowerTerms:
-    """Three times as many terms of a formula at zero, which serve from smaller radii on.
-
-    Raises
-    ------
-    NoRouteError
-        As ``expansion_of``, and where they grow too long.
-    """
-    zero = sympy.Integer(0)
-    return expansion_from(_one_sided_expansion(expr, zero, (_LONG_WINDOW,), plain=True), expr, zero)
-
-
 def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
-    """The terms of an expansion without oscillation; ``expr`` is named where they are no expansion.
-
-    Raises
-    ------
-    NoRouteError
-        For an essential singularity at zero, or for powers of logarithms that are not whole.
-    """
+    """The terms of an expansion without oscillation; refusals name ``expr``."""
     if point == 0 and any(phase.terms for phase, _ in expanded.parts):
         raise NoRouteError(
             f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
@@ -87,13 +58,7 @@ def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> 
 
 
 def one_sided_expansion(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
-    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows.
-
-    Raises
-    ------
-    NoRouteError
-        Where there is none.
-    """
+    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows."""
     expanded = _one_sided_expansion(expr, point, _WINDOWS, plain)
     if plain and 1 < len(expanded.plain.terms) < _FEW_TERMS:
         expanded = _one_sided_expansion(expr, point, (_WIDE_WINDOW, *_WINDOWS), plain)

@@ -37,15 +37,7 @@ _LARGEST_POWER = 12
 
 @dataclass(frozen=True)
 class Wave:
-    """exp(i b z) f(z), and its conjugate where b > 0.
-
-    Attributes
-    ----------
-    frequency : sympy number
-        b >= 0.
-    amplitude : sympy expression
-        f, which does not oscillate.
-    """
+    """exp(i b z) f(z), and its conjugate where b > 0."""
 
     frequency: sympy.Expr
     amplitude: sympy.Expr
@@ -73,11 +65,6 @@ def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
     turning : dict
         The term (a, q, c) of each frequency b > 0, by ascending b: the formula has the wave
         c z^-a log^q(z) exp(ibz) and its conjugate.
-
-    Raises
-    ------
-    NoRouteError
-        Where it oscillates in another way than exp(ibz), or grows.
     """
     expansion = one_sided_expansion(expr, sympy.oo)
     turning: dict[sympy.Expr, Term] = {}
@@ -123,11 +110,6 @@ _PLAIN: _Product = ((), 0)
 
 def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
     """The waves of a formula in Z, by ascending frequency; none where it has no such function.
-
-    Raises
-    ------
-    NoRouteError
-        Where waves stand in a denominator or inside another function.
 
     Examples
     --------
