@@ -302,18 +302,6 @@ def test_a_domain_is_served_and_one_that_is_too_small_is_refused():
         SpectralFeatures(own.table_, domain=3.0, **options).fit(X)
 
 
-def test_a_design_is_a_spectrum_like_any_other():
-    kernel = radial("(1 - z**2/4)**2")
-    made = design(kernel, 3, domain=(0, 2), tol=2e-2)
-    X = sphere_rows(50, 3)
-    features = SpectralFeatures(made, n_components=200, mixed_signature="ignore").fit(X)
-    exact = made.kernel.gram(X)
-    assert np.abs(features.gram(X) - exact).max() < 0.2
-    assert len(features.table_.parts) == made.radii.size
-    with pytest.raises(ParameterError, match="needs a radial kernel"):
-        SpectralFeatures(made, domain=1.0).fit(X)
-
-
 @pytest.mark.parametrize("coupling", ["shared", pytest.param("iid", marks=pytest.mark.slow)])
 def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
     """Its mean is the design; its variance and its columns are those stated."""
@@ -334,22 +322,6 @@ def test_a_design_for_a_budget_is_drawn_as_it_was_made(coupling):
         SpectralFeatures(made, coupling=other, **options).fit(X)
     with pytest.raises(ParameterError, match=f"{made.columns} columns"):
         SpectralFeatures(made, n_components=made.columns - 1).fit(X)
-
-
-def test_features_take_designs_with_exact_powers():
-    X, kernel = sphere_rows(60, 3), zonal("exp(2*u)")
-    served = Distances.of(kernel, (0, 2), None)
-    made = design_for_columns(kernel, 3, served, n_components=60, exact_degree=2)
-    features = SpectralFeatures(made, n_components=400, mixed_signature="ignore").fit(X)
-    exact = made.kernel.gram(X)
-    error = np.linalg.norm(features.gram(X) - exact) / np.linalg.norm(exact)
-    assert error < 2 * features.expected_error_ < 0.3
-    with pytest.raises(DataError, match="dimension 3"):
-        SpectralFeatures(made).fit(X[:, :2])
-    least = clone(features).set_params(n_components=made.columns).fit(X)
-    assert least.transform(X).shape == (60, made.columns)
-    with pytest.raises(ParameterError, match=f"needs {made.columns} columns"):
-        least.set_params(n_components=made.columns - 1).fit(X)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,3 @@ def test_a_density_of_a_heavy_tail_is_believed(power, dim):
     """Far below its bulk it is not yet the power w^(d-1), and has 6e-10 of the mass there."""
     density = spectral_density(radial(f"exp(-z**({power}))"), dim)
     assert contradiction(density) == ""
-
-
-# --- contours that missed a contribution ----------------------------------------------------------
