@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rf.sampling.frequencies import COUPLINGS, RADII, draw_frequencies, draw_repeatedly
+from rf.sampling.frequencies import RADII, draw_frequencies, draw_repeatedly
 from rf.variance.allocation import allocate, apportion
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture
@@ -48,7 +48,7 @@ class TestDraws:
             one.frequencies[0, 0] = 0.0
 
     def test_draws_at_once_are_draws_one_by_one(self):
-        for coupling in COUPLINGS:
+        for coupling in ("iid", "orthogonal", "shared", "haar"):
             options = {"coupling": coupling, "radii": "iid", "random_state": 3}
             single = draw_frequencies(self.table(), (5, 4), **options)
             (one,) = draw_repeatedly(self.table(), (5, 4), 1, **options)

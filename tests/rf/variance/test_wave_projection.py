@@ -61,6 +61,7 @@ def test_the_grid_and_the_tail_are_the_law(law, reach):
     held(law, np.concatenate([cusps, np.linspace(0.013, reach, 47)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_law_of_two_radii_is_within_its_error(part):
     cusps = [0.0, 1.0, 2**0.5, 2.0, 1.0 + 2**0.5, 1.00001]

@@ -262,7 +262,7 @@ _PIECES = (
 _SOUP = st.lists(st.sampled_from([*_PIECES.split(" "), " "]), max_size=20).map("".join)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.text(max_size=40), _SOUP))
 @example("__import__('os').system('exit 1')")
 @example("(lambda: exit())()")
