@@ -57,13 +57,6 @@ def run() -> list[Table]:
         error = float(abs(mp.mpf(mass.mid) / true - 1))
         label = f"{name}, d = {dim}"
         table.add(label, "spectra", number(ours), "1", number(error), number(mass.rad / mass.mid))
-        if zero is None:
-            time, proof = seconds(lambda k=kernel, d=dim: sp.spectral_measure(k, d).certified())
-            error = float(abs(mp.mpf(proof.mass.mid) / true - 1))
-            table.add(
-                label, "spectra, proved", number(time), number(time / ours), number(error),
-                number(proof.mass.rad / proof.mass.mid),
-            )  # fmt: skip
         for method, function in (
             ("scipy quad of abs(rho) on [0, 200]", lambda rho=rho: _quad(rho)),
             ("mpmath nsum of lobes, 15 digits", lambda d=dim, z=zero: _nsum(d, z)),

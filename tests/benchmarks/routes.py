@@ -82,7 +82,7 @@ def _one(problem: Any, dim: int) -> Table:
             continue
         time, values = found
         each = time / values.size
-        at = (exact[0], exact[1]) if part == _CHECKED else _at_few(problem, dim, part)
+        at = (exact[0], exact[1]) if part == _CHECKED else _exact(problem, dim, part)
         if values.size == _W.size:
             values = values[_CHECKED]
             at = exact
@@ -111,10 +111,6 @@ def _exact(problem: Any, dim: int, part: slice = _CHECKED) -> tuple[FloatArray, 
         values = np.array([rho(float(w)) for w in at])
         nearby = [max(abs(rho(float(w) + 0.4 * j)) for j in range(5)) for w in at]
     return values, np.array(nearby)
-
-
-def _at_few(problem: Any, dim: int, part: slice) -> tuple[FloatArray, FloatArray]:
-    return _exact(problem, dim, part)
 
 
 def _errors(values: FloatArray, exact: tuple[FloatArray, FloatArray]) -> tuple[str, str]:

@@ -4,7 +4,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, cg, minres
 from sklearn.kernel_approximation import RBFSampler
 
@@ -83,18 +82,6 @@ def test_a_ridge_is_on_the_diagonal_and_solvers_take_it():
     assert stopped == 0
     exact = np.linalg.solve(indefinite.gram(X) + 0.7 * np.eye(100), y)
     np.testing.assert_allclose(solution, exact, atol=1e-7 * np.abs(exact).max())
-
-
-def test_sparse_rows_and_features_made_to_order():
-    rows = np.abs(np.random.default_rng(0).normal(size=(60, 5)))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    made = SpectralFeatures("(1 + u)**2/4", n_components=40, random_state=0).fit(rows)
-    np.testing.assert_allclose(made.operator(rows) @ np.eye(60), made.gram(rows), atol=1e-13)
-    sparse = scipy.sparse.csr_array(np.where(rows > 0.4, rows, 0.0))
-    features = signed(5, 20).fit(sparse)
-    np.testing.assert_allclose(
-        features.operator(sparse) @ np.eye(60), features.gram(sparse), atol=1e-13
-    )
 
 
 def test_the_features_of_all_rows_are_never_held(monkeypatch):

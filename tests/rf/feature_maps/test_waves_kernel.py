@@ -168,23 +168,6 @@ class TestColumns:
             error = np.abs(out[:, 2400:] - sine[:, kept]) / allowed[:, kept]
             assert 1e-3 < error.max() < 1.0
 
-    def test_far_phases_among_near_ones(self):
-        """Each by its own way, in the columns where they belong."""
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(70, 3))
-        w = rng.normal(size=(600, 3))
-        w[[1, 77, 550]] *= 1e8
-        phase = X @ w.T
-        out = wave_columns(X, w, np.full(600, 2.0), without_sine=77)
-        far = np.abs(phase) > LIMIT
-        assert 200 < far.sum() <= 210
-        kept = np.delete(np.arange(600), 77)
-        np.testing.assert_allclose(out[:, :600][~far], 2 * np.cos(phase[~far]), atol=1e-9)
-        cosine = 2 * np.cos(np.longdouble(1) * phase)
-        # A phase of 1e8 is known to 1e-8: its product may be summed in another order.
-        np.testing.assert_allclose(out[:, :600], cosine, atol=2e-7)
-        np.testing.assert_allclose(out[:, 600:], 2 * np.sin(phase)[:, kept], atol=2e-7)
-
     def test_the_output_array_is_used_or_refused(self):
         X, w = np.ones((4, 2)), np.ones((3, 2))
         whole = np.full((6, 6), 7.0)
@@ -266,11 +249,6 @@ class TestConfiguration:
         assert f"inner loop: {implementation_in_turn}" in text
         assert f"numpy {np.__version__}" in text
         assert "threads: " in text
-
-    def test_a_name_that_is_unknown_is_refused(self, monkeypatch):
-        with pytest.raises(ParameterError, match="no such way"), using("fortran"):
-            pass
-        assert implementation() in IMPLEMENTATIONS
 
     def test_the_environment_decides_for_a_process(self, monkeypatch):
         with using(None):

@@ -57,14 +57,6 @@ def test_rough_fields_have_no_gradient() -> None:
     GaussianField(sp.catalogue["matern"](nu=1.5), 2, n_components=16).gradient([[0.0, 0.0]])
 
 
-def test_lengths_divide_the_coordinates() -> None:
-    X = np.random.default_rng(0).normal(size=(6, 2))
-    lengths = np.array([3.0, 0.25])
-    scaled = GaussianField(EXPONENTIAL, 2, length_scale=lengths, random_state=4)
-    plain = GaussianField(EXPONENTIAL, 2, random_state=4)
-    assert np.abs(scaled(X * lengths) - plain(X)).max() < 1e-12
-
-
 @pytest.mark.parametrize(("dim", "tol"), [(1, 0.02), pytest.param(3, 0.05, marks=pytest.mark.slow)])
 def test_the_number_of_components_for_an_error_is_enough_and_half_of_it_is_not(
     dim: int, tol: float
@@ -111,10 +103,10 @@ def test_mean_and_variance_of_paths_are_those_of_kriging() -> None:
     variance = 1.0 - np.sum(cross * np.linalg.solve(matrix, cross.T).T, axis=1)
     assert np.abs(given.mean(new) - mean).max() < 1e-12
     assert np.abs(given.std(new) - np.sqrt(variance)).max() < 1e-7
-    paths = given.sample(new, n_paths=400)
-    assert np.all(np.abs(paths.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / 400))
+    paths = given.sample(new, n_paths=200)
+    assert np.all(np.abs(paths.mean(axis=0) - mean) < 6.0 * np.sqrt(variance / 200))
     square = (paths - mean) ** 2
-    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * square.std(axis=0) / np.sqrt(400))
+    assert np.all(np.abs(square.mean(axis=0) - variance) < 6.0 * square.std(axis=0) / np.sqrt(200))
 
 
 def test_points_that_coincide_need_noise() -> None:

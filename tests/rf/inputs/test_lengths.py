@@ -12,7 +12,6 @@ from rf import (
     GRFF,
     ORF,
     RFF,
-    AsKRFF,
     GaussianField,
     LengthScaleWarning,
     SpectralFeatures,
@@ -103,22 +102,6 @@ def test_rows_on_a_sphere_are_not_divided():
         sp.zonal("exp(u)").rescale([1.0, 2.0, 3.0])
 
 
-@pytest.mark.slow
-def test_asymmetric_and_made_to_order_features_take_lengths():
-    X, lengths = rows(20, 2), np.array([2.0, 50.0])
-    shifted = sp.radial(GAUSS).shift([0.5, 0.0])
-    for make in (
-        lambda **o: AsKRFF(shifted, n_components=40, random_state=0, **o),
-        lambda **o: SpectralFeatures(shifted, n_components=40, random_state=0, **o),
-        lambda **o: SpectralFeatures(
-            "cos(3*z)", n_components=400, domain=8.0, random_state=0, mixed_signature="ignore", **o
-        ),
-    ):
-        scaled = make(length_scale=lengths).fit(X * lengths)
-        plain = make().fit(X)
-        np.testing.assert_allclose(scaled.gram(X * lengths), plain.gram(X), atol=1e-9)
-
-
 def test_fields_and_two_samples_have_the_same_lengths():
     X, lengths = rows(40, 2), np.array([2.0, 50.0])
     kernel = sp.radial(EXPONENTIAL)
@@ -147,13 +130,6 @@ def test_a_wrong_unit_is_named_with_its_numbers(unit, said):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             system(EXPONENTIAL, n_components=8, length_scale=length, random_state=0).fit(unit * X)
-
-
-def _named(spectrum):
-    """What a kernel is given as: itself, its measure, its table."""
-    kernel, d = spectrum
-    given = [kernel, sp.derive(kernel, d)]
-    return [*given, sp.spectral_measure(kernel, d)] if isinstance(kernel, sp.Kernel) else given
 
 
 COMPACT = sp.radial(TL1)
@@ -187,31 +163,6 @@ def test_a_table_without_a_limit_is_flat_nowhere(text):
 
 
 PLACE, DAY = sp.radial(GAUSS).on([0, 1]), sp.radial(EXPONENTIAL).rescale(30.0).on([2])
-
-
-@pytest.mark.parametrize(
-    "spectrum",
-    [
-        (SIGNED, 3),
-        (PLACE + 0.5 * DAY, 3),
-        pytest.param((sp.l1("exp(-z/3) + 1"), 3), marks=pytest.mark.slow),
-    ],
-)
-def test_a_wrong_unit_is_named_for_tables_and_measures_as_for_kernels(spectrum):
-    d = spectrum[1]
-    X = rows(50, d) * np.array([1.0, 1.0, 30.0])[:d]
-    for given in _named(spectrum):
-        # A split by mass asks for no variance, which is dear at such distances.
-        made = SpectralFeatures(
-            given, n_components=8, coupling="iid", allocation="mass", mixed_signature="ignore"
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            made.fit(X)
-        for unit, said in [(1e5, "a larger unit"), (1e-6, "a smaller unit")]:
-            with pytest.warns(LengthScaleWarning, match=said) as caught:
-                made.fit(unit * X)
-            assert caught[0].filename == __file__
 
 
 def test_the_group_of_a_wrong_unit_is_named():

@@ -7,7 +7,6 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from sklearn.kernel_approximation import RBFSampler
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import GRFF, SpectralFeatures
 from rf.krein.classifier import KreinRidgeClassifier
 from rf.krein.ridge import KreinRidge, krein_solve
-from rf.papers.baselines import ExactPolynomial, IndefiniteNystroem
+from rf.papers.baselines import IndefiniteNystroem
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import radial
 
@@ -75,17 +74,6 @@ def test_a_singular_stationary_problem_is_refused_and_flip_is_not():
         krein_solve(Z, signature, y, alpha=4.0, solver="stationary")
     beta, _ = krein_solve(Z, signature, y, alpha=4.0, solver="flip")
     np.testing.assert_allclose(Z @ beta, [1 / 5, 4 / 8, 9 / 13])
-
-
-def test_a_positive_definite_kernel_gives_kernel_ridge():
-    rng, solver = np.random.default_rng(1), "flip"
-    X, X_new = rng.standard_normal((50, 3)), rng.standard_normal((9, 3))
-    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
-    model = KreinRidge(
-        ExactPolynomial((1.0, 2.0, 1.0)), alpha=0.1, solver=solver, fit_intercept=False
-    ).fit(X, y)
-    exact = KernelRidge(alpha=0.1, kernel="poly", degree=2, gamma=1, coef0=1).fit(X, y)
-    np.testing.assert_allclose(model.predict(X_new), exact.predict(X_new), atol=1e-9)
 
 
 def test_ridge_on_the_columns_alone_learns_another_kernel():

@@ -4,11 +4,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import DotProduct
-from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rf import FlippedFeatures, KreinRidge, KreinRidgeClassifier, SpectralFeatures
@@ -250,24 +248,3 @@ def test_flipped_columns_are_the_modulus_on_the_rows_and_k_on_others(data):
     signs = (vectors * np.sign(values)) @ vectors.T
     np.testing.assert_allclose(F_new @ F.T, K_new @ signs, atol=1e-9)
     assert not hasattr(flipped, "signature_")
-
-
-def test_a_linear_machine_on_flipped_columns_is_the_machine_in_a_krein_space():
-    """The published algorithm: a machine with U |Lambda| U', and its coefficients times U S U'."""
-    X, y = make_moons(120, noise=0.2, random_state=0)
-    flipped = FlippedFeatures(signed(60)).fit(X[:80])
-    Z, Z_new = (flipped.features_.transform(rows) for rows in (X[:80], X[80:]))
-    S = flipped.features_.signature_
-    values, vectors = np.linalg.eigh((Z * S) @ Z.T)
-    values[np.abs(values) < 1e-9] = 0.0
-    modulus = (vectors * np.abs(values)) @ vectors.T
-    dual = SVC(kernel="precomputed", C=2.0, tol=1e-9).fit(modulus, y[:80])
-    alpha = np.zeros(80)
-    alpha[dual.support_] = dual.dual_coef_[0]
-    alpha = (vectors * np.sign(values)) @ (vectors.T @ alpha)
-    expected = (Z_new * S) @ Z.T @ alpha + dual.intercept_
-    found = SVC(kernel="linear", C=2.0, tol=1e-9).fit(flipped.transform(X[:80]), y[:80])
-    np.testing.assert_allclose(
-        found.decision_function(flipped.transform(X[80:])), expected, atol=1e-5
-    )
-    assert np.any(flipped.eigenvalues_ < -0.1)

@@ -14,7 +14,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from rf import KreinRidge, KreinRidgeClassifier, SpectralFeatures
 from rf.krein.signs import signature_of
 from spectra.errors import ParameterError
-from spectra.kernels.kernel import radial
 
 SIGNED = "exp(-z**2/2) - exp(-z**2/8)"
 
@@ -167,25 +166,3 @@ def test_a_composite_that_states_its_signs_is_believed(X):
             return self.inner_[0].signature_
 
     assert signature_of(Signed(signed()).fit(X), X).tolist() == S.tolist()
-
-
-def test_an_asymmetric_kernel_is_refused_in_a_union(X):
-    shifted = signed(16, radial("exp(-z**2/2)").shift([0.5, 0.0, 0.0, 0.0]))
-    for composite in (shifted, make_union(plain(), shifted), Halved(shifted)):
-        with pytest.raises(ParameterError, match="asymmetric"):
-            KreinRidge(composite).fit(X, X[:, 0])
-
-
-@pytest.mark.parametrize(
-    "kernel", ["(1 + u)/2", pytest.param("tanh(2*u + 1)", marks=pytest.mark.slow)]
-)
-def test_features_made_to_order_are_learned_with(kernel, X):
-    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
-    y = np.sin(2 * rows[:, 0])
-    model = KreinRidge(signed(60, kernel, coupling="auto"), alpha=0.1).fit(rows, y)
-    values, vectors = np.linalg.eigh(model.features_.kernel_.gram(rows))
-    # Eigenvalues far below alpha add nothing that is seen here, whatever their signs.
-    dual = vectors @ (np.sign(values) / (np.abs(values) + 0.1) * (vectors.T @ (y - y.mean())))
-    exact = model.features_.kernel_.gram(rows) @ dual
-    error = np.linalg.norm(model.predict(rows) - y.mean() - exact) / np.linalg.norm(exact)
-    assert error < 0.1 + model.features_.expected_error_

@@ -1,4 +1,4 @@
-"""Frequencies: what one draw is, and how many each part gets; test_pooled.py says what it means."""
+"""Frequencies: what one draw is, and how many each part gets."""
 
 import numpy as np
 import pytest
@@ -46,6 +46,16 @@ class TestDraws:
         np.testing.assert_array_equal(one.frequencies, two.frequencies)
         with pytest.raises(ValueError, match="read-only"):
             one.frequencies[0, 0] = 0.0
+
+    def test_draws_at_once_are_draws_one_by_one(self):
+        for coupling in ("iid", "orthogonal", "shared", "haar"):
+            options = {"coupling": coupling, "radii": "iid", "random_state": 3}
+            single = draw_frequencies(self.table(), (5, 4), **options)
+            (one,) = draw_repeatedly(self.table(), (5, 4), 1, **options)
+            np.testing.assert_array_equal(single.frequencies, one.frequencies)
+            two, three = draw_repeatedly(self.table(), (5, 4), 2, **options)
+            assert two.counts == three.counts == (5, 4)
+            assert np.abs(two.frequencies - three.frequencies).max() > 0.1
 
     def test_invalid_arguments_are_refused(self):
         for options, said in (

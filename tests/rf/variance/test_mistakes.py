@@ -78,19 +78,6 @@ def blocks_of_fixed_norm(rng):
     return 4.0 * orthogonal(16, 16, rng, draws=DRAWS)
 
 
-def hadamard_blocks(rng):
-    H, signs = linalg.hadamard(16) / 4.0, rng.choice([-1.0, 1.0], size=(3, DRAWS, 1, 16))
-    return (H * signs[0]) @ (H * signs[1]) @ (H * signs[2])
-
-
-def hadamard_with_radii(rng):
-    return chi_rows(16, hadamard_blocks(rng), rng)
-
-
-def hadamard_of_fixed_norm(rng):
-    return 4.0 * hadamard_blocks(rng)
-
-
 # --- places -------------------------------------------------------------------------------------
 
 
@@ -183,9 +170,6 @@ MISTAKES = {
     ),
     "orthogonal blocks of fixed norm": Mistake(
         waves(16, blocks_of_fixed_norm), waves(16, blocks_with_radii), GAUSSIAN
-    ),
-    "Hadamard blocks of fixed norm": Mistake(
-        waves(16, hadamard_of_fixed_norm), waves(16, hadamard_with_radii), GAUSSIAN
     ),
     "orthogonal blocks scaled by columns": Mistake(
         waves(3, scaled_by_columns), waves(3, scaled_by_rows), GAUSSIAN

@@ -4,11 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
-from rf.inputs.rows import KnownRows, sample_of_rows, typical_distances
+from rf.inputs.rows import sample_of_rows, typical_distances
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.directions import iid
 from rf.sampling.frequencies import draw_repeatedly
@@ -157,11 +157,3 @@ def test_equal_rows_are_planned_for_once_and_changed_ones_anew(kind):
     assert other is not scheme
     assert scheme.expected_error() == untouched
     assert other.expected_error() != pytest.approx(untouched, rel=0.01)
-
-
-def test_rows_are_known_by_their_layout_as_well_as_by_their_numbers():
-    by_rows, by_columns = csr_array([[0.0, 1.0], [0.0, 0.0]]), csc_array([[0.0, 0.0], [1.0, 0.0]])
-    assert np.array_equal(by_rows.indices, by_columns.indices)
-    assert np.array_equal(by_rows.indptr, by_columns.indptr)
-    assert KnownRows(by_rows) != KnownRows(by_columns)
-    assert KnownRows(by_rows) == KnownRows(by_rows.copy())

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import spectra as sp
-from rf import SpectralFeatures
 from rf.variance.radii.projection import Projection, projection_of
 from rf.variance.radii.wave_projection import WaveProjection
 from rf.variance.variance import VarianceModel
@@ -62,6 +61,7 @@ def test_the_grid_and_the_tail_are_the_law(law, reach):
     held(law, np.concatenate([cusps, np.linspace(0.013, reach, 47)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_law_of_two_radii_is_within_its_error(part):
     cusps = [0.0, 1.0, 2**0.5, 2.0, 1.0 + 2**0.5, 1.00001]
@@ -104,26 +104,6 @@ def agrees_with_draws(table, counts, coupling, radii, z, *, draws, most):
 def test_variances_of_parts_with_tails_of_waves_agree_with_draws(dim, coupling, radii):
     z = np.array([0.03, 0.1, 1.0])
     agrees_with_draws(oscillating_table(dim), (5, 4), coupling, radii, z, draws=700, most=1e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("radii", ["iid", "stratified"])
-@pytest.mark.parametrize("coupling", ["orthogonal", "designed"])
-def test_variances_of_two_radii_agree_with_draws(coupling, radii):
-    z = np.array([0.3, 1.0, 2.2])
-    agrees_with_draws(table_of_two_radii(), (12, 4), coupling, radii, z, draws=700, most=1e-3)
-
-
-@pytest.mark.slow
-def test_features_of_two_radii_choose_their_plan_by_exact_variances():
-    rows = np.random.default_rng(0).normal(size=(300, 3))
-    features = SpectralFeatures(table_of_two_radii(), random_state=0, mixed_signature="ignore").fit(
-        rows
-    )
-    plans = {plan.coupling: plan.variance for plan in features.report_}
-    assert features.coupling_ == min(plans, key=plans.get)
-    assert plans[features.coupling_] < 0.9 * plans["iid"]
-    assert np.array_equal(np.unique(features.signature_), [-1.0, 1.0])
 
 
 @pytest.mark.parametrize("name", ["epanechnikov", "bochner_riesz"])

@@ -11,8 +11,6 @@ import sympy
 import spectra as sp
 from spectra.derivation.cache import address_of
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
-from spectra.formula.expansions.exact_numbers import ExpansionError
-from spectra.formula.expansions.expand import expand_at
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-2, 1e4, 61)
@@ -78,12 +76,6 @@ def test_a_stated_break_bounds_the_dimension():
     assert str(sp.existence(k).condition) == "d < 3"
     with pytest.raises(NoRouteError, match=r"not smooth at z = 1/2.*with a support"):
         sp.spectral_density(k, 1)
-
-
-def test_the_local_analysis_of_formulas_takes_no_callable_for_analytic():
-    expr = sp.radial(cubic, support=1).pieces[0].expr
-    with pytest.raises(ExpansionError, match="shows no formula"):
-        expand_at(expr, sympy.Rational(1, 2), -1, 4)
 
 
 def test_questions_about_a_part_of_the_range_are_refused():
@@ -198,16 +190,6 @@ def test_callables_of_one_number_are_asked_one_by_one():
     np.testing.assert_array_equal(k(z), expected)
 
 
-def test_a_product_with_a_callable_is_a_kernel_without_a_verdict():
-    k = sp.radial(cubic, support=1, **STATED) * sp.radial("exp(-z)")
-    assert k([0.5])[0] == pytest.approx(0.125 * math.exp(-1.0), rel=1e-15)
-    verdict = sp.existence(k, dim=1)
-    assert verdict.status is sp.Status.UNDECIDED
-    assert "one callable" in verdict.reasons[0]
-    with pytest.raises(NoRouteError, match="one callable"):
-        sp.spectral_density(k, 1)
-
-
 def test_kernels_are_pickled_by_reference_and_lambdas_refused():
     k = sp.radial(cubic, support=1, **STATED)
     again = pickle.loads(pickle.dumps(k))
@@ -246,12 +228,6 @@ def test_wrong_assumptions_and_values_are_refused(function, options, error, word
             0.0,
             "ZeroDivisionError .* z = 0",
             ArithmeticError,
-        ),
-        (
-            lambda z: math.acos(z + 0.1),
-            0.92,
-            "math domain error. at z = 0.9.* support=",
-            ValueError,
         ),
         (lambda z: [3.0, 2.0, 1.0][int(4 * z / 1.2)], 0.91, "IndexError", IndexError),
     ],

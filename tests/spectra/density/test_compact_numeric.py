@@ -1,6 +1,5 @@
 """Formulas on a ball that no closed form is known for: their densities, tables and refusals."""
 
-import mpmath
 import numpy as np
 import pytest
 import sympy
@@ -12,7 +11,6 @@ from spectra.density.numeric import split_at_breaks
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
-from tests.tools.grids import by_turns
 
 slow = pytest.mark.slow
 RADII = np.geomspace(1e-3, 1e4, 43)
@@ -48,19 +46,6 @@ def cosine_power(dim, w):
     return 2 / mp.pi * total * (1 if dim == 1 else w)
 
 
-def by_quadrature(formula, dim, w):
-    """rho by quadrature in half-waves, knowing nothing."""
-    function = mpmath_function(sp.radial(formula, support=1).pieces[0].expr, Z)
-    half = mp.mpf(dim) / 2
-    pieces = max(4, int(w / 3) + 2)
-    with mp.workdps(45 + dim):  # the error of the quadrature is absolute
-        total = mp.quad(
-            lambda z: function(z) * z**half * mp.besselj(half - 1, w * z),
-            mp.linspace(0, 1, pieces + 1),
-        )
-    return 2 ** (1 - half) / mp.gamma(half) * w**half * total
-
-
 def check(density, exact, radii, tolerance):
     """The true error is below the stated one, and that below the tolerance times the envelope."""
     (component,) = density.components
@@ -84,18 +69,6 @@ def test_a_density_is_within_its_error_of_an_elementary_one(formula, oracle, dim
 
 
 @pytest.mark.parametrize(
-    ("formula", "dim", "radii"),
-    [
-        pytest.param("(1-z**2)**2*cos(4*z)", 16, [0.3, 12.0], marks=slow),
-        pytest.param("(1-z)**(5/2)*exp(-z)", 2, [9.0, 60.0], marks=slow),
-    ],
-)
-def test_a_density_is_within_its_error_of_quadrature(formula, dim, radii):
-    density = sp.spectral_density(sp.radial(formula, support=1), dim, route="numeric")
-    check(density, lambda w: by_quadrature(formula, dim, w), np.array(radii), 2e-12)
-
-
-@pytest.mark.parametrize(
     ("formula", "support", "dim"),
     [
         pytest.param("exp(-z)*(pi-z)**3*sin(z)", "pi", 2, marks=slow),
@@ -115,40 +88,10 @@ def test_the_expectation_of_a_table_is_the_kernel(formula, support, dim):
     assert measure.mass.rad <= 1e-11 * measure.mass.mid
 
 
-@slow
-def test_two_routes_agree_on_half_integer_powers_at_the_origin():
-    k = sp.radial("(1-sqrt(z))**4", support=1)
-    (numeric,) = integrated_components(k.pieces[0].expr, sympy.Integer(1), 3)
-    w = np.geomspace(1e-2, 1e5, 60)
-    sign, log = numeric.signed_log(w)
-    envelope = np.exp(numeric.log_envelope(w))
-    with mp.workdps(30):
-        function = mpmath_function(k.pieces[0].expr, Z)
-        for i in (5, 20, 32):
-            x = mp.mpf(float(w[i]))
-            grid = [mp.mpf(j) ** 2 / (40 + int(x)) ** 2 for j in range(41 + int(x))]
-            exact = 2 / mp.pi * x * mp.quad(lambda z, x=x: function(z) * z * mp.sin(x * z), grid)
-            bound = numeric.relative_error(w)[i] * envelope[i]
-            assert abs(sign[i] * mp.exp(mp.mpf(float(log[i]))) - exact) <= bound
-    assert numeric.tail.background_exponent == 1.5
-    series = sp.spectral_density(k, 3)
-    difference = np.abs(sign * np.exp(log) - series.radial(w))
-    assert np.all(difference <= numeric.relative_error(w) * envelope + series.error(w))
-
-
 def test_a_formula_is_cut_where_it_changes():
     balls, rest = split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
     assert [r for r, _ in balls] == [2]
     assert rest == sympy.exp(-Z)
-
-
-@slow
-def test_the_parts_of_a_cut_formula_are_transformed_apart():
-    k = sp.radial("Max(1-z, 0)**3*exp(-z**2) + exp(-z)")
-    apart = sp.radial("(1-z)**3*exp(-z**2)", support=1) + sp.radial("exp(-z)")
-    w = np.array([0.1, 3.0, 40.0, 1e3])
-    whole, parts = sp.spectral_density(k, 2), sp.spectral_density(apart, 2)
-    assert np.all(np.abs(whole.radial(w) - parts.radial(w)) <= whole.error(w) + parts.error(w))
 
 
 @pytest.mark.parametrize(
@@ -185,39 +128,6 @@ def test_the_powers_of_a_formula_give_its_values(text, support):
                     root = (1 - x * x) ** mp.mpf(str(float(factor.power)))
                     total += mp.ldexp(mantissa, exponent) * x**m * root
             assert abs(total - exact(support * x)) < (1e-18 if is_flat else 1e-30)
-
-
-@slow
-def test_nested_arc_cosines_have_a_density():
-    """On the unit sphere, u = 1 - z^2/2: values next to z = 0 lose two thirds of their digits."""
-    k = sp.zonal("1 - acos((sqrt(1-u**2) + u*(pi-acos(u)))/pi)/pi")
-    density = sp.spectral_density(k, 1)
-    function = mpmath_function(k.pieces[0].expr, Z)
-    with mp.workdps(40):
-        for w in (0.7, 9.0, 60.0):
-            grid = mp.linspace(0, 2, 12 + int(w))
-            exact = 2 / mp.pi * mp.quad(lambda z, w=w: mp.re(function(z)) * mp.cos(w * z), grid)
-            stated = density.error([w])[0]
-            assert abs(density.radial([w])[0] - exact) <= stated + mp.mpf("1e-24")
-            assert stated < 1e-14
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", by_turns([1, 3], every=2))
-def test_a_jump_has_its_wave_at_radii_whose_squares_are_no_doubles(dim):
-    """exp(-z) on z <= 2: integrals of exp(-(1 - iw)z) and z exp(-(1 - iw)z) over the ball."""
-    density = sp.spectral_density(sp.radial("exp(-z)", support=2), dim)
-    for w in (1e155, 1e200, 1e300):
-        with mpmath.workdps(330):
-            a, mw = mpmath.mpc(1, -w), mpmath.mpf(w)
-            decay = mpmath.exp(-2 * a)
-            if dim == 1:
-                exact, size = 2 / mpmath.pi * mpmath.re((1 - decay) / a), 1 / mw
-            else:
-                exact, size = 2 / mpmath.pi * mw * mpmath.im((1 - decay * (1 + 2 * a)) / a**2), 1
-            value, error = density.radial([w])[0], density.error([w])[0]
-            assert abs(mpmath.mpf(value) - exact) <= mpmath.mpf(error)
-            assert error <= 1e-12 * size + np.finfo(float).tiny
 
 
 def test_radii_whose_phase_is_no_double_are_refused():

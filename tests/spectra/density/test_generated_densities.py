@@ -27,8 +27,6 @@ REFUSED = 0.05
 #: Values that were found false once, (kernel, dimension, radius).
 ONCE_FALSE: tuple[tuple[RealKernel, int, float], ...] = (
     (RealKernel("exp(-z**4-z**2/10)"), 2, 2.08),
-    (RealKernel("exp(-z**4)*cos(z/2)"), 1, 2.0),
-    (RealKernel("z**2*exp(-z**4-z**2/20)"), 2, 2.08),
     (RealKernel("exp(-z**4)*cosh(z)"), 1, 8.16),
 )
 

@@ -63,14 +63,6 @@ def test_periodic_kernels_have_finite_mass_on_the_line_only(kernel):
     assert periodic(kernel, 2) is None
 
 
-def finite_on_the_line_alone(kernel):
-    assert sp.existence(kernel, 1).status is sp.Status.FINITE
-    for dim in (2, 3, 7):
-        verdict = sp.existence(kernel, dim)
-        assert verdict.status is sp.Status.INFINITE
-        assert "no limit at infinity" in verdict.reasons[0]
-
-
 def test_a_product_of_periods_without_a_ratio_has_atoms_at_all_sums_and_differences():
     density = spectral_density(sp.radial("2*exp(cos(z) + cos(sqrt(2)*z))"), 1)
     assert density.route == "periodic"
@@ -99,34 +91,9 @@ def test_a_product_of_periods_without_a_ratio_has_atoms_at_all_sums_and_differen
         assert lost + abs(first.mass - 2 * bessel[0] ** 2) <= first.error < 1e-11
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["exp(cos(z) + cos(sqrt(2)*z))"])
-def test_almost_periodic_kernels_are_finite_on_the_line_and_have_tables(text):
-    kernel = sp.radial(text)
-    finite_on_the_line_alone(kernel)
-    table = sp.derive(kernel, 1, cache=False)
-    z = np.linspace(0.0, 40.0, 61)
-    lack = np.abs(table.expected_kernel(z) - kernel(z))
-    error = table.expected_kernel_error(z) + table.mass_error
-    assert np.all(lack <= error + 1e-14 * table.mass)
-    assert np.all(error < 1e-10)
-
-
 def test_periods_without_a_ratio_in_one_factor_are_refused_with_the_reason():
     with pytest.raises(NoRouteError, match="periods have no ratio"):
         spectral_density(sp.radial("1/(3 - cos(z) - cos(sqrt(2)*z))"), 1)
-
-
-def test_a_pole_near_the_line_has_many_coefficients():
-    a = "101/100"
-    atoms = fourier_atoms(sp.radial(f"1/({a} - cos(z))").pieces[0].expr)
-    with mp.workdps(40):
-        exact = poisson(mp.mpf(int(a.split("/")[0])) / int(a.split("/")[1]))
-        missing = exact(len(atoms)) / (1 - exact(len(atoms)) / exact(len(atoms) - 1))
-        wrong = [abs(atom.mass - exact(n)) for n, atom in enumerate(atoms)]
-        assert all(w <= atom.error for w, atom in zip(wrong, atoms, strict=True))
-        assert wrong[0] + missing <= atoms[0].error < 1e-12 * sum(a.mass for a in atoms)
-    assert len(atoms) > 150
 
 
 @pytest.mark.slow

@@ -142,37 +142,6 @@ def test_a_formula_without_ball_arithmetic_is_refused():
         proved_sup_error(radial("1 - z", support=1), 3, w, c, (0.0, 2.0), tol=1e-2)
 
 
-def one_estimate(d, directions, shared, rng, z):
-    """The estimate of the kernel at distances z along the first axis, from one block."""
-    total = np.zeros_like(z)
-    rows = directions(rng)
-    for w, c in zip(d.radii, d.masses, strict=True):
-        if not shared:
-            rows = directions(rng)
-        total += c * np.cos(w * rows[:, :1] * z).mean(axis=0)
-    return total
-
-
-@pytest.mark.parametrize(
-    ("coupling", "shared", "rows"),
-    [
-        ("shared", True, 5),
-        pytest.param("orthogonal", False, 5, marks=pytest.mark.slow),
-        pytest.param("iid", False, 1, marks=pytest.mark.slow),
-    ],
-)
-def test_the_stated_deviation_is_that_of_drawn_features(coupling, shared, rows):
-    z = np.array([0.5, 1.0, 1.5, 2.0])
-    served = Distances.of(SQUARE, (0, 2), np.repeat(z, 500))
-    d = design_within(SQUARE, 5, served, tol=1e-2, coupling=coupling, max_mass=20)
-    rng = np.random.default_rng(3)
-    draws = [one_estimate(d, lambda r: orthogonal(rows, 5, r), shared, rng, z) for _ in range(1000)]
-    spread = np.mean(np.var(draws, axis=0))
-    # the variance of 1000 draws is known to a few percent
-    assert spread == pytest.approx(d.deviation**2, rel=0.15)
-    assert d.deviation <= d.dual.value * (1 + 1e-9)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("coupling", "dim"), [("orthogonal", 2), ("shared", 16), ("iid", 7)])
 def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
@@ -273,16 +242,12 @@ def features(d, rng, rows, scheme):
     return gram
 
 
-def block_means(n, dim=7):
-    return angular_means(dim, n)
-
-
-def designed_means(n, dim=7):
-    return designed_angular_means(n, dim)
-
-
 @pytest.mark.parametrize(
-    ("means", "scheme"), [(block_means, orthogonal), (designed_means, designed)]
+    ("means", "scheme"),
+    [
+        (lambda n: angular_means(7, n), orthogonal),
+        (lambda n: designed_angular_means(n, 7), designed),
+    ],
 )
 def test_the_expected_error_of_a_budget_is_the_error_that_is_seen(means, scheme):
     rng = np.random.default_rng(7)
@@ -298,9 +263,6 @@ def test_the_expected_error_of_a_budget_is_the_error_that_is_seen(means, scheme)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(d.expected_error, rel=0.12)
     worst = np.abs(d(np.linspace(0, 2, 3000)) - RAMP(np.linspace(0, 2, 3000))).max()
     assert worst == pytest.approx(d.sup_error.mid, rel=0.02)
-
-
-# --- the papers' kernels on letter --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("objective", "size"), [("mass", 1.0), ("variance", 1e6)])

@@ -19,14 +19,11 @@ _MATERN = sympy.besselk(R(3, 10), Z) * Z ** R(3, 10) * 2 ** R(7, 10) / sympy.gam
     [
         ((1 - sympy.cos(Z)) / Z**2, R(1, 2)),
         (Z * sympy.log(Z), 0),
-        (Z * sympy.besselk(1, Z), 1),
         (Z ** R(1, 3) * sympy.besselk(R(1, 3), Z), 2 ** R(1, 3) * sympy.gamma(R(1, 3)) / 2),
         (_MATERN, 1),
         (sympy.besselj(R(2, 3), Z) * sympy.gamma(R(5, 3)) / (Z / 2) ** R(2, 3), 1),
         (sympy.hyper([R(1, 2), 1], [2], -Z), 1),
         (sympy.besselk(0, 1 + Z) / sympy.sqrt(1 + Z), sympy.besselk(0, 1)),
-        (sympy.besselj(R(1, 3), 2 + Z) * sympy.exp(-Z), sympy.besselj(R(1, 3), 2)),
-        (sympy.hyper([R(1, 2)], [R(3, 2), 1], -Z - 2), sympy.hyper([R(1, 2)], [R(3, 2), 1], -2)),
         (sympy.Heaviside(Z), 1),
         (sympy.Piecewise((1, Z < 1), (0, True)), 1),
         # Without its atom at 1, as sin(z)^3/z^3 is looked at in R^7: z^5 cancels.
@@ -54,8 +51,6 @@ def test_a_cancellation_does_not_pass_as_a_limit() -> None:
         sympy.log(Z),
         sympy.besselk(0, Z),
         sympy.sin(1 / Z),
-        sympy.besselj(0, 1 + Z) * sympy.cos(1 / Z),
-        sympy.besselk(0, Z) * sympy.besselj(0, 1 + Z),
         sympy.sqrt(Z - 1),
         sympy.Piecewise((1, sympy.Eq(Z, 0)), (1 / Z, True)),
     ],
@@ -74,7 +69,6 @@ def test_every_problem_starts_at_its_stated_value() -> None:
     [
         # slow powers of z
         (sympy.exp(-(Z ** R(1, 50))), 1),
-        ((1 + Z ** R(1, 100)) ** -100, 1),
         # two constants of Bessel functions multiplied, or beside an irrational weight
         (
             Z * sympy.besselk(R(3, 10), Z) * sympy.besselk(R(7, 10), Z),
@@ -84,7 +78,6 @@ def test_every_problem_starts_at_its_stated_value() -> None:
             sympy.sqrt(3) * (1 - sympy.besselj(0, Z)) / Z**2 + sympy.pi * sympy.besselj(1, Z) / Z,
             sympy.sqrt(3) / 4 + sympy.pi / 2,
         ),
-        (Z**2 * sympy.besselk(0, Z), 0),
         # terms that are absorbed, not cancelled
         (sympy.acos(1 - Z**2 / 2) / Z, 1),
         ((1 + Z) ** (1 / Z), sympy.E),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -34,23 +33,14 @@ def test_shapes_and_types_are_kept() -> None:
     assert values("exp(-z)", np.zeros(3, dtype=np.float32)).dtype == np.float64
 
 
-def test_the_variable_itself_is_copied() -> None:
-    x = np.ones(3)
-    values("z", x)[0] = 5.0
-    assert x[0] == 1.0
-
-
 @pytest.mark.parametrize(
     ("text", "point"),
     [
         ("acos(z)", 1.5),
         ("(1 - z)**(1/3)", 2.0),
         ("sin(z)/z", 0.0),
-        ("besselk(1, 1 - z)", 2.0),
         ("hyper([1, 1], [2], z)", 2.0),
         ("Piecewise((1, sqrt(1 - z) < 1), (0, True))", 2.0),
-        ("Piecewise((1, z < 1), (2, z > 1))", 1.0),
-        ("Min(1, log(1 - z))", 2.0),
         ("Piecewise((1, z < 1), (0, True))", np.nan),
     ],
 )
@@ -135,11 +125,8 @@ def test_each_function_agrees_on_the_line(name: str) -> None:
     [
         "besselj(7/2, z)",
         "besseli(0.3, z)",
-        "besselk(2, z)",
         "hyper([], [5/2], -z**2/4)",
         "hyper([1/2], [3/2], -z)",
-        "hyper([1/2, 1], [3/2], -z)",
-        "hyper([-2, 1], [3/2], z)",
         "hyper([1/2], [3/2, 2], -z**2/4)",
         "1/z**2 + z**(-1/2) + z**(3/2) + z**(2/7) + z**5 + 2**z",
         "sin(z)/z",
@@ -157,38 +144,6 @@ def assert_agree(expr: sympy.Expr, points: np.ndarray, tolerance: float) -> None
     assert np.all(np.abs(fast - slow) <= tolerance * (np.abs(slow) + 0.1 * (np.abs(slow) < 0.1)))
 
 
-_OUTER = ["exp(-{0})", "sin({0})", "cos({0})", "tanh({0})", "atan({0})", "erf({0})", "log(1 + {0})"]
-_OUTER += ["sqrt(1 + ({0})**2)", "({0})**2", "1/(1 + ({0})**2)", "besselj(1/2, {0})", "Abs({0})"]
-
-
-def condition(node: sympy.Expr, x: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Return the value of a node and the sum of |d value / d rounding| over all its roundings."""
-    if not node.free_symbols or node == Z:
-        value = mpmath_function(node, Z)(x)
-        return value, abs(value)
-    if isinstance(node, sympy.Piecewise):
-        branch = next(e for e, c in node.args if c == sympy.true or c.subs(Z, sympy.Float(x, 40)))
-        return condition(branch, x)
-    parts = [condition(argument, x) for argument in node.args]
-    if any(mp.isnan(value) for value, _ in parts):
-        return mp.nan, mp.nan
-    total = abs(mpmath_function(node, Z)(x))
-    for place, (value, error) in enumerate(parts):
-        if node.args[place].free_symbols:
-            slot = sympy.Dummy(real=True)
-            others = [_exact(argument, x) for argument in node.args]
-            f = mpmath_function(node.func(*others[:place], slot, *others[place + 1 :]), slot)
-            step = mp.mpf(10) ** -15 * (1 + abs(value))
-            total += abs(f(value + step) - f(value - step)) / (2 * step) * error
-    return mpmath_function(node, Z)(x), total
-
-
-def _exact(node: sympy.Expr, x: mpmath.mpf) -> sympy.Expr:
-    if not node.free_symbols:
-        return node
-    return sympy.Rational(mp.nstr(mpmath_function(node, Z)(x), 35))
-
-
 # --- points where doubles overflow ----------------------------------------------------------------
 
 
@@ -196,7 +151,6 @@ def _exact(node: sympy.Expr, x: mpmath.mpf) -> sympy.Expr:
     ("text", "same"),
     [
         ("exp(-z)*cosh(z)", "(1 + exp(-2*z))/2"),
-        ("cosh(z) - sinh(z)", "exp(-z)"),
         ("exp(-2*z)/(1 - tanh(z))", "(1 + exp(-2*z))/2"),
         ("Piecewise((1, z < 1), (exp(-z)*sinh(z), True))", "(1 - exp(-2*z))/2"),
     ],
@@ -258,10 +212,7 @@ def test_a_quotient_of_zeros_is_accurate_near_zero(text: str, length: float) -> 
 # Bounded formulas whose terms cancel at zero, far out, or in the middle.
 CANCELLING = (
     "(besselj(0,z)-1+z**2/4)/z**4",
-    "(log(1+z)-z+z**2/2)/z**3*exp(-z)",
     "z*(sqrt(1+z**2)-z)",
-    "z**2*(1-cos(1/z))",
-    "z*log(1+1/z)",
     "z**4*(1-1/sqrt(1+1/z**2))-z**2/2+3/8+1/(1+z)",
 )
 LENGTHS = (1, 2.0**60, 0.7)
@@ -274,13 +225,6 @@ def test_a_bounded_kernel_is_accurate_where_terms_cancel(text: str) -> None:
     for length in LENGTHS:
         true = mpmath_function(radial(text), Z)
         assert_digits(text, length, z, true, of_value=0.0, of_largest=1e-14)
-
-
-def test_many_values_are_accurate_where_terms_cancel() -> None:
-    expr = radial("sqrt(1+z**2)-z")
-    z = np.random.default_rng(0).uniform(10.0, 5000.0, 20_000)
-    found = numpy_function(expr, Z)(z)
-    np.testing.assert_allclose(found, 1.0 / (np.sqrt(1.0 + z**2) + z), rtol=2e-14, atol=4e-15)
 
 
 def test_a_factor_that_underflows_does_not_hide_the_value() -> None:
@@ -301,10 +245,3 @@ def test_doubles_are_used_where_nothing_cancels(text: str) -> None:
     quick = function_of(expr, Z)
     z = np.geomspace(1e-8, 1e8, 1000)
     np.testing.assert_array_equal(numpy_function(expr, Z)(z), quick(z))
-
-
-@pytest.mark.parametrize("text", ["(7-z)**4*Abs(cos(z)-1/2)", "exp(z)*z+cos(z)"])
-def test_formulas_that_overflow_do_not_warn(text: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.isfinite(values(text, np.array([0.5, 2.0]))).all()

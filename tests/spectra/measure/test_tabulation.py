@@ -13,7 +13,7 @@ from scipy.special import betainc, betaincinv
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.density import spectral_density
 from spectra.errors import AccuracyError, ParameterError
-from spectra.kernels.kernel import radial, zonal
+from spectra.kernels.kernel import radial
 from spectra.measure import SpectralMeasure, measure_of, truncate
 from spectra.measure.tabulation import tabulate
 
@@ -129,24 +129,6 @@ def test_the_far_tail_of_an_oscillating_law_is_its_power_law():
         q = np.array([1e-8, 1e-10, 1e-12])
         constant = part.law.isf(q) * q * part.mass
         assert constant == pytest.approx(2.0 * np.sqrt(2.0) / np.pi, rel=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", [1, 2])
-def test_the_arc_cosine_kernel_has_a_table_with_a_background(dim):
-    k = zonal("(u*(pi - acos(u)) + sqrt(1 - u**2))/pi")
-    t = tabulate(measure_of(spectral_density(k, dim)), u_error=1e-12)
-    assert t.sphere
-    assert np.abs(t.expected_kernel(Z) - k.rescale(1)(Z)).max() <= 1e-9
-
-
-@pytest.mark.parametrize("dim", [1])
-def test_a_positive_oscillating_density_has_a_table(dim):
-    formula = "(1 - z)**4*(4*z + 1)"
-    t = tabulate(measure_of(spectral_density(radial(formula, support=1), dim)), u_error=1e-12)
-    assert len(t.parts) == 1
-    exact = radial(formula, support=1)(Z)
-    assert np.abs(t.expected_kernel(Z) - exact).max() <= 1e-9
 
 
 def test_atoms_stay_where_they_are():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.density import spectral_density
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.reader.parsing import U, Z, parse_formula
 from spectra.kernels.catalogue import catalogue
@@ -25,8 +23,6 @@ from spectra.singularities.definiteness import (
 from spectra.singularities.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.verdict import existence
 from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
-
-EVERY = math.inf
 
 
 def arc_0(inner: str) -> str:
@@ -52,14 +48,11 @@ def tangent(layers: int) -> str:
 
 IN_SECTORS = (
     "z",
-    "z**2",
     "z**(3/2)/(1 + z)",
     "z*log(1 + log(1 + z))",
-    "(z + z**2)/(3 + sqrt(z))",
     "1/(sqrt(z)*(2 + z))",
     "z**3",
     "1/(1 + z**2)**2",
-    "z**2*log(1 + z)",
     "(1 + z)**(1/3)/(1 + z**2)",
 )
 
@@ -81,32 +74,22 @@ MONOTONE = (
     "2**(-z)",
     "erfc(z)",
     "1/cosh(z)",
-    "1 - tanh(z)**2",
     "exp(-z) - exp(-2*z)/2",
     "besselk(0, 1 + z)",
     "1/log(2 + z)",
-    "exp(-sqrt(1 + sqrt(1 + sqrt(1 + z))))",
     "exp(z**2)*erfc(z)",
     "exp(-2*z)*besseli(0, z)",
-    "z/besseli(1, z)",
     "erf(z)/z",
-    "log(1 + z)/z",
     "pi/2 - atan(z)",
-    "1 - (z/(1 + z))**(1/2)",
     "z**(1/3)*besselk(1/3, 2*z)",
     "hyper([1/2, 1/3], [3/2], -z**2)",
-    "exp(-tanh(z))",
 )
 NOT_MONOTONE = (
     "exp(-z**3)",
     "cos(z)",
     "exp(-z) - 2*exp(-2*z)/3",
     "exp(-z)*(1 + 2*z)",
-    "1/(1 + z**3)",
-    "besselk(0, z + 1)*z",
     "exp(-2*z)*besseli(0, 3*z)",
-    "1/gamma(1 + z)",
-    "exp(-z**2) - exp(-2*z**2)/2",
     "exp(-z)*(1 - z)",
     "1/(2 - cos(z))",
 )
@@ -135,14 +118,11 @@ def test_functions_that_are_not_completely_monotone_are_not_proved(text: str) ->
 PROVED = (
     (radial("Max(0, 1 - z)"), 1),
     (radial("1 - 3*z/2 + z**3/2", support=1), 3),
-    (radial("1 - 15*z/8 + 5*z**3/4 - 3*z**5/8", support=1), 5),  # the hat of d = 5
     (radial("Max(exp(-z), 1/2)"), 1),
     (radial("(1 - z)**2*exp(-z)", support=1), 3),
     (radial("exp(-z**2)*cos(z)"), 3),
-    (radial("exp(-z**2 - z)*cos(z)**2"), 3),  # a half of the Gaussian each
     (radial("besselj(0, z)*exp(-z)"), 2),
     (radial("exp(cos(z))"), 1),
-    (radial("sinh(exp(-z))"), EVERY),
 )
 
 
@@ -165,9 +145,7 @@ def test_a_gaussian_wave_is_positive_definite_in_space_up_to_twice_its_rate(squa
     "kernel",
     [
         radial("exp(-z**4)"),
-        radial("exp(-z) - exp(-2*z)"),
         radial("1 - z", support=1) - radial("(1 - z)**2", support=1),
-        radial("2 - z", support=1),
         radial("cos(z)/sqrt(z)"),
         radial("exp(-z**2)*sin(z)"),
     ],
@@ -176,25 +154,6 @@ def test_a_gaussian_wave_is_positive_definite_in_space_up_to_twice_its_rate(squa
 def test_indefinite_kernels_are_not_proved_positive(kernel: Kernel) -> None:
     proof = proved_on_space(kernel, analyse(kernel))
     assert proof is None or proof.largest == 0, proof.reason
-
-
-@pytest.mark.parametrize(
-    ("kernel", "dim"),
-    [(radial("1 - 3*z/2 + z**3/2", support=1), 3), (radial("exp(-z**2)*cos(z)"), 3)],
-    ids=str,
-)
-def test_the_spectrum_of_what_is_proved_is_nonnegative(kernel: Kernel, dim: int) -> None:
-    assert existence(kernel, dim).positive_definite.answer is True
-    density = spectral_density(kernel, dim)
-    w = np.geomspace(1e-2, 30, 300)
-    assert np.all(density.density(w) >= -density.error(w))
-
-
-def test_a_chirp_hides_the_sign_of_the_tail_that_the_origin_makes() -> None:
-    # z at 0 makes a tail w^-2 in d = 1, and the chirp one of w^(-3/2) that turns.
-    found = existence(radial("cos(z**2)/(1 + z)**2 - exp(-z)/4"), 1).positive_definite
-    assert found.answer is not True
-    assert "At large w" not in found.reason
 
 
 def test_the_dimension_after_the_largest_is_refuted_where_a_theorem_does_it() -> None:
@@ -235,7 +194,6 @@ def test_networks_of_any_depth_have_a_nonnegative_taylor_series(text: str) -> No
     "text",
     [
         *("u - u**2", "exp(u) - exp(2*u)", "asin(u) - u**2", "exp(u**2) - u**3 - 1"),
-        *("besseli(0, u) - u", "asin(u - u**2)", "2**(-u)", "sqrt(1 + u)", "exp(u)*(1 - u)"),
         *("acos(acos(u)/pi)", "sqrt(1 - u**2)", arc_0("-u"), "cos(u)", arc_1("1 - u")),
     ],
 )

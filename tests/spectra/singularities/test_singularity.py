@@ -48,24 +48,15 @@ EXPANSIONS = [
     ("asin(z/2)", 2, -1),
     ("(1 - z**2/4)**(5/2)*exp(-z)", 2, -1),
     ("exp(-z)*log(1 + sqrt(z))", 0, 1),
-    ("tan(z)", 1, 1),
-    ("atan(1/z)", 0, 1),
     ("erfc(1/z)*exp(1/z**2)", 0, 1),
-    ("besselj(-2, z)", 0, 1),
     ("besselj(2, z)", 3, -1),
     ("besselk(1/3, 2*z)", 0, 1),
-    ("besselk(0, z)", 0, 1),
     ("besseli(1, z)*besselk(1, z)", oo, 1),
     ("besselj(5/3, z)", oo, 1),
     ("sqrt(1 + z**2) - z", oo, 1),
-    ("exp(sin(z)/z)", oo, 1),
-    ("erf(z)/z + 1/cosh(z)", oo, 1),
     ("gamma(1 + z)", 1, 1),
     ("hyper([1/2, 1/3], [3/2], -z**2)", oo, 1),
-    ("hyper([1/2, 1/3], [7/4], z)", 1, -1),
     ("hyper([], [5/2], -z**2/4)", oo, 1),
-    ("hyper([-2, 1/2], [3/2], z)", oo, 1),
-    ("cos(sqrt(z**2 + 1))", oo, 1),
 ]
 
 
@@ -96,7 +87,6 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
         ("log(log(z))", oo),
         ("sqrt(z - 1)", 0),
         ("cos(log(z))", 0),
-        ("exp(-sqrt(log(1 + z)))", oo),
         ("gamma(-1/2 - z)", oo),
     ],
 )
@@ -127,7 +117,6 @@ def test_a_wrong_expansion_is_caught_by_numbers() -> None:
         ("1 - sqrt(1 - z**2/4)", 2, []),
         ("cos(z)", 8, [np.pi / 2, 3 * np.pi / 2, 5 * np.pi / 2]),
         ("Abs(z - 2) - 1", oo, [1, 3]),
-        ("tanh(z) - 1/2", oo, [np.arctanh(0.5)]),
     ],
 )
 def test_the_zeros_are_all_found(text: str, upper: object, zeros: list[float]) -> None:

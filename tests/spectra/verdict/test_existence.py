@@ -147,13 +147,8 @@ def test_an_undecided_kernel_is_decided_by_an_assumption() -> None:
     "text",
     [
         "Abs(sin(z))*exp(-z)",
-        "Abs(cos(z))**3*exp(-z)",
-        "Abs(sin(z**2))*exp(-z)",
         "Abs(sin(z))**3/(1 + z)**(1/4)",
         "Heaviside(cos(z))*exp(-z)",
-        "exp(-z)/(1 + Abs(sin(z)))",
-        "sqrt(Abs(sin(z)))*exp(-z)",
-        "Max(0, cos(z))**3/(1 + z)**(5/4)",
     ],
 )
 def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
@@ -177,20 +172,11 @@ def test_a_callable_decides_nothing_of_itself() -> None:
     assert existence(lambda z: z, 9, assume=everything).status is Status.UNDECIDED
 
 
-def test_an_undecided_callable_names_the_missing_assumptions() -> None:
-    undecided = existence(lambda z: z, 3)
-    assert all(word in str(undecided) for word in ("radial(", "smoothness", "decay", "origin"))
-    half = existence(lambda z: z, 3, assume={"decay": 1, "origin": 1})
-    assert "smoothness" in half.reasons[0]
-
-
 @pytest.mark.parametrize(
     ("kernel", "way_out"),
     [
         (catalogue["matern"], "call it first"),
-        (catalogue["shift_gaussian"], "call it first"),
         (5, "radial"),
-        (b"exp(-z)", "radial"),
     ],
 )
 def test_objects_that_are_no_kernels_are_refused(kernel: object, way_out: str) -> None:
@@ -297,28 +283,6 @@ def test_a_radial_kernel_has_no_range_of_its_own() -> None:
 # --- positive definiteness ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("formula", "dim", "answer"),
-    [
-        ("exp(-z**2/2)", 16, True),
-        ("exp(-z**(3/2))", 3, True),
-        ("z**(1/3)*besselk(1/3, 2*z)", 5, True),
-        ("exp(-z) + 1/(1 + z**2)", 3, True),
-        ("exp(-z)/(1 + log(1 + z))", 3, True),
-        ("exp(-z**2/2) - exp(-z**2/200)", 16, False),
-        ("exp(-z**3)", 1, False),
-        ("exp(-z**2)*(1 + z)", 1, False),
-        ("exp(-z)*(1 - z)", 4, False),
-        ("cos(z)", 2, False),
-        ("1/sqrt(z)", 2, False),  # completely monotone, and unbounded at 0
-    ],
-)
-def test_positive_definiteness_is_proved_or_refuted(
-    formula: str, dim: int, answer: bool | None
-) -> None:
-    assert existence(radial(formula), dim).positive_definite.answer is answer
-
-
 _EVERY = float("inf")
 
 
@@ -327,8 +291,6 @@ _EVERY = float("inf")
     [
         (radial("exp(-z)/(1 + z**2)"), _EVERY),
         (radial("(1 - z)**(5/2)", support=1), 4),
-        (radial("(1 - z)**3", support=1), 5),
-        (radial("sqrt(1 - z)", support=1), 0),
         (catalogue["wendland_31"](), 3),
         (radial("(1 - z)**(9/2)*(9*z/2 + 1)", support=1), 4),
         (catalogue["bochner_riesz"](p=3), 0),
@@ -337,6 +299,8 @@ _EVERY = float("inf")
         (radial("cos(3*z)"), 1),
         (radial("(sin(z) - z*cos(z))/z**3"), 5),
         (radial("-sqrt(1 + z**2)"), 0),
+        (radial("1/sqrt(z)"), 0),  # completely monotone, and unbounded at 0
+        (catalogue["delta_gaussian"](), 0),
     ],
     ids=str,
 )
@@ -398,8 +362,3 @@ def test_the_sphere_allows_one_dimension_more_and_every_antipode(
         assert verdict.status is expected, (dim, verdict.reasons)
     assert verdict.condition is not None
     assert _largest(verdict.condition) == largest
-
-
-def test_positive_definite_on_the_space_is_so_on_the_sphere() -> None:
-    assert existence(radial("(1 - z)**2", support=1)).on_sphere(3, degree=3).positive_definite
-    assert existence(radial("cos(9*z)")).on_sphere(3, degree=3).positive_definite is False

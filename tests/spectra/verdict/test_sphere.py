@@ -6,15 +6,12 @@ from math import comb
 
 import numpy as np
 import pytest
-import sympy
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
 from spectra.errors import ParameterError
-from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
-from spectra.singularities.definiteness import has_nonnegative_taylor_series
 from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
 # Of the theory notes, checked there to more digits.
@@ -101,29 +98,6 @@ def test_positive_definite_kernels_of_the_space_have_a_bounded_tail_on_the_spher
     assert few.nonnegative is True
     beyond = np.sum((more.values * more.multiplicity)[5:])
     assert beyond <= few.tail_bound <= beyond + more.tail_bound + 1e-15
-
-
-@pytest.mark.parametrize(
-    ("text", "proved"),
-    [
-        ("exp(u)", True),
-        ("(5/4 - u)**(-1/3)", True),
-        ("3*u*sqrt(1 - u**2) + (pi - acos(u))*(1 + 2*u**2)", True),
-        ("sinh(u) + u**3", True),
-        ("acos(u)", False),
-        ("Abs(u)", False),
-        ("u - 2*u**2 + u**4", False),
-    ],
-)
-def test_a_nonnegative_taylor_series_is_proved_only_where_it_is_one(
-    text: str, proved: bool
-) -> None:
-    formula = parse_formula(text, variable="u")
-    assert has_nonnegative_taylor_series(formula) is proved
-    if proved:
-        u = next(iter(formula.free_symbols))
-        series = [sympy.diff(formula, u, n).subs(u, 0) for n in range(7)]
-        assert all(float(c) >= 0 for c in series)
 
 
 def test_the_multiplicities_are_the_dimensions_of_the_harmonics() -> None:

@@ -71,13 +71,6 @@ def test_in_space_the_masses_of_both_signs_are_those_of_the_line_by_parts(a, b):
     assert m.mass.rad <= 1e-12 * m.mass.mid
 
 
-CLUSTERS = (
-    "exp(-z**2/2) + exp(-z**2/50)*cos(100*z)",
-    "exp(-z**2/2)*cos(10*z) + exp(-z**2/8)*cos(1000*z)",
-    "exp(-z**2/2) + exp(-z**2/8)*cos(3*z)/2 + exp(-z**2/50)*cos(400*z)/4",
-)
-
-
 @pytest.mark.parametrize("b", ["1.1", "1.0000001"])
 def test_a_sign_change_near_zero_is_within_its_error(b):
     """Where b^2 is a little above 2a terms of the size of b cancel, to 0 in doubles."""
@@ -91,25 +84,6 @@ def test_a_sign_change_near_zero_is_within_its_error(b):
             solver="anderson",
         )
         assert abs(found[0] - zero) <= error[0] <= 1e-8
-
-
-@pytest.mark.parametrize(
-    ("text", "dim"),
-    [(CLUSTERS[0], 3), *(pytest.param(text, 1, marks=pytest.mark.slow) for text in CLUSTERS)],
-)
-def test_tables_of_separate_clusters_are_monotone_and_reproduce_the_kernel(text, dim):
-    kernel = sp.radial(text)
-    table = sp.derive(kernel, dim)
-    z = np.geomspace(1e-4, 4.0, 40)
-    missed = np.abs(table.expected_kernel(z) - kernel(z))
-    assert np.all(missed <= table.expected_kernel_error(z) + table.u_error * table.mass)
-    assert table.u_error <= 2e-13
-    for law in (part.law for part in table.parts):
-        for panels, radius in ((law.left, law.ppf), (law.right, law.isf)):
-            c = panels.edges[:-1, None] + np.diff(panels.edges)[:, None] * np.linspace(0, 1, 101)
-            held = c[:, -1] - c[:, 0] > 1024 * np.finfo(float).eps * c[:, -1]
-            w = radius(c[held])[:, :: 1 if panels is law.left else -1]
-            assert np.all(np.diff(w, axis=1) >= -1e-9 * w[:, 1:])
 
 
 def test_even_dimensions_have_no_closed_pair():
