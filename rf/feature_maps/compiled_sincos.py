@@ -138,12 +138,7 @@ def _kernel(name: str) -> Any:
     sine, cosine = constants.sine, constants.cosine
 
     def waves(
-        phase: Any,
-        scale: Any,
-        out: Any,
-        columns: Any,
-        first_cosine: Any,
-        first_sine: Any,
+        phase: Any, scale: Any, out: Any, columns: Any, first_cosine: Any, first_sine: Any
     ) -> None:
         first, stop = columns
         n = stop - first

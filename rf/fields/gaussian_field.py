@@ -268,12 +268,7 @@ class GaussianField:
         return self.path(number).gradient(X)
 
     def condition(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        noise: float = 0.0,
-        solver: str = "auto",
+        self, X: ArrayLike, y: ArrayLike, *, noise: float = 0.0, solver: str = "auto"
     ) -> ConditionedField:
         """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
 

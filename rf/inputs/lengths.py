@@ -159,11 +159,7 @@ def _warn_of_group(
 
 
 def warn_of_lengths(
-    kernel: Kernel | SpectralTable,
-    X: Any,
-    *,
-    of: str = "X",
-    metric: Metric = "euclidean",
+    kernel: Kernel | SpectralTable, X: Any, *, of: str = "X", metric: Metric = "euclidean"
 ) -> None:
     """Warn where a kernel does not vary over the distances of the rows, in numbers.
 

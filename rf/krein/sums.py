@@ -121,10 +121,7 @@ class GramSums:
 
     @classmethod
     def of(
-        cls,
-        Z: FloatArray | NDArray[np.float32],
-        y: FloatArray,
-        weights: FloatArray | None = None,
+        cls, Z: FloatArray | NDArray[np.float32], y: FloatArray, weights: FloatArray | None = None
     ) -> Self:
         """The sums of rows Z with targets y of shape (n, t), and weights (1 if left out)."""
         w = np.ones(len(Z)) if weights is None else weights
@@ -236,11 +233,7 @@ class KreinSpace:
         return np.asarray(T)
 
     def coefficients(
-        self,
-        mean: FloatArray,
-        *,
-        alpha: float,
-        solver: Literal["flip", "stationary"],
+        self, mean: FloatArray, *, alpha: float, solver: Literal["flip", "stationary"]
     ) -> FloatArray:
         """beta of f(x) = z(x)' beta, fitted to the targets less a constant."""
         values, vectors = self._eigen

@@ -14,13 +14,7 @@ from scipy.special import gammaln
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import gegenbauer_sequence
 
-__all__ = [
-    "AngularMeans",
-    "CosineLaw",
-    "Fixed",
-    "angular_means",
-    "gegenbauer_means",
-]
+__all__ = ["AngularMeans", "CosineLaw", "Fixed", "angular_means", "gegenbauer_means"]
 
 # Values of Gegenbauer polynomials that the means of one distribution may cost: about 0.2 s.
 _BUDGET = 20_000_000

@@ -7,14 +7,7 @@ import numpy as np
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
-__all__ = [
-    "checked_draws",
-    "first_or_all",
-    "haar_columns",
-    "iid",
-    "orthogonal",
-    "unit_rows",
-]
+__all__ = ["checked_draws", "first_or_all", "haar_columns", "iid", "orthogonal", "unit_rows"]
 
 
 def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:

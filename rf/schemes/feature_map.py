@@ -135,10 +135,5 @@ class FourierMap(FeatureMap):
 
     def _waves(self, X: Any, phases: FloatArray | None, out: NDArray[Any] | None) -> NDArray[Any]:
         return wave_columns(
-            X,
-            self.frequencies.frequencies,
-            self.scale,
-            phases,
-            without_sine=self.lone,
-            out=out,
+            X, self.frequencies.frequencies, self.scale, phases, without_sine=self.lone, out=out
         )
