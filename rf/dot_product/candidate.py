@@ -53,19 +53,10 @@ class DrawnMap(FeatureMap):
 class Candidate:
     """One method, as it was compared with the others.
 
-    Attributes
-    ----------
-    name : str
-    columns : int or None
-        Number of columns; None if the method does not apply, and ``detail`` says why.
-    detail : str
-        Further facts, such as the bias.
-    draw : callable or None
-        rng -> DrawnMap.
-    everywhere : bool
-        Whether it approximates the kernel on the whole sphere, not only up to z_max.
-    error : float
-        Expected relative error of the kernel matrix in the Frobenius norm; nan until compared.
+    ``columns``: number of columns; None if the method does not apply, and ``detail`` says why;
+    ``detail``: further facts, such as the bias; ``draw``: rng -> DrawnMap; ``everywhere``: whether
+    it approximates the kernel on the whole sphere, not only up to z_max; ``error``: expected
+    relative error of the kernel matrix in the Frobenius norm; nan until compared.
     """
 
     name: str

@@ -55,11 +55,7 @@ _RECENT = 16
 class Comparison(DesignedScheme):
     """All methods for a problem, and the best one, which is drawn.
 
-    Attributes
-    ----------
-    problem : Problem
-    compared : tuple of Candidate
-        The best one first, those that do not apply last.
+    ``compared``: the best one first, those that do not apply last.
     """
 
     problem: Problem
@@ -101,15 +97,6 @@ def compare(problem: Problem) -> Comparison:
     """Ask all methods for candidates, and measure the error of each.
 
     The result depends on the problem alone.  Recent ones are kept in memory.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
-    >>> made = compare(Problem.of(zonal("(1 + u)/2"), X, 20, 2.0))
-    >>> made.best.name, made.best.columns
-    ('exact polynomial of degree 1', 4)
     """
     return _compare(problem)
 

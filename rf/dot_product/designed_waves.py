@@ -71,15 +71,8 @@ _CHEAP, _HOPELESS = 400, 4.0
 class WaveMap(DrawnMap):
     """Cosines and sines of all waves, then the columns of the exact part.
 
-    Attributes
-    ----------
-    rays : Rays
-        All radii on one set of directions.
-    scale : ndarray of shape (n,)
-        Root of the weight of each wave.
-    exact : DrawnMap
-        A constant, and powers of <x, y> or of z^2.
-    signature : ndarray
+    ``rays``: all radii on one set of directions; ``scale`` (n,): root of the weight of each wave;
+    ``exact``: a constant, and powers of <x, y> or of z^2.
     """
 
     rays: Rays

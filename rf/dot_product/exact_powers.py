@@ -56,14 +56,8 @@ class ExactMap(DrawnMap):
 class RadialMap(DrawnMap):
     """The columns of a polynomial in |x - y|^2, for rows anywhere.
 
-    Attributes
-    ----------
-    centre : ndarray of shape (d,)
-    unit : float
-    parts : tuple of (weights, monomials)
-        For each degree n: columns of coefficients of 1, |x|^2, |x|^4, ..., and the monomials that
-        each of them multiplies.
-    signature : ndarray
+    ``centre`` (d,); ``parts``: for each degree n: columns of coefficients of 1, |x|^2, |x|^4, ...,
+    and the monomials that each of them multiplies.
     """
 
     centre: FloatArray
@@ -118,12 +112,6 @@ def powers_of(kernel: Kernel, dim: int) -> Sequence[float] | None:
     """Coefficients of a kernel that is a polynomial in u, or None.
 
     In dimension 1 the sphere is two points, on which every kernel is a + b u.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> powers_of(zonal("((1 + u)/2)**2"), 16)
-    [0.25, 0.5, 0.25]
     """
     if dim == 1:
         here, across = kernel(np.array([0.0, 2.0])).tolist()

@@ -45,12 +45,7 @@ _WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore
 class BoxRange:
     """The supported rows, a box and l1 distances up to z_max: see :class:`rf.inputs.rows.RowRange`.
 
-    Attributes
-    ----------
-    low, high : ndarray of shape (d,)
-    z_max : float
-    centre : ndarray of shape (d,)
-        Mean of the fitted rows.
+    ``low``, ``high`` (d,); ``centre`` (d,): mean of the fitted rows.
     """
 
     low: FloatArray
@@ -92,16 +87,8 @@ class BoxRange:
 class KinkScheme(DesignedScheme):
     """Waves of single columns for a kernel that is linear on the range of the data.
 
-    Attributes
-    ----------
-    kernel : L1Kernel
-    frequencies : Frequencies
-        The constant first.
-    box : BoxRange
-    rows, n_rows :
-        A sample of the rows, and their number.
-    left : float
-        Sum of the weights of the unused waves, which bounds their effect on an entry.
+    ``frequencies``: the constant first; ``rows``, ``n_rows``: a sample of the rows, and their
+    number; ``left``: sum of the weights of the unused waves, which bounds their effect on an entry.
     """
 
     kernel: L1Kernel

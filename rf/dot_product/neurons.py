@@ -41,13 +41,8 @@ __all__ = ["NeuronMap", "arc_cosine_weights", "neuron_candidates"]
 class NeuronMap(DrawnMap):
     """Signs, absolute values less their mean, and signs times a second projection; monomials.
 
-    Attributes
-    ----------
-    directions, seconds : ndarray of shape (n, d)
-    scales : (float, float, float)
-        Of the three kinds of columns; 0 where a kind is not there.
-    monomials : MonomialMap
-    signature : ndarray
+    ``directions``, ``seconds`` (n, d); ``scales``: of the three kinds of columns; 0 where a kind is
+    not there.
     """
 
     directions: FloatArray
@@ -75,12 +70,6 @@ def arc_cosine_weights(kernel: Kernel) -> tuple[float, float, float, float, floa
     """(a, b, c, e_0, e_1) with k = a kappa_0 + b kappa_1 + c u kappa_0 + e_0 + e_1 u, or None.
 
     Decided exactly on the formula, as a polynomial in acos(u), sqrt(1 - u^2) and u.
-
-    Examples
-    --------
-    >>> from spectra.kernels.kernel import zonal
-    >>> arc_cosine_weights(zonal("(2*u*(pi - acos(u)) + sqrt(1 - u**2))/pi"))
-    (0.0, 1.0, 1.0, 0.0, 0.0)
     """
     if kernel.zonal is None:
         return None

@@ -42,25 +42,12 @@ _DESIGN_ROWS = 1024
 class Problem:
     """A kernel that has to be right at the distances of the data.  Equal problems hash equal.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    sample : KnownRows
-        Rows that stand for the data.
-    n_rows : int
-        Number of rows of the data, of which the diagonal is one part in n_rows.
-    centre : tuple of float
-        Mean of the rows.
-    n_components : int
-        Most columns.
-    z_max : float
-        Largest distance at which the features have to be right.
-    note : str
-        Why the kernel's own measure is not used, and where z_max comes from.
-    positive : bool
-        Whether every column must have the signature +1, if the kernel is positive definite.
-    given : Design or None
-        The design to use, if there is no choice.
+    ``sample``: rows that stand for the data; ``n_rows``: number of rows of the data, of which the
+    diagonal is one part in n_rows; ``centre``: mean of the rows; ``n_components``: most columns;
+    ``z_max``: largest distance at which the features have to be right; ``note``: why the kernel's
+    own measure is not used, and where z_max comes from; ``positive``: whether every column must
+    have the signature +1, if the kernel is positive definite; ``given``: the design to use, if
+    there is no choice.
     """
 
     kernel: Kernel

@@ -2,7 +2,4 @@
 
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
 
-__all__ = [
-    "MonomialMap",
-    "monomial_columns",
-]
+__all__ = ["MonomialMap", "monomial_columns"]

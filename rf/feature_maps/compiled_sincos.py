@@ -40,22 +40,10 @@ __all__ = ["DOUBLE", "SINGLE", "SineCosine", "waves_with_numba"]
 class SineCosine:
     """What one precision needs.
 
-    Attributes
-    ----------
-    inverse : float
-        2/pi.
-    magic : float
-        1.5 times 2^(digits - 1): adding it rounds to an integer, in the last bits of the sum.
-    half_pi : tuple of 3 float
-        Parts of pi/2.
-    sine, cosine : tuple of float
-        Coefficients of P and Q, the highest power first.
-    integer : type
-        As wide as the float.
-    to_sign : int
-        From the second bit to the sign.
-    limit : float
-        The largest |x| that is reduced.
+    ``inverse``: 2/pi; ``magic``: 1.5 times 2^(digits - 1): adding it rounds to an integer, in the
+    last bits of the sum; ``half_pi``: parts of pi/2; ``sine``, ``cosine``: coefficients of P and Q,
+    the highest power first; ``integer``: as wide as the float; ``to_sign``: from the second bit to
+    the sign; ``limit``: the largest |x| that is reduced.
     """
 
     inverse: Any
@@ -150,12 +138,7 @@ def _kernel(name: str) -> Any:
     sine, cosine = constants.sine, constants.cosine
 
     def waves(
-        phase: Any,
-        scale: Any,
-        out: Any,
-        columns: Any,
-        first_cosine: Any,
-        first_sine: Any,
+        phase: Any, scale: Any, out: Any, columns: Any, first_cosine: Any, first_sine: Any
     ) -> None:
         first, stop = columns
         n = stop - first

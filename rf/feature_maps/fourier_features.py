@@ -49,29 +49,13 @@ def wave_columns(
 ) -> NDArray[Any]:
     """Columns scale * cos(X w + phase) for all frequencies, then scale * sin(X w + phase).
 
-    Parameters
-    ----------
-    X : ndarray, sparse array or array of another library, of shape (rows, d)
-        float32 or float64.
-    frequencies : ndarray of shape (n, d)
-    scale : ndarray of shape (n,)
-    phases : ndarray of shape (n,), optional
-        Zero where left out.
-    without_sine : int, optional
-        A frequency that gets no sine column.
-    rays : Rays, optional
-        The same frequencies, where they are all radii on all directions: rows are projected once.
-    out : ndarray, optional
-        Where the columns are written, instead of into a new array: contiguous, of the shape and
-        type of what is returned.  New memory costs more than all else for few coordinates.
+    ``X`` (rows, d): float32 or float64; ``frequencies`` (n, d); ``scale`` (n,); ``phases`` (n,):
+    zero where left out; ``without_sine``: a frequency that gets no sine column; ``rays``: the same
+    frequencies, where they are all radii on all directions: rows are projected once; ``out``: where
+    the columns are written, instead of into a new array: contiguous, of the shape and type of what
+    is returned.  New memory costs more than all else for few coordinates; returns: of the type of
+    X.
 
-    Returns
-    -------
-    ndarray of shape (rows, 2 n), or (rows, 2 n - 1) without one sine
-        Of the type of X.
-
-    Notes
-    -----
     With u = 2^-53 for float64 and 2^-24 for float32, the sine and cosine of the rounded phase are
     right to 2 u, and the phase errs by at most (d + 3) u (sum_k |w_k x_k| + |phase|): by about
     as much as the rounding of X to its own type makes uncertain.  A column is off by no more than
@@ -126,10 +110,7 @@ def _checked(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> ND
 class Rays:
     """Frequencies radius_i direction_j, those of the first radius first.
 
-    Attributes
-    ----------
-    directions : ndarray of shape (P, d)
-    radii : ndarray of shape (R,)
+    ``directions`` (P, d); ``radii`` (R,).
     """
 
     directions: FloatArray

@@ -30,25 +30,8 @@ class MonomialMap:
     .. math:: \sum_n a_n \langle x, y \rangle^n
               = \sum_n a_n \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
 
-    Attributes
-    ----------
-    dim : int
-    powers : tuple of (parent, factor)
-        A column of degree n is the column ``parent`` of degree n - 1 times a coordinate.
-    weights : tuple of ndarray
-        Of each degree.
-    kept : tuple of int
-        Degrees whose coefficient is not 0.
-    signature : ndarray
-
-    Examples
-    --------
-    >>> X = np.array([[0.6, 0.8], [1.0, 0.0]])
-    >>> chart = MonomialMap.of(2, [0.25, 0.5, 0.25])
-    >>> Z = chart.columns(X)
-    >>> ((Z * chart.signature) @ Z.T).round(12)
-    array([[1.  , 0.64],
-           [0.64, 1.  ]])
+    ``powers``: a column of degree n is the column ``parent`` of degree n - 1 times a coordinate;
+    ``weights``: of each degree; ``kept``: degrees whose coefficient is not 0.
     """
 
     dim: int

@@ -45,17 +45,10 @@ def waves_with_numpy(
 ) -> None:
     """Write scale cos(phase) and scale sin(phase) of some columns into those of ``out``.
 
-    Parameters
-    ----------
-    phase : ndarray of shape (rows, n)
-        float64, at most ``LIMIT`` in size; or float32, of any size, for which numpy has
-        vectorised functions of its own.
-    scale : ndarray of shape (n,)
-    out : ndarray of shape (rows, columns)
-    columns : tuple of int
-        The first column of ``phase`` and ``scale`` that is taken, and the one after the last.
-    cosines, sines : int
-        The first column of ``out`` for each.
+    ``phase`` (rows, n): float64, at most ``LIMIT`` in size; or float32, of any size, for which
+    numpy has vectorised functions of its own; ``scale`` (n,); ``out`` (rows, columns); ``columns``:
+    the first column of ``phase`` and ``scale`` that is taken, and the one after the last;
+    ``cosines``, ``sines``: the first column of ``out`` for each.
     """
     phase, scale = phase[:, slice(*columns)], scale[slice(*columns)]
     n = scale.size

@@ -45,12 +45,6 @@ def serial_blas() -> Iterator[int]:
     """Hold BLAS to one thread, and give the number that it had.
 
     Safe where several threads of a program are inside at once.
-
-    Examples
-    --------
-    >>> with serial_blas() as threads:
-    ...     threads >= 1
-    True
     """
     with _LIMIT.lock:
         if _LIMIT.users == 0:
@@ -75,12 +69,7 @@ def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) 
     The caller's thread works too.  Whatever one of them raises ends the others after their task,
     and is raised.
 
-    Parameters
-    ----------
-    work : callable
-    tasks : int
-        They are 0, 1, ..., tasks - 1, and each is taken once.
-    threads : int
+    ``tasks``: they are 0, 1, ..., tasks - 1, and each is taken once.
     """
     # next() of a count is one step of the interpreter: no two threads get the same number.
     numbers, faults = itertools.count(), list[BaseException]()

@@ -3,7 +3,4 @@
 from rf.features.base import MixedSignature
 from rf.features.named import SignedSystem
 
-__all__ = [
-    "MixedSignature",
-    "SignedSystem",
-]
+__all__ = ["MixedSignature", "SignedSystem"]

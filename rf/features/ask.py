@@ -218,22 +218,7 @@ def least_squares_masses(
 ) -> FloatArray:
     """Masses >= 0 of the parts whose estimate is nearest to a kernel matrix and right at D = 0.
 
-    Parameters
-    ----------
-    frequencies : Frequencies
-    rows : ndarray of shape (n, d)
-    kernel : ndarray of shape (n, n)
-    k_zero : float
-        K(0).
-
-    Returns
-    -------
-    ndarray of shape (parts,)
-
-    Raises
-    ------
-    DataError
-        Where the rows do not determine the masses: a sine is 0 on a single row, or on equal ones.
+    ``rows`` (n, d); ``kernel`` (n, n); ``k_zero``: K(0).
     """
     columns, at_zero = [], []
     for part in range(len(frequencies.counts)):

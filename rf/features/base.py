@@ -24,7 +24,7 @@ from rf.features.operators import FeatureOperator, checked_ridge
 from rf.inputs.arrays import asarray_like, is_foreign, on_host, refuse_other_library, validated_rows
 from rf.inputs.callers import user_stacklevel
 from rf.inputs.dask_arrays import by_chunks
-from rf.inputs.lengths import divided, lengths_for, warn_of_units
+from rf.inputs.lengths import divided, lengths_for, product_of_lengths, warn_of_units
 from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
 from rf.inputs.tables import Spectrum, resolve_spectrum, without_lengths
 from rf.sampling.frequencies import Radii
@@ -49,15 +49,8 @@ class SignatureWarning(UserWarning):
 class Resolved(NamedTuple):
     """A scheme, and what it holds for.
 
-    Attributes
-    ----------
-    scheme : Scheme
-    kernel : Kernel or None
-        The exact kernel, if it is known.
-    rows : RowRange or BoxRange
-        The supported range of rows.
-    z_max : float
-        Largest distance at which the features are right.
+    ``kernel``: the exact kernel, if it is known; ``rows``: the supported range of rows; ``z_max``:
+    largest distance at which the features are right.
     """
 
     scheme: Scheme
@@ -114,7 +107,9 @@ class BaseSpectralFeatures(
 
     def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
         """Frequencies drawn from a table."""
-        rows, options = self._checked_range(spectrum, X), self._laid_out(spectrum)
+        rows, options = self._checked_range(spectrum, X), self._options()
+        if spectrum.layout is not None:
+            options = options.laid_out(spectrum.layout, self.n_components)
         with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
         return Resolved(scheme, spectrum.kernel, rows, rows.domain)
@@ -134,24 +129,6 @@ class BaseSpectralFeatures(
         rows.check(X, at_any_distance=self.outside == "ignore")
         warn_of_units(table if spectrum.kernel is None else spectrum.kernel, X)
         return rows
-
-    def _laid_out(self, spectrum: Spectrum) -> SamplingOptions:
-        """The options, with the coupling and the split of a design that was made for them."""
-        options, layout = self._options(), spectrum.layout
-        if layout is None:
-            return options
-        if options.coupling not in ("auto", layout.coupling):
-            raise ParameterError(
-                f"The design was made for coupling={layout.coupling!r}, with which alone its "
-                f"masses cancel, and coupling={options.coupling!r} was asked for. Take "
-                f"coupling='auto' or {layout.coupling!r}."
-            )
-        if self.n_components < layout.columns:
-            raise ParameterError(
-                f"The design fills {layout.columns} columns, and n_components is "
-                f"{self.n_components}. Ask for as many, or design for fewer (budget=)."
-            )
-        return replace(options, coupling=layout.coupling, counts=layout.counts)
 
     def _refuse_lengths(self, kernel: str) -> None:
         """Rows of a kernel on the sphere cannot be divided."""
@@ -189,7 +166,7 @@ class BaseSpectralFeatures(
         given = validated_rows(self, X, reset=True)
         self.length_scale_ = lengths_for(self.length_scale, on_host(given))
         self._radial, own = without_lengths(self.kernel, given.shape[1])
-        self._lengths = _product(own, self.length_scale_)
+        self._lengths = product_of_lengths(own, self.length_scale_)
         given = divided(given, self._lengths)
         X = on_host(given)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
@@ -418,10 +395,3 @@ class BaseSpectralFeatures(
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _product(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
-    """The product of two lists of lengths, each of which may be missing."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first * second

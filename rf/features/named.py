@@ -83,11 +83,8 @@ class RFF(BaseSpectralFeatures):
 class SignedSystem(BaseSpectralFeatures):
     """A system whose frequencies are split over the parts of a signed measure.
 
-    Parameters
-    ----------
-    kernel, n_components, mixed_signature, length_scale, random_state
-        As in :class:`rf.SpectralFeatures`, whose attributes it has too.
-    allocation : {"equal", "mass", "optimal"}, default="equal"
+    ``kernel``, ``n_components``, ``mixed_signature``, ``length_scale``, ``random_state``: as in
+    :class:`rf.SpectralFeatures`, whose attributes it has too.
     """
 
     #: The coupling of the paper.

@@ -34,29 +34,11 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
     R(Y)' v, which has one entry for each column: :math:`O(\text{columns})` memory beside the
     result, and the time of two transforms whatever the number of rows.
 
-    Parameters
-    ----------
-    X, Y : ndarray or sparse array of shape (m, d) and (n, d)
-        Rows, already checked.
-    left, right : callable
-        (rows, out) -> features of these rows, written into ``out``.
-    signature : ndarray of shape (columns,)
-    ridge : float
-        Added to the diagonal; 0 unless the matrix is square.
+    ``X``, ``Y`` (m, d): rows, already checked; ``left``, ``right``: (rows, out) -> features of
+    these rows, written into ``out``; ``signature`` (columns,); ``ridge``: added to the diagonal; 0
+    unless the matrix is square.
 
-    Notes
-    -----
     Sums over blocks are kept in double precision, also where rows and results are in float32.
-
-    Examples
-    --------
-    >>> X = np.arange(6.0).reshape(3, 2)
-    >>> def identity(rows, out):
-    ...     out[:] = rows
-    ...     return out
-    >>> K = FeatureOperator(X, X, identity, identity, np.array([1.0, -1.0]), ridge=0.5)
-    >>> K @ np.ones(3)
-    array([ -8.5, -14.5, -20.5])
     """
 
     def __init__(

@@ -24,12 +24,7 @@ from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, Unde
 if TYPE_CHECKING:
     from rf.dot_product.problem import Problem
 
-__all__ = [
-    "LengthScaleWarning",
-    "SignatureWarning",
-    "SpectralFeatures",
-    "UselessFeaturesWarning",
-]
+__all__ = ["LengthScaleWarning", "SignatureWarning", "SpectralFeatures", "UselessFeaturesWarning"]
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]

@@ -21,29 +21,26 @@ from rf.fields.gradients import (
     slope_of_kernel,
     slope_of_table,
 )
+from rf.inputs.tables import Spectrum, resolve_spectrum
 from rf.schemes.choice import scheme_for
 from rf.schemes.scheme import SamplingOptions, TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
-from spectra.errors import ParameterError
+from spectra.errors import ParameterError, SpectraError
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
 
-__all__ = ["Covariance", "covariance_of"]
+__all__ = ["Covariance", "covariance_of", "why_not_positive"]
 
 # Distances at which the number of components is judged, in lengths on which the kernel varies.
 _JUDGED = np.geomspace(1e-2, 1e2, 33)
+# Dimensions that are looked at for a kernel that is refused: those of space.
+_LOWER = 3
 _LOOKED_AT = np.geomspace(1e-6, 1e6, 241)
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance(ABC):
-    """The table of a positive definite kernel, and the kernel itself where it is known.
-
-    Attributes
-    ----------
-    table : SpectralTable, GroupedTable or L1Table
-    kernel : Kernel, GroupedKernel, L1Kernel or None
-    """
+    """The table of a positive definite kernel, and the kernel itself where it is known."""
 
     table: Any
     kernel: Any
@@ -183,3 +180,45 @@ def covariance_of(table: Any, kernel: Any) -> Covariance:
     if isinstance(table, GroupedTable):
         return _Grouped(table, kernel)
     return _OfL1(table, kernel) if isinstance(table, L1Table) else _Radial(table, kernel)
+
+
+def why_not_positive(kernel: Any, spectrum: Spectrum) -> str:
+    """Why there is no field: a part of the table is negative."""
+    table = spectrum.table
+    if isinstance(table, SpectralTable):
+        return _refusal(kernel, table)
+    return _refusal_of_parts(spectrum.kernel, table)
+
+
+def _refusal_of_parts(kernel: Any, table: GroupedTable | L1Table) -> str:
+    """Why there is no field of groups of columns, or of the l1 distance."""
+    found = (
+        f"{table.formula} has parts of the negative mass {table.negative_mass:.6g} on "
+        f"R^{table.dim}, and paths are drawn of positive parts alone."
+    )
+    if kernel is None:
+        return found
+    from spectra.verdict import existence
+
+    definite = existence(kernel, table.dim).positive_definite
+    known = {True: "It is positive definite", False: "It is not positive definite"}
+    return f"{found} {known.get(definite.answer, 'Not known to be so')}: {definite.reason}"
+
+
+def _refusal(kernel: Any, table: SpectralTable) -> str:
+    """Why there is no field, and in which dimensions there would be one."""
+    negative = sum(part.mass for part in table.parts if part.sign < 0)
+    found = (
+        f"{table.formula} is not positive definite on R^{table.dim}: its spectral measure has the "
+        f"negative mass {negative:.6g}, so no random field has it for a covariance."
+    )
+    if getattr(kernel, "dim", None) is not None:  # a table or a measure, of this dimension
+        return found
+    for dim in range(min(table.dim - 1, _LOWER), 0, -1):
+        try:
+            lower = resolve_spectrum(kernel, dim).table
+        except SpectraError:
+            continue
+        if isinstance(lower, SpectralTable) and all(part.sign > 0 for part in lower.parts):
+            return found + f" In dimension {dim} its measure has no negative mass."
+    return found + f" Nor is there a lower dimension up to {_LOWER} without negative mass."

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.fields.conditioned import ConditionedField
-from rf.fields.covariance import Covariance, covariance_of
+from rf.fields.covariance import Covariance, covariance_of, why_not_positive
 from rf.fields.paths import Path
 from rf.inputs.lengths import checked_lengths
 from rf.inputs.rows import check_cross_distances
 from rf.inputs.tables import resolve_spectrum, without_lengths
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import checked_dim, real_array, whole_number
-from spectra.errors import DataError, ParameterError, SpectraError
+from spectra.errors import DataError, ParameterError
 from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
 
 __all__ = ["GaussianField"]
@@ -28,8 +28,6 @@ _FAR_SHARES = (1e-13, 1e-15)
 _SQUARE_SUMMABLE = 0.49
 _MOST_COMPONENTS = 1 << 24
 _FIRST, _NEARLY = 32, 0.125
-# Dimensions that are looked at for a kernel that is refused: those of space.
-_LOWER = 3
 
 
 @final
@@ -270,12 +268,7 @@ class GaussianField:
         return self.path(number).gradient(X)
 
     def condition(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        noise: float = 0.0,
-        solver: str = "auto",
+        self, X: ArrayLike, y: ArrayLike, *, noise: float = 0.0, solver: str = "auto"
     ) -> ConditionedField:
         """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
 
@@ -356,9 +349,7 @@ class GaussianField:
                 "field here is stationary. Give a radial kernel, or one of groups of columns."
             )
         if any(part.sign < 0 for part in table.parts) or not table.parts:
-            if isinstance(table, SpectralTable):
-                raise ParameterError(_refusal(self.kernel, table))
-            raise ParameterError(_refusal_of_parts(spectrum.kernel, table))
+            raise ParameterError(why_not_positive(self.kernel, spectrum))
         self._law = covariance_of(table, spectrum.kernel)
         self._lengths()
 
@@ -374,40 +365,6 @@ def _with_sill(kernel: Any) -> Any:
             "GaussianField(gamma.on_region(radius, dim, tol=...))."
         )
     return kernel.covariance
-
-
-def _refusal_of_parts(kernel: Any, table: GroupedTable | L1Table) -> str:
-    """Why there is no field of groups of columns, or of the l1 distance."""
-    found = (
-        f"{table.formula} has parts of the negative mass {table.negative_mass:.6g} on "
-        f"R^{table.dim}, and paths are drawn of positive parts alone."
-    )
-    if kernel is None:
-        return found
-    from spectra.verdict import existence
-
-    definite = existence(kernel, table.dim).positive_definite
-    known = {True: "It is positive definite", False: "It is not positive definite"}
-    return f"{found} {known.get(definite.answer, 'Not known to be so')}: {definite.reason}"
-
-
-def _refusal(kernel: Any, table: SpectralTable) -> str:
-    """Why there is no field, and in which dimensions there would be one."""
-    negative = sum(part.mass for part in table.parts if part.sign < 0)
-    found = (
-        f"{table.formula} is not positive definite on R^{table.dim}: its spectral measure has the "
-        f"negative mass {negative:.6g}, so no random field has it for a covariance."
-    )
-    if getattr(kernel, "dim", None) is not None:  # a table or a measure, of this dimension
-        return found
-    for dim in range(min(table.dim - 1, _LOWER), 0, -1):
-        try:
-            lower = resolve_spectrum(kernel, dim).table
-        except SpectraError:
-            continue
-        if isinstance(lower, SpectralTable) and all(part.sign > 0 for part in lower.parts):
-            return found + f" In dimension {dim} its measure has no negative mass."
-    return found + f" Nor is there a lower dimension up to {_LOWER} without negative mass."
 
 
 def _spread(law: RadialLaw) -> float:

@@ -2,6 +2,4 @@
 
 from rf.inputs.tables import named_kernel
 
-__all__ = [
-    "named_kernel",
-]
+__all__ = ["named_kernel"]

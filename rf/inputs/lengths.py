@@ -30,6 +30,7 @@ __all__ = [
     "divided",
     "lengths_for",
     "median_distance",
+    "product_of_lengths",
     "warn_of_lengths",
     "warn_of_units",
 ]
@@ -120,6 +121,13 @@ def divided(X: Any, lengths: FloatArray | None) -> Any:
     return X / asarray_like(lengths, X)
 
 
+def product_of_lengths(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
+    """The product of two lists of lengths, each of which may be missing."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first * second
+
+
 def warn_of_units(kernel: Any, X: Any) -> None:
     """Warn if the rows are in another unit than a kernel of any kind, or than its table.
 
@@ -151,23 +159,12 @@ def _warn_of_group(
 
 
 def warn_of_lengths(
-    kernel: Kernel | SpectralTable,
-    X: Any,
-    *,
-    of: str = "X",
-    metric: Metric = "euclidean",
+    kernel: Kernel | SpectralTable, X: Any, *, of: str = "X", metric: Metric = "euclidean"
 ) -> None:
     """Warn where a kernel does not vary over the distances of the rows, in numbers.
 
-    Parameters
-    ----------
-    kernel : Kernel or SpectralTable
-    X : array or sparse array of shape (n, d)
-        Rows in units of the lengths.
-    of : str
-        What the rows are, for the message.
-    metric : str
-        Of which distance the kernel is, by the name that scipy gives it.
+    ``X`` (n, d): rows in units of the lengths; ``of``: what the rows are, for the message;
+    ``metric``: of which distance the kernel is, by the name that scipy gives it.
     """
     near, far = _where_it_varies(kernel)
     seen = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _SEEN))

@@ -65,14 +65,8 @@ _PRODUCT_ROUNDING = 1e-9
 class RowRange:
     """The range of rows for which fitted features are right.
 
-    Attributes
-    ----------
-    domain : float
-        Largest distance of two rows.
-    sphere : str
-        The kernel whose rows lie on the unit sphere; empty where they lie anywhere.
-    centre : ndarray of shape (d,)
-        Mean of the fitted rows.
+    ``domain``: largest distance of two rows; ``sphere``: the kernel whose rows lie on the unit
+    sphere; empty where they lie anywhere; ``centre`` (d,): mean of the fitted rows.
     """
 
     domain: float
@@ -162,10 +156,7 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
 
     With a ``shift`` r they are |x - y + r|, of ordered pairs.
 
-    Returns
-    -------
-    ndarray of shape (16,)
-        Ascending; the single distance 0 where there is only one row.
+    Returns: ascending; the single distance 0 where there is only one row.
     """
     # Sorting is one vectorised pass, several times faster than to select sixteen pairs of ranks.
     ordered = _ordered_distances(rows, shift)
@@ -182,10 +173,7 @@ def graded_distances(rows: Any, shift: FloatArray | None = None) -> tuple[FloatA
 
     What a kernel is on most pairs of rows may be nothing, and the few near ones rule its size.
 
-    Returns
-    -------
-    distances, shares : ndarray
-        At most 512; the shares of all pairs sum to 1.
+    Returns ``distances``, ``shares``: at most 512; the shares of all pairs sum to 1.
     """
     ordered = _ordered_distances(rows, shift)
     edges = np.concatenate(
@@ -230,11 +218,7 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
     rows; sqrt(2) times the largest norm for rows without negative entries) and, for up to 20 000
     rows, 1.05 times the largest distance that occurs.
 
-    Returns
-    -------
-    z_max : float
-        At least a positive number, so that a domain (0, z_max) is one.
-    reason : str
+    Returns ``z_max``: at least a positive number, so that a domain (0, z_max) is one.
     """
     norms, centre = _norms(X), centre_of(X)
     bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
@@ -269,10 +253,7 @@ def sample_of_rows(X: Any, rng: np.random.Generator | None = None, most: int = _
 class KnownRows:
     """Rows that are known by their numbers, so that what is a function of them is remembered.
 
-    Attributes
-    ----------
-    rows : ndarray or sparse array
-        A copy, which nobody changes.
+    ``rows``: a copy, which nobody changes.
     """
 
     def __init__(self, rows: Any) -> None:

@@ -31,13 +31,7 @@ _RECENT_TABLES = 64
 class Layout:
     """Frequencies that the masses of a table were made for: others would not cancel as they do.
 
-    Attributes
-    ----------
-    coupling : str
-    counts : tuple of int
-        Frequencies of each part.
-    columns : int
-        Columns that they fill.
+    ``counts``: frequencies of each part; ``columns``: columns that they fill.
     """
 
     coupling: str
@@ -58,23 +52,9 @@ class Spectrum:
 def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     """Find the table of a kernel in a dimension; only a bare table does without sympy.
 
-    Parameters
-    ----------
-    spectrum : SpectralTable, SpectralMeasure, Kernel, AsymmetricKernel, Family or str
-        Or a GroupedKernel, GroupedTable, L1Kernel or L1Table, or a design of any kind.  Text is a
-        name of ``spectra.catalogue`` (a family takes its default parameters) or else a formula in
-        z = |x - y| or in u = <x, y>.
-    dim : int
-        Number of columns of the data.
-
-    Raises
-    ------
-    DataError
-        Where a table or measure was made for another dimension.
-    ParameterError
-        Where ``spectrum`` is none of these.
-    FormulaError, InfiniteMassError, UndecidedError, NoRouteError
-        Where the kernel has no table; the message names the way out.
+    ``spectrum``: a kernel, family, table, measure or design of any kind; or text: a name of
+    ``spectra.catalogue`` (a family takes its default parameters) or else a formula in z = |x - y|
+    or in u = <x, y>; ``dim``: number of columns of the data.
     """
     if isinstance(spectrum, SpectralTable | GroupedTable | L1Table):
         _check_dimension("table", spectrum.dim, dim)
@@ -131,13 +111,6 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     """The kernel that a name, a formula or a family stands for; anything else as it is.
 
     ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
-
-    Examples
-    --------
-    >>> str(named_kernel("exp(u)")), named_kernel(3)
-    ('exp(u)', 3)
-    >>> str(named_kernel("matern", {"nu": 2.5}))
-    'matern(nu=5/2, length=1)'
     """
     given = dict(parameters or {})
     if isinstance(spectrum, SpectralTable | GroupedTable | L1Table) and not given:

@@ -56,18 +56,10 @@ def sums_of_chunks(
 ) -> GramSums:
     """The sums of all chunks, each seen once and forgotten.
 
-    Parameters
-    ----------
-    features : transformer
-        Fitted.
-    chunks : iterable of (X, y) or (X, y, sample_weight)
-        At least one.
-    kept : path, optional
-        A file of the sums of the first chunks, which is written every minute, at the end, and when
-        an error or an interruption ends the pass.  Where it stands, as many chunks as it holds are
-        passed over.
-    single : bool
-        Whether features in single precision are multiplied in it.
+    ``features``: fitted; ``chunks``: at least one; ``kept``: a file of the sums of the first
+    chunks, which is written every minute, at the end, and when an error or an interruption ends the
+    pass.  Where it stands, as many chunks as it holds are passed over; ``single``: whether features
+    in single precision are multiplied in it.
     """
     path = None if kept is None else Path(kept)
     if path is not None and not path.parent.is_dir():

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rf.krein.ridge import FEATURES, OnFeatures
+from rf.krein.on_features import FEATURES, OnFeatures
 from rf.krein.sums import KreinSpace, KreinSums
 from spectra.base.arrays import FloatArray
 

@@ -31,39 +31,27 @@ linear SVM on Z does the same (so do the published experiments that gave a solve
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from itertools import chain
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rf.inputs.dask_arrays import first_chunk, first_rows, is_dask
 from rf.krein.chunks import checked_chunks, sums_of_chunks, sums_of_dask
-from rf.krein.signs import signature_of
-from rf.krein.sums import GramSums, KreinSpace, KreinSums, in_double, krein_solve
+from rf.krein.on_features import FEATURES, OnFeatures
+from rf.krein.sums import GramSums, KreinSpace, KreinSums, in_double
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.errors import ParameterError
 
-__all__ = ["CONSTRAINTS", "FEATURES", "KreinModel", "KreinRidge", "OnFeatures", "krein_solve"]
+__all__ = ["CONSTRAINTS", "KreinModel", "KreinRidge"]
 
-# Enough that the default features do not keep a few hundred rows from being fitted.
-_DEFAULT_COLUMNS = 512
-
-#: What constrains the parameter ``features``.
-FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
 # Bytes of features beyond which only sums over blocks of rows are held: a fraction of the memory of
 # any machine.
 _HELD = 1 << 30
@@ -80,60 +68,6 @@ CONSTRAINTS: dict[str, Any] = {
     "solver": [StrOptions({"flip", "stationary", "iterative"})],
     "fit_intercept": ["boolean"],
 }
-
-
-class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
-    """What the models share: features with signs, and the sums of the rows that were seen."""
-
-    features: Any
-
-    def _transformer(self) -> Any:
-        """A fresh transformer, told that its signature is going to be used."""
-        if self.features is None:
-            from rf.features.spectral_features import SpectralFeatures
-
-            return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
-        transformer = clone(self.features)
-        # Also of the steps of a composite; where signs are lost on the way, that is refused.
-        asked = [
-            name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
-        ]
-        return transformer.set_params(**dict.fromkeys(asked, "ignore")) if asked else transformer
-
-    def _fit_features(self, X: Any, y: Any) -> None:
-        self.features_ = self._transformer().fit(X, y)
-        self.signature_ = signature_of(self.features_, X)
-
-    def _rows(self, X: Any) -> FloatArray:
-        return np.asarray(self.features_.transform(in_double(X)), dtype=float)
-
-    def _given(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
-        """Rows for the features, and targets where there are any, as scikit-learn checks them.
-
-        A data frame stays what it is: the features may ask for its columns by name.  So do rows in
-        single precision, which may be a memory map; blocks of them become double.
-        """
-        if not hasattr(X, "iloc"):
-            return validate_data(
-                self,
-                X,
-                *y,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                reset=reset,
-                **targets,
-            )
-        validate_data(self, X, *y, reset=reset, skip_check_array=True)
-        if not y:
-            return X
-        checked = _check_y(*y, estimator=self, **targets)
-        check_consistent_length(X, checked)
-        return X, checked
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self._transformer()).input_tags.sparse
-        return tags
 
 
 class KreinModel(OnFeatures):

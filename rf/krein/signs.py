@@ -31,24 +31,7 @@ def signature_of(features: Any, rows: Any) -> FloatArray:
     frozen of them, however they are nested; the data themselves, and what transformers without
     ``signature_`` make of columns of sign +1, have +1.
 
-    Parameters
-    ----------
-    features : fitted transformer
-    rows : array-like or sparse matrix of shape (n, d)
-        One row is enough: it is transformed to see how wide the blocks of a union are.
-
-    Raises
-    ------
-    ParameterError
-        Where signs are lost on the way: columns of sign -1 enter a step that makes others of them,
-        or are made inside of one that does not say which; and for an asymmetric kernel, whose
-        matrix signs alone do not make.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> signature_of(StandardScaler().fit(np.eye(2)), np.eye(2))
-    array([1., 1.])
+    ``rows`` (n, d): one row is enough: it is transformed to see how wide the blocks of a union are.
     """
     signs = _signs(features, None, rows[:1])
     return np.ones(features.transform(rows[:1]).shape[1]) if signs is None else signs

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Literal, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, check_consistent_length
@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError, ParameterError
 
-__all__ = ["GramSums", "KreinSpace", "KreinSums", "in_double", "krein_solve"]
+__all__ = ["GramSums", "KreinSpace", "KreinSums", "in_double"]
 
 # Rows whose features are held at once, where not all can be: a product of as many is not slower
 # than one of more.
@@ -59,28 +59,9 @@ def _check_targets(first: FloatArray, second: FloatArray) -> None:
 class KreinSums:
     """Weighted rows and targets, as far as a model sees them.
 
-    Attributes
-    ----------
-    triangle : ndarray of shape (r, p)
-        R, r = min(rows, p).
-    targets : ndarray of shape (r, t)
-        Q' sqrt(w) y.
-    ones : ndarray of shape (r,)
-        Q' sqrt(w), which takes a constant off the targets.
-    total : ndarray of shape (t,)
-        sum of w y.
-    weight : float
-        sum of w.
-    rows : int
-
-    Examples
-    --------
-    >>> Z, y = np.arange(12.0).reshape(6, 2) ** 0.5, np.arange(6.0)[:, None]
-    >>> halves = KreinSums.of(Z[:3], y[:3]) + KreinSums.of(Z[3:], y[3:])
-    >>> bool(np.allclose(halves.triangle.T @ halves.triangle, Z.T @ Z))
-    True
-    >>> bool(np.allclose(halves.triangle.T @ halves.targets, Z.T @ y))
-    True
+    ``triangle`` (r, p): R, r = min(rows, p); ``targets`` (r, t): Q' sqrt(w) y; ``ones`` (r,): Q'
+    sqrt(w), which takes a constant off the targets; ``total`` (t,): sum of w y; ``weight``: sum of
+    w.
     """
 
     triangle: FloatArray
@@ -121,22 +102,13 @@ class KreinSums:
 class GramSums:
     """Sums over weighted rows, added up entry by entry.
 
-    Attributes
-    ----------
-    gram : ndarray of shape (p, p)
-        Z' w Z; what is below the diagonal is not filled in.  In single precision where it is one
-        product in it, in double precision where it is a sum.
-    cross : ndarray of shape (p, t)
-        Z' w y.
-    ones : ndarray of shape (p,)
-        Z' w.
-    total, weight, rows
-        As in :class:`KreinSums`.
-    rounding : float
-        What products in single precision may have done to ``gram``, in the spectral norm; 0 where
-        there were none.  A product of b rows has errors below about :math:`\\sqrt b\\,\\epsilon`
-        of the sum of squares, where errors of rounding are independent: Higham, Mary, "A new
-        approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019).
+    ``gram`` (p, p): Z' w Z; what is below the diagonal is not filled in.  In single precision where
+    it is one product in it, in double precision where it is a sum; ``cross`` (p, t): Z' w y;
+    ``ones`` (p,): Z' w; ``total``, ``weight``, ``rows``: as in :class:`KreinSums`; ``rounding``:
+    what products in single precision may have done to ``gram``, in the spectral norm; 0 where there
+    were none.  A product of b rows has errors below about :math:`\\sqrt b\\,\\epsilon` of the sum
+    of squares, where errors of rounding are independent: Higham, Mary, "A new approach to
+    probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019).
     """
 
     gram: FloatArray
@@ -149,10 +121,7 @@ class GramSums:
 
     @classmethod
     def of(
-        cls,
-        Z: FloatArray | NDArray[np.float32],
-        y: FloatArray,
-        weights: FloatArray | None = None,
+        cls, Z: FloatArray | NDArray[np.float32], y: FloatArray, weights: FloatArray | None = None
     ) -> Self:
         """The sums of rows Z with targets y of shape (n, t), and weights (1 if left out)."""
         w = np.ones(len(Z)) if weights is None else weights
@@ -174,16 +143,9 @@ class GramSums:
     ) -> GramSums:
         """The sums of the features of rows, of which few are held at once.
 
-        Parameters
-        ----------
-        features : transformer
-            Fitted.
-        X : array-like or sparse matrix of shape (n, d)
-        y : array_like of shape (n,) or (n, t)
-        weights : array_like of shape (n,), optional
-        single : bool
-            Whether features in single precision are multiplied in it; else rows in single precision
-            become double first.
+        ``features``: fitted; ``X`` (n, d); ``y`` (n,); ``weights`` (n,); ``single``: whether
+        features in single precision are multiplied in it; else rows in single precision become
+        double first.
         """
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         targets = targets.reshape(len(targets), -1)
@@ -271,11 +233,7 @@ class KreinSpace:
         return np.asarray(T)
 
     def coefficients(
-        self,
-        mean: FloatArray,
-        *,
-        alpha: float,
-        solver: Literal["flip", "stationary"],
+        self, mean: FloatArray, *, alpha: float, solver: Literal["flip", "stationary"]
     ) -> FloatArray:
         """beta of f(x) = z(x)' beta, fitted to the targets less a constant."""
         values, vectors = self._eigen
@@ -307,38 +265,3 @@ class KreinSpace:
         # What no row has seen keeps the variance of the prior.
         unseen = np.sum((Z - along @ directions) ** 2, axis=1)
         return np.asarray(np.sqrt(seen + unseen))
-
-
-def krein_solve(
-    Z: FloatArray,
-    signature: FloatArray,
-    y: ArrayLike,
-    *,
-    alpha: float,
-    solver: Literal["flip", "stationary"],
-) -> tuple[FloatArray, FloatArray]:
-    """Coefficients beta of f(x) = z(x)' beta, and the eigenvalues of K = Z S Z' on its range.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, p)
-    signature : ndarray of shape (p,)
-        +1 or -1.
-    y : array_like of shape (n,) or (n, targets)
-    alpha : float
-        Greater than 0.
-    solver : {"flip", "stationary"}
-        See :mod:`rf.krein.ridge`.
-
-    Examples
-    --------
-    >>> Z, y = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([1.0, 2.0])
-    >>> beta, _ = krein_solve(Z, np.ones(2), y, alpha=1.0, solver="flip")
-    >>> K = Z @ Z.T
-    >>> bool(np.allclose(Z @ beta, K @ np.linalg.solve(K + np.eye(2), y)))
-    True
-    """
-    targets = np.asarray(y, dtype=float)
-    space = KreinSpace(KreinSums.of(Z, targets.reshape(len(Z), -1)), signature)
-    beta = space.coefficients(np.zeros(space.sums.total.size), alpha=alpha, solver=solver)
-    return beta.reshape(len(signature), *targets.shape[1:]), space.eigenvalues

@@ -2,10 +2,4 @@
 
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies, Radii, draw_frequencies
 
-__all__ = [
-    "COUPLINGS",
-    "RADII",
-    "Frequencies",
-    "Radii",
-    "draw_frequencies",
-]
+__all__ = ["COUPLINGS", "RADII", "Frequencies", "Radii", "draw_frequencies"]

@@ -14,13 +14,7 @@ from scipy.special import gammaln
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import gegenbauer_sequence
 
-__all__ = [
-    "AngularMeans",
-    "CosineLaw",
-    "Fixed",
-    "angular_means",
-    "gegenbauer_means",
-]
+__all__ = ["AngularMeans", "CosineLaw", "Fixed", "angular_means", "gegenbauer_means"]
 
 # Values of Gegenbauer polynomials that the means of one distribution may cost: about 0.2 s.
 _BUDGET = 20_000_000
@@ -54,14 +48,8 @@ class Fixed(CosineLaw):
 class AngularMeans:
     """Means of Gegenbauer polynomials of a random cosine.
 
-    Attributes
-    ----------
-    means : ndarray
-        E P_n(c), n = 2, 4, ...
-    beyond : float
-        Bound of all |E P_n(c)| of higher degrees.
-    most : int
-        The degree up to which the means are worth their cost.
+    ``means``: E P_n(c), n = 2, 4, ...; ``beyond``: bound of all |E P_n(c)| of higher degrees;
+    ``most``: the degree up to which the means are worth their cost.
     """
 
     means: FloatArray
@@ -71,13 +59,7 @@ class AngularMeans:
 
 @lru_cache(maxsize=128)
 def angular_means(law: CosineLaw, dim: int, degree: int) -> AngularMeans:
-    """E P_n(c) for n = 2, 4, ..., degree and a distribution of the cosine.
-
-    Examples
-    --------
-    >>> angular_means(Fixed(0.0), 3, 4).means               # P_2(0), P_4(0)
-    array([-0.5  ,  0.375])
-    """
+    """E P_n(c) for n = 2, 4, ..., degree and a distribution of the cosine."""
     cosines, weights = law.nodes(dim, degree)
     means, beyond = gegenbauer_means(dim, degree, cosines, weights)
     return AngularMeans(means[2::2], beyond, min(_LAST_DEGREE, _BUDGET // cosines.size))

@@ -40,12 +40,8 @@ Drawn = list[tuple[FloatArray, FloatArray]]
 class Pairs:
     """Pairs of frequencies with the same distribution of the cosine.
 
-    Attributes
-    ----------
-    cosine : CosineLaw
-        The distribution of |c| for their directions.
-    count : int
-        Ordered pairs within a part; pairs (i, j) of two parts.
+    ``cosine``: the distribution of |c| for their directions; ``count``: ordered pairs within a
+    part; pairs (i, j) of two parts.
     """
 
     cosine: CosineLaw
@@ -57,15 +53,8 @@ class Pairs:
 class Request:
     """A request for frequencies.
 
-    Attributes
-    ----------
-    counts : sequence of int
-        Frequencies of each part.
-    dim, draws : int
-        The dimension, and how many draws are made at once.
-    radii : RadiusRule
-        How the probabilities of the radii are drawn.
-    rng : numpy.random.Generator
+    ``counts``: frequencies of each part; ``dim``, ``draws``: the dimension, and how many draws are
+    made at once; ``radii``: how the probabilities of the radii are drawn.
     """
 
     counts: Sequence[int]
@@ -82,15 +71,9 @@ class Request:
 class Coupling(ABC):
     """One coupling: how it draws, which pairs it makes dependent, and whether "auto" considers it.
 
-    Attributes
-    ----------
-    name : str
-    across_parts : bool
-        Whether it couples frequencies of different parts.
-    considered : bool
-        Whether "auto" compares it, if it :meth:`gains`.
-    split_of : str
-        A coupling whose optimal split over the parts is used instead of its own, if not empty.
+    ``across_parts``: whether it couples frequencies of different parts; ``considered``: whether
+    "auto" compares it, if it :meth:`gains`; ``split_of``: a coupling whose optimal split over the
+    parts is used instead of its own, if not empty.
     """
 
     name: ClassVar[str]
@@ -130,14 +113,7 @@ class Coupling(ABC):
 def dependent_pairs(
     coupling: Coupling, counts: Sequence[int], dim: int
 ) -> list[tuple[int, int, Pairs]]:
-    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered.
-
-    Examples
-    --------
-    >>> from rf.sampling.couplings import COUPLINGS
-    >>> [(p, q, pair.count) for p, q, pair in dependent_pairs(COUPLINGS["shared"], (5, 2), 3)]
-    [(0, 0, 8), (1, 1, 2), (0, 1, 2), (0, 1, 4)]
-    """
+    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered."""
     total, parts = sum(counts), range(len(counts))
     found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
     return found + [
@@ -163,12 +139,6 @@ def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tu
 
 
 def pairs_in_blocks(n: int, size: int) -> int:
-    """Ordered pairs within blocks of n directions; the last block may be incomplete.
-
-    Examples
-    --------
-    >>> pairs_in_blocks(5, 3)                           # blocks of 3 and 2
-    8
-    """
+    """Ordered pairs within blocks of n directions; the last block may be incomplete."""
     full, rest = divmod(n, size)
     return full * size * (size - 1) + rest * (rest - 1)

@@ -88,26 +88,9 @@ def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
 def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) -> FloatArray:
     """Move unit rows to a local minimum of the sum of F(c_pq) over all pairs, by L-BFGS.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, dim)
-        Where to begin; orthogonal blocks are good.
-    energy : callable
-        F(c) and F'(c), both vectorised, F even.
-    steps : int, optional
-        Most iterations; by default what one to two seconds allow.
-
-    Returns
-    -------
-    ndarray of shape (n, dim)
-        Unit rows, of no larger energy than the given ones.
-
-    Examples
-    --------
-    >>> start = orthogonal(12, 3, np.random.default_rng(0))
-    >>> rows = least_energy(start, cosh_energy)
-    >>> bool(angular_means(rows, 4)[2] < 0.01 < angular_means(start, 4)[2])
-    True
+    ``rows`` (n, dim): where to begin; orthogonal blocks are good; ``energy``: F(c) and F'(c), both
+    vectorised, F even; ``steps``: most iterations; by default what one to two seconds allow;
+    returns: unit rows, of no larger energy than the given ones.
     """
     n, dim = rows.shape
     if steps is None:
@@ -153,18 +136,10 @@ def designed(
     memory; a rotation is all that is drawn.  More than 2048 directions are
     independent sets of nearly equal size.
 
-    Parameters
-    ----------
-    n, dim : int
-        Number of rows and dimension.
-    rng : numpy.random.Generator
-    sizes : sequence of int, optional
-        Sizes of independent sets that add up to n, in place of :func:`designed_sizes`.
-    draws : int, optional
-        How many independent rotations of the sets to draw, along a first axis.
+    ``n``, ``dim``: number of rows and dimension; ``sizes``: sizes of independent sets that add up
+    to n, in place of :func:`designed_sizes`; ``draws``: how many independent rotations of the sets
+    to draw, along a first axis.
 
-    Notes
-    -----
     Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)
     have the same aim.
     """

@@ -7,31 +7,14 @@ import numpy as np
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
-__all__ = [
-    "checked_draws",
-    "first_or_all",
-    "haar_columns",
-    "iid",
-    "orthogonal",
-    "unit_rows",
-]
+__all__ = ["checked_draws", "first_or_all", "haar_columns", "iid", "orthogonal", "unit_rows"]
 
 
 def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """Independent uniform directions.
 
-    Parameters
-    ----------
-    n, dim : int
-        Number of rows and dimension, both at least 1.
-    rng : numpy.random.Generator
-    draws : int, optional
-        How many independent draws to make, along a first axis.
-
-    Returns
-    -------
-    ndarray of shape (n, dim) or (draws, n, dim)
-        Unit rows.
+    ``n``, ``dim``: number of rows and dimension, both at least 1; ``draws``: how many independent
+    draws to make, along a first axis; returns: unit rows.
     """
     count = checked_draws(n, dim, draws)
     return first_or_all(unit_rows(rng.standard_normal((count, n, dim))), draws)
@@ -45,8 +28,6 @@ def orthogonal(
     A cut block of b < dim rows is uniform on the Stiefel manifold of b orthonormal rows.
     Parameters and errors as :func:`iid`.
 
-    References
-    ----------
     Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
     """
     count = checked_draws(n, dim, draws)

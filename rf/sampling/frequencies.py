@@ -161,26 +161,9 @@ def draw_repeatedly(
 ) -> tuple[Frequencies, ...]:
     """Independent draws of :func:`draw_frequencies`, many times faster than one by one.
 
-    Parameters
-    ----------
-    table, counts, coupling, radii, random_state
-        As in :func:`draw_frequencies`.
-    draws : int
-        How many, at least 1; all are held in memory at one time.
-
-    Returns
-    -------
-    tuple of Frequencies
-        They share their part numbers and, where no part is shifted, weights and phases.
-
-    Examples
-    --------
-    >>> from rf.inputs.tables import resolve_spectrum
-    >>> table = resolve_spectrum("sin(z)/z", 3).table
-    >>> drawn = draw_repeatedly(table, (4,), 1000, random_state=0)
-    >>> values = [one.estimate([[1.0, 0.0, 0.0]])[0] for one in drawn]
-    >>> bool(abs(np.mean(values) - np.sin(1.0)) < 6 * np.std(values) / 1000**0.5)
-    True
+    ``table``, ``counts``, ``coupling``, ``radii``, ``random_state``: as in
+    :func:`draw_frequencies`; ``draws``: how many, at least 1; all are held in memory at one time;
+    returns: they share their part numbers and, where no part is shifted, weights and phases.
     """
     refuse_other_than_table(table)
     rng, parts = random_source(random_state, "random_state"), table.parts

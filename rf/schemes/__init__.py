@@ -4,8 +4,4 @@ from rf.schemes.feature_map import FeatureMap
 from rf.schemes.radial import RadialScheme
 from rf.schemes.scheme import Scheme
 
-__all__ = [
-    "FeatureMap",
-    "RadialScheme",
-    "Scheme",
-]
+__all__ = ["FeatureMap", "RadialScheme", "Scheme"]

@@ -27,20 +27,8 @@ def scheme_for(
     If there are more parts than frequencies, these are independent, each of a part that is drawn
     by mass.  The scheme depends on what is passed alone, and recent ones are kept in memory.
 
-    Parameters
-    ----------
-    table : SpectralTable, GroupedTable or L1Table
-    n : int
-        Frequencies in all.
-    options : SamplingOptions
-    X : ndarray or sparse array of shape (n_samples, d), optional
-        Without rows "auto" is "orthogonal" (for the l1 distance "iid"), and allocation "optimal"
-        is not possible.
-
-    Raises
-    ------
-    ParameterError
-        For a coupling that this kind of table does not have.
+    ``n``: frequencies in all; ``X`` (n_samples, d): without rows "auto" is "orthogonal" (for the l1
+    distance "iid"), and allocation "optimal" is not possible.
     """
     if X is None:
         return _chosen(table, n, options, None, 1)

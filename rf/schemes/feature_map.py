@@ -28,16 +28,9 @@ _PHASE_TOLERANCE = 1e-12
 class FeatureMap(ABC):
     """Left and right columns, and their signature: K is estimated by (left * signature) right'.
 
-    Attributes
-    ----------
-    signature : ndarray of shape (n_columns,)
-        +1 or -1 for each column.
-    frequencies : rf.Frequencies or None
-        What was drawn, where the columns are cosines and sines.
-    symmetric : bool
-        Whether the right columns are the left ones.
-    extra_variance : float
-        What single columns add to the variance of pairs of them.
+    ``signature`` (n_columns,): +1 or -1 for each column; ``frequencies``: what was drawn, where the
+    columns are cosines and sines; ``symmetric``: whether the right columns are the left ones;
+    ``extra_variance``: what single columns add to the variance of pairs of them.
     """
 
     signature: FloatArray
@@ -73,18 +66,9 @@ class FourierMap(FeatureMap):
     alone with one: w = 0, whose sine is 0, where a measure has it; else sqrt(2 a) cos(w.x + b)
     with b uniform, which is unbiased as well and adds the variance a^2 / 2, of the least weight.
 
-    Attributes
-    ----------
-    frequencies : rf.Frequencies
-    scale : ndarray of shape (n,)
-        Factor of the cosine and sine of each frequency.
-    left_phases, right_phases : ndarray of shape (n,) or None
-        Added to the projections of either side; None where all are 0.
-    signature : ndarray
-    symmetric : bool
-    lone : int or None
-        The frequency that has no sine.
-    extra_variance : float
+    ``scale`` (n,): factor of the cosine and sine of each frequency; ``left_phases``,
+    ``right_phases`` (n,): added to the projections of either side; None where all are 0; ``lone``:
+    the frequency that has no sine.
     """
 
     frequencies: Frequencies
@@ -151,10 +135,5 @@ class FourierMap(FeatureMap):
 
     def _waves(self, X: Any, phases: FloatArray | None, out: NDArray[Any] | None) -> NDArray[Any]:
         return wave_columns(
-            X,
-            self.frequencies.frequencies,
-            self.scale,
-            phases,
-            without_sine=self.lone,
-            out=out,
+            X, self.frequencies.frequencies, self.scale, phases, without_sine=self.lone, out=out
         )

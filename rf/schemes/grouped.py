@@ -58,14 +58,8 @@ def draw_grouped(
 ) -> Frequencies:
     """Draw frequencies of every part, each with exactly the law of its part.
 
-    Parameters
-    ----------
-    table : GroupedTable
-    counts : sequence of int
-        Frequencies of each part.
-    coupling, radii : str
-        As in :func:`rf.draw_frequencies`, within each group.
-    rng : Generator
+    ``counts``: frequencies of each part; ``coupling``, ``radii``: as in
+    :func:`rf.draw_frequencies`, within each group.
     """
     total = sum(counts)
     frequencies = np.zeros((total, table.dim))

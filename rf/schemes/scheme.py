@@ -10,7 +10,7 @@ the data, have schemes as well (:mod:`rf.dot_product`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
+    from rf.inputs.tables import Layout
     from rf.variance.coupling_score import CouplingScore
     from rf.variance.variance import PartModel
 
@@ -51,12 +52,8 @@ SIZED_PAIRS = 4096
 class SamplingOptions:
     """How frequencies are to be drawn, from the parameters of an estimator.
 
-    Attributes
-    ----------
-    coupling, radii, allocation : str
-        As in :class:`rf.SpectralFeatures`.
-    counts : tuple of int or None
-        Frequencies of each part, if the masses were made for them.
+    ``coupling``, ``radii``, ``allocation``: as in :class:`rf.SpectralFeatures`; ``counts``:
+    frequencies of each part, if the masses were made for them.
     """
 
     coupling: str
@@ -64,23 +61,29 @@ class SamplingOptions:
     allocation: Allocation
     counts: tuple[int, ...] | None = None
 
+    def laid_out(self, layout: Layout, n_components: int) -> SamplingOptions:
+        """These options with the coupling and the split of a design that was made for them."""
+        if self.coupling not in ("auto", layout.coupling):
+            raise ParameterError(
+                f"The design was made for coupling={layout.coupling!r}, with which alone its "
+                f"masses cancel, and coupling={self.coupling!r} was asked for. Take "
+                f"coupling='auto' or {layout.coupling!r}."
+            )
+        if n_components < layout.columns:
+            raise ParameterError(
+                f"The design fills {layout.columns} columns, and n_components is {n_components}. "
+                "Ask for as many, or design for fewer (budget=)."
+            )
+        return replace(self, coupling=layout.coupling, counts=layout.counts)
+
 
 class Scheme(ABC):
     """How features are sampled.
 
-    Attributes
-    ----------
-    table : SpectralTable, GroupedTable, L1Table or None
-        The distributions that frequencies are drawn from.
-    method : str
-        "radial", "shifted" or "weighted"; "jordan" or "polar"; "grouped"; "l1"; or the name of a
-        method of :mod:`rf.dot_product`.
-    coupling : str or None
-        None if there are no frequencies.
-    counts : tuple of int
-        Frequencies of each part of the table.
-    compared : tuple of CouplingScore or Candidate
-        What was compared, best first.
+    ``table``: the distributions that frequencies are drawn from; ``method``: "radial", "shifted" or
+    "weighted"; "jordan" or "polar"; "grouped"; "l1"; or the name of a method of
+    :mod:`rf.dot_product`; ``coupling``: none if there are no frequencies; ``counts``: frequencies
+    of each part of the table; ``compared``: what was compared, best first.
     """
 
     table: Any
@@ -101,15 +104,7 @@ class Scheme(ABC):
     def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Exact variance of the estimate at distances, or at differences of shape (n, d).
 
-        Returns
-        -------
-        value, error : ndarray
-            The error is a bound of the numerical error of the value.
-
-        Raises
-        ------
-        ParameterError
-            If it is not known.
+        Returns ``value``, ``error``: the error is a bound of the numerical error of the value.
         """
 
     @abstractmethod
@@ -151,20 +146,11 @@ class DesignedScheme(Scheme):
 class TableScheme(Scheme):
     """Frequencies of the parts of a table: a coupling, and how many of each part.
 
-    Attributes
-    ----------
-    table, coupling, counts, compared :
-        As in :class:`Scheme`.
-    radii : str
-    rows : ndarray, sparse array or None
-        A sample of the rows, which stands for all.
-    n_rows : int
-        Number of rows.
-    pooled : bool
-        Whether each frequency belongs to a part that is drawn by mass, because there are more
-        parts than frequencies; ``counts`` is then the number of frequencies alone.
-    note : str
-        Where the table comes from, if it is not that of the kernel.
+    ``table``, ``coupling``, ``counts``, ``compared``: as in :class:`Scheme`; ``rows``: a sample of
+    the rows, which stands for all; ``n_rows``: number of rows; ``pooled``: whether each frequency
+    belongs to a part that is drawn by mass, because there are more parts than frequencies;
+    ``counts`` is then the number of frequencies alone; ``note``: where the table comes from, if it
+    is not that of the kernel.
     """
 
     table: Any
@@ -300,14 +286,9 @@ def relative_error(
 ) -> float:
     """Root of the expected squared error of a matrix of n_rows over its squared norm.
 
-    Parameters
-    ----------
-    square_error : ndarray
-        Expected squared errors at pairs that stand for all pairs of different rows.
-    mean_square : float
-        Mean of the squared kernel over such pairs.
-    diagonal : (float, float)
-        Squared error and kernel of a row with itself, which is one part in n_rows.
+    ``square_error``: expected squared errors at pairs that stand for all pairs of different rows;
+    ``mean_square``: mean of the squared kernel over such pairs; ``diagonal``: squared error and
+    kernel of a row with itself, which is one part in n_rows.
     """
     share = 1.0 / n_rows
     error = (1.0 - share) * float(np.mean(square_error)) + share * diagonal[0]

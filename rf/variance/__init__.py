@@ -3,10 +3,4 @@
 from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, least_split
 from rf.variance.variance import VarianceModel
 
-__all__ = [
-    "ALLOCATIONS",
-    "Allocation",
-    "VarianceModel",
-    "allocate",
-    "least_split",
-]
+__all__ = ["ALLOCATIONS", "Allocation", "VarianceModel", "allocate", "least_split"]

@@ -36,15 +36,8 @@ def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
     The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
     With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
 
-    References
-    ----------
     T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions
     for apportioning the U.S. House of Representatives", The American Statistician 66 (2012).
-
-    Examples
-    --------
-    >>> apportion([1.0, 3.0], 8)
-    (2, 6)
     """
     sizes = np.asarray(weights, dtype=float)
     if not np.all(sizes >= 0) or not np.all(np.isfinite(sizes)):
@@ -75,29 +68,12 @@ def allocate(
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a table, at least one for each.
 
-    Parameters
-    ----------
-    table : SpectralTable
-    n : int
-        Number of frequencies, half the number of columns.
-    allocation : str
-        "equal" (the papers); "mass" (in proportion to the masses); "optimal" (least mean exact
-        variance of the coupling over ``distances``, with independent radii, whose best split
-        is good for strata as well; found for up to 256 frequencies and scaled up beyond).
-    coupling : str
-        As in :func:`draw_frequencies`; read by "optimal" alone.
-    distances : array_like or VarianceModel, optional
-        Distances |x - y| of the data, or the model at them, which remembers what it has
-        integrated; needed by "optimal" alone.
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ParameterError
-        Where there are more parts than frequencies, or "optimal" lacks distances.
+    ``n``: number of frequencies, half the number of columns; ``allocation``: "equal" (the papers);
+    "mass" (in proportion to the masses); "optimal" (least mean exact variance of the coupling over
+    ``distances``, with independent radii, whose best split is good for strata as well; found for up
+    to 256 frequencies and scaled up beyond); ``coupling``: as in :func:`draw_frequencies`; read by
+    "optimal" alone; ``distances``: distances |x - y| of the data, or the model at them, which
+    remembers what it has integrated; needed by "optimal" alone.
     """
     n = int(n)
     masses = [p.root_mean_square(table.dim)[0] for p in table.parts]

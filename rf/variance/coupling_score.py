@@ -26,12 +26,7 @@ __all__ = ["CouplingScore", "candidates", "ranked_couplings"]
 class CouplingScore:
     """A coupling, the frequencies of each part, and the predicted variance.
 
-    Attributes
-    ----------
-    coupling : str
-    counts : tuple of int
-    variance : float
-        Mean over the distances, to about two percent.
+    ``variance``: mean over the distances, to about two percent.
     """
 
     coupling: str
@@ -56,29 +51,16 @@ def candidates(parts: int, n: int) -> tuple[str, ...]:
 
 
 def ranked_couplings(
-    model: PartModel,
-    n: int,
-    *,
-    couplings: Sequence[str],
-    radii: Radii,
-    allocation: Allocation,
+    model: PartModel, n: int, *, couplings: Sequence[str], radii: Radii, allocation: Allocation
 ) -> tuple[CouplingScore, ...]:
     """Couplings of n frequencies with their splits, the one of least predicted variance first.
 
     A coupling is left out if no part gains by it: designed directions need a part of more than d
     frequencies, and a small d.
 
-    Parameters
-    ----------
-    model : rf.variance.variance.PartModel
-        At the distances of the data.
-    n : int
-        Frequencies, at least one for each part.
-    couplings : sequence of str
-        Names of couplings; see :func:`candidates`.
-    radii, allocation : str
-        As in :func:`rf.sampling.frequencies.draw_frequencies` and
-        :func:`rf.variance.allocation.allocate`.
+    ``model``: at the distances of the data; ``n``: frequencies, at least one for each part;
+    ``couplings``: names of couplings; see :func:`candidates`; ``radii``, ``allocation``: as in
+    :func:`rf.sampling.frequencies.draw_frequencies` and :func:`rf.variance.allocation.allocate`.
     """
     model, width, scores = model.approximation, model.width, []
     for name in dict.fromkeys(couplings):

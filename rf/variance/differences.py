@@ -28,14 +28,8 @@ __all__ = ["DegreeProducts", "ShiftedDifferences"]
 class ShiftedDifferences:
     """m differences, each seen through J vectors.
 
-    Attributes
-    ----------
-    lengths : ndarray of shape (m, J)
-        |v_j|; ``points`` are the same in one row.
-    weights : ndarray of shape (J,)
-        c_j.
-    units : ndarray of shape (m, J, d) or None
-        v_j / |v_j|; None where there is one vector, the difference itself.
+    ``lengths`` (m, J): |v_j|; ``points`` are the same in one row; ``weights`` (J,): c_j; ``units``
+    (m, J, d): v_j / |v_j|; None where there is one vector, the difference itself.
     """
 
     lengths: FloatArray
@@ -77,11 +71,8 @@ class ShiftedDifferences:
 class DegreeProducts:
     """The sum over j and k of products of two waves, degree by degree.
 
-    Attributes
-    ----------
-    first, second : ShiftedDifferences
-    angular : ndarray of shape (m, J, K, degrees) or None
-        c_j c'_k P_n(cos of v_j and v'_k), n = 0, 2, ...; None where it is 1.
+    ``angular`` (m, J, K, degrees): c_j c'_k P_n(cos of v_j and v'_k), n = 0, 2, ...; None where it
+    is 1.
     """
 
     first: ShiftedDifferences

@@ -44,12 +44,7 @@ __all__ = ["GroupedModel"]
 class GroupedModel(PartModel):
     """The exact variance at differences D.
 
-    Attributes
-    ----------
-    table : GroupedTable
-    differences : ndarray of shape (m, d)
-    approximate : bool
-        See :class:`rf.variance.variance.VarianceModel`.
+    ``differences`` (m, d); ``approximate``: see :class:`rf.variance.variance.VarianceModel`.
     """
 
     table: GroupedTable
@@ -113,12 +108,8 @@ class GroupedModel(PartModel):
 class _GroupWaves:
     """The waves of one part of the law of a group, at the distances of the group.
 
-    Attributes
-    ----------
-    model : VarianceModel
-        Of the part alone, with mass 1.
-    single, double : ndarray of shape (m,)
-        E cos(w.D) and E cos(2 w.D).
+    ``model``: of the part alone, with mass 1; ``single``, ``double`` (m,): E cos(w.D) and E cos(2
+    w.D).
     """
 
     model: VarianceModel

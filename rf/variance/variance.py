@@ -60,11 +60,8 @@ _MOST_STRATA = 64
 class PartModel(ABC):
     """The variance of the estimate at given points, as a function of the frequencies of each part.
 
-    Attributes
-    ----------
-    table : PartedTable
-    approximate : bool
-        Whether about two percent are enough, to compare couplings and to state an error.
+    ``approximate``: whether about two percent are enough, to compare couplings and to state an
+    error.
     """
 
     table: Any
@@ -143,24 +140,10 @@ class PartModel(ABC):
 class VarianceModel(PartModel):
     """All that the variance at the distances ``z`` needs, so that many splits are cheap.
 
-    Attributes
-    ----------
-    table : SpectralTable
-        Radial parts: see :mod:`rf.variance.weighted_variance` for shifted ones.
-    z : ndarray of shape (n,)
-        Distances.
-    approximate : bool
-        Use tabulated means of the waves, right to 1e-9, and at most 64 strata in place of more,
-        since n times the variance hardly depends on their number.  No error is known.
-
-    Examples
-    --------
-    >>> from rf.inputs.tables import resolve_spectrum
-    >>> model = VarianceModel(resolve_spectrum("sin(z)/z", 3).table, [1.0])
-    >>> model.variance((3,), coupling="iid")[0].round(6)
-    array([0.006417])
-    >>> model.variance((3,), coupling="orthogonal")[0].round(6)
-    array([5.e-06])
+    ``table``: radial parts: see :mod:`rf.variance.weighted_variance` for shifted ones; ``z`` (n,):
+    distances; ``approximate``: use tabulated means of the waves, right to 1e-9, and at most 64
+    strata in place of more, since n times the variance hardly depends on their number.  No error is
+    known.
     """
 
     table: SpectralTable

@@ -35,12 +35,7 @@ __all__ = ["WeightedModel"]
 class WeightedModel(VarianceModel):
     """All that the variance at differences D needs, for a table whose parts have shifts.
 
-    Attributes
-    ----------
-    table : SpectralTable
-    differences : ndarray of shape (n, d)
-    z : ndarray of shape (n,)
-        Their lengths.
+    ``differences`` (n, d); ``z`` (n,): their lengths.
     """
 
     differences: FloatArray = field(kw_only=True)

@@ -1,8 +1,9 @@
 r"""The series route: kernels whose Mellin transform is a product of Gamma functions.
 
-On the half-line: powers of z times exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), and sums of them;
-their densities are pFq and Meijer functions, computed from their Mellin transform
-(:mod:`.gamma_sums.gamma_component`).  Pieces on a ball are those of look-up.
+On the half-line: powers of z times exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z), waves
+that fall exponentially, and sums of them; their densities are pFq and Meijer functions, computed
+from their Mellin transform (:mod:`.mellin_sums.mellin_component`).  Pieces on a ball are those of
+look-up.
 """
 
 from __future__ import annotations
@@ -29,6 +30,17 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """Spectral density by the series of Gamma products, or None where a summand is none.
 
     In a sum with summands of the catalogue those keep their closed forms.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    dim : int
+        Dimension d >= 1.
+
+    Raises
+    ------
+    NoRouteError
+        Where the transform of a summand is known and is not a measure.
 
     Examples
     --------

@@ -30,14 +30,7 @@ from rf.sampling.couplings.kerdock import Kerdock
 __all__ = ["COUPLINGS", "Coupling", "Pairs"]
 
 # Where variances are equal, "auto" prefers the first of these.
-_ALL: tuple[Coupling, ...] = (
-    Orthogonal(),
-    Independent(),
-    Haar(),
-    Shared(),
-    Designed(),
-    Kerdock(),
-)
+_ALL: tuple[Coupling, ...] = (Orthogonal(), Independent(), Haar(), Shared(), Designed(), Kerdock())
 
 #: Every coupling by its name.
 COUPLINGS: Mapping[str, Coupling] = MappingProxyType({each.name: each for each in _ALL})

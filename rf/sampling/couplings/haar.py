@@ -33,16 +33,8 @@ def haar(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
     the QR factors of an N x dim matrix, since ``dim`` rows of a Haar matrix are all that is used.
     Parameters and errors as :func:`rf.sampling.directions.iid`.
 
-    References
-    ----------
     Luo, Fang, Yang, Huang, "Towards unbiased random features with lower variance for stationary
     indefinite kernels", arXiv 2104.06204, Algorithm 1.
-
-    Examples
-    --------
-    >>> rows = haar(4, 3, np.random.default_rng(0))
-    >>> bool(np.allclose(np.linalg.norm(rows, axis=1), 1.0))
-    True
     """
     count = checked_draws(n, dim, draws)
     return first_or_all(unit_rows(haar_columns(count, haar_order(n, dim), dim, rng)[:, :n]), draws)
@@ -57,20 +49,10 @@ def haar_cosine(dim: int, size: int, degree: int) -> tuple[FloatArray, FloatArra
     the cosine of independent directions as size grows.  Its sign is random: only even functions
     of c have the right mean under the nodes, which are all positive.
 
-    Returns
-    -------
-    cosines, weights : ndarray
-        Good for the means of the even P_n(c), n <= degree; the weights sum to 1.
+    Returns ``cosines``, ``weights``: good for the means of the even P_n(c), n <= degree; the
+    weights sum to 1.
 
-    Notes
-    -----
     The coupling is Algorithm 1 of Luo, Fang, Yang, Huang (2021), arXiv:2104.06204.
-
-    Examples
-    --------
-    >>> c, weights = haar_cosine(16, 32, 2)
-    >>> round(float(weights @ c**2), 6)               # 1/16 for independent directions
-    0.034073
     """
     if size == dim:
         return np.zeros(1), np.ones(1)

@@ -8,12 +8,7 @@ draws, moments and variance of one part), ``decomposition`` (the parts of a meas
 
 from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.axis_law import AxisLaw
-from rf.schemes.complex.decomposition import (
-    DECOMPOSITIONS,
-    NEGLIGIBLE,
-    Decomposed,
-    Decomposition,
-)
+from rf.schemes.complex.decomposition import DECOMPOSITIONS, NEGLIGIBLE, Decomposed, Decomposition
 from rf.schemes.complex.scheme import AxialScheme, axial_scheme, least_axial_scheme
 from rf.schemes.complex.selection import SELECTIONS, Modulation
 

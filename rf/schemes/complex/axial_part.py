@@ -49,12 +49,8 @@ _PATIENCE = 100.0
 class AxialPart:
     """One part of a modulated measure.
 
-    Parameters
-    ----------
-    base : Part
-        The part of a table: a mass, a sign, a law of radii, and the shifts that modulate it.
-    kind : {"real+", "real-", "imaginary+", "modulus"}
-        What is sampled.
+    ``base``: the part of a table: a mass, a sign, a law of radii, and the shifts that modulate it;
+    ``kind``: what is sampled.
     """
 
     base: Part
@@ -103,14 +99,9 @@ class AxialPart:
     ) -> FrequencySample:
         """Draw n frequencies: X = weight * cos(w.D + phase) of each has the mean of the part.
 
-        Parameters
-        ----------
-        n : int
-        rng : numpy.random.Generator
-        u : ndarray of shape (n,), optional
-            Probabilities of the lengths along the axis (of the radius, where the part is
-            isotropic), each uniform on [0, 1); independent ones by default.  Draws by rejection
-            leave them unread.
+        ``u`` (n,): probabilities of the lengths along the axis (of the radius, where the part is
+        isotropic), each uniform on [0, 1); independent ones by default.  Draws by rejection leave
+        them unread.
         """
         if not (self.has_layers or self.is_isotropic):
             return self._with_phases(self._rejected(n, rng))
@@ -191,14 +182,9 @@ class AxialPart:
         .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
                   \mu_a = E[h \mid \text{layer } a] .
 
-        Parameters
-        ----------
-        differences : ndarray of shape (m, d)
-        n : int
-        radii : {"iid", "stratified"}
-            A part without layers has independent draws whatever is asked for.
-        most : int, optional
-            Reckon as though no more layers were cut: an upper bound for many draws.
+        ``differences`` (m, d); ``radii``: a part without layers has independent draws whatever is
+        asked for; ``most``: reckon as though no more layers were cut: an upper bound for many
+        draws.
         """
         D = np.asarray(differences, dtype=float)
         square, mean = self.second_moment(D), self.mean(D)

@@ -49,22 +49,8 @@ _SAME = 1e-13
 class AxisLaw:
     """The law on g >= 0 with density 2 phi(g) h(rate g) / mass.
 
-    Parameters
-    ----------
-    selected : callable
-        h(theta) >= 0, even and of period 2 pi.
-    turns : ndarray
-        Its kinks in (0, pi).
-    rate : float
-        kappa > 0.
-    top_step : int
-        Degree of the modulation as a trigonometric polynomial.
-
-    Examples
-    --------
-    >>> law = AxisLaw(lambda theta: np.maximum(0.0, -np.cos(theta)), np.array([np.pi / 2]), 0.25, 1)
-    >>> print(f"{law.mass:.6e}")
-    1.258424e-11
+    ``selected``: h(theta) >= 0, even and of period 2 pi; ``turns``: its kinks in (0, pi); ``rate``:
+    kappa > 0; ``top_step``: degree of the modulation as a trigonometric polynomial.
     """
 
     selected: Callable[[FloatArray], FloatArray]

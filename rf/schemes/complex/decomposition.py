@@ -40,21 +40,8 @@ NEGLIGIBLE = 1e-8
 class Decomposed:
     """A table whose parts are all under shifts, in a decomposition of its complex measure.
 
-    Parameters
-    ----------
-    table : SpectralTable
-    decomposition : {"jordan", "polar"}
-        What :attr:`parts` are.
-    negligible : float
-        A part with less than this share of the mass is left out; :attr:`bias` counts it.
-
-    Examples
-    --------
-    >>> from spectra import radial
-    >>> from spectra.derivation.asymmetric_measure import asymmetric_table
-    >>> table = asymmetric_table(radial("exp(-z**2/2)").shift([0.5, 0.0]), 2)
-    >>> [f"{part.kind} {part.mass:.6f}" for part in Decomposed(table).parts]
-    ['real+ 0.882723', 'real- 0.000226', 'imaginary+ 0.367302']
+    ``decomposition``: what :attr:`parts` are; ``negligible``: a part with less than this share of
+    the mass is left out; :attr:`bias` counts it.
     """
 
     table: SpectralTable

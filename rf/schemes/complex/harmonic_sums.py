@@ -47,13 +47,7 @@ _BLOCK = 1 << 18
 class HarmonicSums:
     """Sums of k~(|D + n t e|) over harmonics n of a modulation.
 
-    Parameters
-    ----------
-    law : RadialLaw
-    dim : int
-    modulation : Modulation
-    gaussian : float
-        Standard deviation of a coordinate where the law is that of a Gaussian, else 0.
+    ``gaussian``: standard deviation of a coordinate where the law is that of a Gaussian, else 0.
     """
 
     law: RadialLaw

@@ -37,16 +37,8 @@ _BISECTIONS = 120
 class AxialProposal:
     """Proposals of (R, c), with the envelope of f that they were drawn from.
 
-    Parameters
-    ----------
-    law : RadialLaw
-    dim : int
-    start : float
-        x_0: f is zero for |e.w| < x_0.
-    bound : float
-        A bound of f.
-    slope : float
-        A bound of its slope from f(x_0) = 0 on; infinite where f(x_0) is not 0.
+    ``start``: x_0: f is zero for |e.w| < x_0; ``bound``: a bound of f; ``slope``: a bound of its
+    slope from f(x_0) = 0 on; infinite where f(x_0) is not 0.
     """
 
     law: RadialLaw

@@ -100,12 +100,7 @@ class AxialScheme(TableScheme):
 class AxialModel(PartModel):
     """The variance at differences D; the parts include their masses and signs.
 
-    Attributes
-    ----------
-    measure : Decomposed
-    differences : ndarray of shape (m, d)
-    approximate : bool
-        Whether to reckon with at most 256 layers.
+    ``differences`` (m, d); ``approximate``: whether to reckon with at most 256 layers.
     """
 
     measure: Decomposed
@@ -147,15 +142,8 @@ def axial_scheme(
 ) -> AxialScheme:
     """Split n frequencies over the parts, or draw one pool if there are more parts.
 
-    Parameters
-    ----------
-    measure : Decomposed
-    n : int
-    rows : ndarray or sparse array
-        A sample that stands for all ``n_rows`` rows.
-    allocation : {"equal", "mass", "optimal"}
-    radii : str
-        How radii, or lengths along the axis, are drawn.
+    ``rows``: a sample that stands for all ``n_rows`` rows; ``radii``: how radii, or lengths along
+    the axis, are drawn.
     """
     options: dict[str, Any] = {"rows": rows, "n_rows": n_rows, "radii": radii}
     if len(measure.parts) > n:

@@ -34,14 +34,7 @@ _POINTS = 1 << 14
 @final
 @dataclass(frozen=True, eq=False)
 class Modulation(Shifts):
-    """The multiplier a = A + iB of shifts, and what a part may select of it.
-
-    Examples
-    --------
-    >>> cosine = Modulation([1.0], 0.5, [1, -1], [0.5, 0.5])
-    >>> cosine.selected("real-", [0.0, np.pi])
-    array([0., 1.])
-    """
+    """The multiplier a = A + iB of shifts, and what a part may select of it."""
 
     @classmethod
     def of(cls, shifts: Shifts) -> Self:

@@ -75,11 +75,7 @@ def stratum_means(
 ) -> tuple[FloatArray, FloatArray]:
     """Means of g_m(R z), m = 0, 2, ..., degree, over each of the n strata of a law, at lengths z.
 
-    Returns
-    -------
-    means : ndarray of shape (n, points, degrees)
-    missing : ndarray of shape (n, points)
-        Sum of the squares of higher degrees.
+    Returns ``missing`` (n, points): sum of the squares of higher degrees.
     """
     (s, weights), basis = sphere_rule(dim, panels), sphere_harmonics(dim, panels, degree).T
     means = np.empty((n, lengths.size, basis.shape[1]))

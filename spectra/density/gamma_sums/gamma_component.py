@@ -1,7 +1,7 @@
 r"""Spectral components of kernels on the half-line whose Mellin transform is a Gamma product.
 
 In the middle the density is a series on panels of log w, made once from sums on vertical lines
-(:mod:`.vertical_lines`); towards the origin and infinity it is the sum over poles, which is exact
+(:mod:`.mellin_lines`); towards the origin and infinity it is the sum over poles, which is exact
 there.  Every radius costs the same, in every dimension.
 """
 
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.density.gamma_sums.gamma_product import GammaProduct
@@ -33,12 +32,13 @@ _MOST_LOST, _LOOKS = 1e-9, 64
 def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | None:
     """The component of a sum of Gamma products, or None where this method does not apply.
 
-    It does not where the Mellin transform falls too slowly along its lines (kernels that oscillate
-    much faster than they fall), where the sum is not bounded at zero, or where the density has no
-    power at infinity or one with a logarithm.
+    It does not where the Mellin transform falls too slowly along its lines (kernels of compact
+    support, kernels that oscillate much faster than they fall), where the sum is not bounded at
+    zero, or where a logarithm leads at infinity.
 
     Examples
     --------
+    >>> import sympy
     >>> from spectra.formula.reader.parsing import Z
     >>> from spectra.density.gamma_sums.gamma_product import gamma_product
     >>> component = mellin_component([gamma_product(sympy.exp(-Z))], 1)
@@ -53,17 +53,19 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
             return None
     mellin = RadialMellin(products, dim)
     first, last = mellin.strip
-    if first >= 1 or last <= 1 or last == sympy.oo:
+    if first >= 1 or (last is not None and (last <= 1 or last <= first)):
         return None
     lines = lines_of(mellin)
     if not lines:
         return None
     below = _leading(lines[0], -1)
-    above = _leading(lines[-1], 1)
-    if not below or not above or len(above[0].coefficients) > 1:
+    above = _leading(lines[-1], 1) if last is not None else ()
+    if not below or (last is not None and not above):
+        return None
+    if above and len(above[0].coefficients) > 1:
         return None
     start = -_reach(lines[0], below[0])
-    stop = _reach(lines[-1], above[0])
+    stop = _reach(lines[-1], above[0]) if above else _crossing(*lines[-2:])
     count = max(int((stop - start) / min(_FIRST_WIDTH, _GROWTH / dim)), 4)
     panels = fit_panels(partial(_sample, lines), np.linspace(start, stop, count + 1))
     component = Panelled(
@@ -71,7 +73,7 @@ def mellin_component(products: Sequence[GammaProduct], dim: int) -> Panelled | N
         total=mellin.total(),
         origin_exponent=-float(below[0].place),
         bulk=panels.bulk(),
-        decay=float(above[0].place),
+        decay=float(above[0].place) if above else np.inf,
         beginning=lines[0],
         ending=lines[-1],
     )
@@ -97,6 +99,10 @@ def _reach(line: Line, pole: Pole) -> float:
     size = pole.log_scale + float(np.log(np.max(np.abs(pole.coefficients))))
     gap = abs(line.place - float(pole.place))
     return (line.log_size - size + _NEGLIGIBLE) / gap
+
+
+def _crossing(one: Line, other: Line) -> float:
+    return float((other.log_size - one.log_size) / (other.place - one.place))
 
 
 def _sample(

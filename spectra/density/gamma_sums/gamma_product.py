@@ -8,6 +8,7 @@ All of a, b, c, e are rational, so that poles are told from their cancellations 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,7 @@ import flint
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs.summands import read, scaled_argument
+from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument
 from spectra.formula.evaluation.ball_function import number
 from spectra.formula.reader.parsing import Z
 
@@ -144,7 +145,8 @@ def _is_pole(value: sympy.Rational) -> bool:
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     """The Mellin transform of one summand in Z on [0, oo), or None where it is not in the table.
 
-    The table: a power of z times one of exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z); p rational.
+    The table: a power of z times one of exp(-c z^p), exp(-c z) cos(b z), exp(-c z) sin(b z),
+    (A + B z^p)^(-alpha), K_nu(c z), exp(-c z) K_nu(c z), erfc(c z); p rational.
     (Erdelyi and others, Tables of Integral Transforms I, chapter 6.)
 
     Examples
@@ -167,17 +169,36 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     coefficient = summand.coefficient * sympy.exp(constant)
     if not (coefficient.is_real and summand.power.is_Rational) or coefficient == 0:
         return None
-    if (falling != 0) == bool(factors) or len(factors) > 1:
-        return None
-    if factors:
-        found = _binomial(factors[0]) or _bessel_k(factors[0])
-    else:
-        rate = _monomial(-falling)
-        found = _exponential(*rate) if rate is not None and rate[0].is_positive else None
+    found = _without_power(falling, factors)
     if found is None:
         return None
     scaled = GammaProduct(found.coefficient * coefficient, found.scale, found.above, found.below)
     return scaled.times_power(summand.power)
+
+
+def _without_power(falling: sympy.Expr, factors: list[sympy.Expr]) -> GammaProduct | None:
+    """The table proper; ``falling`` is the exponent of an exponential."""
+    if len(factors) > 1:
+        return None
+    exponential = None
+    if falling != 0:
+        exponential = _monomial(-falling)
+        if exponential is None or not exponential[0].is_positive:
+            return None
+    if not factors:
+        return _exponential(*exponential) if exponential else None
+    factor = factors[0]
+    if exponential is None:
+        readings: Iterable[Callable[[sympy.Expr], GammaProduct | None]] = (
+            _binomial,
+            _bessel_k,
+            _complementary_error,
+        )
+        return next((found for read in readings if (found := read(factor)) is not None), None)
+    rate, order = exponential
+    if order != 1:
+        return None
+    return _wave(rate, factor) or _scaled_bessel_k(rate, factor)
 
 
 def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
@@ -192,6 +213,17 @@ def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
 def _exponential(rate: sympy.Expr, order: sympy.Rational) -> GammaProduct:
     """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
     return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
+
+
+def _wave(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
+    """exp(-a z) cos(b z) and exp(-a z) sin(b z): real parts of an exponential of rate a + ib."""
+    if not isinstance(factor, sympy.cos | sympy.sin):
+        return None
+    frequency = sympy.cancel(factor.args[0] / Z)
+    if frequency.has(Z) or not frequency.is_real:
+        return None
+    front = _ONE if isinstance(factor, sympy.cos) else sympy.I
+    return GammaProduct(front, rate + sympy.I * frequency, ((sympy.Integer(0), _ONE),))
 
 
 def _binomial(factor: sympy.Expr) -> GammaProduct | None:
@@ -212,10 +244,35 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
     )
 
 
+def _bessel_argument(factor: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr] | None:
+    match = scaled_argument(factor, sympy.besselk)
+    return (abs(match[0]), match[1]) if match is not None and match[0].is_Rational else None
+
+
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
     """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
-    match = scaled_argument(factor, sympy.besselk)
-    if match is None or not match[0].is_Rational:
+    match = _bessel_argument(factor)
+    if match is None:
         return None
-    nu, rate = abs(match[0]), match[1]
+    nu, rate = match
     return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))
+
+
+def _scaled_bessel_k(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
+    """exp(-c z) K_nu(c z): sqrt(pi) Gamma(s+nu) Gamma(s-nu) / Gamma(s+1/2) (2c)^(-s)."""
+    match = _bessel_argument(factor)
+    if match is None or match[1] != rate:
+        return None
+    nu = match[0]
+    return GammaProduct(sympy.sqrt(sympy.pi), 2 * rate, ((nu, _ONE), (-nu, _ONE)), ((_HALF, _ONE),))
+
+
+def _complementary_error(factor: sympy.Expr) -> GammaProduct | None:
+    """erfc(c z): Gamma((s+1)/2) / (sqrt(pi) s), DLMF 7.7."""
+    if not isinstance(factor, sympy.erfc):
+        return None
+    rate = positive_rate(factor.args[0])
+    if rate is None:
+        return None
+    above = ((_HALF, _HALF), (sympy.Integer(0), _ONE))
+    return GammaProduct(1 / sympy.sqrt(sympy.pi), rate, above, ((_ONE, _ONE),))

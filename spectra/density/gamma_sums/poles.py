@@ -42,6 +42,11 @@ class Pole:
 class RadialMellin:
     """R(u) of a sum of Gamma products in one dimension.
 
+    Parameters
+    ----------
+    products : sequence of GammaProduct
+    dim : int
+
     Attributes
     ----------
     is_real : bool
@@ -53,9 +58,10 @@ class RadialMellin:
         self._terms = [p.radial(dim) for p in products]
 
     @cached_property
-    def strip(self) -> tuple[sympy.Expr, sympy.Expr]:
-        """The real parts of u between which R is analytic; oo where there is no pole above."""
-        return self.places(-1, 1)[0], next(iter(self.places(1, 1)), sympy.oo)
+    def strip(self) -> tuple[sympy.Rational, sympy.Rational | None]:
+        """The real parts of u between which R is analytic; None where there is no pole above."""
+        right = self.places(1, 1)
+        return self.places(-1, 1)[0], (right[0] if right else None)
 
     def places(self, side: int, count: int) -> list[sympy.Rational]:
         """The first poles on one side (-1 left, +1 right), the nearest to the strip first."""

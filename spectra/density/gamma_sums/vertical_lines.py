@@ -10,7 +10,7 @@ line with the least bound is taken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ ComplexArray = NDArray[np.complex128]
 _LINE_STEP = 0.8
 # Poles passed on each side; beyond so many the expansion has long been exact, or diverges.
 POLES = 20
+_MOST_LINES = 400
 # Poles closer than this leave no room for a line between them.
 _LEAST_GAP = 0.1
 # Images are wanted below exp(-41) = 1e-18.
@@ -51,17 +52,32 @@ _BLOCK = 64
 _MOST_NODES = 12_000
 # A complex logarithm of Gamma errs by about its rounding; found by comparison with 40 digits.
 _GAMMA_ROUNDING = 1.5 * EPS
+# Without poles on the right, lines are followed until the density is below exp(-230) = 1e-100.
+_DEPTH = 230.0
 
 
 @dataclass(frozen=True, eq=False)
 class Line(Radial):
     """Samples of R on Re u = place, and the poles between it and the strip.
 
-    As an ending it is the sum over these poles alone, and the line is the error of that.  The
-    ``samples`` at heights t are h R / (2 pi exp(log_scale)), doubled where the lower half is the
-    conjugate; ``log_size`` is the logarithm of their absolute sum, ``error`` their rounding and
-    truncation relative to it, ``height`` the mean of abs(t).  At x = log w the images are below
-    exp(log_images[0] - (place - move) x) + exp(log_images[1] - (place + move) x).
+    As an ending it is the sum over these poles alone, and the line is the error of that.
+
+    Attributes
+    ----------
+    place : float
+    t, samples : ndarray
+        Heights, and h R / (2 pi exp(log_scale)); doubled where the lower half is the conjugate.
+    log_scale, log_size : float
+        ``log_size`` is the logarithm of the sum of the absolute samples.
+    error : float
+        Rounding and truncation of the samples, relative to exp(log_size).
+    height : float
+        Mean of abs(t), weighted by the absolute samples.
+    move, log_images : float
+        The images are below exp(log_images[0] - (place - move) x) + exp(log_images[1] -
+        (place + move) x) at x = log w.
+    poles : tuple of Pole
+        The poles that were passed, with what each adds to rho.
     """
 
     place: float
@@ -153,7 +169,7 @@ def lines_of(mellin: RadialMellin) -> tuple[Line, ...] | None:
     """Lines for every radius, sorted by place; None where R falls too slowly along them."""
     first, last = mellin.strip
     left = mellin.poles(-1, POLES)
-    right = mellin.poles(1, POLES)
+    right = mellin.poles(1, POLES) if last is not None else []
     plan: list[tuple[float, float, tuple[Pole, ...]]] = []
     plan += [(place, room, ()) for place, room in _inner_places(mellin, first, last)]
     for found in (left, right):
@@ -169,6 +185,8 @@ def lines_of(mellin: RadialMellin) -> tuple[Line, ...] | None:
         if line is None:
             return None
         lines.append(line)
+    if last is None:
+        lines.extend(_deep_lines(mellin, lines[-1], float(first)))
     return tuple(lines)
 
 
@@ -178,10 +196,11 @@ def best_of(lines: Sequence[Line], x: FloatArray) -> NDArray[np.intp]:
 
 
 def _inner_places(
-    mellin: RadialMellin, first: sympy.Expr, last: sympy.Expr
+    mellin: RadialMellin, first: sympy.Rational, last: sympy.Rational | None
 ) -> list[tuple[float, float]]:
     """Places inside the strip, with the room around them."""
-    start, stop = float(first), float(last)
+    start = float(first)
+    stop = float(last) if last is not None else start + 2.0
     width = stop - start
     middle = start + _BETWEEN * width
     margin = _MARGIN * min(width, 1.0)
@@ -198,6 +217,24 @@ def _inner_places(
 def _step(mellin: RadialMellin, place: float, most: float) -> float:
     spread = mellin.spread(place)
     return most if spread == 0.0 else min(_LINE_STEP / spread**0.5, most)
+
+
+def _deep_lines(mellin: RadialMellin, line: Line, first: float) -> Iterator[Line]:
+    """Lines further and further to the right, until what they describe is negligible."""
+    floor = None
+    for _ in range(_MOST_LINES):
+        place = line.place + _step(mellin, line.place, 0.25 * (line.place - first))
+        following = _line(mellin, place, place - first, ())
+        if following is None:
+            return
+        # The radius where both lines are equally good, and the mass there per unit of log w.
+        x = (following.log_size - line.log_size) / (following.place - line.place)
+        depth = float(following.log_size - following.place * x + x)
+        floor = depth - _DEPTH if floor is None else max(floor, depth - _DEPTH)
+        line = following
+        yield line
+        if depth < floor:
+            return
 
 
 def _line(mellin: RadialMellin, place: float, room: float, passed: tuple[Pole, ...]) -> Line | None:

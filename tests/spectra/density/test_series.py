@@ -3,12 +3,14 @@
 from fractions import Fraction
 from functools import cache
 
+import mpmath
 import numpy as np
 import pytest
 import sympy
 from mpmath import mp
 
 import spectra as sp
+from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.closed_pairs.pair import W
 from spectra.density.gamma_sums.gamma_component import mellin_component
 from spectra.density.gamma_sums.gamma_product import gamma_product
@@ -19,9 +21,15 @@ from tests.oracles.exact_densities import shifted_inverse, stable
 from tests.oracles.kernels.problems import naive_density
 
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)
+DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 1.9, 2.6, 5.3])
 
 # Kernels outside the catalogue's closed forms.
-SERIES = ("z**(3/2)*exp(-z)", "sqrt(z)*exp(-z)", "z**2*besselk(1/4, z)")
+SERIES = (
+    "exp(-z)*cos(3*z)",
+    "sqrt(z)*exp(-z)",
+    "z**2*besselk(1/4, z)",
+    "erfc(z/2)",
+)
 MEIJER = ("exp(-z**(3/2))", "exp(-sqrt(z))", "1/(1+z)", "(1+z**3)**(-5/6)")
 BALLS = (
     ("(1-z)**(3/2)", 1),
@@ -60,6 +68,22 @@ def exact_radial(text, dim, w):
     return mp.mpf(str(number)) * sphere
 
 
+@pytest.mark.parametrize(
+    ("text", "dim", "length"),
+    [
+        pytest.param("exp(-z**(3/2))", 3, 1e15, marks=pytest.mark.slow),
+        pytest.param("1/(1+z**3)", 1, 1e-30, marks=pytest.mark.slow),
+    ],
+)
+def test_a_length_scale_far_from_one_only_rescales_the_density(text, dim, length):
+    kernel, unit = sp.radial(text), found(text, dim)
+    moved = sp.spectral_density(kernel.rescale(length), dim, route="series")
+    w = np.geomspace(1e-9, 1e9, 19)
+    gap = np.abs(moved.radial(w / length) / length - unit.radial(w))
+    assert np.all(gap <= moved.error(w / length) / length + unit.error(w))
+    assert np.all(moved.error(w / length) / length <= 1e-9 * np.abs(unit.radial(w)))
+
+
 # --- Mellin transforms ------------------------------------------------------------------------
 
 
@@ -77,7 +101,10 @@ def test_a_gamma_product_is_the_mellin_transform(text):
     assert integral == pytest.approx(closed, rel=1e-9)
 
 
-@pytest.mark.parametrize("text", ["cos(z)", "exp(z)", "1/(1-z**2)", "erfc(z)"])
+@pytest.mark.parametrize(
+    "text",
+    ["cos(z)", "exp(z)", "1/(1-z**2)"],
+)
 def test_formulas_without_gamma_products_are_not_recognised(text):
     assert gamma_product(parse_formula(text, variable="z")) is None
 
@@ -90,7 +117,7 @@ def test_unbounded_kernels_have_no_component():
 # --- agreement and honesty --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "dim"), rotated(SERIES, (16, 2, 64), default=(1,)))
+@pytest.mark.parametrize(("text", "dim"), rotated(SERIES, (16, 2, 64, 1), default=(1,)))
 def test_the_true_error_never_exceeds_the_stated_one(text, dim):
     density = found(text, dim)
     radial, stated = density.radial(FREQUENCIES), density.error(FREQUENCIES)
@@ -142,3 +169,31 @@ def test_powers_on_a_ball_keep_their_stated_error(case, dim):
 def test_a_stable_kernel_is_positive_definite_at_every_radius(dim):
     sign, _ = found("exp(-z**(3/2))", dim).signed_log_radial(np.geomspace(1e-6, 1e8, 400))
     assert np.all(sign == 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "support", "dim"),
+    [
+        ("exp(-z**(3/2))", None, 16),
+        pytest.param("(1-z)**(3/2)", 1, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_from_text_to_a_table_whose_expectation_is_the_kernel(text, support, dim):
+    kernel = sp.radial(text, support=support)
+    table = sp.tabulate(sp.spectral_measure(kernel, dim))
+    assert np.max(np.abs(table.expected_kernel(DISTANCES) - kernel(DISTANCES))) < 1e-11
+
+
+def test_exact_expansions_of_powers_on_a_ball():
+    form = ball_form(sympy.sqrt(Z) * (1 - Z) ** sympy.Rational(3, 2), sympy.Integer(1))
+    tau = mpmath.mpf("0.01")
+    edge = form.edge_series(sympy.Rational(1, 2), 40, lambda c: mp.mpf(sympy.Rational(c).p) / c.q
+                            if c.is_Rational else mp.mpf(str(sympy.N(c, 30))))  # fmt: skip
+    x = mp.sqrt(1 - tau)
+    total = mp.fsum(c * tau ** (mp.mpf(1) / 2 + j) for j, c in enumerate(edge))
+    assert abs(total - mp.sqrt(x) * (1 - x) ** mp.mpf("1.5")) < 1e-14
+    x = mp.mpf("0.01")
+    odd = form.odd_origin_terms(12)
+    total = mp.fsum(mp.mpf(int(c.p)) / int(c.q) * x ** (mp.mpf(m.numerator) / m.denominator)
+                    for m, c in odd)  # fmt: skip
+    assert abs(total - mp.sqrt(x) * (1 - x) ** mp.mpf("1.5")) < 1e-14
