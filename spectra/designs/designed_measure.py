@@ -119,15 +119,24 @@ class Design:
         return 2 * waves + constant + power_columns(self.kernel, self.dim, self.powers.size) - 1
 
     @property
+    def lower_bound(self) -> float:
+        """The least value that the objective has of any measure within ``tol``, by duality."""
+        return self._known_dual.lower_bound
+
+    @property
     def gap(self) -> float:
         """How far the objective may be above the best one, as a part of it."""
-        dual = self.dual
-        if dual is None:
+        dual = self._known_dual
+        return 0.0 if dual.value == 0.0 else (dual.value - dual.lower_bound) / dual.value
+
+    @property
+    def _known_dual(self) -> Dual:
+        if self.dual is None:
             raise ParameterError(
                 f"The design is the best that was found for {self.n_components} columns, and no "
                 "dual bounds it. Design for a tol to know how far from the best it may be."
             )
-        return 0.0 if dual.value == 0.0 else (dual.value - dual.lower_bound) / dual.value
+        return self.dual
 
     @property
     def unit(self) -> float:

@@ -159,7 +159,7 @@ def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
 
 def test_a_design_states_its_lower_bound_or_refuses():
     d = design("(1 - z**2/4)**2", 16, (0, 2), tol=1e-3, objective="mass")
-    assert d.dual.lower_bound <= d.dual.value == pytest.approx(d.mass, rel=1e-3)
+    assert d.lower_bound == d.dual.lower_bound <= d.dual.value == pytest.approx(d.mass, rel=1e-3)
     assert d.columns == 2 * sum(n for n, w in zip(d.counts, d.radii, strict=True) if w) + (
         1 if 0.0 in d.radii else 0
     )
