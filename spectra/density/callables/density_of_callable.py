@@ -252,7 +252,7 @@ class _Integral:
             sizes = panels.level + np.log(panels.top + panels.error)
             panels = panels.first(kept)
             at_end = np.log(abs(panels.series[-1].sum()) + panels.error[-1])
-            at_end += panels.level[-1]
+            at_end += panels.level[-1] + panels.slope[-1] * panels.half[-1]
             end, size = float(np.exp(panels.high[-1])), float(max([at_end, *sizes[kept:]]))
             ending = Powers.vanishing(end, size + 6.0 * np.log(last / end) - np.log(end))
         weight = np.exp(panels.level - panels.level.max()) * panels.half

@@ -1,7 +1,7 @@
 """Densities as Chebyshev series on panels of log w, between two sums of powers.
 
-A panel holds ``w rho(w)`` as ``exp(level)`` times a Chebyshev series in ``t``, where t is the
-distance from the middle of the panel in log w.
+A panel holds ``w rho(w)`` as ``exp(level + slope t)`` times a Chebyshev series in ``t``, where t is
+the distance from the middle of the panel in log w.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _DENSE = np.linspace(-1.0, 1.0, 129)
 # Coefficients below this share of the largest value are rounding; errors of values leave up to
 # three times their size in a coefficient.
 _RESOLVED, _NOISE = 4e-16, 3.0
+# A power is taken out of values that are known to this share everywhere.
+_CLEAN = 1e-13
 # What is smaller than this share of the peak is not resolved further.
 _NEGLIGIBLE = 1e-17
 # No density of the package needs narrower panels.
@@ -51,7 +53,7 @@ _NARROWEST = 1e-4
 _STEADY = 0.05
 # Rounding of the last operations, in units of EPS.
 _ROUNDING = 8.0
-_COLUMNS = ("centre", "half", "level", "series", "error")
+_COLUMNS = ("centre", "half", "level", "slope", "series", "error")
 # Nodes per panel at which masses and signs are looked for.
 _FEW, _MANY = 4, 12
 
@@ -124,8 +126,8 @@ class Panels(Radial):
     ----------
     centre, half : ndarray
         The middle of each panel as a radius, and half of its width in the logarithm.
-    level : ndarray
-        w rho is exp(level) times the series in t / half, t = log(w / centre).
+    level, slope : ndarray
+        w rho is exp(level + slope t) times the series in t / half, t = log(w / centre).
     series : ndarray of shape (panels, terms)
         Chebyshev coefficients.
     error : ndarray
@@ -135,6 +137,7 @@ class Panels(Radial):
     centre: FloatArray
     half: FloatArray
     level: FloatArray
+    slope: FloatArray
     series: FloatArray
     error: FloatArray
 
@@ -173,7 +176,7 @@ class Panels(Radial):
         i = np.searchsorted(self.low, np.log(w), side="right") - 1
         i = np.clip(i, 0, self.centre.size - 1)
         t = np.log(w / self.centre[i])
-        return i, t / self.half[i], self.level[i] - np.log(w)
+        return i, t / self.half[i], self.level[i] + self.slope[i] * t - np.log(w)
 
     def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
         now, before = np.zeros_like(x), np.zeros_like(x)
@@ -214,14 +217,21 @@ class Panels(Radial):
         """Radii between which all but ``outside`` of the absolute mass on either side lies."""
         t = 0.5 * (_DENSE[1:] + _DENSE[:-1])[None, :] * self.half[:, None]
         sizes = np.abs(0.5 * (self._dense[:, 1:] + self._dense[:, :-1])) * self.half[:, None]
-        share = np.cumsum(sizes * np.exp(self.level[:, None] - self.level.max()))
+        top = (self.level + np.abs(self.slope) * self.half).max()
+        share = np.cumsum(sizes * np.exp(self.level[:, None] + self.slope[:, None] * t - top))
         radii = (self.centre[:, None] * np.exp(t)).ravel()
         low, high = np.searchsorted(share, np.array([outside, 1.0 - outside]) * share[-1])
         return float(radii[low]), float(radii[min(high, radii.size - 1)])
 
 
 def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray) -> Panels:
-    """Panels between ascending edges in log w, halved until the series resolve the values."""
+    """Panels between ascending edges in log w, halved until the series resolve the values.
+
+    Raises
+    ------
+    AccuracyError
+        If the values are not smooth on the narrowest panels.
+    """
     waiting = [*pairwise(float(edge) for edge in edges)][::-1]
     rows: list[tuple[Any, ...]] = []
     peak = -np.inf
@@ -250,23 +260,41 @@ def _fit_panel(
     """The arrays' entries for one panel, the log of its largest value, and if it is resolved."""
     x = np.concatenate([chebyshev.chebpts1(DEGREE + 1), _CHECKS])
     value, wrong, log = sample(centre, half * x)
-    unit = float(np.max(np.abs(value))) or 1.0
-    scaled, noise = value / unit, float(np.max(wrong)) / unit
+    third = DEGREE // 3
+    size = np.maximum(np.abs(value), wrong)[: DEGREE + 1]
+    ends = np.maximum([size[:third].max(), size[-third:].max()], 5e-324)
+    slope = float(np.log(ends[1] / ends[0])) / (1.5 * half)
+    # Where one end is mostly noise, a power would carry its error to the other end.
+    if np.max(wrong * np.exp(-slope * half * x)) > _CLEAN * np.max(
+        size * np.exp(-slope * half * x[: DEGREE + 1])
+    ):
+        slope = 0.0
+    factor = np.exp(-slope * half * x)
+    unit = float(np.max(np.abs(value) * factor)) or 1.0
+    scaled, noise = value * factor / unit, float(np.max(wrong * factor)) / unit
     level = log + float(np.log(unit))
     series = chebyshev_coefficients(scaled[: DEGREE + 1])
     left_out = float(np.abs(series[-3:]).max())
     miss = float(np.abs(chebyshev.chebval(x, series) - scaled).max())
-    least = _NEGLIGIBLE * float(np.exp(np.clip(peak - level, -700.0, 700.0)))
+    highest = level + abs(slope) * half
+    least = _NEGLIGIBLE * float(np.exp(np.clip(peak - highest, -700.0, 700.0)))
     turned = EPS * float(np.abs(chebyshev.chebval(_DENSE, chebyshev.chebder(series))).max())
     error = 2.0 * miss + 4.0 * left_out + _NOISE * noise + 4.0 * EPS * float(np.abs(series).sum())
     error += turned * (1.0 + 1.0 / half)
     resolved = left_out <= max(_RESOLVED, _NOISE * noise, least)
-    return (centre, half, level, series, error), level, resolved
+    return (centre, half, level, slope, series, error), level, resolved
 
 
 @dataclass(frozen=True, eq=False)
 class Panelled(Component):
-    """A component made of panels, with other forms below and beyond them."""
+    """A component made of panels, with other forms below and beyond them.
+
+    Attributes
+    ----------
+    panels : Panels
+    beginning, ending : Radial
+        The density below and beyond the panels.
+    """
 
     panels: Panels
     total: float
