@@ -147,6 +147,7 @@ def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(tex
     assert sp.existence(kernel, 3).status is sp.Status.INFINITE
 
 
+@pytest.mark.slow
 def test_a_difference_of_close_gaussians_has_the_digits_of_ball_arithmetic():
     kernel = sp.radial("exp(-z**2/2) - exp(-z**2/(2*(1 + 10**(-10))))")
     measure = sp.spectral_measure(kernel, 3)
