@@ -78,8 +78,7 @@ def stable(power: Fraction) -> Density:
     """
     flint = pytest.importorskip("flint")
 
-    def density(w: Any, d: int) -> Any:
-        flint.ctx.prec = 160
+    def exact(w: Any, d: int) -> Any:
         p, half = flint.fmpq(power.numerator, power.denominator), flint.fmpq(1, 2)
         log_half_w = flint.arb(float(w)).log() - flint.arb(2).log()
 
@@ -103,6 +102,10 @@ def stable(power: Fraction) -> Density:
             n += 1
         front = mp.mpf(step) / (2 * mp.pi) * w**-d * mp.pi ** (-mp.mpf(d) / 2)
         return front * _mpf((top.exp() * total).real)
+
+    def density(w: Any, d: int) -> Any:
+        with flint.ctx.workprec(160):
+            return exact(w, d)
 
     return density
 
