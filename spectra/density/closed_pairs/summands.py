@@ -80,7 +80,7 @@ def tidy(number: sympy.Expr) -> sympy.Expr:
 
 def to_mpf(value: Any) -> Any:
     """An exact number at mpmath's working precision."""
-    return mp.mpf(sympy.sympify(value).evalf(mp.dps + 5))
+    return mp.mpf(sympy.sympify(value, strict=True).evalf(mp.dps + 5))
 
 
 @dataclass(frozen=True)

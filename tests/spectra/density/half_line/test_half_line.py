@@ -165,7 +165,7 @@ def test_samples_are_interpolated_to_rounding():
 
 
 @SLOW
-def test_rays_beyond_a_pole_agree_and_are_refused():
+def test_rays_beyond_a_pole_agree_and_are_not_taken():
     """Poles at angles of 0.1 and 0.3: wide rays agree with each other, and not with the kernel."""
     expr = formula_of("exp(-z)/((z-1)**2+1/100)")
     kernel = KernelOnRays(expr)
@@ -311,7 +311,7 @@ def test_formulas_of_another_class_are_refused(text, why):
 
 @SLOW
 @pytest.mark.parametrize("text", ["exp(-z)+1/(1+1e12*(z-3)**2)", "exp(-z)*atan(50*(z-2))"])
-def test_what_is_narrow_is_right_or_refused(text):
-    """A pole 1e-6 from the half-line: no average of the kernel may be contradicted."""
+def test_poles_close_to_the_half_line_are_refused(text):
+    """Poles at distances of 1e-6 and .02 of z = 3 and 2."""
     with pytest.raises((AccuracyError, NoRouteError, TimeLimitError)):
         spectral_density(sp.radial(text), 1)
