@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from rf.inputs.dask_arrays import dask_module, rows_of
-from rf.krein.sums import GramSums
+from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import whole_file
 from spectra.base.limits import progress
@@ -53,7 +53,7 @@ def sums_of_chunks(
     kept: str | os.PathLike[str] | None = None,
     *,
     single: bool = False,
-) -> GramSums:
+) -> KreinSums:
     """The sums of all chunks, each seen once and forgotten.
 
     ``features``: fitted; ``chunks``: at least one; ``kept``: a file of the sums of the first
@@ -64,7 +64,7 @@ def sums_of_chunks(
     path = None if kept is None else Path(kept)
     if path is not None and not path.parent.is_dir():
         raise ParameterError(f"There is no folder {path.parent} to keep sums in: make it first.")
-    state: tuple[int, GramSums | None] = (0, None)
+    state: tuple[int, KreinSums | None] = (0, None)
     marks, on_disk, saved = np.empty(0), 0, time.monotonic()
     try:
         for index, chunk in enumerate(progress(chunks, label="chunks of rows")):
@@ -75,7 +75,7 @@ def sums_of_chunks(
             done, total = state
             if index < done:
                 continue
-            part = GramSums.of_rows(features, *chunk, single=single)
+            part = KreinSums.of_rows(features, *chunk, single=single)
             state = (done + 1, part if total is None else total + part)
             del part, total
             if path is not None and time.monotonic() - saved > _EVERY:
@@ -95,18 +95,18 @@ def sums_of_chunks(
     return sums
 
 
-def _write(path: Path, marks: FloatArray, state: tuple[int, GramSums | None]) -> None:
+def _write(path: Path, marks: FloatArray, state: tuple[int, KreinSums | None]) -> None:
     done, sums = state
-    held = {f.name: getattr(sums, f.name) for f in fields(GramSums)}
+    held = {f.name: getattr(sums, f.name) for f in fields(KreinSums)}
     with whole_file(path) as file:
         np.savez(file, chunks=done, marks=marks, **held)
 
 
-def _read(path: Path, marks: FloatArray) -> tuple[int, GramSums]:
+def _read(path: Path, marks: FloatArray) -> tuple[int, KreinSums]:
     try:
         with np.load(path, allow_pickle=False) as file:
             done, found = int(file["chunks"]), file["marks"]
-            held = {f.name: file[f.name] for f in fields(GramSums)}
+            held = {f.name: file[f.name] for f in fields(KreinSums)}
     except (BadZipFile, KeyError, ValueError, EOFError) as error:
         raise DataError(
             f"{path} holds no sums over chunks, so nothing is written to it. Name another file."
@@ -118,10 +118,10 @@ def _read(path: Path, marks: FloatArray) -> tuple[int, GramSums]:
             "features with a fixed random_state, or name another file."
         )
     numbers = {n: v.item() if v.ndim == 0 else v for n, v in held.items()}
-    return done, GramSums(**numbers)
+    return done, KreinSums(**numbers)
 
 
-def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> GramSums:
+def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> KreinSums:
     """The sums of a model over all chunks, as one graph on whichever scheduler is at work.
 
     A chunk that is lost with its worker is summed again by another.  The order of the additions is
@@ -134,10 +134,10 @@ def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> GramSums
             columns.append([None] * len(columns[0]))
         else:
             columns.append(list(rows_of(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
-    shared, of, add = delayed(features), delayed(GramSums.of_rows), delayed(operator.add)
+    shared, of, add = delayed(features), delayed(KreinSums.of_rows), delayed(operator.add)
     parts = [of(shared, *chunk) for chunk in zip(*columns, strict=True)]
     while len(parts) > 1:
         pairs = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = pairs + parts[len(pairs) * 2 :]
-    total: GramSums = parts[0].compute()
+    total: KreinSums = parts[0].compute()
     return total

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from rf.krein.ridge import CONSTRAINTS, KreinModel
+from rf.krein.ridge import CONSTRAINTS, KreinModel, keeps_sums
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
@@ -55,17 +56,16 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
         self._validate_params()
         return self._take(X, y, sample_weight, None, more=False)
 
+    @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Take in more rows; the first call fits the features, and ``classes`` names all labels.
 
         Raises
         ------
         ParameterError
-            For a label that is not among the classes, and solver "iterative", which keeps nothing
-            of the rows.
+            For a label that is not among the classes.
         """
         self._validate_params()
-        self._refuse_without_sums()
         return self._take(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
 
     def _take(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:

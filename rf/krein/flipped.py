@@ -74,8 +74,8 @@ class FlippedFeatures(
         self._validate_params()
         X = self._given(X, reset=True)
         self._fit_features(X, y)
-        Z = self._rows(X)
-        space = KreinSpace(KreinSums.of(Z, np.zeros((len(Z), 1))), self.signature_)
+        sums = KreinSums.of_rows(self.features_, X, np.zeros(X.shape[0]))
+        space = KreinSpace(sums, self.signature_)
         self._map, self.eigenvalues_ = space.flipped(), space.eigenvalues
         # The signs are in the columns now, and whoever asks for them would use them twice.
         self.signature_is_used_ = bool(np.any(self.signature_ < 0))

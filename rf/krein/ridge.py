@@ -40,21 +40,18 @@ from typing import Any, ClassVar, Literal, Self, final
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rf.inputs.dask_arrays import first_chunk, first_rows, is_dask
 from rf.krein.chunks import checked_chunks, sums_of_chunks, sums_of_dask
 from rf.krein.on_features import FEATURES, OnFeatures
-from rf.krein.sums import GramSums, KreinSpace, KreinSums, in_double
+from rf.krein.sums import KreinSpace, KreinSums, in_double
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.errors import ParameterError
 
-__all__ = ["CONSTRAINTS", "KreinModel", "KreinRidge"]
-
-# Bytes of features beyond which only sums over blocks of rows are held: a fraction of the memory of
-# any machine.
-_HELD = 1 << 30
+__all__ = ["CONSTRAINTS", "KreinModel", "KreinRidge", "keeps_sums"]
 
 _NO_SUMS = (
     "solver='iterative' keeps no sums of the rows, which weights, chunks, merging and return_std "
@@ -68,6 +65,13 @@ CONSTRAINTS: dict[str, Any] = {
     "solver": [StrOptions({"flip", "stationary", "iterative"})],
     "fit_intercept": ["boolean"],
 }
+
+
+def keeps_sums(model: KreinModel) -> bool:
+    """Whether the solver of a model keeps sums of its rows, to which others can be added."""
+    if model.solver == "iterative":
+        raise AttributeError(_NO_SUMS)
+    return True
 
 
 class KreinModel(OnFeatures):
@@ -94,6 +98,7 @@ class KreinModel(OnFeatures):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features to X, and solve for the coefficients."""
 
+    @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def merge(self, other: Self) -> Self:
         """Take in the rows that another model has seen, through the same features.
 
@@ -106,7 +111,6 @@ class KreinModel(OnFeatures):
         ParameterError
             Where the models have other features or targets.
         """
-        self._refuse_without_sums()
         if not isinstance(other, KreinModel):
             raise ParameterError(f"{other!r} is no model of this kind: its rows are not known.")
         ours, theirs = self._kept(), other._kept()
@@ -140,10 +144,7 @@ class KreinModel(OnFeatures):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=float, ensure_non_negative=True)
-        if 8 * X.shape[0] * len(self.signature_) > _HELD:
-            sums = GramSums.of_rows(self.features_, X, targets, weights).triangular()
-        else:
-            sums = KreinSums.of(self._rows(X), targets, weights)
+        sums = KreinSums.of_rows(self.features_, X, targets, weights)
         self._solve(self.sums_ + sums if more else sums)
 
     def _solve(self, sums: KreinSums) -> None:
@@ -264,7 +265,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         self._begin(rows, first_rows(y, len(rows)))
         with stage("sums over the chunks of a dask array", has_limit=False):
             sums = sums_of_dask(self.features_, X, y, sample_weight)
-        self._solve(sums.triangular())
+        self._solve(sums)
         return self
 
     def fit_chunks(
@@ -318,11 +319,10 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         if first is None:
             raise ParameterError("There is no chunk of rows to fit: the iterable is empty.")
         self._begin(*first[:2])
-        self._solve(
-            sums_of_chunks(self.features_, chain([first], each), kept, single=single).triangular()
-        )
+        self._solve(sums_of_chunks(self.features_, chain([first], each), kept, single=single))
         return self
 
+    @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take in more rows; the features are fitted to the first of them.
 
@@ -331,10 +331,13 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         Raises
         ------
         ParameterError
-            For solver "iterative", which keeps nothing of the rows, and another number of targets.
+            For another number of targets.
+
+        Notes
+        -----
+        Solver "iterative" keeps nothing of the rows and has no ``partial_fit``.
         """
         self._validate_params()
-        self._refuse_without_sums()
         return self._take(X, y, sample_weight, more=hasattr(self, "sums_"))
 
     def _take(self, X: Any, y: Any, sample_weight: Any, *, more: bool) -> Self:

@@ -1,17 +1,13 @@
 r"""What a Krein model keeps of its rows: sums that add up, in the memory of columns squared.
 
-A model sees weighted rows :math:`Z` and targets y only through :math:`Z'Z` and :math:`Z'y`.  They
-are kept as a triangle R with :math:`R'R = Z'Z` and as :math:`Q'y`, :math:`Z = QR`, so that no root
-of a matrix has to be taken that may be singular; two of them add up by the QR decomposition of one
-on top of the other.
+A model sees weighted rows :math:`Z` and targets y only through :math:`Z'Z` and :math:`Z'y`, which
+add up entry by entry over blocks of rows.  The matrix :math:`K = Z S Z'`, S the signature, has the
+eigenvalues of :math:`R S R'` and the eigenvectors :math:`U = Q W`, where :math:`Z = QR` and
+:math:`R'R = Z'Z`.  Eigenvalues of :math:`Z'Z` below the rounding of the sum are left out: they are
+below the rounding of K.
 
-Where the rows are beyond memory the sums themselves are kept: they add up entry by entry, in a
-quarter of the time.  Eigenvalues of :math:`Z'Z` below the rounding of that sum are lost then.
-Features in single precision are multiplied in it, block by block, in about half of the time
-again, and the blocks added up in double precision.
-
-With the signature S the matrix :math:`K = Z S Z'` has the eigenvalues of :math:`R S R'`, and the
-eigenvectors :math:`U = Q W`.
+Features in single precision may be multiplied in it, block by block, in about half of the time;
+the blocks are added up in double precision.
 """
 
 from __future__ import annotations
@@ -24,91 +20,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, ssyrk
 from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError, ParameterError
 
-__all__ = ["GramSums", "KreinSpace", "KreinSums", "in_double"]
+__all__ = ["KreinSpace", "KreinSums", "in_double"]
 
-# Rows whose features are held at once, where not all can be: a product of as many is not slower
-# than one of more.
+# Rows whose features are held at one time: a product of as many is not slower than one of more.
 _BLOCK = 4096
-# Rows of them that are in double precision at once, where all of them need not be.
+# Rows of features in single precision that are converted to double at one time.
 _PIECE = 128
-# A stationary point is refused where an eigenvalue comes this near to -alpha, relative to the
-# spectral radius: its coefficients would be amplified beyond half of the digits of a double.
+# A stationary point is refused if an eigenvalue is this near to -alpha, relative to the spectral
+# radius: its coefficients would lose more than half of the digits of a double.
 _NEAR_SINGULAR = 1e-8
 
 
 def in_double(X: Any) -> Any:
-    """The rows, in double precision where they are in single."""
+    """The rows in double precision."""
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
-
-
-def _check_targets(first: FloatArray, second: FloatArray) -> None:
-    if first.size != second.size:
-        raise ParameterError(
-            f"Rows with {second.size} target(s) were added to rows with {first.size}, and sums of "
-            "other targets do not add up. Give all rows the same targets."
-        )
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class KreinSums:
-    """Weighted rows and targets, as far as a model sees them.
-
-    ``triangle`` (r, p): R, r = min(rows, p); ``targets`` (r, t): Q' sqrt(w) y; ``ones`` (r,): Q'
-    sqrt(w), which takes a constant off the targets; ``total`` (t,): sum of w y; ``weight``: sum of
-    w.
-    """
-
-    triangle: FloatArray
-    targets: FloatArray
-    ones: FloatArray
-    total: FloatArray
-    weight: float
-    rows: int
-
-    @classmethod
-    def of(cls, Z: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Self:
-        """The sums of rows Z with targets y of shape (n, t), and weights (1 if left out)."""
-        w = np.ones(len(Z)) if weights is None else weights
-        root = np.sqrt(w)
-        Q, R = np.linalg.qr(Z * root[:, None])
-        return cls(R, Q.T @ (root[:, None] * y), Q.T @ root, w @ y, float(w.sum()), len(Z))
-
-    def __add__(self, other: KreinSums) -> KreinSums:
-        _check_targets(self.total, other.total)
-        Q, R = np.linalg.qr(np.concatenate([self.triangle, other.triangle]))
-        return KreinSums(
-            R,
-            Q.T @ np.concatenate([self.targets, other.targets]),
-            Q.T @ np.concatenate([self.ones, other.ones]),
-            self.total + other.total,
-            self.weight + other.weight,
-            self.rows + other.rows,
-        )
-
-    @property
-    def mean(self) -> FloatArray:
-        """Weighted mean of the targets."""
-        return np.asarray(self.total / self.weight)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class GramSums:
     """Sums over weighted rows, added up entry by entry.
 
-    ``gram`` (p, p): Z' w Z; what is below the diagonal is not filled in.  In single precision where
-    it is one product in it, in double precision where it is a sum; ``cross`` (p, t): Z' w y;
-    ``ones`` (p,): Z' w; ``total``, ``weight``, ``rows``: as in :class:`KreinSums`; ``rounding``:
-    what products in single precision may have done to ``gram``, in the spectral norm; 0 where there
-    were none.  A product of b rows has errors below about :math:`\\sqrt b\\,\\epsilon` of the sum
-    of squares, where errors of rounding are independent: Higham, Mary, "A new approach to
-    probabilistic rounding error analysis", SIAM J. Sci. Comput. 41 (2019).
+    ``gram`` (p, p): Z' w Z, upper triangle; ``cross`` (p, t): Z' w y; ``ones`` (p,): Z' w;
+    ``total`` (t,): sum of w y; ``weight``: sum of w; ``rows``: their number; ``rounding``: bound of
+    the error of ``gram`` in the spectral norm from products in single precision.  A product of b
+    rows has errors below about :math:`\\sqrt b\\,\\epsilon` of the sum of squares if errors of
+    rounding are independent: Higham, Mary, "A new approach to probabilistic rounding error
+    analysis", SIAM J. Sci. Comput. 41 (2019).
     """
 
     gram: FloatArray
@@ -140,12 +84,11 @@ class GramSums:
     @classmethod
     def of_rows(
         cls, features: Any, X: Any, y: Any, weights: Any = None, *, single: bool = False
-    ) -> GramSums:
-        """The sums of the features of rows, of which few are held at once.
+    ) -> KreinSums:
+        """The sums of the features of rows, a block of which is held at one time.
 
-        ``features``: fitted; ``X`` (n, d); ``y`` (n,); ``weights`` (n,); ``single``: whether
-        features in single precision are multiplied in it; else rows in single precision become
-        double first.
+        ``features``: fitted; ``X`` (n, d); ``y`` (n,) or (n, t); ``weights`` (n,); ``single``:
+        multiply features in single precision as they are; else rows are converted to double first.
         """
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         targets = targets.reshape(len(targets), -1)
@@ -157,9 +100,10 @@ class GramSums:
             )  # fmt: skip
         X = X.tocsr() if issparse(X) else X
 
-        def block(first: int) -> GramSums:
+        def block(first: int) -> KreinSums:
             few = slice(first, first + _BLOCK)
-            Z = np.asarray(features.transform(X[few] if single else in_double(X[few])))
+            rows = _safe_indexing(X, few)
+            Z = np.asarray(features.transform(rows if single else in_double(rows)))
             Z = Z if single and Z.dtype == np.float32 else Z.astype(float, copy=False)
             return cls.of(Z, targets[few], None if weights is None else weights[few])
 
@@ -170,29 +114,23 @@ class GramSums:
             total = total._plus(block(first), total.gram)
         return total
 
-    def __add__(self, other: GramSums) -> GramSums:
+    def __add__(self, other: KreinSums) -> KreinSums:
         return self._plus(other, None)
 
-    def _plus(self, other: GramSums, into: FloatArray | None) -> GramSums:
-        _check_targets(self.total, other.total)
+    def _plus(self, other: KreinSums, into: FloatArray | None) -> KreinSums:
+        if self.total.size != other.total.size:
+            raise ParameterError(
+                f"Rows with {other.total.size} target(s) were added to rows with "
+                f"{self.total.size}. Give all rows the same targets."
+            )
         gram = np.add(self.gram, other.gram, out=into, dtype=float)
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self)[1:])
-        return GramSums(gram, *(one + more for one, more in pairs))
+        return KreinSums(gram, *(one + more for one, more in pairs))
 
-    def triangular(self) -> KreinSums:
-        """The sums of a model, on the range of Z as far as the rounding of these tells."""
-        values, vectors = np.linalg.eigh(np.asarray(self.gram, dtype=float), "U")
-        least = values[-1] * max(self.rows, len(values)) * np.finfo(float).eps
-        kept = values > max(least, self.rounding)
-        root, along = np.sqrt(values[kept])[:, None], vectors[:, kept].T
-        return KreinSums(
-            root * along,
-            (along @ self.cross) / root,
-            (along @ self.ones) / root[:, 0],
-            self.total,
-            self.weight,
-            self.rows,
-        )
+    @property
+    def mean(self) -> FloatArray:
+        """Weighted mean of the targets."""
+        return np.asarray(self.total / self.weight)
 
 
 @final
@@ -204,8 +142,16 @@ class KreinSpace:
     signature: FloatArray
 
     @cached_property
+    def _root(self) -> FloatArray:
+        """R of shape (r, p), with orthogonal rows, on the range of Z up to rounding."""
+        values, vectors = np.linalg.eigh(np.asarray(self.sums.gram, dtype=float), "U")
+        least = values[-1] * max(self.sums.rows, len(values)) * np.finfo(float).eps
+        kept = values > max(least, self.sums.rounding)
+        return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+    @cached_property
     def _eigen(self) -> tuple[FloatArray, FloatArray]:
-        R = self.sums.triangle
+        R = self._root
         values, vectors = np.linalg.eigh((R * self.signature) @ R.T)
         return np.asarray(values), np.asarray(vectors)
 
@@ -221,7 +167,7 @@ class KreinSpace:
     @cached_property
     def _null(self) -> NDArray[np.bool_]:
         """Where an eigenvalue is rounding: a model has no say there, and the sign says nothing."""
-        most = max(self.sums.rows, self.sums.triangle.shape[1])
+        most = max(self.sums.rows, self._root.shape[1])
         return np.asarray(np.abs(self.eigenvalues) <= self._radius * most * np.finfo(float).eps)
 
     def flipped(self) -> FloatArray:
@@ -229,7 +175,7 @@ class KreinSpace:
         values, vectors = self._eigen
         kept = ~self._null
         half = np.sign(values[kept]) / np.sqrt(np.abs(values[kept]))
-        T = (self.signature[:, None] * self.sums.triangle.T) @ (vectors[:, kept] * half)
+        T = (self.signature[:, None] * self._root.T) @ (vectors[:, kept] * half)
         return np.asarray(T)
 
     def coefficients(
@@ -250,18 +196,21 @@ class KreinSpace:
                     "is well posed for every alpha."
                 )
             inverse = 1.0 / gap
-        wanted = self.sums.targets - np.multiply.outer(self.sums.ones, mean)
+        R = self._root
+        beside = R @ (self.sums.cross - np.multiply.outer(self.sums.ones, mean))
+        wanted = beside / np.sum(R**2, axis=1)[:, None]
         dual = vectors @ (inverse[:, None] * (vectors.T @ wanted))
-        return np.asarray(self.signature[:, None] * (self.sums.triangle.T @ dual))
+        return np.asarray(self.signature[:, None] * (self._root.T @ dual))
 
     def deviation(self, Z: FloatArray, *, alpha: float) -> FloatArray:
         r"""Posterior deviation at rows Z, for a positive kernel and noise of variance alpha.
 
         .. math:: k(x, x) - k_x' (K + \alpha)^{-1} k_x = \alpha\, z' (Z'Z + \alpha)^{-1} z
         """
-        _, size, directions = np.linalg.svd(self.sums.triangle, full_matrices=False)
+        square = np.sum(self._root**2, axis=1)
+        directions = self._root / np.sqrt(square)[:, None]
         along = Z @ directions.T
-        seen = along**2 @ (alpha / (size**2 + alpha))
+        seen = along**2 @ (alpha / (square + alpha))
         # What no row has seen keeps the variance of the prior.
         unseen = np.sum((Z - along @ directions) ** 2, axis=1)
         return np.asarray(np.sqrt(seen + unseen))
