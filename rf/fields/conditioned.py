@@ -9,6 +9,8 @@ covariance where that of the path is k.
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, final
@@ -18,7 +20,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 
+from rf.inputs.callers import user_stacklevel
 from spectra.base.arrays import FloatArray
+from spectra.base.limits import stage
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, ParameterError
 
@@ -26,11 +30,17 @@ __all__ = ["ConditionedField"]
 
 # Rows up to which the matrix is held and factored: 800 MB.
 _FACTORED = 10_000
-# Entries of one block of the matrix where it is not held.
+# Rows up to which conjugate gradients hold the matrix (2 GB); beyond, it is computed block by
+# block at every step.
+_HELD = 16_384
 _BLOCK_ENTRIES = 1 << 22
 _CG_TOLERANCE = 1e-10
 _CG_STEPS = 2_000
-# A solution with fewer digits than this is none.
+# Points of the preconditioner, and what is added to their matrix, in parts of k(0).
+_INDUCING, _JITTER = 1_000, 1e-9
+# Standard deviations of the field beyond which the mean of the data is not one of mean 0.
+_FAR = 4.0
+# A solution with fewer digits than this is refused.
 _LEAST_DIGITS = 1e-4
 
 
@@ -93,14 +103,22 @@ class ConditionedField:
             )
         if not len(X):
             raise DataError("There are no points to condition on: use the field itself.")
-        deviation = real_array(noise, "noise")
-        if deviation.ndim:
+        given = real_array(noise, "noise")
+        if given.ndim:
             raise ParameterError(
-                f"noise has the shape {deviation.shape}: it is one standard deviation, of all rows."
+                f"noise has the shape {given.shape}: it is one standard deviation, of all rows."
             )
-        noise = float(deviation)
+        noise = float(given)
         if not 0.0 <= noise < np.inf:
             raise ParameterError(f"noise = {noise} is a standard deviation: at least 0, finite.")
+        mean, deviation = float(values.mean()), float(np.hypot(field.k_zero**0.5, noise))
+        if abs(mean) > _FAR * deviation:
+            warnings.warn(
+                f"The data have the mean {mean:.4g}, and the field has the mean 0 and the standard "
+                f"deviation {deviation:.4g}: predictions far from the data tend to 0. Subtract the "
+                "mean from y, and add it to the predictions.",
+                stacklevel=user_stacklevel(),
+            )
         if solver not in ("auto", "cholesky", "cg"):
             raise ParameterError(f"solver = {solver!r} is none of 'auto', 'cholesky' and 'cg'.")
         if solver == "auto":
@@ -229,28 +247,68 @@ def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
 
 
 def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
-    rows = max(1, _BLOCK_ENTRIES // len(X))
+    """Conjugate gradients for all right sides at once, preconditioned by inducing points.
 
-    def product(v: FloatArray) -> FloatArray:
-        blocks = [X[i : i + rows] for i in range(0, len(X), rows)]
-        return np.concatenate([field.covariance_matrix(b, X) @ v for b in blocks]) + noise**2 * v
-
-    operator = LinearOperator((len(X), len(X)), matvec=product, dtype=float)
+    The preconditioner is the covariance that follows from a few of the points, with the exact
+    variances (Snelson and Ghahramani, NIPS 2005).
+    """
+    n = len(X)
+    rows = max(1, _BLOCK_ENTRIES // n)
+    held = field.covariance_matrix(X, X) if n <= _HELD else None
+    precondition = _inducing_points(field, X, noise)
 
     def solve(right: FloatArray) -> FloatArray:
-        columns = []
-        for column in np.atleast_2d(right.T):
-            found, steps = cg(operator, column, rtol=_CG_TOLERANCE, maxiter=_CG_STEPS)
-            if steps:
-                raise AccuracyError(
-                    f"Conjugate gradients did not solve the {len(X)} equations to {_CG_TOLERANCE:g}"
-                    f" in {_CG_STEPS} steps: the covariance matrix is too ill conditioned for the "
-                    'noise. Give more noise, or solver="cholesky".'
-                )
-            columns.append(found)
-        return np.array(columns).T.reshape(right.shape)
+        shape = (n, right.size // n)
+
+        def product(v: FloatArray) -> FloatArray:
+            V = v.reshape(shape)
+            if held is not None:
+                return np.asarray(held @ V + noise**2 * V).ravel()
+            blocks = (field.covariance_matrix(X[i : i + rows], X) @ V for i in range(0, n, rows))
+            return (np.concatenate(list(blocks)) + noise**2 * V).ravel()
+
+        def operator(work: Callable[[FloatArray], FloatArray]) -> LinearOperator:
+            return LinearOperator((right.size, right.size), matvec=work, dtype=float)
+
+        steps = itertools.count(1)
+        with stage("conditioning by conjugate gradients", has_limit=False) as line:
+
+            def report(_: FloatArray) -> None:
+                line.label = f"conditioning by conjugate gradients, step {next(steps)}"
+
+            found, failed = cg(
+                operator(product),
+                right.ravel(),
+                rtol=_CG_TOLERANCE,
+                maxiter=_CG_STEPS,
+                M=operator(lambda v: precondition(v.reshape(shape)).ravel()),
+                callback=report,
+            )
+        if failed:
+            raise AccuracyError(
+                f"Conjugate gradients did not solve the {n} equations to {_CG_TOLERANCE:g} in "
+                f"{_CG_STEPS} steps: the covariance matrix is too ill conditioned for the noise. "
+                'Give more noise, or solver="cholesky".'
+            )
+        return np.asarray(found).reshape(right.shape)
 
     return solve
+
+
+def _inducing_points(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
+    """Products with the inverse of the covariance that follows from a sample of the points."""
+    few = np.random.default_rng(0).permutation(len(X))[:_INDUCING]
+    cross = field.covariance_matrix(X[few], X)
+    root = np.linalg.cholesky(cross[:, few] + _JITTER * field.k_zero * np.eye(len(few)))
+    B = solve_triangular(root, cross, lower=True)
+    rest = np.maximum(field.k_zero - np.sum(B**2, axis=0), _JITTER * field.k_zero) + noise**2
+    inner = cho_factor(np.eye(len(few)) + (B / rest) @ B.T, lower=True)
+
+    def inverse(V: FloatArray) -> FloatArray:
+        scaled = V / rest[:, None]
+        return np.asarray(scaled - (B.T @ cho_solve(inner, B @ scaled)) / rest[:, None])
+
+    return inverse
 
 
 def _singular(what: str) -> str:

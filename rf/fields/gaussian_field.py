@@ -272,6 +272,9 @@ class GaussianField:
     ) -> ConditionedField:
         """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
 
+        The mean of the field is 0: if the data have another one, subtract it before and add it
+        to the predictions.
+
         Parameters
         ----------
         X : array_like of shape (n, d)
@@ -280,8 +283,14 @@ class GaussianField:
         noise : float
             Standard deviation of the independent normal errors of y, at least 0.
         solver : {"auto", "cholesky", "cg"}
-            An exact factor of the covariance matrix, conjugate gradients that never hold it, or
-            the first for up to 10 000 rows and the second beyond.
+            An exact factor of the covariance matrix, preconditioned conjugate gradients (which
+            hold the matrix up to 16 384 rows and compute it at every step beyond), or the first
+            for up to 10 000 rows and the second beyond.
+
+        Warns
+        -----
+        UserWarning
+            If the mean of y is more than four standard deviations of the field away from 0.
         """
         points = self._points(X)
         return ConditionedField.of(self, points, y, noise=noise, solver=solver)

@@ -8,7 +8,7 @@ covariance :math:`\sum_i a_i \cos(w_i \cdot (x - y))`, whose mean over the draws
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import final
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.feature_maps.fourier_features import wave_columns
+from rf.feature_maps.threads import serial_blas
 from rf.sampling.frequencies import Frequencies
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
@@ -57,8 +58,7 @@ class Path:
     def __call__(self, X: ArrayLike) -> FloatArray:
         """Values at the rows of X: shape (rows,)."""
         points = self._points(X)
-        coefficients = np.concatenate([self.cosines, self.sines])
-        return np.concatenate([waves @ coefficients for waves in self._waves(points)])
+        return self._sums(points, np.concatenate([self.cosines, self.sines]))
 
     def gradient(self, X: ArrayLike) -> FloatArray:
         """The gradient at the rows of X: shape (rows, d), in units of the field per unit of x.
@@ -71,7 +71,7 @@ class Path:
         coefficients = np.concatenate(
             [self.sines[:, None] * slopes, -self.cosines[:, None] * slopes]
         )
-        return np.concatenate([waves @ coefficients for waves in self._waves(points)])
+        return self._sums(points, coefficients)
 
     def on_grid(self, *axes: ArrayLike) -> FloatArray:
         r"""Values on the grid of d axes, without the list of its points.
@@ -107,12 +107,17 @@ class Path:
             out[start : start + block] = np.concatenate([left.real, left.imag], axis=1) @ right
         return out.reshape(shape)
 
-    def _waves(self, points: FloatArray) -> Iterator[FloatArray]:
-        """Columns of cosines and sines at blocks of points."""
+    def _sums(self, points: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """Products of the cosines and sines at points with their coefficients, by blocks."""
         w = self.frequencies.frequencies
         block = max(1, _BLOCK_BYTES // (16 * len(w)))
-        for start in range(0, max(len(points), 1), block):
-            yield wave_columns(points[start : start + block], w, np.ones(len(w)))
+        with serial_blas():  # the products are small: more threads of BLAS only wait
+            return np.concatenate(
+                [
+                    wave_columns(points[i : i + block], w, np.ones(len(w))) @ coefficients
+                    for i in range(0, max(len(points), 1), block)
+                ]
+            )
 
     def _points(self, X: ArrayLike) -> FloatArray:
         points = real_array(X, "The points", error=DataError)

@@ -121,6 +121,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
         (np.zeros((5, 3)), {}, DataError),
         (np.full((5, 2), np.nan), {}, DataError),
         (np.zeros((5, 2)), {}, DataError),  # all rows coincide: no median
+        (np.ones((20_000, 2)), {"length_scale": 1.0}, ParameterError),  # 3.2 GB
         (np.eye(2), {"kernel": "exp(-z**2/2) - exp(-z**2/8)"}, ParameterError),
         (np.eye(2), {"n_components": 30}, ParameterError),
         (np.eye(2), {"length_scale": "mean"}, ParameterError),

@@ -78,6 +78,31 @@ def test_paths_go_through_the_data(solver: str) -> None:
     assert np.abs(given.mean(X) - y).max() < 1e-7
 
 
+@pytest.mark.parametrize("held", [0, 400])
+def test_conjugate_gradients_with_few_inducing_points_solve_the_same_equations(
+    held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rf.fields.conditioned._INDUCING", 40)
+    monkeypatch.setattr("rf.fields.conditioned._HELD", held)
+    X = np.random.default_rng(3).uniform(size=(300, 2))
+    field = GaussianField(EXPONENTIAL, 2, n_components=64, random_state=0)
+    by_gradients, exact = (
+        field.condition(X, np.sin(5 * X[:, 0]), noise=0.1, solver=solver)
+        for solver in ("cg", "cholesky")
+    )
+    new = X[:20] + 0.01
+    assert np.abs(by_gradients.mean(new) - exact.mean(new)).max() < 1e-8
+    paths = [given.sample(new, n_paths=3) for given in (by_gradients, exact)]
+    assert np.abs(paths[0] - paths[1]).max() < 1e-8
+
+
+def test_data_far_from_the_mean_of_the_field_are_named() -> None:
+    X = np.random.default_rng(0).uniform(size=(5, 2))
+    field = GaussianField(SMOOTH, 2, n_components=64, random_state=0)
+    with pytest.warns(UserWarning, match="data have the mean 10"):
+        field.condition(X, np.full(5, 10.0), noise=0.1)
+
+
 def test_a_grid_through_data_has_the_values_at_its_points() -> None:
     dim = 2
     X, y, _ = scattered(dim, 6, np.ones(dim), 1)
