@@ -125,7 +125,7 @@ class ConditionedField:
             solver = "cholesky" if len(X) <= _FACTORED else "cg"
         if solver == "cg":
             return cls(field, X, values, noise, solver, _by_gradients(field, X, noise), None, 1.0)
-        factor, condition = _factored(field.covariance_matrix(X, X), noise)
+        factor, condition = _factored(_covariances(field, X), noise)
 
         def solve(right: FloatArray) -> FloatArray:
             return np.asarray(cho_solve((factor, True), right))
@@ -254,7 +254,7 @@ def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArr
     """
     n = len(X)
     rows = max(1, _BLOCK_ENTRIES // n)
-    held = field.covariance_matrix(X, X) if n <= _HELD else None
+    held = _covariances(field, X) if n <= _HELD else None
     precondition = _inducing_points(field, X, noise)
 
     def solve(right: FloatArray) -> FloatArray:
@@ -293,6 +293,15 @@ def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArr
         return np.asarray(found).reshape(right.shape)
 
     return solve
+
+
+def _covariances(field: Any, X: FloatArray) -> FloatArray:
+    """The covariance matrix of all points, by blocks of rows: a kernel takes more memory."""
+    matrix = np.empty((len(X), len(X)))
+    rows = max(1, _BLOCK_ENTRIES // len(X))
+    for i in range(0, len(X), rows):
+        matrix[i : i + rows] = field.covariance_matrix(X[i : i + rows], X)
+    return matrix
 
 
 def _inducing_points(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
