@@ -15,7 +15,7 @@ import scipy
 
 from .timing import Table, say
 
-ROOMS = ("tables", "masses", "routes", "growth", "whole", "transform", "scale", "signs", "fields")
+ROOMS = ("tables", "masses", "routes", "whole", "transform", "scale", "signs", "fields")
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
 
@@ -25,7 +25,6 @@ def main() -> None:
     parser.add_argument("rooms", nargs="*", choices=[*ROOMS, []], metavar="room", help=str(ROOMS))
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     given = parser.parse_args()
-    # Laws in closed form, and the table of problems, are modules of the tests.
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     for room in given.rooms or ROOMS:
         say(room)

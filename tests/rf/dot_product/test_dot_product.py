@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 
-from rf import SpectralFeatures, UselessFeaturesWarning
+from rf import KreinRidgeClassifier, SpectralFeatures, UselessFeaturesWarning
 from rf.dot_product.comparison import compare
 from rf.dot_product.exact_powers import exact_candidates, powers_of_square
 from rf.dot_product.neurons import arc_cosine_weights, neuron_candidates
@@ -188,6 +188,22 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
     far = np.zeros((1, dim))
     with pytest.raises(DataError):
         features[0].transform(far)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::rf.UselessFeaturesWarning")
+@pytest.mark.parametrize(
+    "formula", [NTK, STEP, "arc_cosine_2", "exp(u)", "tanh(u)", pytest.param("(1+u)**3", id="cube")]
+)
+def test_rows_of_784_columns_have_features(formula):
+    """As many columns as the images of MNIST; weights of Gauss-Jacobi rules ended at 456."""
+    X = sphere_rows(120, 784, spread=0.1)
+    features = SpectralFeatures(formula, n_components=64, mixed_signature="ignore").fit(X[:100])
+    exact = features.kernel_.gram(X[100:])
+    error = np.linalg.norm(features.gram(X[100:]) - exact) / np.linalg.norm(exact)
+    assert error < 3.0 * features.expected_error_
+    model = KreinRidgeClassifier(features).fit(X, X[:, 1] > 0.0)
+    assert model.score(X, X[:, 1] > 0.0) > 0.6
 
 
 def test_the_errors_of_all_methods_are_predicted_not_of_the_best_alone():
