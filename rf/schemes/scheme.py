@@ -117,7 +117,7 @@ class Scheme(ABC):
 
     def radial_table(self, what: str) -> SpectralTable:
         """The radial table for which ``what`` is known."""
-        if isinstance(self.table, SpectralTable) and self.table.is_radial:
+        if self.table is not None and self.table.is_radial:
             return self.table
         raise ParameterError(
             f"{what} is known for radial kernels that are drawn from a table, and these features "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache as keep_values
+from itertools import product
 from numbers import Real
-from typing import cast, overload
+from typing import cast
 
 import numpy as np
 
@@ -23,34 +25,14 @@ from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
-from spectra.table import Group, GroupedTable, L1Table, SpectralTable
+from spectra.table import Group, Part, ProductPart, SpectralTable
+from spectra.table.l1_part import check_l1_kernel, l1_parts
+from spectra.table.parts import error_of_product
 from spectra.verdict import existence, spectral_measure
 
 __all__ = ["derive"]
 
 Place = TableCache | bool | None
-
-
-@overload
-def derive(
-    kernel: GroupedKernel, dim: int, *, u_error: float | None = None, cache: Place = True
-) -> GroupedTable: ...
-
-
-@overload
-def derive(
-    kernel: L1Kernel, dim: int, *, u_error: float | None = None, cache: Place = True
-) -> L1Table | GroupedTable | SpectralTable: ...
-
-
-@overload
-def derive(
-    kernel: Kernel | AsymmetricKernel | Family | str,
-    dim: int,
-    *,
-    u_error: float | None = None,
-    cache: Place = True,
-) -> SpectralTable: ...
 
 
 def derive(
@@ -59,7 +41,7 @@ def derive(
     *,
     u_error: float | None = None,
     cache: Place = True,
-) -> SpectralTable | GroupedTable | L1Table:
+) -> SpectralTable:
     """Spectral table of a kernel on R^dim, from the cache if it was derived before.
 
     It is ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance
@@ -81,8 +63,9 @@ def derive(
 
     Returns
     -------
-    SpectralTable, GroupedTable or L1Table
-        An L1Kernel that is a radial or grouped kernel in so many columns has a table of that kind.
+    SpectralTable
+        Its ``kind`` is "radial", "shifted", "grouped" or "l1".  An L1Kernel that is a radial or
+        grouped kernel in so many columns has a table of that kind.
 
     Raises
     ------
@@ -146,30 +129,39 @@ def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable
 
 def _grouped_table(
     kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
-) -> GroupedTable:
+) -> SpectralTable:
     """Each radial kernel once for each size of group, and the products that the kernel makes."""
     kernel.checked(dim)
-    laws: dict[tuple[Kernel, int], int] = {}
-    groups: dict[Factor, int] = {}
-    found = []
+    tables: dict[Factor, SpectralTable] = {}
+    groups: dict[Factor, list[tuple[Part, Group]]] = {}
+    table_once = keep_values(table_of)
     for factor in kernel.factors:
-        key = (cast("Kernel", factor.kernel), len(factor.columns))
-        groups[factor] = len(groups)
-        found.append(
-            Group(laws.setdefault(key, len(laws)), factor.columns, np.array(factor.lengths))
-        )
-    return GroupedTable(
+        table = table_once(cast("Kernel", factor.kernel), len(factor.columns))
+        lengths = np.array(factor.lengths)
+        tables[factor] = table
+        groups[factor] = [(p, Group(p.law, factor.columns, lengths)) for p in table.parts]
+    parts: list[ProductPart] = []
+    u_error = bias = 0.0
+    for weight, factors in ((term.weight, term.factors) for term in kernel.terms):
+        parts += (ProductPart.of(weight, p) for p in product(*(groups[f] for f in factors)))
+        own = [tables[f] for f in factors]
+        # The error of a product in probability is at most the sum of those of its factors.
+        u_error = max(u_error, sum(t.u_error for t in own))
+        bias += abs(weight) * float(error_of_product((t.mass, t.bias) for t in own))
+    return SpectralTable(
         dim=dim,
-        laws=tuple(table_of(*key) for key in laws),
-        groups=tuple(found),
-        terms=tuple((term.weight, tuple(groups[f] for f in term.factors)) for term in kernel.terms),
+        parts=tuple(parts),
         formula=str(kernel),
+        k_zero=float(kernel.at_zero),
+        u_error=u_error,
+        bias=bias,
+        provenance="; ".join(dict.fromkeys(table.provenance for table in tables.values())),
     )
 
 
 def _l1_table(
     kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
-) -> SpectralTable | GroupedTable | L1Table:
+) -> SpectralTable:
     """The table of the radial or grouped kernel that it is, or of its summands."""
     standing = kernel.standing(dim)
     if isinstance(standing, GroupedKernel):
@@ -178,7 +170,15 @@ def _l1_table(
         return table_of(standing, dim)
     existence(kernel, dim).refuse()
     hats, exponentials = kernel.numeric_terms()
-    return L1Table(dim=dim, hats=hats, exponentials=exponentials, formula=str(kernel))
+    check_l1_kernel(dim, hats, str(kernel))
+    return SpectralTable(
+        dim=dim,
+        parts=l1_parts(dim, hats, exponentials),
+        formula=str(kernel),
+        k_zero=float(kernel.at_zero),
+        u_error=0.0,
+        provenance="closed form",
+    )
 
 
 def _place(cache: Place) -> TableCache | None:
