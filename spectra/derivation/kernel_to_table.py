@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache as keep_values
 from itertools import product
 from numbers import Real
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -14,8 +15,8 @@ from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
-from spectra.derivation.cache import TableCache, address_of, default_cache
-from spectra.errors import AccuracyError, ParameterError
+from spectra.derivation.cache import address_of, default_cache, keep_table, load_kept
+from spectra.errors import AccuracyError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Family, kernel_named
 from spectra.kernels.catalogue.grouped_text import named_by_text
@@ -32,15 +33,13 @@ from spectra.verdict import existence, spectral_measure
 
 __all__ = ["derive"]
 
-Place = TableCache | bool | None
-
 
 def derive(
     kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Family | str,
     dim: int,
     *,
     u_error: float | None = None,
-    cache: Place = True,
+    cache: Path | str | bool = True,
 ) -> SpectralTable:
     """Spectral table of a kernel on R^dim, from the cache if it was derived before.
 
@@ -57,9 +56,9 @@ def derive(
         Dimension d >= 1.
     u_error : float, optional
         Largest error in probability, as for ``tabulate``.
-    cache : TableCache, bool or None
+    cache : bool or path
         Where tables are kept: True for the user's own cache (the folder in the environment
-        variable SPECTRA_CACHE, or the platform's), False or None for nowhere.
+        variable SPECTRA_CACHE, or the platform's), False for nowhere, or a folder.
 
     Returns
     -------
@@ -101,17 +100,17 @@ def derive(
     if isinstance(kernel, L1Kernel):
         return _l1_table(kernel, dim, of_radial)
     kernel = kernel_named(kernel, "derive")
-    place = _place(cache)
-    known = place is not None and (u_error is None or isinstance(u_error, Real))
+    folder = default_cache() if cache is True else Path(cache) if cache else None
+    known = folder is not None and isinstance(u_error, Real | None)
     address = address_of(kernel, dim, u_error=u_error) if known else None
-    if place is not None and address is not None:
-        kept = place.get(address, formula=str(kernel), dim=dim)
+    if folder is not None and address is not None:
+        kept = load_kept(folder, address, formula=str(kernel), dim=dim)
         if kept is not None:
             return kept
     with stage(f"deriving a table, d = {dim}", has_limit=False):
         table = _tabulated(kernel, dim, u_error)
-    if place is not None and address is not None:
-        place.put(address, table)
+    if folder is not None and address is not None:
+        keep_table(folder, address, table)
     return table
 
 
@@ -178,14 +177,4 @@ def _l1_table(
         k_zero=float(kernel.at_zero),
         u_error=0.0,
         provenance="closed form",
-    )
-
-
-def _place(cache: Place) -> TableCache | None:
-    if cache is True:
-        return default_cache()
-    if cache is False or cache is None or isinstance(cache, TableCache):
-        return cache or None
-    raise ParameterError(
-        f"cache={cache!r} is not a place for tables: give True, False or a TableCache(folder)."
     )
