@@ -245,7 +245,7 @@ def _show_density(kernel: Kernel, dim: int, route: str) -> None:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from spectra.derivation.cache import default_cache, kept_files, remove_kept
+    from spectra.derivation import default_cache, kept_files, remove_kept
     from spectra.table import SpectralTable
 
     folder = default_cache()

@@ -94,7 +94,7 @@ def derive(
     if isinstance(kernel, str):
         kernel = named_by_text(kernel)
     if isinstance(kernel, AsymmetricKernel):
-        return asymmetric_table(kernel, dim, table_of=of_radial)
+        return asymmetric_table(kernel, dim, of_radial)
     if isinstance(kernel, GroupedKernel):
         return _grouped_table(kernel, dim, of_radial)
     if isinstance(kernel, L1Kernel):

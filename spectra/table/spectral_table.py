@@ -24,7 +24,7 @@ from spectra.errors import DataError, ParameterError
 from spectra.table.l1_part import L1Part
 from spectra.table.parts import Group, Part, ProductPart
 from spectra.table.radial.radial_law import Seed
-from spectra.table.table_file import Arrays, fields_from, fields_of, read_arrays, write_arrays
+from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
 __all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
 
@@ -319,11 +319,7 @@ class SpectralTable:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file at ``path``; :meth:`load` gives the same bits back."""
-        write_arrays(path, *self.members())
-
-    def members(self) -> tuple[dict[str, Any], Arrays]:
-        """Header and arrays of its file."""
-        return fields_of(self)
+        write_arrays(path, *encode_table(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -332,7 +328,7 @@ class SpectralTable:
         A TableFileError if the file is truncated, edited, foreign or of an unknown version.
         """
         header, arrays = read_arrays(path)
-        return fields_from(cls, header, arrays, os.fspath(path))
+        return decode_table(cls, header, arrays, os.fspath(path))
 
 
 @lru_cache(maxsize=64)

@@ -31,7 +31,7 @@ from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import Wave, WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
-__all__ = ["Arrays", "fields_from", "fields_of", "read_arrays", "write_arrays"]
+__all__ = ["Arrays", "decode_table", "encode_table", "read_arrays", "write_arrays"]
 
 Arrays = dict[str, NDArray[Any]]
 Table = TypeVar("Table")
@@ -102,8 +102,8 @@ def _digest(arrays: Arrays) -> bytes:
     return sha.digest()
 
 
-def fields_of(table: Any) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a table, as :func:`fields_from` reads them."""
+def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a table, as :func:`decode_table` reads them."""
     parts, arrays = table.parts, {}
     groups = list(dict.fromkeys(g for p in parts for g in getattr(p, "groups", ())))
     laws = list(dict.fromkeys(holder.law for holder in (*parts, *groups) if hasattr(holder, "law")))
@@ -125,10 +125,10 @@ def fields_of(table: Any) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def fields_from(
+def decode_table(
     make: Callable[..., Table], header: dict[str, Any], arrays: Arrays, path: str
 ) -> Table:
-    """The table that ``make`` makes of :func:`fields_of`; ``path`` names it in errors."""
+    """The table that ``make`` makes of :func:`encode_table`; ``path`` names it in errors."""
     found = {name: header.get(name) for name in _HEAD}
     if found != _HEAD:
         raise TableFileError(

@@ -17,6 +17,7 @@ from spectra.derivation.cache import (
     load_kept,
 )
 from spectra.errors import ParameterError
+from spectra.table.table_file import encode_table
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 
@@ -35,7 +36,7 @@ def underivable(monkeypatch):
 
 
 def bits(table):
-    header, arrays = table.members()
+    header, arrays = encode_table(table)
     return header, {name: array.tobytes() for name, array in arrays.items()}
 
 

@@ -137,17 +137,6 @@ def test_the_error_includes_atoms_whose_phase_is_unknown():
 # ---------------------------------------------------------------------------------- sampling
 
 
-def far_from(sample, cdf):
-    """Kolmogorov distance times sqrt n; above 3.0 with probability 3e-8 under the law."""
-    return np.sqrt(sample.size) * stats.ks_1samp(sample, cdf).statistic
-
-
-def test_draws_follow_the_distribution_and_the_test_rejects_a_wrong_one():
-    radii = chi_law(3).rvs(100_000, random_state=3)
-    assert far_from(radii, stats.chi(3).cdf) < 3.0
-    assert far_from(radii, stats.chi(3.1).cdf) > 3.0
-
-
 def of_the_panels(law, u):
     """Radii at u in the left panels, summed with more digits, and a bound of their slopes."""
     panels = law.left
