@@ -135,7 +135,7 @@ def warn_of_units(kernel: Any, X: Any) -> None:
     the l1 distance are not checked.
     """
     if isinstance(kernel, SpectralTable):
-        groups = {group for part in kernel.parts for group in getattr(part, "groups", ())}
+        groups = dict.fromkeys(g for part in kernel.parts for g in getattr(part, "groups", ()))
         for group in groups:
             _warn_of_group(table_of_group(group), group.columns, group.lengths, X)
         if kernel.is_radial and not kernel.sphere:

@@ -7,9 +7,9 @@ so that each radial measure is found once, and its shifts along one axis multipl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,9 +37,10 @@ def asymmetric_table(
     ``table_of(kernel, dim)`` makes the table of a radial kernel.  Each part of the result is one of
     a radial kernel, with its shifts along one axis.
     """
+    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
     moved = [
         (table_of(radial, dim), _deviation(radial), shifts)
-        for radial, terms in kernel.in_dimension(dim).items()
+        for radial, terms in kernels.items()
         for shifts in _shifts(terms, dim)
     ]
     if not moved:
@@ -82,7 +83,7 @@ def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
         size = float(np.linalg.norm(offset / largest))
         direction, length = offset / largest / size, largest * size
         for axis, members in axes:
-            sign = np.sign(axis @ direction)
+            sign = float(np.sign(axis @ direction))
             if np.linalg.norm(direction - sign * axis) < _PARALLEL:
                 members.append((weight, sign * length))
                 break

@@ -104,7 +104,8 @@ def _digest(arrays: Arrays) -> bytes:
 
 def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a table, as :func:`decode_table` reads them."""
-    parts, arrays = table.parts, {}
+    parts: tuple[Any, ...] = table.parts
+    arrays: Arrays = {}
     groups = list(dict.fromkeys(g for p in parts for g in getattr(p, "groups", ())))
     laws = list(dict.fromkeys(holder.law for holder in (*parts, *groups) if hasattr(holder, "law")))
     number = {held: i for held_in in (laws, groups) for i, held in enumerate(held_in)}
