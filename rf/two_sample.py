@@ -28,7 +28,6 @@ from rf.variance.allocation import allocate
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table import SpectralTable
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 
@@ -243,7 +242,6 @@ def _features(
             f"sine for each frequency of {_DRAWS} independent draws."
         )
     table = spectrum.table
-    assert isinstance(table, SpectralTable)
     counts = allocate(table, n_components // (2 * _DRAWS), allocation="mass")
     draws = (
         draw_frequencies(table, counts, coupling=coupling, random_state=rng) for _ in range(_DRAWS)
@@ -254,7 +252,6 @@ def _features(
 def _matrix(spectrum: Spectrum, rows: FloatArray) -> FloatArray:
     distances = cdist(rows, rows)
     if spectrum.kernel is None:
-        assert isinstance(spectrum.table, SpectralTable)
         return spectrum.table.expected_kernel(distances)
     values: FloatArray = spectrum.kernel(distances)
     return values
@@ -263,7 +260,7 @@ def _matrix(spectrum: Spectrum, rows: FloatArray) -> FloatArray:
 def _positive(kernel: Any, dim: int) -> Spectrum:
     spectrum = resolve_spectrum(kernel, dim)
     table = spectrum.table
-    if not isinstance(table, SpectralTable) or table.sphere or any(p.sign < 0 for p in table.parts):
+    if not table.is_radial or table.sphere or any(p.sign < 0 for p in table.parts):
         raise ParameterError(
             f"{table.formula} is not positive definite on R^{dim}, so that its discrepancy is no "
             "distance of laws. Ask spectra.existence(kernel, dim) in which dimensions it is."

@@ -129,7 +129,7 @@ class _Answers:
         table: Any = derive(kernel, dim)
         plus, minus = (sum(p.mass for p in table.parts if p.sign == s) for s in (1.0, -1.0))
         masses = (f"{mass:.12g}" for mass in (plus, minus, plus + minus))
-        lines = () if table.is_jordan else ("Parts may overlap, so these are upper bounds.",)
+        lines = ("Parts may overlap, so these are upper bounds.",) if plus and minus else ()
         return Answer("Masses", lines, (head, *zip(names, masses, strict=True)))
 
     def density(self) -> Answer:

@@ -153,7 +153,7 @@ class AsKRFF(BaseSpectralFeatures):
     def _resolve(self, X: Any) -> Resolved:
         spectrum = resolve_spectrum(self._radial, X.shape[1])
         table = spectrum.table
-        if not isinstance(table, SpectralTable) or table.is_radial:
+        if table.kind != "shifted":
             raise ParameterError(
                 f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Take GRFF "
                 "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."

@@ -35,7 +35,7 @@ from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
-from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table import SpectralTable
 
 __all__ = ["BaseSpectralFeatures", "MixedSignature", "Resolved", "SignatureWarning"]
 
@@ -74,7 +74,7 @@ class BaseSpectralFeatures(
     length_scale: Any = None
     outside: Literal["error", "ignore"] = "error"
     # What fit leaves, whatever was given.
-    table_: SpectralTable | GroupedTable | L1Table | None
+    table_: SpectralTable | None
     kernel_: Any
     length_scale_: FloatArray | None
     scheme_: Scheme
@@ -98,7 +98,7 @@ class BaseSpectralFeatures(
         """How features are sampled for the rows X; by default those of symmetric kernels."""
         spectrum = resolve_spectrum(self._radial, X.shape[1])
         table = spectrum.table
-        if isinstance(table, SpectralTable) and not table.is_radial:
+        if table.kind == "shifted":
             raise ParameterError(
                 f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
                 "asymmetric. Take AsKRFF, or SpectralFeatures."

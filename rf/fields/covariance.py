@@ -27,7 +27,7 @@ from rf.schemes.scheme import SamplingOptions, TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError, SpectraError
-from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
+from spectra.table import RadialLaw, SpectralTable
 
 __all__ = ["Covariance", "covariance_of", "why_not_positive"]
 
@@ -144,10 +144,8 @@ class _OfDifferences(Covariance):
 class _Grouped(_OfDifferences):
     """Sums and products over groups of columns."""
 
-    table: GroupedTable
-
     def laws(self) -> Iterator[RadialLaw]:
-        return (own.law for part in self.table.parts for _, own in part.factors)
+        return (group.law for part in self.table.parts for group in part.groups)
 
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         if self.kernel is None:
@@ -162,8 +160,6 @@ class _Grouped(_OfDifferences):
 class _OfL1(_OfDifferences):
     """f(|x - y|_1): its frequencies are independent."""
 
-    table: L1Table
-
     def laws(self) -> None:
         # A coordinate R U / sqrt(S) has the mean square E R^2 E U^2 E 1/S, and E 1/S is infinite.
         return None
@@ -177,20 +173,19 @@ class _OfL1(_OfDifferences):
 
 def covariance_of(table: Any, kernel: Any) -> Covariance:
     """The covariance of a table."""
-    if isinstance(table, GroupedTable):
-        return _Grouped(table, kernel)
-    return _OfL1(table, kernel) if isinstance(table, L1Table) else _Radial(table, kernel)
+    kinds = {"grouped": _Grouped, "l1": _OfL1}
+    return kinds.get(table.kind, _Radial)(table, kernel)
 
 
 def why_not_positive(kernel: Any, spectrum: Spectrum) -> str:
     """Why there is no field: a part of the table is negative."""
     table = spectrum.table
-    if isinstance(table, SpectralTable):
+    if table.kind in ("radial", "shifted"):
         return _refusal(kernel, table)
     return _refusal_of_parts(spectrum.kernel, table)
 
 
-def _refusal_of_parts(kernel: Any, table: GroupedTable | L1Table) -> str:
+def _refusal_of_parts(kernel: Any, table: SpectralTable) -> str:
     """Why there is no field of groups of columns, or of the l1 distance."""
     found = (
         f"{table.formula} has parts of the negative mass {table.negative_mass:.6g} on "
@@ -219,6 +214,6 @@ def _refusal(kernel: Any, table: SpectralTable) -> str:
             lower = resolve_spectrum(kernel, dim).table
         except SpectraError:
             continue
-        if isinstance(lower, SpectralTable) and all(part.sign > 0 for part in lower.parts):
+        if lower.kind == "radial" and all(part.sign > 0 for part in lower.parts):
             return found + f" In dimension {dim} its measure has no negative mass."
     return found + f" Nor is there a lower dimension up to {_LOWER} without negative mass."

@@ -16,7 +16,7 @@ from rf.inputs.tables import resolve_spectrum, without_lengths
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, L1Table, RadialLaw, SpectralTable
+from spectra.table import RadialLaw, SpectralTable
 
 __all__ = ["GaussianField"]
 
@@ -133,9 +133,9 @@ class GaussianField:
         return int(self.table.dim)
 
     @property
-    def table(self) -> SpectralTable | GroupedTable | L1Table:
+    def table(self) -> SpectralTable:
         """The table that the frequencies are drawn from."""
-        table: SpectralTable | GroupedTable | L1Table = self._known().table
+        table: SpectralTable = self._known().table
         return table
 
     @property
@@ -155,7 +155,7 @@ class GaussianField:
     @property
     def is_radial(self) -> bool:
         """Whether the covariance is a function of one distance, up to the lengths."""
-        return isinstance(self.table, SpectralTable)
+        return self.table.is_radial
 
     @property
     def is_differentiable(self) -> bool:
@@ -352,7 +352,7 @@ class GaussianField:
         radial, self._own_lengths = without_lengths(self.kernel, dim)
         spectrum = resolve_spectrum(radial, dim)
         table = spectrum.table
-        if table.sphere or (isinstance(table, SpectralTable) and not table.is_radial):
+        if table.sphere or table.kind == "shifted":
             raise ParameterError(
                 f"{table.formula} is not a function of |x - y| on all of R^{dim}, and a Gaussian "
                 "field here is stationary. Give a radial kernel, or one of groups of columns."

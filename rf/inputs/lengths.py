@@ -18,7 +18,7 @@ from rf.inputs.rows import check_size, dense, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, SpectralTable
+from spectra.table import SpectralTable, table_of_group
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
@@ -134,10 +134,10 @@ def warn_of_units(kernel: Any, X: Any) -> None:
     Groups of columns are checked one by one.  Kernels on the sphere, shifted kernels and tables of
     the l1 distance are not checked.
     """
-    if isinstance(kernel, GroupedTable):
-        for group in kernel.groups:
-            _warn_of_group(kernel.laws[group.law], group.columns, group.lengths, X)
-    elif isinstance(kernel, SpectralTable):
+    if isinstance(kernel, SpectralTable):
+        groups = dict.fromkeys(g for part in kernel.parts for g in getattr(part, "groups", ()))
+        for group in groups:
+            _warn_of_group(table_of_group(group), group.columns, group.lengths, X)
         if kernel.is_radial and not kernel.sphere:
             warn_of_lengths(kernel, X)
     elif hasattr(kernel, "pieces"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
-from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     from spectra.designs import Design
@@ -44,7 +44,7 @@ class Layout:
 class Spectrum:
     """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
 
-    table: SpectralTable | GroupedTable | L1Table
+    table: SpectralTable
     kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | None
     layout: Layout | None = None
 
@@ -56,7 +56,7 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     ``spectra.catalogue`` (a family takes its default parameters) or else a formula in z = |x - y|
     or in u = <x, y>; ``dim``: number of columns of the data.
     """
-    if isinstance(spectrum, SpectralTable | GroupedTable | L1Table):
+    if isinstance(spectrum, SpectralTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     from spectra.designs import Design
@@ -88,7 +88,7 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
 
     A kernel of the l1 distance becomes the radial one, or the one of groups, that it is.
     """
-    if isinstance(kernel, str | SpectralTable | GroupedTable | L1Table):
+    if isinstance(kernel, str | SpectralTable):
         return kernel, None
     from spectra.kernels.grouped import GroupedKernel
     from spectra.kernels.l1_kernel import L1Kernel
@@ -113,7 +113,7 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
     """
     given = dict(parameters or {})
-    if isinstance(spectrum, SpectralTable | GroupedTable | L1Table) and not given:
+    if isinstance(spectrum, SpectralTable) and not given:
         return spectrum
     if isinstance(spectrum, str):
         return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
@@ -153,7 +153,7 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
 @lru_cache(maxsize=_RECENT_TABLES)
 def _table_of(
     kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel, dim: int
-) -> SpectralTable | GroupedTable | L1Table:
+) -> SpectralTable:
     from spectra.derivation.kernel_to_table import derive
 
     return derive(kernel, dim)

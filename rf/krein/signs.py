@@ -85,7 +85,7 @@ def _all_or_none(signs: FloatArray) -> Signs:
 def _own(step: Any) -> Signs:
     """The signs that a transformer states; those of an asymmetric kernel do not make its matrix."""
     table = getattr(step, "table_", None)
-    if isinstance(table, SpectralTable) and not table.is_radial:
+    if isinstance(table, SpectralTable) and table.kind == "shifted":
         raise ParameterError(
             f"The kernel {table.formula} is asymmetric: its matrix takes right features beside "
             "the left ones, and signs are for symmetric kernels. Take a symmetric kernel."

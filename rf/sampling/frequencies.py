@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import trunc
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,9 +27,6 @@ from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.numbers import random_source, whole_number
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
-
-if TYPE_CHECKING:
-    from spectra.table import GroupedTable, L1Table
 
 __all__ = [
     "ALLOCATIONS",
@@ -194,9 +191,7 @@ def draw_repeatedly(
     )
 
 
-def pooled_frequencies(
-    table: SpectralTable | GroupedTable | L1Table, n: int, rng: np.random.Generator
-) -> Frequencies:
+def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
     """Independent frequencies, each of a part that is drawn by mass: for fewer than the parts."""
     drawn = table.sample(n, rng)
     return Frequencies(
@@ -231,10 +226,12 @@ def choice(options: Mapping[str, T], name: str, what: str) -> T:
     return options[name]
 
 
-def refuse_other_than_table(table: Any, kind: type = SpectralTable, why: str = "") -> None:
-    """A ParameterError for what is no table of a kind, by default of radial laws."""
-    if not isinstance(table, kind):
+def refuse_other_than_table(table: Any, *, radial: bool = True, why: str = "") -> None:
+    """A ParameterError for what is no table, or by default one without radial laws."""
+    kind = table.kind if isinstance(table, SpectralTable) else None
+    if kind is None or (radial and kind not in ("radial", "shifted")):
+        what = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
+        found = f"of type {type(table).__name__}" if kind is None else f"of the kind {kind!r}"
         raise ParameterError(
-            f"A {kind.__name__}, made by spectra.derive(kernel, dim), is asked for{why}; what was "
-            f"passed is of type {type(table).__name__}."
+            f"Give {what}, made by spectra.derive(kernel, dim){why}; what was passed is {found}."
         )

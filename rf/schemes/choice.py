@@ -11,7 +11,7 @@ import numpy as np
 from rf.inputs.rows import KnownRows, sample_of_rows
 from rf.schemes.radial import RadialScheme
 from rf.schemes.scheme import RANKED_PAIRS, SamplingOptions, TableScheme
-from spectra.table import GroupedTable, L1Table, SpectralTable
+from spectra.table import SpectralTable
 
 __all__ = ["scheme_for"]
 
@@ -20,7 +20,7 @@ _RECENT = 16
 
 
 def scheme_for(
-    table: SpectralTable | GroupedTable | L1Table, n: int, options: SamplingOptions, X: Any = None
+    table: SpectralTable, n: int, options: SamplingOptions, X: Any = None
 ) -> TableScheme:
     """The scheme of least predicted variance over the rows X, within the options.
 
@@ -33,8 +33,7 @@ def scheme_for(
     if X is None:
         return _chosen(table, n, options, None, 1)
     scheme = _chosen(table, n, options, KnownRows(sample_of_rows(X)), X.shape[0])
-    is_radial = not isinstance(table, SpectralTable) or table.is_radial
-    if is_radial or options.coupling not in ("auto", "iid"):
+    if table.kind != "shifted" or options.coupling not in ("auto", "iid"):
         return scheme
     from rf.schemes.complex import least_axial_scheme
 
@@ -78,13 +77,13 @@ def _chosen(
     return replace(scheme, coupling=best.coupling, counts=best.counts, compared=scores)
 
 
-def _scheme_of(table: Any) -> type[TableScheme]:
+def _scheme_of(table: SpectralTable) -> type[TableScheme]:
     """The implementation for a kind of table; only what is needed is imported."""
-    if isinstance(table, GroupedTable):
+    if table.kind == "grouped":
         from rf.schemes.grouped import GroupedScheme
 
         return GroupedScheme
-    if isinstance(table, L1Table):
+    if table.kind == "l1":
         from rf.schemes.l1 import L1Scheme
 
         return L1Scheme

@@ -16,7 +16,7 @@ from rf.schemes.scheme import TableScheme, check_within
 from rf.variance.coupling_score import candidates
 from rf.variance.grouped_variance import GroupedModel
 from spectra.base.arrays import FloatArray
-from spectra.table import GroupedTable
+from spectra.table import SpectralTable
 
 __all__ = ["GroupedScheme", "draw_grouped"]
 
@@ -30,7 +30,7 @@ _COMPARED_PARTS = 12
 class GroupedScheme(TableScheme):
     """Frequencies of a kernel of groups of columns: a coupling within each group."""
 
-    table: GroupedTable
+    table: SpectralTable
     method = "grouped"
 
     def check_coupling(self, coupling: str) -> None:
@@ -49,7 +49,7 @@ class GroupedScheme(TableScheme):
 
 
 def draw_grouped(
-    table: GroupedTable,
+    table: SpectralTable,
     counts: Sequence[int],
     *,
     coupling: str,
@@ -65,14 +65,13 @@ def draw_grouped(
     frequencies = np.zeros((total, table.dim))
     first = 0
     for part, n in zip(table.parts, counts, strict=True):
-        rows = np.arange(first, first + n)
-        for group, own in part.factors:
-            dim = len(table.groups[group].columns)
-            asked = Request([n], dim, 1, RADII[radii], rng)
+        rows = frequencies[first : first + n]
+        for group in part.groups:
+            asked = Request([n], len(group.columns), 1, RADII[radii], rng)
             ((u, directions),) = COUPLINGS[coupling].draw(asked)
             signs = rng.choice([-1.0, 1.0], size=n)
-            of_group = (signs * own.law.ppf(u[0]))[:, None] * directions[0]
-            table.place(frequencies, rows, group, of_group[rng.permutation(n)])
+            of_group = (signs * group.law.ppf(u[0]))[:, None] * directions[0]
+            group.place(rows, of_group[rng.permutation(n)])
         first += n
     weights = np.repeat([p.mass / n for p, n in zip(table.parts, counts, strict=True)], counts)
     phases = np.repeat([p.phase for p in table.parts], counts)

@@ -5,7 +5,7 @@ The frequencies of a part are independent, so that with n_p of them
 .. math:: \operatorname{Var} \hat k(D) = \sum_p \frac{m_p^2}{n_p}
           \Bigl[\frac{1 + \chi_p(2D)}{2} - \chi_p(D)^2\Bigr],
 
-where :math:`\chi_p` is the characteristic function of the part (:mod:`spectra.table.l1.l1_table`).
+where :math:`\chi_p` is the characteristic function of the part (:mod:`spectra.table.l1_part`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rf.schemes.scheme import TableScheme
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import L1Table
+from spectra.table import SpectralTable
 
 __all__ = ["L1Scheme"]
 
@@ -38,7 +38,7 @@ _DRAWS = 4096
 class L1Scheme(TableScheme):
     """Independent frequencies of the parts of a kernel of the l1 distance."""
 
-    table: L1Table
+    table: SpectralTable
     method = "l1"
     default_coupling = "iid"
 
@@ -56,9 +56,11 @@ class L1Scheme(TableScheme):
     def _frequencies(self, rng: np.random.Generator) -> Frequencies:
         parts, counts = self.table.parts, self.counts
         return Frequencies(
-            np.concatenate([p.draw(n, rng) for p, n in zip(parts, counts, strict=True)]),
+            np.concatenate(
+                [p.draw(self.table.dim, n, rng) for p, n in zip(parts, counts, strict=True)]
+            ),
             np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts),
-            np.repeat([0.0 if p.sign > 0 else np.pi for p in parts], counts),
+            np.repeat([p.phase for p in parts], counts),
             np.repeat(np.arange(len(parts)), counts),
         )
 
@@ -71,7 +73,7 @@ class L1Scheme(TableScheme):
 class L1Model(PartModel):
     """The exact variance at differences D; an approximate one is estimated from some draws."""
 
-    table: L1Table
+    table: SpectralTable
     differences: FloatArray
     approximate: bool = False
 
@@ -86,7 +88,7 @@ class L1Model(PartModel):
         waves = np.zeros((4, len(self.table.parts), len(D)))
         for p, part in enumerate(self.table.parts):
             if self.approximate:
-                drawn = np.cos(part.draw(_DRAWS, rng) @ D.T)
+                drawn = np.cos(part.draw(self.table.dim, _DRAWS, rng) @ D.T)
                 waves[:2, p] = drawn.mean(axis=0), (2.0 * drawn**2 - 1.0).mean(axis=0)
             else:
                 (single, lost), (double, also) = part.wave(D), part.wave(2.0 * D)

@@ -117,8 +117,9 @@ class Scheme(ABC):
 
     def radial_table(self, what: str) -> SpectralTable:
         """The radial table for which ``what`` is known."""
-        if isinstance(self.table, SpectralTable) and self.table.is_radial:
-            return self.table
+        table: SpectralTable | None = self.table
+        if table is not None and table.is_radial:
+            return table
         raise ParameterError(
             f"{what} is known for radial kernels that are drawn from a table, and these features "
             f"were made by the method {self.method!r}. Compare variance(...), if it is known, with "

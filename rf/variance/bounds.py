@@ -18,7 +18,6 @@ from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import positive_number, whole_number
 from spectra.errors import ParameterError
-from spectra.table.parted_table import PartedTable
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
@@ -84,7 +83,7 @@ def n_components_for(
     >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, bound="hoeffding")
     7368
     """
-    refuse_other_than_table(table, PartedTable)
+    refuse_other_than_table(table, radial=False)
     eps = positive_number(eps, "eps", why=", the error")
     delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
     if not delta < 1:

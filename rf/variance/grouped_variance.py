@@ -23,7 +23,7 @@ of the coupling for the group alone (:mod:`rf.variance.variance`), since
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import final
@@ -34,7 +34,7 @@ from rf.sampling.radii import Radii
 from rf.variance.radii.pair_covariances import MEAN_ERROR
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.base.arrays import FloatArray
-from spectra.table import GroupedTable, Part, SpectralTable
+from spectra.table import Group, SpectralTable, table_of_group
 
 __all__ = ["GroupedModel"]
 
@@ -47,31 +47,27 @@ class GroupedModel(PartModel):
     ``differences`` (m, d); ``approximate``: see :class:`rf.variance.variance.VarianceModel`.
     """
 
-    table: GroupedTable
+    table: SpectralTable
     differences: FloatArray
     approximate: bool = False
 
     @property
     def varying(self) -> FloatArray:
-        return np.array([bool(p.factors) for p in self.table.parts])
+        return np.array([bool(p.groups) for p in self.table.parts])
 
     @property
     def width(self) -> int:
-        return max((len(group.columns) for group in self.table.groups), default=1)
+        return max((len(g.columns) for p in self.table.parts for g in p.groups), default=1)
 
     @cached_property
     def _factors(self) -> list[list[_GroupWaves]]:
         """The waves of the factors of each part, computed once for each part of a group."""
-        known: dict[tuple[int, int], _GroupWaves] = {}
-        for part in self.table.parts:
-            for group, own in part.factors:
-                if (group, id(own)) not in known:
-                    z = self.table.groups[group].distances(self.differences)
-                    law = self.table.law_of(group)
-                    known[group, id(own)] = _GroupWaves.of(
-                        law, own, z, approximate=self.approximate
-                    )
-        return [[known[group, id(own)] for group, own in p.factors] for p in self.table.parts]
+        groups = {group for part in self.table.parts for group in part.groups}
+        known = {
+            group: _GroupWaves.of(group, self.differences, approximate=self.approximate)
+            for group in groups
+        }
+        return [[known[group] for group in part.groups] for part in self.table.parts]
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
@@ -117,10 +113,8 @@ class _GroupWaves:
     double: FloatArray
 
     @classmethod
-    def of(cls, law: SpectralTable, part: Part, z: FloatArray, *, approximate: bool) -> _GroupWaves:
-        unit = replace(part, mass=1.0, mass_error=0.0, phase=0.0)
-        radial = replace(law, parts=(unit,), k_zero=1.0, bias=0.0)
-        model = VarianceModel(radial, z, approximate)
+    def of(cls, group: Group, differences: FloatArray, *, approximate: bool) -> _GroupWaves:
+        model = VarianceModel(table_of_group(group), group.distances(differences), approximate)
         (single,), (square,) = model.means
         return cls(model, single, 2.0 * square - 1.0)
 

@@ -22,7 +22,7 @@ from rf.variance.radii.pair_covariances import PairCovariances
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import Shifts
+from spectra.table import Part, Shifts
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
@@ -76,7 +76,8 @@ class WeightedModel(VarianceModel):
     def _wave(self, number: int, z: FloatArray) -> FloatArray:
         if self.approximate:
             return self._pairs.mean_waves(number, z)
-        return self.table.parts[number].plane_wave(self.table.dim, z)[0]
+        part: Part = self.table.parts[number]
+        return part.plane_wave(self.table.dim, z)[0]
 
     def _square(self, shifts: Shifts, wave: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """E X^2: half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)]."""

@@ -19,7 +19,7 @@ from spectra.base.console import (
     answered,
     check_writable,
 )
-from spectra.errors import FormulaError, ParameterError
+from spectra.errors import FormulaError, ParameterError, TableFileError
 
 if TYPE_CHECKING:
     from spectra.kernels import GroupedKernel, Kernel, L1Kernel
@@ -245,19 +245,22 @@ def _show_density(kernel: Kernel, dim: int, route: str) -> None:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from spectra.derivation import default_cache
+    from spectra.derivation import default_cache, kept_files, remove_kept
+    from spectra.table import SpectralTable
 
-    cache = default_cache()
-    if cache is None:
+    folder = default_cache()
+    if folder is None:
         print("no tables are kept: SPECTRA_CACHE is off")
     elif arguments.action == "clear":
-        print(f"removed {cache.clear()} file(s) from {cache.folder}")
+        print(f"removed {remove_kept(folder)} file(s) from {folder}")
     else:
-        print(f"tables in {cache.folder}:")
-        for path, table in cache.entries():
-            said = "damaged: it will be derived again"
-            if table is not None:
+        print(f"tables in {folder}:")
+        for path in kept_files(folder):
+            try:
+                table = SpectralTable.load(path)
                 said = f"d = {table.dim}  u-error {table.u_error:.0e}  {table.formula}"
+            except (TableFileError, OSError):
+                said = "damaged: it will be derived again"
             print(f"{path.stem[:12]}  {path.stat().st_size:8d} bytes  {said}")
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import overload
 
@@ -25,7 +25,7 @@ from spectra.formula.callables import Opaque
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
-from spectra.table import L1Table
+from spectra.table.l1_part import check_l1_kernel, l1_density
 
 __all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "spectral_density"]
 
@@ -118,9 +118,9 @@ def spectral_density(
     """
     if isinstance(kernel, L1Kernel):
         hats, exponentials = kernel.numeric_terms()
-        return L1Table(
-            dim=_dimension(dim), hats=hats, exponentials=exponentials, formula=str(kernel)
-        ).density
+        dim = _dimension(dim)
+        check_l1_kernel(dim, hats, str(kernel))
+        return partial(l1_density, dim=dim, hats=hats, exponentials=exponentials)
     if isinstance(kernel, str):
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):

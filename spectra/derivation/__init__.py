@@ -1,7 +1,15 @@
 """From a kernel to its spectral table, through the cache."""
 
-from spectra.derivation.cache import default_cache
+from spectra.derivation.cache import default_cache, kept_files, remove_kept
 from spectra.derivation.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.derivation.kernel_to_table import derive
 
-__all__ = ["RadialCovariance", "default_cache", "derive", "positive_table", "radial_kernel"]
+__all__ = [
+    "RadialCovariance",
+    "default_cache",
+    "derive",
+    "kept_files",
+    "positive_table",
+    "radial_kernel",
+    "remove_kept",
+]

@@ -9,46 +9,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel, gaussian_components
-from spectra.measure.tabulation import tabulate
+from spectra.kernels.kernel import Kernel
 from spectra.table import Shifts, SpectralTable
-from spectra.verdict import spectral_measure
-
-if TYPE_CHECKING:
-    from spectra.kernels.kernel import Kernel
 
 __all__ = ["asymmetric_table"]
-
-TableOf = Callable[["Kernel", int], SpectralTable]
 
 # Two shifts are parallel, and commensurate, up to this: rounding of their coordinates.
 _PARALLEL = 1e-12
 # Shifts count as multiples of a common unit where the multiples are at most this.
 _LARGEST_STEP = 64
-_RECENT_TABLES = 64
 # Weights that cancel to a few units of rounding of the numbers they were made of are gone.
 _CANCELLED = 1e-15
 
 
 def asymmetric_table(
-    kernel: AsymmetricKernel, dim: int, *, table_of: TableOf | None = None
+    kernel: AsymmetricKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
     """Tabulate the complex measure of an asymmetric kernel in R^dim: see :func:`spectra.derive`.
 
-    ``table_of(kernel, dim)`` makes the table of a radial kernel; by default without a cache.
-    Each part of the result is one of a radial kernel, with its shifts along one axis.
+    ``table_of(kernel, dim)`` makes the table of a radial kernel.  Each part of the result is one of
+    a radial kernel, with its shifts along one axis.
     """
-    in_dimension = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
+    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
     moved = [
-        ((table_of or _radial_table)(radial, dim), _deviation(radial), shifts)
-        for radial, terms in in_dimension.items()
+        (table_of(radial, dim), _deviation(radial), shifts)
+        for radial, terms in kernels.items()
         for shifts in _shifts(terms, dim)
     ]
     if not moved:
@@ -79,11 +71,6 @@ def _deviation(kernel: Kernel) -> float:
     return float(np.sqrt(2.0 * float(components[0][1]))) if len(components) == 1 else 0.0
 
 
-@lru_cache(maxsize=_RECENT_TABLES)
-def _radial_table(kernel: Kernel, dim: int) -> SpectralTable:
-    return tabulate(spectral_measure(kernel, dim))
-
-
 def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
     """The shifts of one kernel: one object for each axis along which they have a common unit."""
     centred = _sum([weight for weight, offset in terms if _is_centred(offset)])
@@ -93,13 +80,12 @@ def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
             continue
         # Squares of the smallest and of the largest doubles are none.
         largest = float(np.abs(offset).max())
-        direction = offset / largest
-        length = largest * float(np.linalg.norm(direction))
-        direction = direction / np.linalg.norm(direction)
+        size = float(np.linalg.norm(offset / largest))
+        direction, length = offset / largest / size, largest * size
         for axis, members in axes:
-            cosine = float(axis @ direction)
-            if np.linalg.norm(direction - np.sign(cosine) * axis) < _PARALLEL:
-                members.append((weight, np.sign(cosine) * length))
+            sign = float(np.sign(axis @ direction))
+            if np.linalg.norm(direction - sign * axis) < _PARALLEL:
+                members.append((weight, sign * length))
                 break
         else:
             axes.append((direction, [(weight, length)]))

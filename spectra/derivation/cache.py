@@ -13,11 +13,8 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import final
 
 import platformdirs
 import sympy
@@ -27,7 +24,14 @@ from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.kernel import Kernel
 from spectra.table import SpectralTable
 
-__all__ = ["TableCache", "address_of", "default_cache"]
+__all__ = [
+    "address_of",
+    "default_cache",
+    "keep_table",
+    "kept_files",
+    "load_kept",
+    "remove_kept",
+]
 
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
@@ -36,75 +40,8 @@ _ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
 _REMAINDER = re.compile(r"\.[0-9a-f]{64}\.npz\.[0-9a-f]{16}\.part")
 
 
-@final
-@dataclass(frozen=True)
-class TableCache:
-    """A folder of derived tables, made when the first one is kept.
-
-    Two processes may write at once: a file appears whole or not at all, and equal addresses hold
-    equal tables.
-    """
-
-    folder: Path
-
-    def get(self, address: str, *, formula: str, dim: int) -> SpectralTable | None:
-        """The table kept at an address, or None; warns of a damaged file or another table."""
-        path = self._path(address)
-        try:
-            table = SpectralTable.load(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (TableFileError, OSError) as fault:
-            warnings.warn(f"A cached table is derived again: {fault}", stacklevel=3)
-            return None
-        if (table.formula, table.dim) != (formula, dim):
-            warnings.warn(
-                f"A cached table is derived again: {path} holds {table.formula} on R^{table.dim}, "
-                f"not {formula} on R^{dim}.",
-                stacklevel=3,
-            )
-            return None
-        return table
-
-    def put(self, address: str, table: SpectralTable) -> None:
-        """Keep a table; warns if the folder cannot be written."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            table.save(self._path(address))
-        except OSError as fault:
-            warnings.warn(
-                f"A derived table could not be kept in {self.folder} ({fault}). Name another "
-                f"folder in {_VARIABLE}, or set it to {_OFF!r}.",
-                stacklevel=3,
-            )
-
-    def entries(self) -> Iterator[tuple[Path, SpectralTable | None]]:
-        """What is kept, by name: each file with its table, None if it is damaged."""
-        for path in self._files(_ENTRY):
-            try:
-                table = SpectralTable.load(path)
-            except (TableFileError, OSError):
-                table = None
-            yield path, table
-
-    def clear(self) -> int:
-        """Remove the files that the cache wrote, remainders of killed writes too; count them."""
-        files = [*self._files(_ENTRY), *self._files(_REMAINDER)]
-        for path in files:
-            path.unlink(missing_ok=True)
-        return len(files)
-
-    def _path(self, address: str) -> Path:
-        return self.folder / f"{address}.npz"
-
-    def _files(self, name: re.Pattern[str]) -> list[Path]:
-        if not self.folder.is_dir():
-            return []
-        return sorted(p for p in self.folder.iterdir() if name.fullmatch(p.name))
-
-
-def default_cache() -> TableCache | None:
-    """The cache in the folder that the environment variable SPECTRA_CACHE names, or the user's.
+def default_cache() -> Path | None:
+    """The folder that the environment variable SPECTRA_CACHE names, or the user's.
 
     None if SPECTRA_CACHE is "off".
     """
@@ -117,7 +54,58 @@ def default_cache() -> TableCache | None:
             f"{_VARIABLE} names {folder}, which is not a folder. Name a folder for derived tables, "
             f"or {_OFF!r}."
         )
-    return TableCache(folder)
+    return folder
+
+
+def load_kept(folder: Path, address: str, *, formula: str, dim: int) -> SpectralTable | None:
+    """The table kept at an address, or None; warns of a damaged file or another table."""
+    path = folder / f"{address}.npz"
+    try:
+        table = SpectralTable.load(path)
+        if (table.formula, table.dim) == (formula, dim):
+            return table
+        fault: object = f"{path} holds {table.formula} on R^{table.dim}, not {formula} on R^{dim}."
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (TableFileError, OSError) as damage:
+        fault = damage
+    warnings.warn(f"A cached table is derived again: {fault}", stacklevel=3)
+    return None
+
+
+def keep_table(folder: Path, address: str, table: SpectralTable) -> None:
+    """Keep a table in a folder, which is made when the first one is kept.
+
+    Two processes may write at once: a file appears whole or not at all, and equal addresses hold
+    equal tables.  Warns if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        table.save(folder / f"{address}.npz")
+    except OSError as fault:
+        warnings.warn(
+            f"A derived table could not be kept in {folder} ({fault}). Name another "
+            f"folder in {_VARIABLE}, or set it to {_OFF!r}.",
+            stacklevel=3,
+        )
+
+
+def kept_files(folder: Path) -> list[Path]:
+    """The files of kept tables, by name."""
+    return _files(folder, _ENTRY)
+
+
+def remove_kept(folder: Path) -> int:
+    """Remove the files that the cache wrote, remainders of killed writes too; count them."""
+    files = [*kept_files(folder), *_files(folder, _REMAINDER)]
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files)
+
+
+def _files(folder: Path, name: re.Pattern[str]) -> list[Path]:
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(p for p in found if name.fullmatch(p.name))
 
 
 def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:

@@ -22,7 +22,7 @@ from sympy.core.function import AppliedUndef
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
 from spectra.derivation.kernel_to_table import derive
-from spectra.errors import AccuracyError, ParameterError, SpectraError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
@@ -113,18 +113,14 @@ class RadialCovariance:
         w = _radii(w)
         density = self._density(0)
         values = density.density(w)
-        if np.all(values >= 0.0):
-            return np.asarray((2.0 * np.pi) ** self.dim * values)
-        # The measure is positive: at a double zero rounding goes below it by less than the error,
-        # and of the numbers within the error those below 0 are known to be wrong.
-        log_area = np.log(density.radial(w[values < 0.0]) / values[values < 0.0])
-        error = density.error(w[values < 0.0]) * np.exp(-log_area)
-        if np.any(-values[values < 0.0] > error):
+        # The measure is positive: at a double zero rounding goes below it by less than the error.
+        below = w[values < 0.0]
+        if below.size and np.any(-density.radial(below) > density.error(below)):
             raise AccuracyError(
                 f"The spectral density of {self.kernel} in dimension {self.dim} came out as "
                 f"{values.min():.3g}, below zero by more than its stated error."
             )
-        return np.asarray((2.0 * np.pi) ** self.dim * np.where(values < 0.0, 0.0, values))
+        return np.asarray((2.0 * np.pi) ** self.dim * np.maximum(values, 0.0))
 
     def power_slope(self, w: ArrayLike) -> FloatArray:
         """Its derivative in w: -w (2 pi)^(d + 1) mu of dimension d + 2."""
@@ -132,7 +128,7 @@ class RadialCovariance:
         return np.asarray(-w * (2.0 * np.pi) ** (self.dim + 1) * self._density(2).density(w))
 
     def _density(self, higher: int) -> SpectralDensity:
-        found = _densities(self.kernel, self.dim + higher)
+        found: SpectralDensity = spectral_density(self.kernel, self.dim + higher)
         for radius in {atom.radius for atom in found.atoms}:
             # Summands may have atoms that cancel, as the constants of 1 - sqrt(z/(1 + z)).
             at = [atom for atom in found.atoms if atom.radius == radius]
@@ -152,25 +148,9 @@ def _checked(kernel: Kernel, dim: int) -> RadialCovariance:
     if definite is not None and definite.answer is False:
         raise ParameterError(
             f"{kernel} is not positive definite on R^{dim}, so it is no covariance there. "
-            f"{definite.reason}{_lower(kernel, dim)}"
+            f"{definite.reason} Ask spectra.existence(kernel, dim) for lower dimensions."
         )
     return RadialCovariance(kernel, dim)
-
-
-def _lower(kernel: Kernel, dim: int) -> str:
-    for lower in range(dim - 1, 0, -1):
-        try:
-            found = existence(kernel, lower).positive_definite
-        except SpectraError:
-            continue
-        if found is not None and found.answer is not False:
-            return f" In dimension {lower} nothing speaks against it."
-    return ""
-
-
-@lru_cache(maxsize=64)
-def _densities(kernel: Kernel, dim: int) -> SpectralDensity:
-    return spectral_density(kernel, dim)
 
 
 def _radii(w: ArrayLike) -> FloatArray:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache as keep_values
+from itertools import product
 from numbers import Real
-from typing import cast, overload
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -12,8 +15,8 @@ from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
-from spectra.derivation.cache import TableCache, address_of, default_cache
-from spectra.errors import AccuracyError, ParameterError
+from spectra.derivation.cache import address_of, default_cache, keep_table, load_kept
+from spectra.errors import AccuracyError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Family, kernel_named
 from spectra.kernels.catalogue.grouped_text import named_by_text
@@ -23,34 +26,12 @@ from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
-from spectra.table import Group, GroupedTable, L1Table, SpectralTable
+from spectra.table import Group, Part, ProductPart, SpectralTable
+from spectra.table.l1_part import check_l1_kernel, l1_parts
+from spectra.table.parts import error_of_product
 from spectra.verdict import existence, spectral_measure
 
 __all__ = ["derive"]
-
-Place = TableCache | bool | None
-
-
-@overload
-def derive(
-    kernel: GroupedKernel, dim: int, *, u_error: float | None = None, cache: Place = True
-) -> GroupedTable: ...
-
-
-@overload
-def derive(
-    kernel: L1Kernel, dim: int, *, u_error: float | None = None, cache: Place = True
-) -> L1Table | GroupedTable | SpectralTable: ...
-
-
-@overload
-def derive(
-    kernel: Kernel | AsymmetricKernel | Family | str,
-    dim: int,
-    *,
-    u_error: float | None = None,
-    cache: Place = True,
-) -> SpectralTable: ...
 
 
 def derive(
@@ -58,8 +39,8 @@ def derive(
     dim: int,
     *,
     u_error: float | None = None,
-    cache: Place = True,
-) -> SpectralTable | GroupedTable | L1Table:
+    cache: Path | str | bool = True,
+) -> SpectralTable:
     """Spectral table of a kernel on R^dim, from the cache if it was derived before.
 
     It is ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance
@@ -75,14 +56,15 @@ def derive(
         Dimension d >= 1.
     u_error : float, optional
         Largest error in probability, as for ``tabulate``.
-    cache : TableCache, bool or None
+    cache : bool or path
         Where tables are kept: True for the user's own cache (the folder in the environment
-        variable SPECTRA_CACHE, or the platform's), False or None for nowhere.
+        variable SPECTRA_CACHE, or the platform's), False for nowhere, or a folder.
 
     Returns
     -------
-    SpectralTable, GroupedTable or L1Table
-        An L1Kernel that is a radial or grouped kernel in so many columns has a table of that kind.
+    SpectralTable
+        Its ``kind`` is "radial", "shifted", "grouped" or "l1".  An L1Kernel that is a radial or
+        grouped kernel in so many columns has a table of that kind.
 
     Raises
     ------
@@ -112,23 +94,23 @@ def derive(
     if isinstance(kernel, str):
         kernel = named_by_text(kernel)
     if isinstance(kernel, AsymmetricKernel):
-        return asymmetric_table(kernel, dim, table_of=of_radial)
+        return asymmetric_table(kernel, dim, of_radial)
     if isinstance(kernel, GroupedKernel):
         return _grouped_table(kernel, dim, of_radial)
     if isinstance(kernel, L1Kernel):
         return _l1_table(kernel, dim, of_radial)
     kernel = kernel_named(kernel, "derive")
-    place = _place(cache)
-    known = place is not None and (u_error is None or isinstance(u_error, Real))
+    folder = default_cache() if cache is True else Path(cache) if cache else None
+    known = folder is not None and isinstance(u_error, Real | None)
     address = address_of(kernel, dim, u_error=u_error) if known else None
-    if place is not None and address is not None:
-        kept = place.get(address, formula=str(kernel), dim=dim)
+    if folder is not None and address is not None:
+        kept = load_kept(folder, address, formula=str(kernel), dim=dim)
         if kept is not None:
             return kept
     with stage(f"deriving a table, d = {dim}", has_limit=False):
         table = _tabulated(kernel, dim, u_error)
-    if place is not None and address is not None:
-        place.put(address, table)
+    if folder is not None and address is not None:
+        keep_table(folder, address, table)
     return table
 
 
@@ -146,30 +128,39 @@ def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable
 
 def _grouped_table(
     kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
-) -> GroupedTable:
+) -> SpectralTable:
     """Each radial kernel once for each size of group, and the products that the kernel makes."""
     kernel.checked(dim)
-    laws: dict[tuple[Kernel, int], int] = {}
-    groups: dict[Factor, int] = {}
-    found = []
+    tables: dict[Factor, SpectralTable] = {}
+    groups: dict[Factor, list[tuple[Part, Group]]] = {}
+    table_once = keep_values(table_of)
     for factor in kernel.factors:
-        key = (cast("Kernel", factor.kernel), len(factor.columns))
-        groups[factor] = len(groups)
-        found.append(
-            Group(laws.setdefault(key, len(laws)), factor.columns, np.array(factor.lengths))
-        )
-    return GroupedTable(
+        table = table_once(cast("Kernel", factor.kernel), len(factor.columns))
+        lengths = np.array(factor.lengths)
+        tables[factor] = table
+        groups[factor] = [(p, Group(p.law, factor.columns, lengths)) for p in table.parts]
+    parts: list[ProductPart] = []
+    u_error = bias = 0.0
+    for weight, factors in ((term.weight, term.factors) for term in kernel.terms):
+        parts += (ProductPart.of(weight, p) for p in product(*(groups[f] for f in factors)))
+        own = [tables[f] for f in factors]
+        # The error of a product in probability is at most the sum of those of its factors.
+        u_error = max(u_error, sum(t.u_error for t in own))
+        bias += abs(weight) * float(error_of_product((t.mass, t.bias) for t in own))
+    return SpectralTable(
         dim=dim,
-        laws=tuple(table_of(*key) for key in laws),
-        groups=tuple(found),
-        terms=tuple((term.weight, tuple(groups[f] for f in term.factors)) for term in kernel.terms),
+        parts=tuple(parts),
         formula=str(kernel),
+        k_zero=float(kernel.at_zero),
+        u_error=u_error,
+        bias=bias,
+        provenance="; ".join(dict.fromkeys(table.provenance for table in tables.values())),
     )
 
 
 def _l1_table(
     kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
-) -> SpectralTable | GroupedTable | L1Table:
+) -> SpectralTable:
     """The table of the radial or grouped kernel that it is, or of its summands."""
     standing = kernel.standing(dim)
     if isinstance(standing, GroupedKernel):
@@ -178,14 +169,12 @@ def _l1_table(
         return table_of(standing, dim)
     existence(kernel, dim).refuse()
     hats, exponentials = kernel.numeric_terms()
-    return L1Table(dim=dim, hats=hats, exponentials=exponentials, formula=str(kernel))
-
-
-def _place(cache: Place) -> TableCache | None:
-    if cache is True:
-        return default_cache()
-    if cache is False or cache is None or isinstance(cache, TableCache):
-        return cache or None
-    raise ParameterError(
-        f"cache={cache!r} is not a place for tables: give True, False or a TableCache(folder)."
+    check_l1_kernel(dim, hats, str(kernel))
+    return SpectralTable(
+        dim=dim,
+        parts=l1_parts(dim, hats, exponentials),
+        formula=str(kernel),
+        k_zero=float(kernel.at_zero),
+        u_error=0.0,
+        provenance="closed form",
     )

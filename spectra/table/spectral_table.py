@@ -4,31 +4,29 @@ A finite signed measure is a short list of parts, each a mass m, a phase and a l
 
 .. math:: k(D) = \sum_{parts} m\,E\cos(w \cdot D + \mathrm{phase})
 
-with phase 0 for a positive part and pi for a negative one.  The direction of w is uniform on the
-sphere and independent of its length, whose law is a
-:class:`~spectra.table.radial.radial_law.RadialLaw`. A part of an asymmetric kernel is such a law
-under shifts (:mod:`spectra.table.shifts`): its draws have weights and phases of their own.  Numpy
-and scipy only: rf and saved tables never need sympy.
+with phase 0 for a positive part and pi for a negative one (:mod:`spectra.table.parts`).  Numpy and
+scipy only: rf and saved tables never need sympy.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self, final
+from functools import cached_property, lru_cache
+from typing import Any, Literal, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.base.arrays import FloatArray, IntArray
-from spectra.base.numbers import bound_text, real_array
-from spectra.errors import ParameterError
-from spectra.table.part import Part
-from spectra.table.parted_table import FrequencySample, PartedTable
-from spectra.table.table_file import Arrays
-from spectra.table.table_members import fields_from, fields_of
+from spectra.base.arrays import FloatArray
+from spectra.base.numbers import bound_text, random_source, real_array, whole_number
+from spectra.errors import DataError, ParameterError
+from spectra.table.l1_part import L1Part
+from spectra.table.parts import Group, Part, ProductPart
+from spectra.table.radial.radial_law import Seed
+from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
-__all__ = ["SpectralTable"]
+__all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
 
 # The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
 _CLOSURE = 1e-13
@@ -37,16 +35,46 @@ _SAME_SHIFT = 1e-14
 
 
 @final
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencySample:
+    """Frequencies whose weighted mean of cosines estimates the kernel without bias.
+
+    Attributes
+    ----------
+    frequencies : ndarray, shape (n, dim)
+        Independent draws from the measure |mu| / ||mu||.
+    weights : ndarray, shape (n,)
+        The total mass ||mu||, for each draw of a radial part; what its shifts leave for others.
+    phases : ndarray, shape (n,)
+        0 where the draw came from a positive part, pi from a negative one, and the phases of its
+        shifts.
+    """
+
+    frequencies: FloatArray
+    weights: FloatArray
+    phases: FloatArray
+
+    def __repr__(self) -> str:
+        n, dim = self.frequencies.shape
+        return f"FrequencySample: {n} frequencies in R^{dim}, with weights and phases"
+
+    def kernel(self, differences: ArrayLike) -> FloatArray:
+        """The estimate: mean of weights * cos(w.D + phase) at D, shape (..., dim)."""
+        waves = np.asarray(differences, dtype=float) @ self.frequencies.T + self.phases
+        return np.asarray(np.mean(self.weights * np.cos(waves), axis=-1))
+
+
+@final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SpectralTable(PartedTable):
+class SpectralTable:
     """A tabulated spectral measure on R^dim: what frequencies are drawn from.
 
     Parameters
     ----------
     dim : int
         Dimension d >= 1 of the data.
-    parts : tuple of Part
-        Positive and negative parts of the measure.
+    parts : tuple of Part, of ProductPart, or of L1Part
+        Positive and negative parts of the measure; they may overlap.
     formula : str
         The kernel as text.
     k_zero : float
@@ -75,10 +103,20 @@ class SpectralTable(PartedTable):
     array([ 2., -2.])
     >>> table.sample(3, rng=0).frequencies.shape
     (3, 1)
+
+    The parts of a kernel of groups of columns are products:
+
+    >>> from spectra import derive, radial
+    >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
+    >>> table = derive(space.on([0, 1]) * time.on([2]) - 0.5 * time.on([2]), 3, cache=False)
+    >>> table.kind, [(p.sign, round(p.mass, 12)) for p in table.parts]
+    ('grouped', [(1.0, 1.0), (-1.0, 0.5)])
+    >>> table.expected_kernel([[0.0, 0.0, 1.0]]).round(6)
+    array([0.18394])
     """
 
     dim: int
-    parts: tuple[Part, ...]
+    parts: tuple[Any, ...]
     formula: str
     k_zero: float
     u_error: float
@@ -87,14 +125,14 @@ class SpectralTable(PartedTable):
     sphere: bool = False
     provenance: str
 
-    version = 4
-    convention = "k(D) = sum over parts of mass * E cos(w.D + phase)"
-
     def __post_init__(self) -> None:
         if isinstance(self.dim, bool) or not isinstance(self.dim, int) or self.dim < 1:
             raise ParameterError(f"The dimension must be an integer of at least 1; got {self.dim}.")
-        if not isinstance(self.parts, tuple) or not all(isinstance(p, Part) for p in self.parts):
-            raise ParameterError("The parts of a spectral table must be a tuple of Part.")
+        known = isinstance(self.parts, tuple) and all(
+            isinstance(p, Part | ProductPart | L1Part) for p in self.parts
+        )
+        if not known or len({type(p) for p in self.parts}) > 1:
+            raise ParameterError("The parts of a spectral table must be a tuple of one kind.")
         if not (np.isfinite(self.k_zero) and 0.0 <= self.u_error <= 1.0):
             raise ParameterError(
                 f"k(0) = {self.k_zero} must be finite and u_error = {self.u_error} in [0, 1]."
@@ -103,21 +141,35 @@ class SpectralTable(PartedTable):
             raise ParameterError(
                 f"The bias {self.bias} must be finite and >= 0, the domain {self.domain} positive."
             )
-        if any(p.shifts is not None and p.shifts.axis.size != self.dim for p in self.parts):
-            raise ParameterError(
-                f"A part of a table of dimension {self.dim} has shifts of another number of "
-                "coordinates."
-            )
         if not self.is_radial and (self.sphere or np.isfinite(self.domain)):
             raise ParameterError(
-                "A table on the sphere, or designed on a range of distances, cannot be shifted: "
-                "the shift leaves its domain."
+                "A table on the sphere, or designed on a range of distances, has radial parts "
+                "only: a shift leaves its domain."
             )
+        self._check_columns()
         self._check_mass()
+
+    def _check_columns(self) -> None:
+        """Shifts and groups must be of columns that the data have."""
+        for p in self.parts:
+            groups = p.groups if isinstance(p, ProductPart) else ()
+            fits = all(set(g.columns) <= set(range(self.dim)) for g in groups)
+            shifts = p.shifts if isinstance(p, Part) else None
+            if not fits or (shifts is not None and shifts.axis.size != self.dim):
+                raise ParameterError(
+                    f"A part of a table of dimension {self.dim} has shifts or columns of another "
+                    "number of coordinates."
+                )
 
     def _check_mass(self) -> None:
         """The signed masses must add up to k(0)."""
-        signed, error = self._at_zero()
+        signed = error = 0.0
+        for p in self.parts:
+            if isinstance(p, Part) and p.shifts is not None:
+                (wave,), (lack,) = p.kernel(self.dim, np.zeros((1, self.dim)))
+                signed, error = signed + float(wave), error + float(lack)
+            else:
+                signed += p.sign * p.mass
         slack = self.mass_error + error + self.bias + _CLOSURE * max(self.mass, abs(self.k_zero))
         if abs(signed - self.k_zero) > slack:
             raise ParameterError(
@@ -126,21 +178,55 @@ class SpectralTable(PartedTable):
                 "of its kernel; look at how the parts were computed, or state the bias."
             )
 
-    def _at_zero(self) -> tuple[float, float]:
-        """k(0) by the parts, and what the waves at their shifts lack: one of 0 is 1."""
-        value = error = 0.0
-        for p in self.parts:
-            if p.shifts is None:
-                value += p.sign * p.mass
-            else:
-                (wave,), (lack,) = p.kernel(self.dim, np.zeros((1, self.dim)))
-                value, error = value + float(wave), error + float(lack)
-        return value, error
+    def __repr__(self) -> str:
+        parts = f"{len(self.parts)} parts of mass {self.mass:.12g}"
+        if self.kind in ("radial", "shifted"):
+            parts = ", ".join(repr(p) for p in self.parts) or "no mass"
+        error = bound_text(self.u_error)
+        return f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {error}"
 
     @cached_property
+    def kind(self) -> Literal["radial", "shifted", "grouped", "l1"]:
+        """What the kernel depends on, by the kind of its parts.
+
+        "radial" (|D|), "shifted" (|D + t| for some shifts t), "grouped" (lengths of groups of
+        columns of D) or "l1" (|D|_1).
+        """
+        first = next(iter(self.parts), None)
+        if isinstance(first, ProductPart):
+            return "grouped"
+        if isinstance(first, L1Part):
+            return "l1"
+        return "radial" if all(p.shifts is None for p in self.parts) else "shifted"
+
+    @property
     def is_radial(self) -> bool:
-        """Whether no part is shifted, so that the table is one of a function of |D|."""
-        return all(p.shifts is None for p in self.parts)
+        """Whether the kernel is a function of |D|."""
+        return self.kind == "radial"
+
+    @property
+    def mass(self) -> float:
+        """The mass that frequencies are drawn by: the total mass, or a bound if parts overlap."""
+        return float(sum(self._sizes()))
+
+    def _sizes(self) -> list[float]:
+        """The mass by which each part is drawn."""
+        return [p.mass * p.wave_bound for p in self.parts]
+
+    @property
+    def positive_mass(self) -> float:
+        """The sum of the masses of the positive parts."""
+        return float(sum(p.mass for p in self.parts if p.sign > 0))
+
+    @property
+    def negative_mass(self) -> float:
+        """The sum of the masses of the negative parts."""
+        return float(sum(p.mass for p in self.parts if p.sign < 0))
+
+    @property
+    def mass_error(self) -> float:
+        """Bound of the error of :attr:`mass`."""
+        return float(sum(p.mass_error * p.wave_bound for p in self.parts))
 
     def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
         """The radial table of k, and r, where the table is that of K(D) = k(D + r); else None.
@@ -164,47 +250,95 @@ class SpectralTable(PartedTable):
         at_zero = float(sum(p.sign * p.mass for p in parts))
         return replace(self, parts=tuple(parts), k_zero=at_zero), first
 
-    def __repr__(self) -> str:
-        parts = ", ".join(repr(p) for p in self.parts) or "no mass"
-        error = bound_text(self.u_error)
-        return f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {error}"
+    def sample(self, size: int, rng: Seed = None) -> FrequencySample:
+        """Independent frequencies from the parts, each drawn by its mass, with weights and phases.
 
-    def _sizes(self) -> list[float]:
-        return [p.bound for p in self.parts]
+        Those of a part with shifts have the law of its radial part, and weights of their own.
+        """
+        if not self.parts:
+            raise ParameterError("The measure is zero: there are no frequencies to draw.")
+        size, generator = whole_number(size, "size", least=0), random_source(rng, "rng")
+        sizes = np.array(self._sizes())
+        ends = np.cumsum(sizes)[:-1] / sizes.sum()
+        chosen = np.searchsorted(ends, generator.random(size), side="right")
+        phases = np.array([p.phase for p in self.parts])[chosen]
+        frequencies, weights = np.zeros((size, self.dim)), np.full(size, self.mass)
+        for number, p in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == number)
+            frequencies[rows] = p.draw(self.dim, rows.size, generator)
+            if isinstance(p, Part) and p.shifts is not None:
+                moved, turns = p.shifts.polar(frequencies[rows])
+                weights[rows] *= moved / p.shifts.bound
+                phases[rows] += turns
+        return FrequencySample(frequencies, weights, phases)
 
-    @property
-    def mass_error(self) -> float:
-        """Bound of the error of :attr:`mass`."""
-        return float(sum(p.mass_error * p.wave_bound for p in self.parts))
+    def expected_kernel(self, differences: ArrayLike) -> FloatArray:
+        """Exact expectation of the estimator, computed from the stored laws.
 
-    def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
-        directions = rng.standard_normal(drawn.frequencies.shape)
-        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        radii = np.empty(chosen.size)
-        for i, p in enumerate(self.parts):
-            own = chosen == i
-            radii[own] = p.law.rvs(int(np.count_nonzero(own)), rng)
-        np.multiply(directions, radii[:, None], out=drawn.frequencies)
-        for i, p in enumerate(self.parts):
-            if p.shifts is not None:
-                rows = np.flatnonzero(chosen == i)
-                sizes, turns = p.shifts.polar(drawn.frequencies[rows])
-                drawn.weights[rows] *= sizes / p.shifts.bound
-                drawn.phases[rows] += turns
+        Its difference from k is the bias of every feature that is drawn from the table.
 
-    def _members(self) -> tuple[dict[str, Any], Arrays]:
-        return fields_of(self, self.provenance)
+        Parameters
+        ----------
+        differences : array_like
+            Distances of any shape if the table is radial, else differences of shape (..., dim).
+        """
+        return self._expected(differences)[0]
 
-    @classmethod
-    def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
-        return cls(**fields_from(header, arrays))
+    def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
+        """Error bound of :meth:`expected_kernel` as the expectation of the estimator.
 
-    def _expected(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        z = real_array(z, "z") if self.is_radial else self._differences(z)
-        distances = z if self.is_radial else np.asarray(np.linalg.norm(z, axis=-1))
-        value, error = np.zeros((2, *distances.shape))
+        It counts the integration only: the masses of the table are those that are sampled.
+        """
+        return self._expected(differences)[1]
+
+    def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        points = real_array(differences, "z") if self.is_radial else self._checked(differences)
+        value, error = np.zeros((2, *(points.shape if self.is_radial else points.shape[:-1])))
+        known: dict[Any, Any] = {}
         for p in self.parts:
-            mean, bound = p.kernel(self.dim, distances if p.shifts is None else z)
+            if isinstance(p, ProductPart):
+                mean, bound = p.kernel(self.dim, points, known)
+            elif self.kind == "shifted" and p.shifts is None:
+                mean, bound = p.kernel(self.dim, np.asarray(np.linalg.norm(points, axis=-1)))
+            else:
+                mean, bound = p.kernel(self.dim, points)
             value += mean
             error += bound
         return value, error
+
+    def _checked(self, differences: ArrayLike) -> FloatArray:
+        """Differences D = x - y as an array of shape (..., d)."""
+        D = real_array(differences, "D = x - y", error=DataError)
+        if D.shape[-1:] != (self.dim,):
+            raise DataError(
+                f"The kernel of this table depends on the difference D = x - y of {self.dim} "
+                f"columns, and not on its length alone: give an array of shape (..., {self.dim}). "
+                f"Its shape is {D.shape}."
+            )
+        return D
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to one .npz file at ``path``; :meth:`load` gives the same bits back."""
+        write_arrays(path, *encode_table(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The table that was saved at ``path``.
+
+        A TableFileError if the file is truncated, edited, foreign or of an unknown version.
+        """
+        header, arrays = read_arrays(path)
+        return decode_table(cls, header, arrays, os.fspath(path))
+
+
+@lru_cache(maxsize=64)
+def table_of_group(group: Group) -> SpectralTable:
+    """The radial table of the law of a group alone, of mass 1."""
+    return SpectralTable(
+        dim=len(group.columns),
+        parts=(Part(1.0, 0.0, 0.0, group.law),),
+        formula=f"the kernel of the columns {list(group.columns)}",
+        k_zero=1.0,
+        u_error=0.0,
+        provenance="one group",
+    )

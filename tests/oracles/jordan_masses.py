@@ -12,8 +12,8 @@ def jordan_masses(table):
     Examples
     --------
     >>> from spectra import radial
-    >>> from spectra.derivation.asymmetric_measure import asymmetric_table
-    >>> masses = jordan_masses(asymmetric_table(radial("exp(-z**2/8)").shift(2 / 16), 16))
+    >>> from spectra.derivation import derive
+    >>> masses = jordan_masses(derive(radial("exp(-z**2/8)").shift(2 / 16), 16))
     >>> print(f"{masses['real+']:.12f} {masses['real-']:.6e} {masses['imaginary+']:.12f}")
     0.969233234489 1.258424e-11 0.097683488229
     """

@@ -18,34 +18,18 @@ An atom is a panel whose polynomial is constant.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache, cached_property
+from functools import cache
 from typing import Self, final
 
 import numpy as np
-from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.base.arrays import FloatArray, frozen_array, made_again
+from spectra.base.arrays import FloatArray, IntArray, frozen_array, made_again
 from spectra.errors import ParameterError
 
-__all__ = [
-    "PanelKind",
-    "Panels",
-    "local_share",
-    "local_variable",
-    "powers_of_chebyshev",
-    "sine_share",
-]
-
-# Places (1 + t)/2 of the first panel, from radius 0 on, below which its radius is a product with
-# the place (chosen): where that product is as exact as the sum of powers, which the proofs bound.
-_BESIDE_ORIGIN = 2.0**-8
-# A panel that starts at 0 does so up to the rounding of its coefficients: to 1 unit of their sum in
-# all tables that were looked at.
-_ROUNDED_ZERO = 2.0 * float(np.finfo(float).eps)
+__all__ = ["PanelKind", "Panels", "local_share", "powers_of_chebyshev"]
 
 
 class PanelKind(IntEnum):
@@ -135,10 +119,7 @@ class Panels:
         """Radii at t = -1 and t = 1 of every panel, shape (n, 2); finite in a TAIL_POWER panel."""
         rows = self.coefficients
         signs = np.where(np.arange(rows.shape[1]) % 2, -1.0, 1.0)
-        ends = np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
-        if self._slope_at_origin is not None:
-            ends[0, 0] = 0.0
-        return ends
+        return np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
 
     @property
     def are_atoms(self) -> NDArray[np.bool_]:
@@ -151,12 +132,9 @@ class Panels:
 
         ``from_above`` says that c is q = 1 - u, with which radii fall.
         """
-        i = np.searchsorted(self.edges, c, side="left" if from_above else "right") - 1
-        i = np.clip(i, 0, self.size - 1)
-        low, high = self.edges[i], self.edges[i + 1]
-        x, rest = (c - low) / (high - low), (high - c) / (high - low)
-        kinds, exponents = self.kinds[i], self.exponents[i]
-        t = local_variable(kinds, exponents, x, rest)
+        i, x, r = self.locate(c, from_above=from_above)
+        t, kinds = 2.0 * r - 1.0, self.kinds[i]
+        t[kinds == PanelKind.POWER_HIGH] *= -1.0
         w = np.zeros(c.size)
         for column in self.coefficients.T[::-1]:
             w *= t
@@ -164,30 +142,48 @@ class Panels:
         power = kinds == PanelKind.TAIL_POWER
         # A radius beyond the range of doubles is infinite, which is what it is.
         with np.errstate(over="ignore", divide="ignore"):
-            w[power] = self.coefficients[i[power], 0] * x[power] ** (-1.0 / exponents[power])
-        if self._slope_at_origin is not None:
-            # Near 0 the radius has its own digits: the sum of the powers of t only has those of 1.
-            first = np.flatnonzero(i == 0)
-            place = _place_from_low_end(kinds[first], exponents[first], x[first])
-            near = place < _BESIDE_ORIGIN
-            t = 2.0 * place[near]
-            w[first[near]] = t * polynomial.polyval(t - 1.0, self._slope_at_origin)
-        return w
+            exponents = -1.0 / self.exponents[i[power]]
+            w[power] = self.coefficients[i[power], 0] * x[power] ** exponents
+        # A polynomial that starts at 0 may be below it by rounding.
+        return np.maximum(w, 0.0)
 
-    @cached_property
-    def _slope_at_origin(self) -> FloatArray | None:
-        """P(t)/(1 + t) for the polynomial P of the first panel, where its radius starts at 0."""
-        if not self.size or self.kinds[0] == PanelKind.POWER_HIGH or self.edges[0] != 0.0:
-            return None
-        row = self.coefficients[0]
-        start = math.fsum(row[::2]) - math.fsum(row[1::2])
-        if row.size == 1 or abs(start) > _ROUNDED_ZERO * math.fsum(np.abs(row)):
-            return None
-        quotient = np.zeros(row.size - 1)
-        quotient[-1] = row[-1]
-        for k in range(row.size - 2, 0, -1):
-            quotient[k - 1] = row[k] - quotient[k]
-        return quotient
+    def locate(
+        self, c: FloatArray, *, from_above: bool = False
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Panels of probabilities c, the shares x = (c - c0)/(c1 - c0) in them, and the places r.
+
+        The place is (1 + t)/2, or (1 - t)/2 in a POWER_HIGH panel.
+        """
+        i = np.searchsorted(self.edges, c, side="left" if from_above else "right") - 1
+        i = np.clip(i, 0, self.size - 1)
+        low, high = self.edges[i], self.edges[i + 1]
+        x, kinds, e = (c - low) / (high - low), self.kinds[i], self.exponents[i]
+        r = x.copy()
+        first, last = kinds == PanelKind.POWER_LOW, kinds == PanelKind.POWER_HIGH
+        r[first] = x[first] ** (1.0 / e[first])
+        r[last] = ((high - c) / (high - low))[last] ** (1.0 / e[last])
+        sine = kinds == PanelKind.SINE
+        r[sine] = (2.0 / np.pi) * np.arcsin(np.sqrt(x[sine]))
+        return i, x, r
+
+    def at_place(self, i: IntArray, r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Radius w, dw/dr and dc/dr of panels i, shape (m,), at places r, shape (m, n).
+
+        dc/dr is a power of r, or a half wave of a sine.  No panel is a TAIL_POWER.
+        """
+        kinds, e, rows = self.kinds[i][:, None], self.exponents[i][:, None], self.coefficients[i]
+        sign = np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0)
+        t = sign * (2.0 * r - 1.0)
+        w, slope = np.zeros((2, *t.shape))
+        for j in range(rows.shape[1] - 1, -1, -1):
+            slope = slope * t + w
+            w = w * t + rows[:, j, None]
+        is_power = (kinds == PanelKind.POWER_LOW) | (kinds == PanelKind.POWER_HIGH)
+        with np.errstate(divide="ignore"):
+            density = np.where(is_power, e * r ** (e - 1.0), 1.0)
+        sine = self.kinds[i] == PanelKind.SINE
+        density[sine] = 0.5 * np.pi * np.sin(np.pi * r[sine])
+        return w, 2.0 * sign * slope, np.diff(self.edges)[i][:, None] * density
 
     @classmethod
     def empty(cls) -> Self:
@@ -229,28 +225,4 @@ def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray)
     kinds, e = kind[:, None], exponent[:, None]
     x = np.where(kinds == PanelKind.POWER_LOW, place**e, place)
     x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - place) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.SINE, sine_share(place), x))
-
-
-def sine_share(place: FloatArray) -> FloatArray:
-    """Share of a half wave of a sine before the place (1 + t)/2."""
-    return np.asarray(np.sin(0.5 * np.pi * place) ** 2)
-
-
-def local_variable(
-    kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray, rest: FloatArray
-) -> FloatArray:
-    """Local variable t at the share x, with ``rest`` = 1 - x; all arrays have one shape."""
-    t = 2.0 * _place_from_low_end(kind, exponent, x) - 1.0
-    high = kind == PanelKind.POWER_HIGH
-    t[high] = 1.0 - 2.0 * rest[high] ** (1.0 / exponent[high])
-    return t
-
-
-def _place_from_low_end(kind: NDArray[np.int8], exponent: FloatArray, x: FloatArray) -> FloatArray:
-    """(1 + t)/2 with its own digits near the lower end of a panel, for all kinds but POWER_HIGH."""
-    place = x.copy()
-    low, sine = kind == PanelKind.POWER_LOW, kind == PanelKind.SINE
-    place[low] = x[low] ** (1.0 / exponent[low])
-    place[sine] = (2.0 / np.pi) * np.arcsin(np.sqrt(x[sine]))
-    return place
+    return np.asarray(np.where(kinds == PanelKind.SINE, np.sin(0.5 * np.pi * place) ** 2, x))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spectra.base.arrays import FloatArray
-from spectra.table.radial.panels import PanelKind, Panels, local_variable
+from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["JOIN_TOLERANCE", "place_of"]
@@ -57,22 +57,13 @@ def _density(panels: Panels, c: FloatArray, w: FloatArray) -> FloatArray:
     """Density at radii w, which have the probabilities c on one side; 0 in a gap."""
     if not panels.size:
         return np.zeros(w.shape)
-    i = np.clip(np.searchsorted(panels.edges, c, side="right") - 1, 0, panels.size - 1)
-    rows, kinds, e = panels.coefficients[i], panels.kinds[i], panels.exponents[i]
-    low, high = panels.edges[i], panels.edges[i + 1]
-    x, rest = (c - low) / (high - low), (high - c) / (high - low)
-    t, slope = local_variable(kinds, e, x, rest), np.zeros(w.shape)
-    for power in range(rows.shape[1] - 1, 0, -1):
-        slope = slope * t + power * rows[:, power]
+    i, x, r = panels.locate(c)
+    _, slope, density = (a[:, 0] for a in panels.at_place(i, r[:, None]))
+    tail = np.flatnonzero(panels.kinds[i] == PanelKind.TAIL_POWER)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_t = np.select(
-            [kinds == kind for kind in (PanelKind.POWER_LOW, PanelKind.POWER_HIGH, PanelKind.SINE)],
-            [e * x ** (1.0 - 1.0 / e), e * rest ** (1.0 - 1.0 / e), np.pi * np.sqrt(x * rest)],
-            1.0,
-        )
-        density = (high - low) * 0.5 * of_t / np.abs(slope)
-        power_tail = kinds == PanelKind.TAIL_POWER
-        density[power_tail] = ((high - low) * e * x / w)[power_tail]
+        density = density / np.abs(slope)
+        mass = np.diff(panels.edges)[i[tail]]
+        density[tail] = mass * panels.exponents[i[tail]] * x[tail] / w[tail]
         radii = panels.radii(c)
         gap = np.isin(c, panels.edges) & ~(np.abs(radii - w) <= JOIN_TOLERANCE * radii)
     return np.where(gap, 0.0, density)

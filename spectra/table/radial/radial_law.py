@@ -20,8 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.base.arrays import FloatArray, frozen_array, made_again
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
 from spectra.errors import ParameterError
-from spectra.table.radial.cells import Cells
-from spectra.table.radial.panel_integrals import PanelIntegrals
+from spectra.table.radial.cells import Fill, fit_cells
+from spectra.table.radial.panel_integrals import (
+    CutPanels,
+    cut_panels,
+    integrate_waves,
+    integration_nodes,
+)
 from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_cdf import JOIN_TOLERANCE, place_of
 from spectra.table.tails.wave_tail import WaveTail
@@ -204,10 +209,11 @@ class RadialLaw:
                 f"1/{self._median:.3g}: no digit of a wave is known there. Measure distances in "
                 "the unit of the table."
             )
-        value, error = self._integrals.plane_wave(dim, z.ravel())
+        flat = z.ravel()
+        found = [integrate_waves(*side, dim, flat) for side in self._sides]
         if self.tail is not None:
-            extra, extra_error = self.tail.expected_wave(dim, z.ravel())
-            value, error = value + extra, error + extra_error
+            found.append(self.tail.expected_wave(dim, flat))
+        value, error = np.sum(found, axis=0)
         return value.reshape(z.shape), error.reshape(z.shape)
 
     def nodes(self, z_max: float = 0.0) -> tuple[FloatArray, FloatArray, float]:
@@ -218,7 +224,9 @@ class RadialLaw:
         """
         if not (z_max >= 0.0 and np.isfinite(z_max)):
             raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")
-        radii, weights, leftover = self._integrals.nodes(z_max)
+        found = [integration_nodes(*side, z_max) for side in self._sides]
+        radii, weights = (np.concatenate([side[k] for side in found]) for k in (0, 1))
+        leftover = sum(side[2] for side in found)
         return radii, weights, leftover + (0.0 if self.tail is None else self.tail.mass)
 
     @cached_property
@@ -226,8 +234,9 @@ class RadialLaw:
         return float(self.ppf(0.5))
 
     @cached_property
-    def _integrals(self) -> PanelIntegrals:
-        return PanelIntegrals(self.left, self.right)
+    def _sides(self) -> list[tuple[Panels, CutPanels]]:
+        """The sides that have panels, cut into cells for integrals."""
+        return [(side, cut_panels(side)) for side in (self.left, self.right) if side.size]
 
     @cached_property
     def _edges(self) -> FloatArray:
@@ -237,11 +246,10 @@ class RadialLaw:
         return np.concatenate([-self.right.edges[::-1], *between, self.left.edges[1:]])
 
     @cached_property
-    def cells(self) -> Cells:
+    def _fill(self) -> Fill:
         """What radii are drawn through, made of the panels when it is first asked for."""
         rough = None if self.tail is None else (-self.tail.mass, 0.0)
-        steps = rough is None and all(np.all(side.are_atoms) for side in (self.left, self.right))
-        return Cells.of(self.panel_radii, self._edges, rough=rough, steps=steps)
+        return fit_cells(self.panel_radii, self._edges, rough=rough)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
@@ -252,7 +260,7 @@ class RadialLaw:
         """
         # The first edge may be -0, and the radius at it would be that too.
         flat, first = np.ravel(values), self._edges[0] + 0.0
-        out, fill = np.empty(flat.size), self.cells.loop(flat.size)
+        out, fill = np.empty(flat.size), self._fill
         open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
             key, last = keys(flat[start : start + _BLOCK])
@@ -260,7 +268,7 @@ class RadialLaw:
             # The split and its complement are rounded, so a key can miss the first edge by that.
             np.maximum(key, first, out=key)
             radii = out[start : start + _BLOCK]
-            places = fill(key, radii)
+            places = fill(key, radii, flat.size)
             radii[last] = self.upper
             places = places[~last[places]]
             open_at.append(start + places)

@@ -13,7 +13,7 @@ from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.features.ask import DroppedPartWarning
 from rf.sampling.frequencies import RADII
 from rf.schemes.complex import AxialScheme, Decomposed
-from spectra.derivation.asymmetric_measure import asymmetric_table
+from spectra.derivation import derive
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
@@ -56,7 +56,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
     D, draws = differences(dim), 800
     rng = np.random.default_rng(n)
     kernel = LAYERED[name](dim)
-    table, parts = asymmetric_table(kernel, dim), []
+    table, parts = derive(kernel, dim), []
     for decomposition in DECOMPOSITIONS:
         own = Decomposed(table, decomposition).parts
         assert np.abs(sum(part.mean(D) for part in own) - kernel(D)).max() < 1e-7
@@ -117,7 +117,7 @@ def test_what_has_nothing_to_draw_is_refused():
 @pytest.mark.parametrize(("name", "n"), [("shift_gaussian", 2), ("cosh_gaussian", 1)])
 def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     kernel, D = published(name, 3), differences(3)
-    measure = Decomposed(asymmetric_table(kernel, 3), negligible=0.0)
+    measure = Decomposed(derive(kernel, 3), negligible=0.0)
     scheme = AxialScheme.of(measure, (n,), pooled=True)
     assert scheme.frequencies(np.random.default_rng(0)).counts == (n,)
     draws = 4000
@@ -145,7 +145,7 @@ STATED = [
 def test_variances_are_those_of_the_theory(name, dim, stated):
     D = np.zeros((1, dim))
     D[0, :2] = 2**-0.5, -(2**-0.5)
-    table = Decomposed(asymmetric_table(published(name, dim), dim), negligible=0.0)
+    table = Decomposed(derive(published(name, dim), dim), negligible=0.0)
     variances = np.array([p.variance(D)[0] for p in table.parts])
     # The papers give every part M frequencies, the part without mass included.
     sampled = 2 if name == "sinh_gaussian" else 3
@@ -158,7 +158,7 @@ def test_variances_are_those_of_the_theory(name, dim, stated):
 
 def test_the_four_parts_are_exact_at_zero_and_polar_is_not():
     D = np.zeros((1, 16))
-    table = Decomposed(asymmetric_table(published("cosh_gaussian", 16), 16))
+    table = Decomposed(derive(published("cosh_gaussian", 16), 16))
     assert all(abs(p.variance(D)[0]) < 1e-12 for p in table.parts)
     assert replace(table, decomposition="polar").parts[0].variance(D)[0] > 0.01
 
@@ -189,7 +189,7 @@ def test_exact_masses_are_unbiased_and_fitted_ones_shrink():
     dim, M = 16, 8
     kernel = published("cosh_gaussian", dim)
     X = np.random.default_rng(0).random((60, dim))
-    true = jordan_masses(asymmetric_table(kernel, dim))
+    true = jordan_masses(derive(kernel, dim))
     fitted, error = [], []
     for seed in range(40):
         options = {"n_components": 6 * M, "random_state": seed}

@@ -18,9 +18,8 @@ from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.base.special.harmonics import wave_coefficients
 from spectra.errors import ParameterError
-from spectra.table.radial.panels import PanelKind, Panels
 from spectra.table.radial.radial_law import RadialLaw
-from tests.oracles.laws import gaussian_atoms, gaussian_law, table_of
+from tests.oracles.laws import gaussian_atoms, gaussian_law, matern_law, table_of
 
 COUPLINGS = list(ALL_COUPLINGS)
 
@@ -207,12 +206,9 @@ def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
 
 @pytest.mark.parametrize("coupling", ["orthogonal", "haar"])
 def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
-    """R = q^(-1/tau): the last stratum is what the others leave of the whole."""
+    """R falls like q^(-1/tau): the last stratum is what the others leave of the whole."""
     tau, dim, counts = (0.8, 1.5), 3, (4, 4)
-    laws = [
-        RadialLaw(Panels.empty(), Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [exponent]))
-        for exponent in tau
-    ]
+    laws = [matern_law(dim, 0.5 * exponent) for exponent in tau]
     table = table_of(dim, [(1.0, laws[0]), (-0.7, laws[1])])
     z = np.array([0.3, 1.0, 2.0])
     model = VarianceModel(table, z)

@@ -9,7 +9,7 @@ from rf.schemes.radial import RadialScheme
 from rf.schemes.scheme import SamplingOptions
 from rf.variance.variance import VarianceModel
 from rf.variance.weighted_variance import WeightedModel
-from spectra.derivation.asymmetric_measure import asymmetric_table
+from spectra.derivation import derive
 from spectra.errors import ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
@@ -34,7 +34,7 @@ def differences(dim):
 )
 def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
     shift, D = np.full(dim, 0.4 / dim), differences(dim)
-    table = asymmetric_table((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
+    table = derive((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
     alone, _ = table.one_shift()
     model, counts = WeightedModel.of(table, D), (dim + 2, 3)
     oracle = VarianceModel(alone, np.linalg.norm(D + shift, axis=1))
@@ -56,7 +56,7 @@ def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
 )
 def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name, coupling, dim):
     kernel, D = SUMS[name](dim), differences(dim)
-    table, draws = asymmetric_table(kernel, dim), 400
+    table, draws = derive(kernel, dim), 400
     counts = (2 * dim + 1, dim)[: len(table.parts)]
     for radii in ("iid", "stratified"):
         scheme = RadialScheme(table, counts, coupling, radii)
@@ -71,7 +71,7 @@ def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name
 
 
 def test_what_is_known_of_one_vector_alone_is_refused_for_more():
-    table, D = asymmetric_table(SUMS["two axes"](3), 3), differences(3)
+    table, D = derive(SUMS["two axes"](3), 3), differences(3)
     with pytest.raises(ParameterError, match="within each part"):
         WeightedModel.of(table, D).variance((3, 2), coupling="shared", radii="iid")
     with pytest.raises(ParameterError, match="within each part"):

@@ -8,7 +8,7 @@ import pytest
 
 from rf.schemes.complex import AxisLaw, Decomposed
 from spectra.density import spectral_density
-from spectra.derivation.asymmetric_measure import asymmetric_table
+from spectra.derivation import derive
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
@@ -61,7 +61,7 @@ def exact_masses(c):
 
 @pytest.mark.parametrize("dim", [8, 57])
 def test_masses_of_a_shifted_gaussian_are_exact_relative_to_themselves(dim):
-    masses = jordan_masses(asymmetric_table(published("shift_gaussian", dim), dim))
+    masses = jordan_masses(derive(published("shift_gaussian", dim), dim))
     c = 1 / mp.sqrt(dim)
     for kind, true in zip(("real+", "real-", "imaginary+"), exact_masses(c), strict=True):
         assert abs(masses[kind] / true - 1) < 1e-13, kind
@@ -72,8 +72,8 @@ def test_masses_of_tilted_gaussians(dim):
     c = mp.pi / mp.sqrt(dim)
     scale = mp.exp(c * c / 2)
     plus, minus, imaginary = exact_masses(c)
-    cosh = asymmetric_table(published("cosh_gaussian", dim), dim)
-    sinh = asymmetric_table(published("sinh_gaussian", dim), dim)
+    cosh = derive(published("cosh_gaussian", dim), dim)
+    sinh = derive(published("sinh_gaussian", dim), dim)
     for table, true in (
         (cosh, (scale * plus, scale * minus, scale * imaginary)),
         (sinh, (1, 0, scale * imaginary)),
@@ -90,7 +90,7 @@ def test_masses_of_tilted_gaussians(dim):
 def test_masses_and_draws_of_a_shifted_matern_are_right(dim):
     """Against the radial law by brute quadrature in the coordinate along the shift."""
     kernel = catalogue["matern"](nu=1.5).shift(0.4)
-    table = asymmetric_table(kernel, dim)
+    table = derive(kernel, dim)
     shift = 0.4 * np.sqrt(dim)
     # The marginal along an axis is the measure of the same kernel on the line.
     with mp.workdps(15):
@@ -118,7 +118,7 @@ def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
     kernel = KERNELS[name](dim)
     rng = np.random.default_rng(dim)
     D = np.vstack([np.zeros(dim), rng.normal(size=(4, dim)) / np.sqrt(dim)])
-    table = asymmetric_table(kernel, dim)
+    table = derive(kernel, dim)
     for decomposition in ("jordan", "polar"):
         other = Decomposed(table, decomposition)
         error = np.abs(other.expected_kernel(D) - kernel(D)).max()
@@ -135,13 +135,13 @@ def test_what_has_no_meaning_is_refused():
         with pytest.raises(ParameterError, match=said):
             make()
     with pytest.raises(NoRouteError, match="no sum of Gaussians"):
-        asymmetric_table(catalogue["matern"]().tilt(0.01), 3)
+        derive(catalogue["matern"]().tilt(0.01), 3)
     with pytest.raises(DataError, match="2 coordinates"):
-        asymmetric_table(GAUSSIAN.shift([1.0, 2.0]), 3)
+        derive(GAUSSIAN.shift([1.0, 2.0]), 3)
     for function in (
         lambda: spectral_measure(GAUSSIAN.shift(0.3), 3),
         lambda: tabulate(GAUSSIAN.shift(0.3)),
-        lambda: tabulate(asymmetric_table(GAUSSIAN.shift(0.3), 3)),
+        lambda: tabulate(derive(GAUSSIAN.shift(0.3), 3)),
         lambda: spectral_density(GAUSSIAN.shift(0.3), 3),
     ):
         with pytest.raises(ParameterError, match=r"derive\(kernel, dim\)"):
@@ -150,7 +150,7 @@ def test_what_has_no_meaning_is_refused():
 
 @pytest.mark.parametrize("name", ["shift", "two shifts"])
 def test_a_file_gives_the_same_table_back(name, tmp_path):
-    table = asymmetric_table(KERNELS[name](3), 3)
+    table = derive(KERNELS[name](3), 3)
     table.save(tmp_path / "k.npz")
     again = SpectralTable.load(tmp_path / "k.npz")
     for one, other in ((again, table), (Decomposed(again, "polar"), Decomposed(table, "polar"))):
@@ -162,7 +162,7 @@ def test_a_file_gives_the_same_table_back(name, tmp_path):
 
 
 def test_a_table_of_shifts_that_makes_no_sense_is_refused():
-    table = asymmetric_table(GAUSSIAN.shift([0.3, 0.0]), 2)
+    table = derive(GAUSSIAN.shift([0.3, 0.0]), 2)
     for wrong, said in (
         ({"k_zero": 1.0}, "add up"),
         ({"dim": 3}, "number of coordinates"),
@@ -175,7 +175,7 @@ def test_a_table_of_shifts_that_makes_no_sense_is_refused():
 
 
 def test_a_negligible_part_is_dropped_and_counted():
-    table = asymmetric_table(published("shift_gaussian", 57), 57)
+    table = derive(published("shift_gaussian", 57), 57)
     measure = Decomposed(table)
     assert [part.kind for part in measure.parts] == ["real+", "imaginary+"]
     assert [part.kind for part in measure.dropped] == ["real-"]
@@ -209,7 +209,7 @@ def test_shifts_and_tilts_compose():
     later = gaussian(np.linalg.norm(D + r, axis=1)) * np.exp((D + r) @ beta)
     np.testing.assert_allclose(gaussian.tilt(beta).shift(r)(D), later, rtol=1e-14)
     assert gaussian.shift(r).shift(-r).terms == (gaussian.shift(0.0)).shift([0.0, 0.0]).terms
-    table = asymmetric_table(gaussian.tilt(beta).shift(r) + 0.5 * gaussian, 2)
+    table = derive(gaussian.tilt(beta).shift(r) + 0.5 * gaussian, 2)
     exact = later + 0.5 * gaussian(np.linalg.norm(D, axis=1))
     np.testing.assert_allclose(table.expected_kernel(D), exact, atol=1e-12)
     assert existence(gaussian.tilt(beta).shift(r), 2).status is Status.FINITE

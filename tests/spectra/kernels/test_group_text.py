@@ -10,7 +10,7 @@ from spectra.cli.commands import main
 from spectra.errors import FormulaError, ParameterError
 from spectra.kernels.catalogue import kernel_from_text
 from spectra.kernels.catalogue.grouped_text import named_by_text
-from spectra.table import GroupedTable, L1Table
+from spectra.table import SpectralTable
 
 SPACE, TIME = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
 TEXT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2])"
@@ -88,14 +88,14 @@ def test_groups_and_the_l1_distance_at_a_shell(tmp_path, capsys):
     assert "columns [0, 1], d = 2" in printed
     assert "Positive definite in d = 3: yes" in printed
     assert main(["derive", TEXT, "--dim", "3", "--out", str(tmp_path / "g.npz")]) == 0
-    assert GroupedTable.load(tmp_path / "g.npz").mass == pytest.approx(1.0)
+    assert SpectralTable.load(tmp_path / "g.npz").mass == pytest.approx(1.0)
     tl1 = ["Max(tau - z, 0)", "--set", "tau=2", "--metric", "l1", "--dim", "2"]
     capsys.readouterr()
     assert main(["check", *tl1, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["status"], data["positive_definite"]["answer"]) == ("FINITE", False)
     assert main(["derive", *tl1, "--out", str(tmp_path / "l.npz")]) == 0
-    assert L1Table.load(tmp_path / "l.npz").k_zero == 2.0
+    assert SpectralTable.load(tmp_path / "l.npz").k_zero == 2.0
 
 
 def test_a_refusal_at_a_shell_is_one_explained_line(capsys):

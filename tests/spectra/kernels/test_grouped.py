@@ -11,8 +11,8 @@ import spectra as sp
 from rf import GRFF, RFF, AsKRFF, SpectralFeatures
 from rf.schemes.grouped import draw_grouped
 from rf.variance.grouped_variance import GroupedModel
-from spectra.errors import DataError, ParameterError, TableFileError
-from spectra.table import Group, GroupedTable
+from spectra.errors import DataError, ParameterError
+from spectra.table import Group, ProductPart, SpectralTable
 from tests.oracles.pooling import estimates, mean_score, variance_score
 
 GAUSS, EXPONENTIAL = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
@@ -85,7 +85,8 @@ def test_additive_kernels_are_sums_over_columns_and_pairs():
     pairs = sp.additive(EXPONENTIAL, 4, order=2)
     np.testing.assert_allclose(pairs.gram(X), over_pairs, atol=1e-14)
     table = sp.derive(pairs, 4)
-    assert (len(table.laws), len(table.groups), len(table.parts)) == (1, 6, 6)
+    groups = [group for part in table.parts for group in part.groups]
+    assert (len({g.law for g in groups}), len(groups), len(table.parts)) == (1, 6, 6)
 
 
 def test_malformed_kernels_of_groups_are_refused():
@@ -153,43 +154,17 @@ def test_positive_definite_are_sums_and_products_of_such():
 # --- tables -------------------------------------------------------------------------------------
 
 
-def test_masses_that_may_cancel_are_called_bounds():
-    for kernel, exact in (
-        (GAUSS.on([0]) * EXPONENTIAL.on([0]), True),  # both positive: the mass is k(0)
-        (GAUSS.on([0, 1]) - EXPONENTIAL.on([1]), True),
-        (GAUSS.on([0, 1]) - EXPONENTIAL.on([0]) * EXPONENTIAL.on([1]), False),
-    ):
-        assert sp.derive(kernel, 2).is_jordan == exact
-
-
-def test_a_file_of_another_kind_of_table_or_with_a_changed_byte_is_refused(table, tmp_path):
-    path = tmp_path / "groups.npz"
-    table.save(path)
-    with pytest.raises(TableFileError, match="GroupedTable"):
-        sp.SpectralTable.load(path)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(bytes(content))
-    with pytest.raises(TableFileError):
-        GroupedTable.load(path)
-    sp.derive(GAUSS, 1).save(path)
-    with pytest.raises(TableFileError, match="SpectralTable"):
-        GroupedTable.load(path)
-
-
-def test_a_table_whose_pieces_do_not_fit_is_refused():
-    law = sp.derive(GAUSS, 2)
-    group = Group(0, (0, 1), np.ones(2))
-    made = {"dim": 2, "laws": (law,), "terms": ((1.0, (0,)),), "formula": ""}
-    assert GroupedTable(groups=(group,), **made).mass == pytest.approx(1.0, rel=1e-15)
-    for wrong in (
-        Group(1, (0, 1), np.ones(2)),
-        Group(0, (0,), np.ones(1)),
-        Group(0, (0, 2), np.ones(2)),
-        Group(0, (0, 1), np.array([1.0, 0.0])),
-    ):
-        with pytest.raises(ParameterError):
-            GroupedTable(groups=(wrong,), **made)
+def test_a_table_whose_columns_do_not_fit_is_refused():
+    (part,) = sp.derive(GAUSS, 2).parts
+    for columns, lengths in (((0,), np.ones(2)), ((0, 0), np.ones(2)), ((0, 1), [1.0, 0.0])):
+        with pytest.raises(ParameterError, match="distinct columns"):
+            Group(part.law, columns, lengths)
+    made = {"formula": "", "k_zero": 1.0, "u_error": 0.0, "provenance": "by hand"}
+    product = ProductPart.of(1.0, [(part, Group(part.law, (0, 2), np.ones(2)))])
+    assert SpectralTable(dim=3, parts=(product,), **made).mass == pytest.approx(1.0, rel=1e-15)
+    for dim, parts in ((2, (product,)), (3, (product, part))):
+        with pytest.raises(ParameterError, match=r"columns|one kind"):
+            SpectralTable(dim=dim, parts=parts, **made)
 
 
 # --- features -----------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ import pytest
 from scipy.integrate import quad
 
 import spectra as sp
-from spectra.errors import DataError, NoRouteError, ParameterError, TableFileError, UndecidedError
-from spectra.table import L1Table
-from spectra.table.l1_table import DOMINANCE, _proposal_density, truncated_density
+from spectra.errors import DataError, NoRouteError, ParameterError, UndecidedError
+from spectra.table.l1_part import DOMINANCE, _proposal_density, truncated_density
 from spectra.verdict import Status
 
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)
@@ -165,17 +164,6 @@ def test_a_table_expects_its_kernel_and_draws_are_unbiased(kernel, dim):
     assert np.all(np.abs(waves.mean(axis=1) - kernel(D)) <= 6.0 * spread)
 
 
-def test_draws_of_exponentials_in_many_columns_are_cauchy_variables():
-    table = L1Table(dim=9, hats=(), exponentials=((1.0, 0.5), (-0.25, 2.0)), formula="f")
-    D = np.random.default_rng(1).normal(size=(5, 9)) / 9.0
-    z = np.abs(D).sum(axis=1)
-    exact = np.exp(-z / 2) - np.exp(-2 * z) / 4
-    assert np.allclose(table.expected_kernel(D), exact, atol=1e-15)
-    drawn = table.sample(40_000, rng=2)
-    waves = drawn.weights * np.cos(D @ drawn.frequencies.T + drawn.phases)
-    assert np.all(np.abs(waves.mean(axis=1) - exact) <= 6.0 * waves.std(axis=1) / 200.0)
-
-
 @pytest.mark.parametrize("dim", [2, 3])
 def test_the_proposal_dominates_the_density_at_random_places(dim):
     rng = np.random.default_rng(dim)
@@ -189,16 +177,6 @@ def test_the_proposal_dominates_the_density_at_random_places(dim):
     assert 0.8 * DOMINANCE[dim] <= ratio.max() <= DOMINANCE[dim]
 
 
-def test_inconsistent_tables_are_refused():
-    for dim, hats, exponentials in (
-        (1, (), ((1.0, 1.0),)),
-        (2, ((np.nan, 1.0),), ()),
-        (2, (), ((1.0, -1.0),)),
-    ):
-        with pytest.raises(ParameterError, match="finite"):
-            L1Table(dim=dim, hats=hats, exponentials=exponentials, formula="f")
-
-
 def test_many_columns_are_refused_with_an_alternative():
     with pytest.raises(NoRouteError, match="domain='data'"):
         sp.derive(TL1, 16)
@@ -208,9 +186,3 @@ def test_on_the_line_a_table_is_that_of_the_radial_kernel():
     kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
     z = np.array([0.0, 0.3, 2.0])
     assert np.allclose(sp.derive(kernel, 1).expected_kernel(z), kernel.standing(1)(z), atol=1e-12)
-
-
-def test_files_of_other_tables_are_refused(tmp_path):
-    sp.derive(sp.radial("exp(-z)"), 2).save(tmp_path / "l1.npz")
-    with pytest.raises(TableFileError, match="L1Table"):
-        L1Table.load(tmp_path / "l1.npz")

@@ -106,21 +106,15 @@ def test_a_half_wave_of_a_sine_is_linear_in_its_variable(dim):
         assert abs(law.expected_plane_wave(dim, z) - truth) < 5e-14
 
 
-@pytest.mark.parametrize("tau", [0.1, 2.5])
-@pytest.mark.parametrize("dim", [1, 2, 64])
-def test_a_slow_power_tail_is_integrated_to_its_end_in_any_dimension(dim, tau):
-    """The Mellin transform of Omega less a hypergeometric series."""
-    law = RadialLaw(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [tau]))
-    z = np.array([1e-3, 0.3, 2.0, 77.0])
-    value, error = law.plane_wave_enclosure(dim, z)
-    with mpmath.workdps(60):
-        half, t = mpmath.mpf(dim) / 2, mpmath.mpf(float(tau))
-        whole = mpmath.gamma(half) * mpmath.gamma(-t / 2) / mpmath.gamma(half + t / 2)
-        for x, v, e in zip(z, value, error, strict=True):
-            y = mpmath.mpf(float(x))
-            series = mpmath.hyp1f2(-t / 2, half, 1 - t / 2, -(y**2) / 4)
-            assert abs(v - float(t * y**t * mpmath.mpf(2) ** (-t - 1) * whole + series)) <= e
-            assert e < 2e-13
+def test_a_power_tail_counts_as_error():
+    """Tables have one below the probability 2^-64; here it has all of the mass."""
+    law = RadialLaw(right=Panels([0.0, 1.0], [[1.0]], [PanelKind.TAIL_POWER], [2.5]))
+    assert np.allclose(law.isf([1.0, 1e-5]), [1.0, 100.0], rtol=1e-15)
+    value, error = law.plane_wave_enclosure(3, [0.0, 5.0])
+    assert np.array_equal(value, [0.0, 0.0])
+    assert 1.0 <= error[0] < 1.1
+    assert np.all(error >= wave_envelope(3, np.array([0.0, 5.0])))
+    assert law.nodes(1.0)[2] == 1.0
 
 
 @pytest.mark.parametrize("dim", [1, 2, 1000])
@@ -143,17 +137,6 @@ def test_the_error_includes_atoms_whose_phase_is_unknown():
 # ---------------------------------------------------------------------------------- sampling
 
 
-def far_from(sample, cdf):
-    """Kolmogorov distance times sqrt n; above 3.0 with probability 3e-8 under the law."""
-    return np.sqrt(sample.size) * stats.ks_1samp(sample, cdf).statistic
-
-
-def test_draws_follow_the_distribution_and_the_test_rejects_a_wrong_one():
-    radii = chi_law(3).rvs(100_000, random_state=3)
-    assert far_from(radii, stats.chi(3).cdf) < 3.0
-    assert far_from(radii, stats.chi(3.1).cdf) > 3.0
-
-
 def of_the_panels(law, u):
     """Radii at u in the left panels, summed with more digits, and a bound of their slopes."""
     panels = law.left
@@ -168,7 +151,9 @@ def of_the_panels(law, u):
     w = np.zeros(u.size, np.longdouble)
     for column in panels.coefficients.T[::-1]:
         w = w * t + column[i]
-    return w, (np.abs(panels.coefficients) @ np.arange(1.0, len(panels.coefficients.T) + 1.0))[i]
+    return np.maximum(w, 0.0), (
+        np.abs(panels.coefficients) @ np.arange(1.0, len(panels.coefficients.T) + 1.0)
+    )[i]
 
 
 def many_panels(kind):
@@ -206,9 +191,7 @@ def test_the_compiled_loop_draws_the_same_bits(name):
     u = np.random.default_rng(7).random(300_000)
     u[:4] = 0.0, 1.0, law.split, np.nextafter(law.split, 0.0)
     q = np.concatenate([u, np.geomspace(5e-324, 0.1, 500)])
-    assert law.cells.loop(u.size) == law.cells._fill_with_numba
     with using("numpy"):
-        assert law.cells.loop(u.size) == law.cells._fill_with_numpy
         below, above = law.ppf(u), law.isf(q)
     assert np.array_equal(law.ppf(u), below)
     assert np.array_equal(law.isf(q), above)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError, TableFileError
 from spectra.table import PanelKind, Panels, Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
-from spectra.table.table_file import read_arrays, write_arrays
+from spectra.table.table_file import encode_table, read_arrays, write_arrays
 
 PI = float(np.pi)
 
@@ -50,7 +49,7 @@ def signed_table(dim=3, **changes):
 
 def bits(table):
     """All that a file of a table holds."""
-    header, arrays = table.members()
+    header, arrays = encode_table(table)
     return header, {name: (a.dtype, a.shape, a.tobytes()) for name, a in arrays.items()}
 
 
@@ -156,7 +155,7 @@ def test_a_saved_table_is_loaded_bit_for_bit(table, tmp_path):
 def test_the_file_is_an_ordinary_npz_without_pickles(saved):
     with np.load(saved, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
-        assert np.array_equal(file["part1.left.coefficients"].ravel()[:1], [1.0])
+        assert np.array_equal(file["law1.left.coefficients"].ravel()[:1], [1.0])
     assert header["format"] == "spectra.SpectralTable"
     assert header["convention"].startswith("k(D) = sum")
 
@@ -180,7 +179,7 @@ def test_no_changed_byte_goes_unnoticed(saved, tmp_path):
     assert noticed > len(content) // 97
 
 
-def test_files_that_are_cut_compressed_or_edited_are_refused(saved, tmp_path):
+def test_files_that_are_cut_or_edited_are_refused(saved, tmp_path):
     content, path = saved.read_bytes(), tmp_path / "short.npz"
     for length in (0, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:length])
@@ -189,15 +188,12 @@ def test_files_that_are_cut_compressed_or_edited_are_refused(saved, tmp_path):
     with zipfile.ZipFile(saved) as file, zipfile.ZipFile(path, "w") as other:
         for name in file.namelist():
             data = file.read(name)
-            other.writestr(name, data[:-8] if name == "part0.left.edges.npy" else data)
+            other.writestr(name, data[:-8] if name == "law0.left.edges.npy" else data)
     with pytest.raises(TableFileError, match="is damaged"):
         SpectralTable.load(path)
     with np.load(saved) as file:
         arrays = dict(file)
-    np.savez_compressed(path, **arrays)
-    with pytest.raises(TableFileError, match="stored"):
-        SpectralTable.load(path)
-    arrays["part1.left.coefficients"] = arrays["part1.left.coefficients"] * 1.5
+    arrays["law1.left.coefficients"] = arrays["law1.left.coefficients"] * 1.5
     np.savez(path, **arrays)
     with pytest.raises(TableFileError, match="SHA-256"):
         SpectralTable.load(path)
@@ -215,7 +211,7 @@ def test_foreign_files_are_refused(tmp_path):
             SpectralTable.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    with pytest.raises(TableFileError, match=r"readme\.txt"):
+    with pytest.raises(TableFileError, match="sha256"):
         SpectralTable.load(path)
     with pytest.raises(FileNotFoundError):
         SpectralTable.load(tmp_path / "missing.npz")
@@ -231,14 +227,14 @@ def test_foreign_files_are_refused(tmp_path):
         ({"dim": None}, "dim"),
         ({"k_zero": 2.0}, "add up"),
         ({"extra": [1.0]}, "extra"),
-        ({"part0.left.edges": None}, "part0.left.edges"),
-        ({"part0.left.edges": [0.0, np.nan]}, "finite"),
-        ({"part0.left.edges": [0.0, 0.9]}, "add up"),
-        ({"part1.left.edges": [0.0, 0.6, 0.5]}, "ascend"),
-        ({"part0.left.coefficients": [1.0, 1.0]}, "axes"),
-        ({"part0.left.coefficients": [[1.0, 1.0], [2.0, 2.0]]}, "rows"),
-        ({"part0.left.kinds": np.array([7], np.int8)}, "kind"),
-        ({"part0.left.exponents": [-1.0]}, "exponent"),
+        ({"law0.left.edges": None}, "law0.left.edges"),
+        ({"law0.left.edges": [0.0, np.nan]}, "finite"),
+        ({"law0.left.edges": [0.0, 0.9]}, "add up"),
+        ({"law1.left.edges": [0.0, 0.6, 0.5]}, "ascend"),
+        ({"law0.left.coefficients": [1.0, 1.0]}, "axes"),
+        ({"law0.left.coefficients": [[1.0, 1.0], [2.0, 2.0]]}, "rows"),
+        ({"law0.left.kinds": np.array([7], np.int8)}, "kind"),
+        ({"law0.left.exponents": [-1.0]}, "exponent"),
     ],
 )
 def test_an_invalid_file_with_a_valid_digest_is_refused(saved, changes, message):
@@ -254,23 +250,12 @@ def test_an_invalid_file_with_a_valid_digest_is_refused(saved, changes, message)
         SpectralTable.load(saved)
 
 
-@pytest.mark.parametrize("change", [{"phase": "pi/2"}, {"tail": {}}])
-def test_a_part_with_an_unknown_phase_or_an_empty_tail_is_refused(saved, change):
+@pytest.mark.parametrize(
+    "change", [{"sign": 0}, {"law": 2}, {"law": "a"}, {"shifts": {"axis": [1.0]}}]
+)
+def test_a_part_with_an_unknown_sign_law_or_shift_is_refused(saved, change):
     header, arrays = read_arrays(saved)
     header["parts"][0].update(change)
     write_arrays(saved, header, arrays)
-    with pytest.raises(TableFileError, match=r"pi/2|tail"):
+    with pytest.raises(TableFileError, match=r"valid spectral table"):
         SpectralTable.load(saved)
-
-
-def test_a_failed_save_leaves_the_old_file_and_nothing_else(saved, monkeypatch):
-    before = saved.read_bytes()
-
-    def refuse(*_):
-        raise OSError("disk is full")
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="disk is full"):
-        signed_table(7).save(saved)
-    assert saved.read_bytes() == before
-    assert [p.name for p in saved.parent.iterdir()] == ["k.npz"]

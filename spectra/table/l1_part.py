@@ -1,4 +1,4 @@
-r"""Tables of kernels of the l1 distance: sums of exponentials and truncated distances.
+r"""Parts of kernels of the l1 distance: exponentials and truncated distances.
 
 The frequencies of exp(-t |x|_1) are t times independent Cauchy variables.  A truncated distance in
 d = 2 and 3 is a difference of two positive measures:
@@ -18,25 +18,24 @@ has a characteristic function in closed form, and |mu| <= c q (proof in docs/l1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import gamma
-from typing import Any, Self, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import beta, kve
 
-from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
-from spectra.table.parted_table import FrequencySample, PartedTable
-from spectra.table.table_file import Arrays
 
-__all__ = ["DOMINANCE", "L1Part", "L1Table", "truncated_density"]
+__all__ = ["DOMINANCE", "L1Part", "check_l1_kernel", "l1_density", "l1_parts", "truncated_density"]
 
+#: A weight and a rate or radius.
+_Terms = Sequence[tuple[float, float]]
 #: The constant c for each dimension d.  The largest ratio |mu|/q is 3.7085 and 15.50.
 DOMINANCE = {2: 3.8, 3: 15.9}
 # beta and alpha, each with its width.  The proof needs beta + (d - 1) alpha = 1; the rest was
@@ -54,154 +53,99 @@ _BLOCK = 4096
 @final
 @dataclass(frozen=True, eq=False)
 class L1Part:
-    """A part of a kernel of the l1 distance: a positive mass and its sign.
+    """A part of a kernel of the l1 distance.
 
-    ``wave`` is E cos(w.D) at differences of shape (..., d), with its error; ``draw`` makes
-    independent frequencies of shape (size, d).
+    Attributes
+    ----------
+    mass, mass_error, phase : float
+        As those of :class:`~spectra.table.parts.Part`.
+    scale : float
+        The rate of exp(-rate |D|_1), or the radius of max(radius - |D|_1, 0).
+    side : int
+        0 for an exponential; 1 and -1 for the positive measures (c q + mu)/2 and (c q - mu)/2 of a
+        truncated distance.
     """
 
     mass: float
     mass_error: float
-    sign: float
-    wave: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-    draw: Callable[[int, np.random.Generator], FloatArray]
+    phase: float
+    scale: float
+    side: int = 0
+
+    wave_bound = 1.0
+
+    @property
+    def sign(self) -> float:
+        """1 for a positive part, -1 for a negative one."""
+        return 1.0 if self.phase == 0.0 else -1.0
+
+    def wave(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """E cos(w.D) at differences of shape (..., d), and its error."""
+        if not self.side:
+            value = np.exp(-self.scale * np.abs(D).sum(axis=-1))
+            return value, np.full_like(value, _ROUNDING)
+        c, x = DOMINANCE[D.shape[-1]], D / self.scale
+        value, error = _proposal_wave(x)
+        kernel = np.maximum(1.0 - np.abs(x).sum(axis=-1), 0.0)
+        size = c + self.side
+        return (c * value + self.side * kernel) / size, c / size * error
+
+    def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
+        """Independent frequencies, shape (size, dim)."""
+        if not self.side:
+            return self.scale * rng.standard_cauchy((size, dim))
+        return _draw_truncated(size, dim, self.side, rng) / self.scale
+
+    def kernel(self, dim: int, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the part adds to the kernel at differences, shape (..., d), and its error."""
+        wave, lost = self.wave(points)
+        return self.sign * self.mass * wave, self.mass * lost + self.mass_error * np.abs(wave)
 
 
-@final
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class L1Table(PartedTable):
-    """A tabulated measure of a kernel of the l1 distance in d >= 2 columns.
+def l1_parts(dim: int, hats: _Terms, exponentials: _Terms) -> tuple[L1Part, ...]:
+    """The parts of sum weight * max(radius - z, 0) + sum weight * exp(-rate * z) in d = dim.
 
-    Parameters
-    ----------
-    dim : int
-        Number of columns of the data.
-    hats : tuple of (weight, radius)
-        Truncated l1 distances weight * max(radius - z, 0); dim is then 2 or 3.
-    exponentials : tuple of (weight, rate)
-        Summands weight * exp(-rate * z); a constant has the rate 0.
-    formula : str
-
-    Examples
-    --------
-    >>> from spectra import derive, l1
-    >>> table = derive(l1("Max(1 - z, 0)"), 2, cache=False)
-    >>> [(p.sign, round(p.mass, 12)) for p in table.parts], table.is_jordan
-    ([(1.0, 2.4), (-1.0, 1.4)], False)
+    ``hats`` are pairs (weight, radius), ``exponentials`` pairs (weight, rate), of rate 0 for a
+    constant; z is the l1 distance.
     """
+    found = [L1Part(abs(c), 0.0, 0.0 if c > 0.0 else float(np.pi), t) for c, t in exponentials]
+    for weight, radius in hats:
+        for sign, phase in ((1, 0.0), (-1, float(np.pi))):
+            side = sign if weight > 0.0 else -sign
+            mass = 0.5 * (DOMINANCE[dim] + side) * abs(weight * radius)
+            found.append(L1Part(mass, _ROUNDING * mass, phase, radius, side))
+    return tuple(found)
 
-    dim: int
-    hats: tuple[tuple[float, float], ...]
-    exponentials: tuple[tuple[float, float], ...]
-    formula: str
 
-    version = 3
-    convention = "k(D) = sum weight * max(radius - |D|_1, 0) + sum weight * exp(-rate * |D|_1)"
-    # Nothing is interpolated or left out.
-    u_error, bias, provenance = 0.0, 0.0, "closed form"
-
-    def __post_init__(self) -> None:
-        numbers = np.array([*self.hats, *self.exponentials], dtype=float).reshape(-1, 2)
-        if self.dim < 2 or not np.all(np.isfinite(numbers)) or np.any(numbers[:, 1] < 0.0):
-            raise ParameterError(
-                f"dim = {self.dim} with the summands {numbers.tolist()}: a table of the l1 "
-                "distance has at least two columns and finite numbers. In one column the kernel "
-                "is the radial kernel l1(...).profile."
-            )
-        if self.hats and self.dim not in DOMINANCE:
-            raise NoRouteError(
-                f"The measure of {self.formula} has finite mass in d = {self.dim}, but truncated "
-                f"distances are drawn in d = {list(DOMINANCE)} only, as their mass grows by a "
-                "factor with every column.",
-                in_python="If no distance in your data exceeds the radius, SpectralFeatures("
-                "kernel, domain='data') needs no measure.",
-            )
-
-    def __repr__(self) -> str:
-        return f"L1Table of {self.formula} on R^{self.dim}: {len(self.parts)} part(s)"
-
-    @cached_property
-    def parts(self) -> tuple[L1Part, ...]:
-        """The parts, each a positive mass with a sign; first those of exponentials."""
-        return (
-            *(_exponential_part(*pair, self.dim) for pair in self.exponentials),
-            *(_truncated_part(*hat, self.dim, sign) for hat in self.hats for sign in (1.0, -1.0)),
+def check_l1_kernel(dim: int, hats: _Terms, formula: str) -> None:
+    """Refuse a number of columns in which a kernel of the l1 distance has no parts."""
+    if dim < 2:
+        raise ParameterError(
+            "A table of the l1 distance has at least two columns. In one column the kernel is the "
+            "radial kernel l1(...).profile."
+        )
+    if hats and dim not in DOMINANCE:
+        raise NoRouteError(
+            f"The measure of {formula} has finite mass in d = {dim}, but truncated distances are "
+            f"drawn in d = {list(DOMINANCE)} only, as their mass grows by a factor with every "
+            "column.",
+            in_python="If no distance in your data exceeds the radius, SpectralFeatures("
+            "kernel, domain='data') needs no measure.",
         )
 
-    @property
-    def is_jordan(self) -> bool:
-        """Whether all parts have one sign: parts of both overlap, and are no Jordan parts."""
-        return len({p.sign for p in self.parts}) < 2
 
-    @property
-    def k_zero(self) -> float:
-        """k(0)."""
-        return float(sum(c * r for c, r in self.hats) + sum(c for c, _ in self.exponentials))
-
-    def density(self, w: ArrayLike) -> FloatArray:
-        """The density on R^d at frequencies of shape (..., d), without the atom of a constant."""
-        points = real_array(w, "The frequencies", error=DataError)
-        if points.shape[-1:] != (self.dim,) or not np.all(np.isfinite(points)):
-            raise DataError(f"Give finite frequencies of shape (..., {self.dim}).")
-        rows = points.reshape(-1, self.dim)
-        value = np.zeros(len(rows))
-        for c, rate in (pair for pair in self.exponentials if pair[1] > 0.0):
-            value += c * np.prod(1.0 / (np.pi * rate * (1.0 + (rows / rate) ** 2)), axis=1)
-        for c, radius in self.hats:
-            value += c * radius ** (self.dim + 1) * truncated_density(radius * rows)
-        return value.reshape(points.shape[:-1])
-
-    def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        D = self._differences(differences)
-        value, error = np.zeros((2, *D.shape[:-1]))
-        for part in self.parts:
-            wave, lost = part.wave(D)
-            value = value + part.sign * part.mass * wave
-            error = error + part.mass * lost + part.mass_error * np.abs(wave)
-        return value, error
-
-    def _draw(self, chosen: IntArray, drawn: FrequencySample, rng: np.random.Generator) -> None:
-        for number, part in enumerate(self.parts):
-            rows = np.flatnonzero(chosen == number)
-            drawn.frequencies[rows] = part.draw(rows.size, rng)
-
-    def _members(self) -> tuple[dict[str, Any], Arrays]:
-        return {"hats": self.hats, "exponentials": self.exponentials}, {}
-
-    @classmethod
-    def _of(cls, header: dict[str, Any], arrays: Arrays, path: str) -> Self:
-        pairs = {
-            name: tuple((float(a), float(b)) for a, b in header[name])
-            for name in ("hats", "exponentials")
-        }
-        return cls(dim=header["dim"], formula=str(header["formula"]), **pairs)
-
-
-def _exponential_part(weight: float, rate: float, dim: int) -> L1Part:
-    def wave(D: FloatArray) -> tuple[FloatArray, FloatArray]:
-        value = np.exp(-rate * np.abs(D).sum(axis=-1))
-        return value, np.full_like(value, _ROUNDING)
-
-    def draw(size: int, rng: np.random.Generator) -> FloatArray:
-        return rate * rng.standard_cauchy((size, dim))
-
-    return L1Part(abs(weight), 0.0, float(np.sign(weight)), wave, draw)
-
-
-def _truncated_part(weight: float, radius: float, dim: int, sign: float) -> L1Part:
-    """(c q + s mu)/2 of weight * max(radius - z, 0), the part of one sign."""
-    c, own = DOMINANCE[dim], sign * float(np.sign(weight))
-    mass = 0.5 * (c + own) * abs(weight * radius)
-
-    def wave(D: FloatArray) -> tuple[FloatArray, FloatArray]:
-        value, error = _proposal_wave(D / radius)
-        kernel = np.maximum(1.0 - np.abs(D / radius).sum(axis=-1), 0.0)
-        return (c * value + own * kernel) / (c + own), c / (c + own) * error
-
-    def draw(size: int, rng: np.random.Generator) -> FloatArray:
-        return _draw_truncated(size, dim, own, rng) / radius
-
-    return L1Part(mass, _ROUNDING * mass, sign, wave, draw)
+def l1_density(w: ArrayLike, dim: int, hats: _Terms, exponentials: _Terms) -> FloatArray:
+    """The density on R^dim at frequencies of shape (..., dim), without the atom of a constant."""
+    points = real_array(w, "The frequencies", error=DataError)
+    if points.shape[-1:] != (dim,) or not np.all(np.isfinite(points)):
+        raise DataError(f"Give finite frequencies of shape (..., {dim}).")
+    rows = points.reshape(-1, dim)
+    value = np.zeros(len(rows))
+    for c, rate in (pair for pair in exponentials if pair[1] > 0.0):
+        value += c * np.prod(1.0 / (np.pi * rate * (1.0 + (rows / rate) ** 2)), axis=1)
+    for c, radius in hats:
+        value += c * radius ** (dim + 1) * truncated_density(radius * rows)
+    return value.reshape(points.shape[:-1])
 
 
 def truncated_density(w: FloatArray) -> FloatArray:
