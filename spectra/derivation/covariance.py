@@ -22,7 +22,7 @@ from sympy.core.function import AppliedUndef
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
 from spectra.derivation.kernel_to_table import derive
-from spectra.errors import AccuracyError, ParameterError, SpectraError
+from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
 from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
@@ -168,9 +168,20 @@ def _lower(kernel: Kernel, dim: int) -> str:
     return ""
 
 
-@lru_cache(maxsize=64)
 def _densities(kernel: Kernel, dim: int) -> SpectralDensity:
-    return spectral_density(kernel, dim)
+    found = _density_or_error(kernel, dim)
+    if isinstance(found, SpectralDensity):
+        return found
+    raise found
+
+
+@lru_cache(maxsize=64)
+def _density_or_error(kernel: Kernel, dim: int) -> SpectralDensity | SpectraError:
+    """A density, or why there is none: programs ask for it many times."""
+    try:
+        return spectral_density(kernel, dim)
+    except (AccuracyError, NoRouteError, ParameterError) as error:
+        return error
 
 
 def _radii(w: ArrayLike) -> FloatArray:

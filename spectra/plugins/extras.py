@@ -11,7 +11,7 @@ __all__ = ["imported"]
 
 
 def imported(extra: str, *modules: str) -> list[Any]:
-    """The modules; a MissingExtraError names the extra, which is called as the plug-in."""
+    """The modules; a MissingExtraError names the extra, which has the name of the plug-in."""
     try:
         return [import_module(module) for module in modules]
     except ImportError as error:

@@ -82,7 +82,7 @@ def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert is_wiped(terminal.getvalue())
-    assert not room._WATCH.stages
+    assert not room._stages
 
 
 def test_a_bar_counts_what_is_done(terminal, impatient):
@@ -132,8 +132,8 @@ def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, work):
     begun = []
     # A loaded machine may need more than two seconds for them.
     monkeypatch.setattr(room, "PATIENCE", LONG)
-    add = room._WATCH.add
-    monkeypatch.setattr(room._WATCH, "add", lambda s: begun.append(s.label) or add(s))
+    begin = room._begin
+    monkeypatch.setattr(room, "_begin", lambda s: begun.append(s.label) or begin(s))
     SLOW[work]()
     assert LABELS[work] in begun
     assert terminal.getvalue() == ""
