@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import spectra as sp
-import spectra.designs.methods.least_mass
+import spectra.designs.least_mass
 from rf import SpectralFeatures
 from spectra.base import limits as steps
 from spectra.base.limits import stage, staged
@@ -372,7 +372,7 @@ def test_reading_takes_seconds_whatever_the_text(text):
 @pytest.mark.slow
 def test_a_linear_programme_is_stopped_in_time_though_the_solver_is_compiled(monkeypatch):
     # Below the rounding of its sums, where the solver finds no end.
-    monkeypatch.setattr(spectra.designs.methods.least_mass, "_ROUNDING_OF_A_SUM", 0.0)
+    monkeypatch.setattr(spectra.designs.least_mass, "_ROUNDING_OF_A_SUM", 0.0)
     kernel = sp.radial("exp(-z**2/2)")
 
     def asked():
