@@ -122,8 +122,9 @@ def limit_in_force() -> float | None:
 
 def seconds_left() -> float | None:
     """Processor time left to the stages of this thread, for compiled solvers; None if unlimited."""
-    limited = [s for s in _stages_of(threading.get_ident()) if s.limit is not None]
-    return max(min(s.limit - s.spent() for s in limited), 0.0) if limited else None
+    stages = _stages_of(threading.get_ident())
+    left = [s.limit - s.spent() for s in stages if s.limit is not None]
+    return max(min(left), 0.0) if left else None
 
 
 @dataclass(eq=False)

@@ -35,6 +35,11 @@ Cost = Callable[[FloatArray], FloatArray]
 
 _ADVICE = "ask for a larger tol or a smaller domain"
 
+_NO_VARIANCE = (
+    "In dimension 1 designed features have no variance: every direction is +-1. Use "
+    "objective='mass'."
+)
+
 # Radii are sought up to this many times (sqrt(d) + 5) / z_max: a kink at z = 0 of tolerance 1e-3
 # needs a few hundred, and what lies beyond lowers the mass by less than a percent.
 _RADIUS_REACH = 100.0
@@ -77,12 +82,9 @@ def design_within(
         Largest radius, by default 100 (sqrt(d) + 5) / z_max.
     """
     tol = positive_number(tol, "tol", why=", an error allowed")
-    if objective == "variance" and dim == 1:
-        raise ParameterError(
-            "In dimension 1 designed features have no variance: every direction is +-1. Use "
-            "objective='mass'."
-        )
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
+    if objective == "variance" and dim == 1:
+        raise ParameterError(_NO_VARIANCE)
     n = 1 if coupling == "iid" else dim
     deviation = _deviation(dim, n, served, max_radius)
     within = partial(solve, kernel, dim, served.domain, max_mass=max_mass, max_radius=max_radius)
