@@ -311,10 +311,13 @@ def _look_at(step: stage) -> float:
         quiet = quiet or code in _BORDERS or code.co_name == "__del__"
         quiet = quiet or code.co_filename in _WEAK_REFERENCES
         frame = frame.f_back
+    try:
+        spent = step.spent()
+    except OSError:
+        frame = None
     if frame is None:  # its thread or its context is gone
         _forget(step)
         return _TICK
-    spent = step.spent()
     if spent < step.limit:
         return step.limit - spent
     if step.expired and spent <= step.told + _AGAIN:

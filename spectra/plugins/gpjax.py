@@ -19,6 +19,8 @@ jax, equinox, base, stationary, distributions = imported(
     "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary",
     "numpyro.distributions",
 )  # fmt: skip
+_StationaryKernel: Any = stationary.StationaryKernel
+_Distribution: Any = distributions.Distribution
 
 
 def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
@@ -49,7 +51,7 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
     return Radial(RadialCovariance.of(kernel, n_dims), n_dims=n_dims, **options)
 
 
-class Radial(stationary.StationaryKernel):  # type: ignore[misc]
+class Radial(_StationaryKernel):  # type: ignore[misc]
     """The stationary kernel of a radial kernel of ours."""
 
     name: ClassVar[str] = "Radial"
@@ -69,7 +71,7 @@ class Radial(stationary.StationaryKernel):  # type: ignore[misc]
         return SpectralLaw(self.covariance, np.asarray(base.val(self.lengthscale)))
 
 
-class SpectralLaw(distributions.Distribution):  # type: ignore[misc]
+class SpectralLaw(_Distribution):  # type: ignore[misc]
     """The distribution of the frequencies, sampled from the table of the kernel."""
 
     support = distributions.constraints.real_vector

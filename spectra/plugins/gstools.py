@@ -29,6 +29,8 @@ from spectra.plugins.extras import imported
 __all__ = ["SpectralModel", "SumModel", "cov_model", "of"]
 
 (gstools,) = imported("gstools", "gstools")
+_CovModel: Any = gstools.CovModel
+_SumModel: Any = gstools.SumModel
 
 # Largest difference between the correlation of GSTools and the formula.
 _SAME = 1e-12
@@ -69,7 +71,7 @@ class _ExactSpectrum:
         return np.asarray(found * self.len_rescaled**self.dim / kernel.at_zero)
 
 
-class SpectralModel(_ExactSpectrum, gstools.CovModel):  # type: ignore[misc]
+class SpectralModel(_ExactSpectrum, _CovModel):  # type: ignore[misc]
     """A covariance model whose correlation and spectrum are those of a kernel."""
 
     # An attribute in place of the property, known before GSTools looks at the model.
@@ -85,7 +87,7 @@ class SpectralModel(_ExactSpectrum, gstools.CovModel):  # type: ignore[misc]
         return np.asarray(self.kernel(distance) / self.kernel.at_zero)
 
 
-class SumModel(gstools.SumModel):  # type: ignore[misc]
+class SumModel(_SumModel):  # type: ignore[misc]
     """A sum of models whose frequencies are drawn from the mixture of their exact spectra."""
 
     _add_doc = False
@@ -106,7 +108,7 @@ class SumModel(gstools.SumModel):  # type: ignore[misc]
             within = np.clip((u - start) / share, 0.0, 1.0)
             found = np.where(u >= start, exact.spectral_rad_ppf(within), found)
             start += share
-        return found
+        return np.asarray(found)
 
 
 def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralModel:
@@ -136,11 +138,8 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralMod
     (1,)
     """
     kernel = radial_kernel(kernel, support=options.pop("support", None))
-    return _refuse_no_covariance(SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options))
-
-
-def _refuse_no_covariance(model: Any) -> Any:
-    positive_table(model.kernel, int(model.dim))
+    model = SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
+    positive_table(kernel, int(model.dim))  # refused here, if it is no covariance
     return model
 
 
@@ -282,4 +281,5 @@ def of(model: Any) -> Any:
             f"The correlation of this {model.name} differs by {apart:.2g} from {exact.kernel}, "
             "which it should be: GSTools has changed it, or it was changed by hand."
         )
-    return _refuse_no_covariance(exact)
+    positive_table(exact.kernel, int(exact.dim))  # refused here, if it is no covariance
+    return exact

@@ -22,6 +22,8 @@ pt, gradient, basic, op, pymc_cov = imported(
     "pymc", "pytensor.tensor", "pytensor.gradient", "pytensor.graph.basic", "pytensor.graph.op",
     "pymc.gp.cov",
 )  # fmt: skip
+_Stationary: Any = pymc_cov.Stationary
+_Op: Any = op.Op
 # Functions of a RadialCovariance, with their derivatives.
 _SLOPES = {"values": "squared_slope", "power": "power_slope"}
 
@@ -64,7 +66,7 @@ def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None)
     return Radial(kernel, input_dim, ls=ls, active_dims=active_dims)
 
 
-class Radial(pymc_cov.Stationary):  # type: ignore[misc]
+class Radial(_Stationary):  # type: ignore[misc]
     """The covariance function of a radial kernel."""
 
     def __init__(self, kernel: Any, input_dim: int, *, ls: Any, active_dims: Any) -> None:
@@ -91,7 +93,7 @@ class Radial(pymc_cov.Stationary):  # type: ignore[misc]
         return pt.prod(ls) * Elementwise(self.covariance, "power")(radius)
 
 
-class Elementwise(op.Op):  # type: ignore[misc]
+class Elementwise(_Op):  # type: ignore[misc]
     """A function of a covariance, by its name, as an operation of PyTensor."""
 
     __props__ = ("covariance", "name")

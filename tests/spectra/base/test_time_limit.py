@@ -272,7 +272,9 @@ def test_errors_and_interruptions_pass_as_they_are():
 
 
 @pytest.mark.slow
-def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_else():
+def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_else(monkeypatch):
+    monkeypatch.setattr(steps, "_TICK", 0.001)
+    monkeypatch.setattr(steps, "_LEAST_WAIT", 0.0005)
     # The signal and the end of the step race: whoever wins, nothing is left behind.
     limit = 0.003
     for i in range(300):
