@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import pairwise
-from types import SimpleNamespace
 
 import flint
 import pytest
@@ -11,7 +10,7 @@ from mpmath import mp
 
 import spectra as sp
 from spectra import certified
-from spectra.base.balls import exact_ball, precision
+from spectra.base.balls import precision
 from spectra.errors import NoRouteError
 from spectra.measure import truncate
 
@@ -205,29 +204,6 @@ def test_integrands_refuse_balls_on_which_they_are_not_analytic():
             assert not law.value(across, True).is_finite()
             assert law.value(beside, True).is_finite()
         assert matern.value(across, False).is_finite()
-
-
-def test_an_integrand_that_ignores_the_flag_gives_a_wrong_ball():
-    """2 sqrt(e^t - 1), whose cut is beside the path, has the integral 4 (r - atan r)."""
-
-    def law(honours):
-        return SimpleNamespace(
-            half=flint.arb(0),
-            value=lambda w, analytic: (w - 1).sqrt(analytic=analytic and honours),
-        )
-
-    with precision(128):
-        low, high = exact_ball(sympy.Rational(8, 5)), flint.arb(54)
-        roots = [(v.sqrt() - 1).sqrt() for v in (high, low)]
-        truth = 4 * (roots[0] - roots[0].atan() - roots[1] + roots[1].atan())
-        right, wrong = (
-            certified._integral(law(honours), low, high, flint.arb(2) ** -70)
-            for honours in (True, False)
-        )
-        assert right.overlaps(truth)
-        assert right.rad() < 1e-20
-        assert not wrong.overlaps(truth)
-        assert wrong.rad() < 1e-18
 
 
 def test_bessel_functions_over_balls_hold_the_truth():

@@ -289,22 +289,6 @@ def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_e
     assert not steps._stages
 
 
-def test_a_step_whose_frame_is_gone_is_told_nothing():
-    kept = []
-
-    def begun_and_never_ended():
-        kept.append(stage("lost"))
-        kept[0].__enter__()
-
-    with sp.time_limit(SHORT):
-        begun_and_never_ended()
-    end = time.thread_time() + 60.0
-    while kept[0] in steps._stages and time.thread_time() < end:
-        work(0.02)
-    assert kept[0].expired is None
-    assert not steps._stages
-
-
 # --- the toolkit's own steps ------------------------------------------------------------------
 
 
