@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spectra.derivation import RadialCovariance, positive_table
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 from spectra.plugins.jax_functions import elementwise
 
 __all__ = ["Radial", "SpectralLaw", "kernel_of"]

@@ -24,7 +24,7 @@ from spectra.errors import ParameterError
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 
 __all__ = ["SpectralModel", "SumModel", "cov_model", "of"]
 

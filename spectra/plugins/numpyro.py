@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectra.derivation import RadialCovariance
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 from spectra.plugins.jax_functions import elementwise
 
 __all__ = ["diag_spectral_density", "hsgp"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from spectra.derivation import RadialCovariance
 from spectra.errors import ParameterError
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 
 __all__ = ["Radial", "covariance"]
 

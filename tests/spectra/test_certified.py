@@ -89,7 +89,6 @@ CASES = {
         (1, gaussian, Fraction(1, 2)), (-2, gaussian, Fraction(1)), (1, gaussian, Fraction(3)),
     ],
     "Gaussian and Matern": [(1, gaussian, Fraction(1, 2)), (-1, laplace, Fraction(1))],
-    "Materns": [(2, laplace, Fraction(1)), (-1, laplace, Fraction(3))],
     "Gaussian and rational quadratic": [(1, gaussian, Fraction(1, 2)), (-1, poisson, Fraction(2))],
     "Matern and rational quadratic": [(1, laplace, Fraction(1)), (-2, poisson, Fraction(1))],
 }  # fmt: skip

@@ -60,13 +60,6 @@ def see_the_present_line(terminal):
         assert terminal.written.wait(LONG)
 
 
-def test_a_long_stage_is_shown_and_wiped(terminal, impatient):
-    with stage("thinking"):
-        assert terminal.written.wait(LONG)
-    assert "\rthinking ... 0 s" in terminal.getvalue()
-    assert is_wiped(terminal.getvalue())
-
-
 def test_the_innermost_stage_is_named(terminal, impatient):
     with stage("outside"), stage("inside"):
         see_the_present_line(terminal)
