@@ -36,8 +36,6 @@ _FIRST_POINTS, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
 # From this round on, look among all measures of the settled value for one that is within the error.
 _PATIENCE = 12
-# Columns kept between rounds, beyond those in use: the most promising ones.
-_MOST_COLUMNS = 400
 # The exchange stops when the value is within this part of its lower bound, and the error exceeds
 # the tolerance by no more than this part.
 _GAP, _EXCESS = 2e-3, 2e-3
@@ -250,7 +248,7 @@ def solve(
                 if np.all(high <= allowed):
                     return _bounded(dual, lower_bound, *_used(exchange, calm))
                 z, height = np.append(z, further), np.append(height, high)
-        grown = _add(exchange, vertex, w[gain > 0.05 * worst], z[height > allowed])
+        grown = _add(exchange, w[gain > 0.05 * worst], z[height > allowed])
         if not grown and settled and within:
             # Rounding of the simplex method is all that separates the value from its bound.
             break
@@ -275,11 +273,8 @@ def _bounded(
     dual: Dual, lower_bound: float, radii: FloatArray, masses: FloatArray, value: float
 ) -> tuple[FloatArray, FloatArray, Dual]:
     """A solution, with the dual that knows its value and its bound."""
-    return (
-        radii,
-        masses,
-        replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound),
-    )
+    known = replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound)
+    return radii, masses, known
 
 
 def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
@@ -291,22 +286,12 @@ def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
     return raised
 
 
-def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> bool:
+def _add(exchange: _Exchange, radii: FloatArray, points: FloatArray) -> bool:
     """Take radii and distances into use; False, and no change, where none of them is new."""
-    grown = not (
-        np.all(np.isin(radii, exchange.radii)) and np.all(np.isin(points, exchange.points))
-    )
-    if not grown:
-        return False
-    columns = exchange.radii
-    if columns.size > _MOST_COLUMNS:
-        masses, _, dual = vertex
-        reach = exchange.size(dual, columns) - exchange.cost(columns)
-        keep = (masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
-        columns = columns[keep]
-    exchange.points = np.unique(np.concatenate([exchange.points, points]))
-    exchange.radii = np.unique(np.concatenate([columns, radii]))
-    return True
+    before = exchange.radii.size, exchange.points.size
+    exchange.radii = np.union1d(exchange.radii, radii)
+    exchange.points = np.union1d(exchange.points, points)
+    return (exchange.radii.size, exchange.points.size) != before
 
 
 def _sparse(
