@@ -24,14 +24,14 @@ The mass left out in 1 and 2 is added to the radius.  The numbers of the kernel 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import flint
 import sympy
 
-from spectra.base.balls import Ball, Unproved, enclosure, exact_ball, hull, precision
+from spectra.base.balls import Ball, enclosure, exact_ball, hull, precision
 from spectra.base.enclosures import Enclosure
 from spectra.base.limits import stage
 from spectra.density.closed_pairs import (
@@ -79,7 +79,7 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
     try:
         with stage("proving the masses", has_limit=False):
             return _proved(measure)
-    except Unproved as why:
+    except NoRouteError as why:
         raise NoRouteError(
             f"The masses of the {measure!r} are not proved: {why}. Proofs cover sums of Gaussian "
             "(times polynomials in z^2), Matern and rational quadratic kernels, and closed forms "
@@ -90,9 +90,9 @@ def proved_masses(measure: SpectralMeasure) -> CertifiedMasses:
 def _proved(measure: SpectralMeasure) -> CertifiedMasses:
     density = measure.density
     if measure.radius < float("inf"):
-        raise Unproved("it is truncated")
+        raise NoRouteError("it is truncated")
     if density is None or density.route != "lookup":
-        raise Unproved("it has no density in closed form")
+        raise NoRouteError("it has no density in closed form")
     for bits in _TOLERANCE_BITS:
         with precision(3 * bits):
             up, down = _continuous(density.components, bits)
@@ -101,7 +101,7 @@ def _proved(measure: SpectralMeasure) -> CertifiedMasses:
                     mass = flint.arb(atom.mass, atom.error)
                     up, down = (up + mass, down) if atom.mass > 0 else (up, down - mass)
                 return CertifiedMasses(enclosure(up), enclosure(down), enclosure(up + down))
-    raise Unproved("its components cancel to more digits than are computed")
+    raise NoRouteError("its components cancel to more digits than are computed")
 
 
 def _continuous(components: Sequence[Any], bits: int) -> tuple[Ball, Ball]:
@@ -127,7 +127,7 @@ def _continuous(components: Sequence[Any], bits: int) -> tuple[Ball, Ball]:
     return up, down
 
 
-def _signed_ranges(laws: Sequence[Any], tolerance: Ball) -> tuple[list[tuple[Any, ...]], Ball]:
+def _signed_ranges(laws: Sequence[_Law], tolerance: Ball) -> tuple[list[tuple[Any, ...]], Ball]:
     """Ranges (low, high, sign) of V, and a bound of the absolute mass outside all of them."""
     waiting = [(_end(laws, -1, tolerance), _end(laws, 1, tolerance))]
     found: list[tuple[Any, ...]] = []
@@ -136,7 +136,7 @@ def _signed_ranges(laws: Sequence[Any], tolerance: Ball) -> tuple[list[tuple[Any
         low, high = waiting.pop()
         looked += 1
         if looked > _MOST_RANGES:
-            raise Unproved("its sign changes could not be isolated")
+            raise NoRouteError("its sign changes could not be isolated")
         value = _values_over(laws, low, high)
         if value > 0 or value < 0:
             sign = 1 if value > 0 else -1
@@ -154,7 +154,7 @@ def _signed_ranges(laws: Sequence[Any], tolerance: Ball) -> tuple[list[tuple[Any
     return found, loose
 
 
-def _end(laws: Sequence[Any], side: int, tolerance: Ball) -> Ball:
+def _end(laws: Sequence[_Law], side: int, tolerance: Ball) -> Ball:
     """V beyond (side 1) or below which (side -1) at most the tolerance lies.
 
     For s > 0 the mass beyond v is at most E V^s / v^s, and that below v at most v^s E V^-s.
@@ -171,7 +171,7 @@ def _end(laws: Sequence[Any], side: int, tolerance: Ball) -> Ball:
     return end.upper() if side > 0 else end.lower()
 
 
-def _values_over(laws: Sequence[Any], low: Ball, high: Ball) -> Ball:
+def _values_over(laws: Sequence[_Law], low: Ball, high: Ball) -> Ball:
     """The sum of the g over [low, high], as a ball."""
     wide = hull(low, high)
     rough = sum((law.taylor(wide, 1)[0] for law in laws), flint.arb(0))
@@ -185,7 +185,7 @@ def _values_over(laws: Sequence[Any], low: Ball, high: Ball) -> Ball:
     return value
 
 
-def _integral(law: Any, low: Ball, high: Ball, tolerance: Ball) -> Ball:
+def _integral(law: _Law, low: Ball, high: Ball, tolerance: Ball) -> Ball:
     """The signed mass of one component on [low, high] in V, integrated in t = log w."""
 
     def density(t: Any, analytic: bool) -> Any:
@@ -193,123 +193,115 @@ def _integral(law: Any, low: Ball, high: Ball, tolerance: Ball) -> Ball:
 
     found = flint.acb.integral(density, low.log() / 2, high.log() / 2, abs_tol=tolerance / 64)
     if not found.is_finite():
-        raise Unproved("an integral between sign changes did not converge")
+        raise NoRouteError("an integral between sign changes did not converge")
     return found.real
 
 
-# Each kind of component is a class with h as ``half`` and
-# limits            the orders between which V has moments
-# moment(s)         upper bound of the integral of V^s times the absolute density
-# taylor(v, count)  the first Taylor coefficients of g at a ball of V > 0
-# value(w, flag)    g at a complex ball of w; if the flag is set and g is not analytic, not finite
+@dataclass(frozen=True)
+class _Law:
+    """The distribution of V for one component, with h as ``half``."""
+
+    half: Ball
+    limits: tuple[Ball, Ball]  # the orders between which V has moments
+    moment: Callable[[Ball], Ball]  # upper bound of the integral of V^s times the absolute density
+    taylor: Callable[[Ball, int], list[Ball]]  # the first Taylor coefficients of g at V > 0
+    value: Callable[[Any, bool], Any]  # g at a complex ball of w; not finite if it is to be
+    # analytic there and is not
 
 
-class _GaussianLaw:
+def _gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> _Law:
     """exp(-a z^2) times a polynomial in z^2: V has Gamma distributions."""
+    half, scale = flint.arb(dim) / 2, 1 / (4 * exact_ball(rate))
+    front = scale**half / half.gamma()
+    # Q(y) = sum_j c_j j! a^-j L_j^(h-1)(y), and
+    # j! [y^i] L_j^(h-1) = (-1)^i binomial(j, i) (h + i)_(j - i).
+    scaled = [c / rate**j for j, c in enumerate(coefficients(polynomial))]
+    h, powers, monomials = sympy.Rational(dim, 2), range(len(scaled)), []
+    for i in powers:
+        terms = (scaled[j] * sympy.binomial(j, i) * sympy.rf(h + i, j - i) for j in powers[i:])
+        monomials.append(exact_ball(sympy.simplify((-1) ** i * sympy.Add(*terms))))
 
-    def __init__(self, dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> None:
-        self.half = flint.arb(dim) / 2
-        self.limits = -self.half, flint.arb("inf")
-        self.rate = 1 / (4 * exact_ball(rate))
-        self.front = self.rate**self.half / self.half.gamma()
-        # Q(y) = sum_j c_j j! a^-j L_j^(h-1)(y), and
-        # j! [y^i] L_j^(h-1) = (-1)^i binomial(j, i) (h + i)_(j - i).
-        scaled = [c / rate**j for j, c in enumerate(coefficients(polynomial))]
-        h, powers = sympy.Rational(dim, 2), range(len(scaled))
-        self.polynomial = []
-        for i in powers:
-            terms = (scaled[j] * sympy.binomial(j, i) * sympy.rf(h + i, j - i) for j in powers[i:])
-            self.polynomial.append(exact_ball(sympy.simplify((-1) ** i * sympy.Add(*terms))))
+    def moment(s: Ball) -> Ball:
+        terms = (abs(q) * (half + i + s).gamma() for i, q in enumerate(monomials))
+        return sum(terms, flint.arb(0)) * scale**-s / half.gamma()
 
-    def moment(self, s: Ball) -> Ball:
-        terms = (abs(q) * (self.half + i + s).gamma() for i, q in enumerate(self.polynomial))
-        return sum(terms, flint.arb(0)) * self.rate**-s / self.half.gamma()
-
-    def taylor(self, v: Ball, count: int) -> list[Ball]:
+    def taylor(v: Ball, count: int) -> list[Ball]:
         with precision(flint.ctx.prec, cap=count):
-            found = self._at(self.rate * flint.arb_series([v, 1]))
+            found = at(scale * flint.arb_series([v, 1]))
             return [found[k] for k in range(count)]
 
-    def value(self, w: Any, analytic: bool) -> Any:
-        return self._at(self.rate * w * w)
-
-    def _at(self, y: Any) -> Any:
+    def at(y: Any) -> Any:
         total = 0 * y
-        for q in reversed(self.polynomial):
+        for q in reversed(monomials):
             total = total * y + q
-        return self.front * (-y).exp() * total
+        return front * (-y).exp() * total
+
+    limits = -half, flint.arb("inf")
+    return _Law(half, limits, moment, taylor, lambda w, analytic: at(scale * w * w))
 
 
-class _MaternLaw:
+def _matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> _Law:
     """A Matern kernel: V / (a^2 + V) has a Beta distribution."""
+    half, smoothness, total = flint.arb(dim) / 2, exact_ball(nu), exact_ball(c)
+    square, order = exact_ball(rate) ** 2, smoothness + half
+    norm = smoothness.gamma() * half.gamma()
+    front = total * square**smoothness * order.gamma() / norm
 
-    def __init__(self, dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> None:
-        self.half = flint.arb(dim) / 2
-        nu, self.total = exact_ball(nu), exact_ball(c)
-        self.limits = -self.half, nu
-        self.square, self.order = exact_ball(rate) ** 2, nu + self.half
-        self.norm = nu.gamma() * self.half.gamma()
-        self.front = self.total * self.square**nu * self.order.gamma() / self.norm
+    def moment(s: Ball) -> Ball:
+        return abs(total) * square**s * (half + s).gamma() * (smoothness - s).gamma() / norm
 
-    def moment(self, s: Ball) -> Ball:
-        shares = (self.half + s).gamma() * (self.limits[1] - s).gamma() / self.norm
-        return abs(self.total) * self.square**s * shares
-
-    def taylor(self, v: Ball, count: int) -> list[Ball]:
-        base = self.square + v
-        found = [self.front * (-self.order * base.log()).exp()]
+    def taylor(v: Ball, count: int) -> list[Ball]:
+        found = [front * (-order * (square + v).log()).exp()]
         for k in range(count - 1):
-            found.append(-found[-1] * (self.order + k) / ((k + 1) * base))
+            found.append(-found[-1] * (order + k) / ((k + 1) * (square + v)))
         return found
 
-    def value(self, w: Any, analytic: bool) -> Any:
+    def value(w: Any, analytic: bool) -> Any:
         # The logarithm has a branch cut.
-        return self.front * (-self.order * (self.square + w * w).log(analytic=analytic)).exp()
+        return front * (-order * (square + w * w).log(analytic=analytic)).exp()
+
+    return _Law(half, (-half, smoothness), moment, taylor, value)
 
 
-class _CauchyLaw:
+def _cauchy(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> _Law:
     """A rational quadratic (Cauchy) kernel: V is a product of two Gamma variables."""
+    half, power, total = flint.arb(dim) / 2, exact_ball(alpha), exact_ball(c)
+    length = exact_ball(scale)
+    quarter, norm = length**2 / 4, half.gamma() * power.gamma()
+    front = 2 * total * quarter**half / norm
+    with precision(_ORDER_BITS):
+        order = exact_ball(alpha - sympy.Rational(dim, 2))
+        orders = [order - k for k in range(_DEGREE + 1)]
 
-    def __init__(self, dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> None:
-        self.half = flint.arb(dim) / 2
-        self.alpha, self.total = exact_ball(alpha), exact_ball(c)
-        self.limits = -self.half.min(self.alpha), flint.arb("inf")
-        self.length = exact_ball(scale)
-        self.quarter = self.length**2 / 4
-        self.norm = self.half.gamma() * self.alpha.gamma()
-        self.front = 2 * self.total * self.quarter**self.half / self.norm
-        with precision(_ORDER_BITS):
-            order = exact_ball(alpha - sympy.Rational(dim, 2))
-            self.orders = [order - k for k in range(_DEGREE + 1)]
+    def moment(s: Ball) -> Ball:
+        return abs(total) * quarter**-s * (half + s).gamma() * (power + s).gamma() / norm
 
-    def moment(self, s: Ball) -> Ball:
-        shares = (self.half + s).gamma() * (self.alpha + s).gamma() / self.norm
-        return abs(self.total) * self.quarter**-s * shares
-
-    def taylor(self, v: Ball, count: int) -> list[Ball]:
+    def taylor(v: Ball, count: int) -> list[Ball]:
         # g is a mixture of exp(-s V), so that all its derivatives are monotone.
-        rows = [self._taylor(end, count) for end in {v.lower(), v.upper()}]
+        rows = [taylor_at(end, count) for end in {v.lower(), v.upper()}]
         return [hull(a, b) for a, b in zip(rows[0], rows[-1], strict=True)]
 
-    def _taylor(self, v: Ball, count: int) -> list[Ball]:
-        """With Y_mu(c) = c^(mu/2) K_mu(2 sqrt(c)): Y_mu' = -Y_(mu-1), and
-        c Y_(mu-1) + mu Y_mu = Y_(mu+1), whose terms are positive for mu < 0."""
-        c = self.quarter * v
+    def taylor_at(v: Ball, count: int) -> list[Ball]:
+        # With Y_mu(c) = c^(mu/2) K_mu(2 sqrt(c)): Y_mu' = -Y_(mu-1), and
+        # c Y_(mu-1) + mu Y_mu = Y_(mu+1), whose terms are positive for mu < 0.
+        at = quarter * v
         found: list[Ball] = []
-        for k, order in enumerate(self.orders[:count]):
-            if k >= 2 and order < -1:
-                found.append((found[k - 2] - (order + 1) * found[k - 1]) / c)
+        for k, mu in enumerate(orders[:count]):
+            if k >= 2 and mu < -1:
+                found.append((found[k - 2] - (mu + 1) * found[k - 1]) / at)
             else:
-                found.append(c ** (order / 2) * _bessel_k(2 * c.sqrt(), order).real)
-        factor = self.front
+                found.append(at ** (mu / 2) * _bessel_k(2 * at.sqrt(), mu).real)
+        factor = front
         for k in range(count):
             found[k] = found[k] * factor
-            factor = -factor * self.quarter / (k + 1)
+            factor = -factor * quarter / (k + 1)
         return found
 
-    def value(self, w: Any, analytic: bool) -> Any:
-        x, order = self.length * w, self.orders[0]
-        return self.front * (x / 2).pow(order, analytic=analytic) * _bessel_k(x, order)
+    def value(w: Any, analytic: bool) -> Any:
+        x = length * w
+        return front * (x / 2).pow(order, analytic=analytic) * _bessel_k(x, order)
+
+    return _Law(half, (-half.min(power), flint.arb("inf")), moment, taylor, value)
 
 
 def _bessel_k(x: Any, order: Ball) -> Any:
@@ -337,14 +329,15 @@ def _bessel_k_at(x: Any, order: Ball) -> Any:
         return x.bessel_k(flint.acb(order))
 
 
-_LAWS: dict[Any, Any] = {GAUSSIAN: _GaussianLaw, MATERN: _MaternLaw, RATIONAL_QUADRATIC: _CauchyLaw}
+_LAWS: dict[Any, Any] = {GAUSSIAN: _gaussian, MATERN: _matern, RATIONAL_QUADRATIC: _cauchy}
 
 
-def _law(c: Any) -> Any:
+def _law(c: Any) -> _Law:
     """The law of a component, if a proof is known for it."""
     if not isinstance(c, ClosedPair):
-        raise Unproved("one of its components has no closed form")
+        raise NoRouteError("one of its components has no closed form")
     # A Matern kernel of a complex rate is a wave.
     if c.family not in _LAWS or not all(p.is_real for p in c.parameters):
-        raise Unproved(f"no proof is known for one of its components ({c.family.name})")
-    return _LAWS[c.family](c.dim, *c.parameters, c.coefficient)
+        raise NoRouteError(f"no proof is known for one of its components ({c.family.name})")
+    law: _Law = _LAWS[c.family](c.dim, *c.parameters, c.coefficient)
+    return law

@@ -17,9 +17,9 @@ import flint
 import sympy
 
 from spectra.base.enclosures import EPS, Enclosure
+from spectra.errors import NoRouteError
 
 __all__ = [
-    "Unproved",
     "ball_of",
     "enclosure",
     "exact_ball",
@@ -46,10 +46,6 @@ _FUNCTIONS = {
     sympy.erf: "erf",
     sympy.erfc: "erfc",
 }
-
-
-class Unproved(Exception):
-    """What stands in the way of a proof; users see it as a reason or in an error of their own."""
 
 
 @contextmanager
@@ -106,7 +102,7 @@ def ball_of(formula: sympy.Expr, z: Ball) -> Ball:
         return _power(parts[0], parts[1], formula.exp)
     function = getattr(parts[0], _FUNCTIONS.get(formula.func, ""), None) if parts else None
     if function is None:
-        raise Unproved(f"{formula} is not read in ball arithmetic")
+        raise NoRouteError(f"{formula} is not read in ball arithmetic")
     if formula.func in (sympy.asin, sympy.acos) and isinstance(parts[0], flint.arb):
         ends = parts[0].lower().max(flint.arb(-1)), parts[0].upper().min(flint.arb(1))
         return hull(*(getattr(end, function.__name__)() for end in ends))
@@ -145,7 +141,7 @@ def enclosure(ball: Ball) -> Enclosure:
     (True, True)
     """
     if not ball.is_finite():
-        raise Unproved("the working precision was lost")
+        raise NoRouteError("the working precision was lost")
     mid = float(ball.mid())
     # The conversion may miss the nearest double by one, which its own remainder tells.
     mid += float((ball - flint.arb(mid)).mid())

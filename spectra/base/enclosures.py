@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
-from spectra.base.numbers import FloatArray, bound_text, format_within
+from spectra.base.numbers import FloatArray, bound_text
 from spectra.errors import AccuracyError
 
 __all__ = [
@@ -119,10 +120,17 @@ class Enclosure:
         return f"{self.mid:.17g} ± {bound_text(self.rad)} ({proof})"
 
     def __format__(self, spec: str) -> str:
-        """The number in a float's format, with its bound where that reaches the digits printed."""
+        """The number in a float's format, and its bound if that is above half a unit of it."""
         if re.search(r"[.eEfFgG%]", spec) is None:
             return format(str(self), spec)
-        return format_within(self.mid, self.rad, spec)
+        text = format(self.mid, spec)
+        unit = "%" if text.endswith("%") else ""
+        bound = 100.0 * self.rad if unit else self.rad
+        if np.isfinite(self.mid):
+            printed = Decimal(text.strip(" %").replace(",", ""))
+            if 2.0 * bound <= 10.0 ** int(printed.as_tuple().exponent):
+                return text
+        return f"{text} ± {bound_text(bound)}{unit}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,15 @@ Most time is spent in sympy, which cannot be asked to stop.  One thread watches 
 stage of work, raises :class:`OutOfTime` in the thread whose stage has used up its time, and writes
 the progress line on stderr.  The end of the stage turns OutOfTime into a TimeLimitError.
 
-The limit counts processor time of the working thread, so that a busy machine answers what an idle
-one answers.  The progress line is shown if stderr is a terminal, or if the environment variable
-SPECTRA_PROGRESS is "on" ("off" hides it), after two seconds of work.
+The limit counts processor time of the working thread, so that the answer does not depend on how
+busy the machine is.  The progress line is shown after two seconds of work if stderr is a terminal,
+or if the environment variable SPECTRA_PROGRESS is "on" ("off" hides it).
 """
 
 from __future__ import annotations
 
 import _weakrefset
 import ctypes
-import gc
 import os
 import sys
 import threading
@@ -25,7 +24,6 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from functools import wraps
 from sys import _current_frames, _getframe
-from types import CodeType
 from typing import Any, ParamSpec, TypeVar
 
 from spectra.errors import ParameterError, TimeLimitError
@@ -35,6 +33,7 @@ __all__ = [
     "VARIABLE",
     "OutOfTime",
     "limit_from",
+    "limit_in_force",
     "progress",
     "seconds_left",
     "stage",
@@ -48,13 +47,12 @@ P = ParamSpec("P")
 VARIABLE = "SPECTRA_TIME_LIMIT"
 #: Seconds of processor time for a stage if nothing else is set; nearly all take less than one.
 DEFAULT = 10.0
-# Seconds before a line appears, between looks at the clocks, and before a stage that has swallowed
-# OutOfTime is interrupted again.
-PATIENCE, _TICK, _LEAST_WAIT, _AGAIN = 2.0, 0.5, 0.01, 1.0
+# Seconds before a line appears, between looks at the clocks (most and least), and before a stage
+# that has swallowed OutOfTime is interrupted again.
+PATIENCE, _TICK, _LEAST_WAIT, _AGAIN = 2.0, 0.25, 0.01, 1.0
 _BAR, _LONGEST_NAME = 28, 120
-# Stands for "not set": the environment decides.
-_UNSET = -1.0
-_limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=_UNSET)
+# The limit of this context; -1 leaves it to the environment.
+_limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=-1.0)
 
 
 class OutOfTime(BaseException):
@@ -86,52 +84,46 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     ...     sp.existence(sp.radial("exp(-z)"), dim=3).status
     <Status.FINITE: 'finite'>
     """
-    token = _limit.set(_checked(seconds, f"time_limit({seconds!r})"))
+    token = _limit.set(limit_from(seconds, source="seconds"))
     try:
         yield
     finally:
         _limit.reset(token)
 
 
-def limit_from(text: str, *, source: str) -> float | None:
-    """Read a limit from text: seconds, or "none".
+def limit_from(value: object, *, source: str) -> float | None:
+    """Read a limit: seconds, or None, which is "none" in text.
 
     Examples
     --------
     >>> limit_from("2.5", source="--time-limit"), limit_from("none", source="--time-limit")
     (2.5, None)
     """
-    if text.strip().lower() in ("none", "off"):
+    if value is None or (isinstance(value, str) and value.strip().lower() in ("none", "off")):
         return None
     try:
-        seconds = float(text)
+        seconds = float(value) if isinstance(value, str | float | int) else -1.0
     except ValueError:
-        seconds = float("nan")
-    return _checked(seconds, f"{source}={text!r}")
-
-
-def _checked(seconds: object, source: str) -> float | None:
-    if seconds is None:
-        return None
-    number = float(seconds) if isinstance(seconds, int | float) else float("nan")
-    if isinstance(seconds, bool) or not 0.0 < number < float("inf"):
+        seconds = -1.0
+    if isinstance(value, bool) or not 0.0 < seconds < float("inf"):
         raise ParameterError(
-            f"{source}: a limit is a positive number of seconds for each step, or None (in text: "
-            "none) for no limit."
+            f"{source}={value!r}: a limit is a positive number of seconds for each step, or None "
+            "(in text: none) for no limit."
         )
-    return number
+    return seconds
 
 
-def _limit_in_force() -> float | None:
-    text, set_here = os.environ.get(VARIABLE, ""), _limit.get()
-    if set_here != _UNSET:
-        return set_here
-    return limit_from(text, source=VARIABLE) if text.strip() else DEFAULT
+def limit_in_force() -> float | None:
+    """Seconds of processor time that a step may take here."""
+    if (limit := _limit.get()) != -1.0:
+        return limit
+    return limit_from(os.environ.get(VARIABLE, "").strip() or DEFAULT, source=VARIABLE)
 
 
 def seconds_left() -> float | None:
     """Processor time left to the stages of this thread, for compiled solvers; None if unlimited."""
-    left = [s.limit - s.spent() for s in _WATCH.of(threading.get_ident()) if s.limit is not None]
+    stages = _stages_of(threading.get_ident())
+    left = [s.limit - s.spent() for s in stages if s.limit is not None]
     return max(min(left), 0.0) if left else None
 
 
@@ -154,21 +146,21 @@ class stage:
 
     def __enter__(self) -> stage:
         self.thread, self.spent = threading.get_ident(), _stopwatch()
-        self.limit = _limit_in_force() if self.has_limit else None
+        self.limit = limit_in_force() if self.has_limit else None
         self.told, self.frame = 0.0, _getframe(1)
-        _WATCH.add(self)
+        _begin(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         ended = False
         while not ended:
             try:
-                ended = _WATCH.remove(self)
+                ended = _end(self)
             except OutOfTime:
                 continue
         if kind is not None and not issubclass(kind, Exception | OutOfTime):
             return
-        if any(outer.expired for outer in _WATCH.of(self.thread)):
+        if any(outer.expired for outer in _stages_of(self.thread)):
             raise OutOfTime
         # Work may have swallowed OutOfTime.
         if self.expired or kind is OutOfTime:
@@ -238,123 +230,120 @@ def _stopwatch() -> Callable[[], float]:
     return lambda: min(time.process_time() - process, time.monotonic() - wall)
 
 
-# Nothing is raised where a stage begins or ends, nor in what Python calls by itself and whose
-# errors it drops: finalizers, callbacks of weak references and of the collector.
+# The stages under way, in the order in which they began, the thread that watches them, and the
+# width and the first second of the progress line.
+_stages: list[stage] = []
+_lock = threading.RLock()
+_watcher: threading.Thread | None = None
+_width, _first_second = 0, 0.0
+# Nothing is raised where a stage begins or ends, nor in finalizers, whose errors Python drops.
 _BORDERS = {stage.__enter__.__code__, stage.__exit__.__code__}
 _WEAK_REFERENCES = (weakref.__file__, _weakrefset.__file__)
 
 
-def _is_quiet(code: CodeType) -> bool:
-    return (
-        code in _BORDERS
-        or code.co_name == "__del__"
-        or code.co_filename in _WEAK_REFERENCES
-        or any(getattr(callback, "__code__", None) is code for callback in gc.callbacks)
-    )
+def _stages_of(thread: int) -> list[stage]:
+    """The stages of one thread, from the outermost to the innermost."""
+    return [s for s in list(_stages) if s.thread == thread]
+
+
+def _begin(step: stage) -> None:
+    global _first_second, _watcher
+    with _lock:
+        if not _stages:
+            _first_second = time.monotonic()
+        _stages.append(step)
+        if _watcher is None:
+            _watcher = threading.Thread(target=_watch, name="spectra time limit", daemon=True)
+            _watcher.start()
+
+
+def _end(step: stage) -> bool:
+    """End a stage, wipe the line after the last one, and await what was raised too late."""
+    global _width
+    with _lock:
+        _forget(step)
+        if not _stages and _width:
+            sys.stderr.write("\r" + " " * _width + "\r")
+            sys.stderr.flush()
+            _width = 0
+    if step.expired and step.thread == threading.get_ident():
+        # Raised anew and caught: to withdraw it makes Python 3.11 look for it for ever.
+        try:
+            _interrupt(step.thread)
+            while True:
+                pass
+        except OutOfTime:
+            pass
+    return True
+
+
+def _watch() -> None:
+    """Look at every stage, until there is none."""
+    global _watcher
+    while True:
+        with _lock:
+            if not _stages:
+                _watcher = None
+                return
+            _show()
+            waits = [_look_at(s) for s in list(_stages) if s.limit]
+        time.sleep(max(min([_TICK, PATIENCE, *waits]), _LEAST_WAIT))
+
+
+def _show() -> None:
+    """Write the progress line."""
+    global _width
+    wish, elapsed = os.environ.get("SPECTRA_PROGRESS", ""), time.monotonic() - _first_second
+    shown = wish == "on" or (wish != "off" and sys.stderr is not None and sys.stderr.isatty())
+    if shown and elapsed >= PATIENCE:
+        text = f"{_stages[-1].label} ... {elapsed:.0f} s"
+        _width = max(_width, len(text))
+        sys.stderr.write("\r" + text.ljust(_width))
+        sys.stderr.flush()
+
+
+def _look_at(step: stage) -> float:
+    """Interrupt a stage whose time is over; seconds until the next look."""
+    assert step.limit is not None
+    frame, quiet = _current_frames().get(step.thread), False
+    while frame is not None and frame is not step.frame:
+        code = frame.f_code
+        quiet = quiet or code in _BORDERS or code.co_name == "__del__"
+        quiet = quiet or code.co_filename in _WEAK_REFERENCES
+        frame = frame.f_back
+    try:
+        spent = step.spent()
+    except OSError:
+        frame = None
+    if frame is None:  # its thread or its context is gone
+        _forget(step)
+        return _TICK
+    if spent < step.limit:
+        return step.limit - spent
+    if step.expired and spent <= step.told + _AGAIN:
+        return _TICK
+    if not quiet:
+        step.expired = step.expired or (spent, _stages_of(step.thread)[-1].label)
+        step.told = spent
+        _interrupt(step.thread)
+    return _LEAST_WAIT if quiet else _TICK
+
+
+def _forget(step: stage) -> None:
+    if step in _stages:
+        _stages.remove(step)
 
 
 def _interrupt(thread: int) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(OutOfTime))
 
 
-class _Watch:
-    """The stages under way, in the order in which they began, and the thread that watches them."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin anew, as a forked process does, which has no other thread."""
-        self.stages: list[stage] = []
-        self._lock, self._hurry = threading.RLock(), threading.Event()
-        self.thread: threading.Thread | None = None
-        self._width, self._begin = 0, 0.0
-
-    def of(self, thread: int) -> list[stage]:
-        """The stages of one thread, from the outermost to the innermost."""
-        return [s for s in self.stages if s.thread == thread]
-
-    def add(self, step: stage) -> None:
-        with self._lock:
-            if not self.stages:
-                self._begin = time.monotonic()
-            self.stages = [*self.stages, step]
-            if self.thread is None:
-                self.thread = threading.Thread(
-                    target=self._run, name="spectra time limit", daemon=True
-                )
-                self.thread.start()
-            elif min(step.limit or _TICK, PATIENCE) < _TICK:
-                self._hurry.set()
-
-    def remove(self, step: stage) -> bool:
-        """End a stage, wipe the line after the last one, and await what was raised too late."""
-        with self._lock:
-            self.stages = [other for other in self.stages if other is not step]
-            if not self.stages and self._width:
-                sys.stderr.write("\r" + " " * self._width + "\r")
-                sys.stderr.flush()
-                self._width = 0
-        if step.expired and step.thread == threading.get_ident():
-            # Raised anew and caught: to withdraw it makes Python 3.11 look for it for ever.
-            try:
-                _interrupt(step.thread)
-                while True:
-                    pass
-            except OutOfTime:
-                pass
-        return True
-
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                if not self.stages:
-                    self.thread = None
-                    return
-                wait = min([self._show(), *(self._look_at(s) for s in self.stages if s.limit)])
-                self._hurry.clear()
-            self._hurry.wait(wait)
-
-    def _show(self) -> float:
-        """Write the line; seconds until the next one."""
-        wish, elapsed = os.environ.get("SPECTRA_PROGRESS", ""), time.monotonic() - self._begin
-        shown = wish == "on" or (wish != "off" and sys.stderr is not None and sys.stderr.isatty())
-        if not shown or elapsed < PATIENCE:
-            return min(_TICK, PATIENCE - elapsed) if shown else _TICK
-        text = f"{self.stages[-1].label} ... {elapsed:.0f} s"
-        self._width = max(self._width, len(text))
-        sys.stderr.write("\r" + text.ljust(self._width))
-        sys.stderr.flush()
-        return min(_TICK, max(PATIENCE, _LEAST_WAIT))
-
-    def _look_at(self, step: stage) -> float:
-        """Interrupt a stage whose time is over; seconds until the next look."""
-        assert step.limit is not None
-        try:
-            spent = step.spent()
-        except OSError:  # its thread is gone
-            return self._forget(step)
-        if spent < step.limit:
-            return min(max(step.limit - spent, _LEAST_WAIT), _TICK)
-        if step.expired and spent <= step.told + _AGAIN:
-            return _TICK
-        frame, quiet = _current_frames().get(step.thread), False
-        while frame is not None and frame is not step.frame:
-            quiet = quiet or _is_quiet(frame.f_code)
-            frame = frame.f_back
-        if frame is None:  # the context is gone
-            return self._forget(step)
-        if not quiet:
-            step.expired = step.expired or (spent, self.of(step.thread)[-1].label)
-            step.told = spent
-            _interrupt(step.thread)
-        return _LEAST_WAIT if quiet else _TICK
-
-    def _forget(self, step: stage) -> float:
-        self.stages = [other for other in self.stages if other is not step]
-        return _TICK
+def _start_anew() -> None:
+    """Forget all stages in a forked process, which has no other thread."""
+    global _lock, _watcher, _width
+    _stages.clear()
+    _lock, _watcher, _width = threading.RLock(), None, 0
 
 
-_WATCH = _Watch()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_WATCH.reset)
+    os.register_at_fork(after_in_child=_start_anew)

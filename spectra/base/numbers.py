@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from contextlib import suppress
 from decimal import ROUND_CEILING, Context, Decimal
 from numbers import Integral, Real
@@ -21,7 +20,6 @@ __all__ = [
     "check_unit_norms",
     "checked_dim",
     "differences_of_rows",
-    "format_within",
     "matching_rows",
     "positive_number",
     "random_source",
@@ -34,12 +32,6 @@ FloatArray = NDArray[np.float64]
 
 #: No array has more entries, nor has anyone the time to draw more.
 MOST_ENTRIES = 2**48
-
-# Python's format of a float: what places it, and what says how its digits are written.
-_FORMAT = re.compile(
-    r"(?P<align>.?[<>^])?(?P<sign>[-+ ]?z?#?)(?P<zero>0?)(?P<width>\d*)"
-    r"(?P<digits>[,_]?(?:\.\d+)?[eEfFgG%]?)"
-)
 
 
 def real_array(
@@ -214,30 +206,3 @@ def bound_text(bound: float) -> str:
     if not np.isfinite(bound):
         return str(bound)
     return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(bound)):.1e}"
-
-
-def format_within(value: float, bound: float, spec: str) -> str:
-    """A number in Python's format, and beside it its bound where the digits printed say too much.
-
-    They say enough alone where the bound is at most half a unit of the last of them: what is true
-    is then within one unit.
-
-    Examples
-    --------
-    >>> format_within(2.34567, 1e-9, ".3f"), format_within(2.34567, 0.0155, ".3f")
-    ('2.346', '2.346 ± 1.6e-02')
-    >>> format_within(0.5, 0.003, ">8.0%"), format_within(0.5, 0.03, ".1%")
-    ('     50%', '50.0% ± 3.0e+00%')
-    """
-    found = _FORMAT.fullmatch(spec)
-    if found is None:
-        raise ValueError(f"{spec!r} is no format of a number: write one as .3f, >12.4g or .1%")
-    align, sign, zero, width, digits = found.groups()
-    text = format(value, f"{sign}{zero + width if zero else ''}{digits}")
-    unit = "%" if text.endswith("%") else ""
-    if np.isfinite(value):
-        scaled = 100.0 * bound if unit else bound
-        printed = Decimal(text.rstrip("%").replace(",", "").replace("_", "").strip())
-        if not 2.0 * scaled <= 10.0 ** int(printed.as_tuple().exponent):
-            text += f" ± {bound_text(scaled)}{unit}"
-    return format(text, f"{align or '>'}{width}" if width else "")

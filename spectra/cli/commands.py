@@ -53,8 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     catalogue.set_defaults(run=_catalogue)
 
     check = commands.add_parser("check", help="does a positive decomposition exist?")
-    _add_kernel_arguments(check)
-    check.add_argument("--dim", type=int, help="dimension; without it, the condition on d is given")
+    _add_kernel_arguments(check, dim="dimension; without it, the condition on d is given")
     check.add_argument(
         "--assume",
         action="append",
@@ -71,7 +70,6 @@ def _parser() -> argparse.ArgumentParser:
 
     derive = commands.add_parser("derive", help="derive the measure and tabulate its parts")
     _add_kernel_arguments(derive)
-    derive.add_argument("--dim", type=int, required=True, help="dimension")
     derive.add_argument("--out", type=Path, help="write the table here (.npz)")
     derive.add_argument("--plot", type=Path, help="draw k, rho and its two parts here (.png)")
     derive.add_argument("--u-error", type=float, help="largest error of the inverse CDFs")
@@ -100,19 +98,21 @@ def _parser() -> argparse.ArgumentParser:
 def _add_design(commands: Any) -> None:
     new = commands.add_parser("design", help="design a measure for a range of distances")
     _add_kernel_arguments(new)
-    new.add_argument("--dim", type=int, required=True, help="dimension")
     z_max = "largest distance; by default the support of the kernel, 2 on the sphere"
     new.add_argument("--z-max", type=float, help=z_max)
-    new.add_argument("--tol", type=float, help="largest error allowed")
-    columns = "instead: least error for this many columns"
-    new.add_argument("--n-components", "--budget", type=int, metavar="N", help=columns)
+    goal = new.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--tol", type=float, help="largest error allowed")
+    columns = "least error for this many columns"
+    goal.add_argument("--n-components", "--budget", type=int, metavar="N", help=columns)
     new.add_argument("--objective", choices=("mass", "variance"), default="variance")
     new.add_argument("--plot", type=Path, help="draw kernel, error and atoms here (.png)")
     new.set_defaults(run=_design)
 
 
-def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_kernel_arguments(parser: argparse.ArgumentParser, dim: str = "") -> None:
+    """The kernel and its options; a text for --dim makes that one optional."""
     add_time_option(parser)
+    parser.add_argument("--dim", type=int, required=not dim, help=dim or "dimension")
     parser.add_argument(
         "kernel",
         help="a formula in z (or u), a name of the catalogue, or sums and products of such kernels "
@@ -207,8 +207,9 @@ def _derive(arguments: argparse.Namespace) -> int:
     if arguments.route is not None:
         _show_density(_radial(arguments), arguments.dim, arguments.route)
     verdict = existence(kernel, dim=arguments.dim)
+    print(verdict, flush=True)  # known, whatever becomes of the table
     table = derive(kernel, arguments.dim, u_error=arguments.u_error)
-    print(f"{verdict}\n{table!r}")
+    print(repr(table))
     if arguments.out is not None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")
@@ -268,11 +269,6 @@ def _cache(arguments: argparse.Namespace) -> int:
 def _design(arguments: argparse.Namespace) -> int:
     from spectra.designs import design
 
-    if (arguments.n_components is None) == (arguments.tol is None):
-        raise ParameterError(
-            "A design is made for a tolerance or a number of columns: give --tol or --budget "
-            "(--n-components), one of them."
-        )
     kernel = _radial(arguments)
     z_max = kernel.support if arguments.z_max is None else arguments.z_max
     if z_max == float("inf"):

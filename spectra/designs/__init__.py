@@ -1,20 +1,17 @@
 """Finite measures designed for a range of distances.
 
 ``solve`` holds :func:`design`, ``designed_measure`` the :class:`Design` that it returns.
-``methods/least_mass`` minimises the mass or the variance within a tolerance,
-``methods/shared_directions`` the mean squared error for a number of columns.  They use
-``methods/linear_programme`` (linear programmes with exchange), ``methods/highs`` (solves one),
-``dual`` (lower bounds), ``certificate`` (the error on the whole domain), ``wave_columns``
-(variances of plane waves), ``distances`` (the domain and the distribution of distances) and
-``exact_powers`` (powers of <x, y> and z^2 with exact features).
+``least_mass`` minimises the mass or the variance within a tolerance, by linear programmes with
+exchange (``linear_programme``); ``shared_directions`` minimises the mean squared error for a number
+of columns.  They use ``certificate`` (the error on the whole domain), ``wave_columns`` (variances
+of plane waves) and ``distances`` (the domain and the distribution of distances).
 """
 
 from spectra.designs.certificate import estimated_sup_error, proved_sup_error
-from spectra.designs.designed_measure import Coupling, Design
+from spectra.designs.designed_measure import Coupling, Design, power_columns
 from spectra.designs.distances import Distances
-from spectra.designs.exact_powers import power_columns
-from spectra.designs.methods.least_mass import design_within
-from spectra.designs.methods.shared_directions import design_for_columns
+from spectra.designs.least_mass import design_within
+from spectra.designs.shared_directions import design_for_columns
 from spectra.designs.solve import design
 from spectra.designs.wave_columns import angular_means, wave_moment
 

@@ -22,7 +22,7 @@ import sympy
 from scipy.fft import dct
 from scipy.special import gammaln
 
-from spectra.base.balls import Ball, Unproved, ball_of, hull, precision
+from spectra.base.balls import Ball, ball_of, hull, precision
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
@@ -163,7 +163,7 @@ def proved_sup_error(
     try:
         with precision(_BITS, cap=_DEGREE + 1):
             lower, upper = _largest(look, radii, domain, [])
-    except Unproved as why:
+    except NoRouteError as why:
         raise NoRouteError(
             f"The error of the design cannot be proved: {why}. The value sup_error is available "
             "without a proof."

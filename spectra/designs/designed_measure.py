@@ -4,24 +4,29 @@ r"""A design: signed masses on few spheres, whose plane waves approximate a kern
 
 The masses may be large and cancel.  They cancel in features if each sphere has its own frequencies,
 as in :attr:`Design.table`, and not if radii are sampled from the two Jordan parts.
+
+The powers of u have exact features: on the unit sphere u = <x, y> = 1 - z^2/2, and its powers have
+the monomials of x.  For rows anywhere u = 1 - (z/unit)^2/2 with unit = z_max/2, which runs over
+[-1, 1] as well; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import comb
 from typing import Literal
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike
 
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.designs.certificate import proved_sup_error
-from spectra.designs.dual import Dual
-from spectra.designs.exact_powers import power_columns, unit_of_powers, without_powers
 from spectra.errors import ParameterError
-from spectra.kernels.kernel import Kernel
+from spectra.formula.reader.parsing import U, Z
+from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.measure import SpectralMeasure
 from spectra.table import Part, RadialLaw, SpectralTable
 
@@ -31,10 +36,15 @@ __all__ = [
     "ULPS_PER_MASS",
     "Coupling",
     "Design",
-    "checked_coupling",
+    "Dual",
+    "Objective",
+    "power_columns",
+    "unit_of_powers",
+    "without_powers",
 ]
 
 Coupling = Literal["orthogonal", "shared", "iid"]
+Objective = Literal["mass", "variance"]
 #: Designs kept in memory by each method; each is a few kilobytes.
 MOST_KEPT = 64
 
@@ -45,10 +55,35 @@ FLOAT32_ROUNDING = 2.0**-24
 _MOST_LINES = 40
 
 
-def checked_coupling(coupling: str) -> None:
-    """Refuse another coupling than the three, as a ParameterError."""
-    if coupling not in ("orthogonal", "shared", "iid"):
-        raise ParameterError(f"coupling = {coupling!r}: choose 'orthogonal', 'shared' or 'iid'.")
+@dataclass(frozen=True, eq=False)
+class Dual:
+    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
+
+    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
+    ``max_radius``, and equal to it at the radii of the design.
+    """
+
+    dim: int
+    tol: float
+    value: float
+    max_mass: float
+    max_radius: float
+    points: FloatArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
+    multiplier: float
+    objective: Objective = "mass"
+    lower_bound: float = 0.0
+    least_mass: float = 0.0
+
+    def __call__(self, w: ArrayLike) -> FloatArray:
+        """q(w) at radii w."""
+        w = np.asarray(w, dtype=float)
+        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
+
+    def at(self, tol: float) -> Dual:
+        """What the same weights prove of another tolerance."""
+        lower = self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum())
+        return replace(self, tol=tol, lower_bound=max(lower, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,3 +265,23 @@ class Design:
         if len(pairs) > _MOST_LINES:
             lines.append(f"  ... and {len(pairs) - _MOST_LINES} more")
         return "\n".join(lines)
+
+
+def power_columns(kernel: Kernel, dim: int, degree: int) -> int:
+    """Columns of the powers of u up to a degree L, the constant included: C(m + L, L)."""
+    variables = dim if kernel.is_zonal else dim + 1
+    return comb(variables + degree, degree)
+
+
+def unit_of_powers(kernel: Kernel, domain: tuple[float, float]) -> float:
+    """What distances are measured in: 1 on the unit sphere, else half of the largest one."""
+    return 1.0 if kernel.is_zonal else 0.5 * domain[1]
+
+
+def without_powers(kernel: Kernel, powers: FloatArray, unit: float) -> Kernel:
+    """The kernel less sum_i powers[i - 1] u^i, whose coefficients are the rationals they are."""
+    if not powers.size:
+        return kernel
+    u = U if kernel.is_zonal else 1 - (Z / sympy.Rational(unit)) ** 2 / 2
+    polynomial = sympy.Add(*(sympy.Rational(float(a)) * u**i for i, a in enumerate(powers, 1)))
+    return kernel - (zonal(polynomial) if kernel.is_zonal else radial(polynomial))

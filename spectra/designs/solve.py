@@ -5,11 +5,10 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from spectra.base.numbers import checked_dim
-from spectra.designs.designed_measure import Coupling, Design
+from spectra.designs.designed_measure import Coupling, Design, Objective
 from spectra.designs.distances import Distances
-from spectra.designs.dual import Objective
-from spectra.designs.methods.least_mass import design_within
-from spectra.designs.methods.shared_directions import design_for_columns
+from spectra.designs.least_mass import design_within
+from spectra.designs.shared_directions import design_for_columns
 from spectra.errors import ParameterError
 from spectra.kernels.catalogue import Family, kernel_named
 from spectra.kernels.kernel import Kernel
@@ -85,9 +84,10 @@ def design(
     (True, True)
     """
     kernel, dim = kernel_named(kernel, "design"), checked_dim(dim)
-    for name, value in (("objective", objective), ("coupling", coupling)):
-        if not isinstance(value, str | None):
-            raise ParameterError(f"{name} = {value!r}: give a name.")
+    if coupling not in (None, "orthogonal", "shared", "iid"):
+        raise ParameterError(f"coupling = {coupling!r}: choose 'orthogonal', 'shared' or 'iid'.")
+    if objective not in ("mass", "variance"):
+        raise ParameterError(f"objective = {objective!r}: choose 'mass' or 'variance'.")
     served = Distances.of(kernel, domain, distances)
     if tol is not None and n_components is None:
         return design_within(

@@ -20,7 +20,6 @@ from scipy.special import gammaln
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.base.special.harmonics import gegenbauer_at_zero, wave_coefficients
-from spectra.errors import ParameterError
 
 __all__ = [
     "ANGULAR_DEGREE",
@@ -115,11 +114,6 @@ def angular_means(
 def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:
     """S_2, S_4, ... to a count: those known, then 1/n, which independent directions have."""
     known = means[1 : count + 1]
-    if np.any(known < -_MEAN_ROUNDING):
-        raise ParameterError(
-            f"An angular mean is {known.min():.3g}. Each S_n is a sum of squares divided by "
-            "n^2 and cannot be negative: look at how the means were computed."
-        )
     completed = np.full(count, 1.0 / n)
     completed[: known.size] = np.where(known < _MEAN_ROUNDING, 0.0, known)
     return completed

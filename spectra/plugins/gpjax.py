@@ -5,24 +5,25 @@ r"""Our kernels as kernels of GPJax, with gradients in lengths and variance, and
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from spectra.derivation import RadialCovariance, positive_table
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 from spectra.plugins.jax_functions import elementwise
 
-if TYPE_CHECKING:
-    import gpjax
+__all__ = ["Radial", "SpectralLaw", "kernel_of"]
 
-__all__ = ["kernel_of"]
+jax, equinox, base, stationary, distributions = imported(
+    "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary",
+    "numpyro.distributions",
+)  # fmt: skip
+_StationaryKernel: Any = stationary.StationaryKernel
+_Distribution: Any = distributions.Distribution
 
 
-def kernel_of(
-    kernel: Any, n_dims: int, **options: Any
-) -> gpjax.kernels.stationary.StationaryKernel:
+def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
     """A kernel of GPJax for any radial kernel.
 
     Parameters
@@ -36,8 +37,9 @@ def kernel_of(
 
     Returns
     -------
-    gpjax.kernels.stationary.StationaryKernel
-        Its ``spectral_density`` can be sampled, so that ``gpjax.kernels.RFF`` works with it.
+    Radial
+        A ``gpjax.kernels.stationary.StationaryKernel``, whose ``spectral_density`` can be sampled,
+        so that ``gpjax.kernels.RFF`` works with it.
 
     Examples
     --------
@@ -46,59 +48,41 @@ def kernel_of(
     >>> prior = gpjax.gps.Prior(                                           # doctest: +SKIP
     ...     mean_function=gpjax.mean_functions.Zero(), kernel=kernel_of("cubic", 2))
     """
-    return _model()(RadialCovariance.of(kernel, n_dims), n_dims=n_dims, **options)
+    return Radial(RadialCovariance.of(kernel, n_dims), n_dims=n_dims, **options)
 
 
-@lru_cache(maxsize=1)
-def _model() -> Any:
-    jax, equinox, base, stationary = imported(
-        "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary"
-    )
-    parent: Any = stationary.StationaryKernel
-    val, law = base.val, _law()
+class Radial(_StationaryKernel):  # type: ignore[misc]
+    """The stationary kernel of a radial kernel of ours."""
 
-    class Radial(parent):  # type: ignore[misc]
-        """The stationary kernel of a radial kernel of ours."""
+    name: ClassVar[str] = "Radial"
+    covariance: RadialCovariance = equinox.field(static=True)
 
-        name: ClassVar[str] = "Radial"
-        covariance: RadialCovariance = equinox.field(static=True)
+    def __init__(self, covariance: RadialCovariance, **options: Any) -> None:
+        self.covariance = covariance
+        super().__init__(**options)
 
-        def __init__(self, covariance: RadialCovariance, **options: Any) -> None:
-            self.covariance = covariance
-            super().__init__(**options)
+    def __call__(self, x: Any, y: Any) -> Any:
+        apart = (self.slice_input(x) - self.slice_input(y)) / base.val(self.lengthscale)
+        known, squared = self.covariance, jax.numpy.sum(apart**2)
+        return base.val(self.variance) * elementwise(known.values, known.squared_slope)(squared)
 
-        def __call__(self, x: Any, y: Any) -> Any:
-            apart = (self.slice_input(x) - self.slice_input(y)) / val(self.lengthscale)
-            squared = jax.numpy.sum(apart**2)
-            known = self.covariance
-            return val(self.variance) * elementwise(known.values, known.squared_slope)(squared)
-
-        @property
-        def spectral_density(self) -> Any:
-            return law(self.covariance, np.asarray(val(self.lengthscale)))
-
-    return Radial
+    @property
+    def spectral_density(self) -> SpectralLaw:
+        return SpectralLaw(self.covariance, np.asarray(base.val(self.lengthscale)))
 
 
-@lru_cache(maxsize=1)
-def _law() -> Any:
-    import jax
-    from numpyro.distributions import Distribution, constraints
+class SpectralLaw(_Distribution):  # type: ignore[misc]
+    """The distribution of the frequencies, sampled from the table of the kernel."""
 
-    class SpectralLaw(Distribution):  # type: ignore[misc]
-        """The law of the frequencies, sampled from the table of the kernel."""
+    support = distributions.constraints.real_vector
 
-        support = constraints.real_vector
+    def __init__(self, covariance: RadialCovariance, lengths: Any) -> None:
+        self.covariance, self.lengths = covariance, lengths
+        super().__init__(event_shape=(covariance.dim,))
 
-        def __init__(self, covariance: RadialCovariance, lengths: Any) -> None:
-            self.covariance, self.lengths = covariance, lengths
-            super().__init__(event_shape=(covariance.dim,))
-
-        def sample(self, key: Any, sample_shape: Any = ()) -> Any:
-            seed = np.asarray(jax.random.key_data(key)).astype(np.uint32)
-            count = int(np.prod(sample_shape, dtype=int))
-            table = positive_table(self.covariance.kernel, self.covariance.dim)
-            drawn = table.sample(count, rng=np.random.default_rng(seed)).frequencies / self.lengths
-            return jax.numpy.asarray(drawn.reshape(*sample_shape, self.covariance.dim))
-
-    return SpectralLaw
+    def sample(self, key: Any, sample_shape: Any = ()) -> Any:
+        seed = np.asarray(jax.random.key_data(key)).astype(np.uint32)
+        count = int(np.prod(sample_shape, dtype=int))
+        table = positive_table(self.covariance.kernel, self.covariance.dim)
+        drawn = table.sample(count, rng=np.random.default_rng(seed)).frequencies / self.lengths
+        return jax.numpy.asarray(drawn.reshape(*sample_shape, self.covariance.dim))

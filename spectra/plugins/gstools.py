@@ -8,11 +8,10 @@ adds a nugget to the fields.  The models here have the quantile function of thei
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import sympy
@@ -25,15 +24,14 @@ from spectra.errors import ParameterError
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 
-if TYPE_CHECKING:
-    import gstools
+__all__ = ["SpectralModel", "SumModel", "cov_model", "of"]
 
-__all__ = ["cov_model", "of"]
+(gstools,) = imported("gstools", "gstools")
+_CovModel: Any = gstools.CovModel
+_SumModel: Any = gstools.SumModel
 
-# What GSTools calls the arguments that every model has.
-_COMMON = ("var", "len_scale", "nugget", "anis", "angles", "rescale")
 # Largest difference between the correlation of GSTools and the formula.
 _SAME = 1e-12
 _COMPARED = np.linspace(0.0, 4.0, 257)
@@ -41,41 +39,79 @@ _COMPARED = np.linspace(0.0, 4.0, 257)
 _NEXT_TO_ZERO = 1e-60
 
 
-@lru_cache(maxsize=1)
-def _base() -> type[gstools.CovModel]:
-    """The covariance model whose correlation and spectrum are those of its kernel."""
-    base: Any = imported("gstools", "gstools")[0].CovModel
+class _ExactSpectrum:
+    """The spectrum of a covariance model of GSTools, from its kernel at its present parameters."""
 
-    class SpectralModel(base):  # type: ignore[misc]
-        """A covariance model whose correlation and spectrum are those of a kernel."""
+    _add_doc = False
 
-        kernel: Kernel
+    @property
+    def kernel(self) -> Kernel:
+        """The correlation as a kernel in z = h."""
+        return _kernel_of(self)
 
-        def cor(self, h: Any) -> FloatArray:
-            """The correlation k(h) / k(0) at distances in units of the rescaled length."""
-            distance = np.abs(np.asarray(h, dtype=float))
-            return np.asarray(self.kernel(distance) / self.kernel.at_zero)
+    def __add__(self, other: Any) -> Any:
+        return SumModel(self, other)
 
-        def _has_ppf(self) -> bool:
-            return True
+    __radd__ = __add__
 
-        def spectral_rad_ppf(self, u: Any) -> FloatArray:
-            """Quantile of the radius of a frequency."""
-            (part,) = positive_table(self.kernel, int(self.dim)).parts
-            return np.asarray(part.law.ppf(u) / self.len_rescaled)
+    def _has_ppf(self) -> bool:
+        return True
 
-        def spectral_density(self, k: Any) -> FloatArray:
-            """The density of the frequencies on R^d; it has mass 1."""
-            w = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled
-            density = spectral_density(self.kernel, int(self.dim))
-            # A density has a limit at 0, and is asked for at positive radii.
-            found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
-            return np.asarray(found * self.len_rescaled**self.dim / self.kernel.at_zero)
+    def spectral_rad_ppf(self: Any, u: Any) -> FloatArray:
+        """Quantile of the radius of a frequency."""
+        (part,) = positive_table(self.kernel, int(self.dim)).parts
+        return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
-    return SpectralModel
+    def spectral_density(self: Any, k: Any) -> FloatArray:
+        """The density of the frequencies on R^d; it has mass 1."""
+        w, kernel = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled, self.kernel
+        density = spectral_density(kernel, int(self.dim))
+        # A density has a limit at 0, and is asked for at positive radii.
+        found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
+        return np.asarray(found * self.len_rescaled**self.dim / kernel.at_zero)
 
 
-def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.CovModel:
+class SpectralModel(_ExactSpectrum, _CovModel):  # type: ignore[misc]
+    """A covariance model whose correlation and spectrum are those of a kernel."""
+
+    # An attribute in place of the property, known before GSTools looks at the model.
+    kernel: Any = None
+
+    def __init__(self, kernel: Kernel, dim: int, **options: Any) -> None:
+        self.kernel = kernel
+        super().__init__(dim=dim, **options)
+
+    def cor(self, h: Any) -> FloatArray:
+        """The correlation k(h) / k(0) at distances in units of the rescaled length."""
+        distance = np.abs(np.asarray(h, dtype=float))
+        return np.asarray(self.kernel(distance) / self.kernel.at_zero)
+
+
+class SumModel(_SumModel):  # type: ignore[misc]
+    """A sum of models whose frequencies are drawn from the mixture of their exact spectra."""
+
+    _add_doc = False
+    __add__ = __radd__ = _ExactSpectrum.__add__
+
+    def _has_ppf(self) -> bool:
+        return bool(self.models)
+
+    def spectral_rad_ppf(self, u: Any) -> FloatArray:
+        """Radii with the distribution of the mixture for uniform u, one model after the other.
+
+        It is no quantile function, since it does not ascend from one model to the next.
+        """
+        u = np.asarray(u, dtype=float)
+        found, start = np.zeros_like(u), 0.0
+        for share, model in zip(self.ratios, self.models, strict=True):
+            exact = model if isinstance(model, _ExactSpectrum) else of(model)
+            within = np.clip((u - start) / share, 0.0, 1.0)
+            found = np.where(u >= start, exact.spectral_rad_ppf(within), found)
+            start += share
+        return np.asarray(found)
+
+
+def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralModel:
     r"""A model of GSTools with the correlation k(h)/k(0), sampled from its exact spectrum.
 
     Parameters
@@ -90,8 +126,8 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
 
     Returns
     -------
-    gstools.CovModel
-        For ``gstools.SRF``, kriging, fitting and variograms.
+    SpectralModel
+        A ``gstools.CovModel`` for ``gstools.SRF``, kriging, fitting and variograms.
 
     Examples
     --------
@@ -102,52 +138,34 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> gstools.Cov
     (1,)
     """
     kernel = radial_kernel(kernel, support=options.pop("support", None))
-    return _model(kernel, dim, options)
-
-
-def _model(kernel: Kernel, dim: int, options: dict[str, Any]) -> gstools.CovModel:
-    options.setdefault("var", kernel.at_zero)
-    model = type("SpectralModel", (_base(),), {"kernel": kernel})(dim=dim, **options)
-    # Asked for now, so that a kernel that is no covariance is refused here.
-    positive_table(kernel, int(model.dim))
+    model = SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
+    positive_table(kernel, int(model.dim))  # refused here, if it is no covariance
     return model
 
 
 # --- models of GSTools --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Formula:
-    """A correlation of GSTools in z = h, with its parameters by their names there."""
-
-    text: str
-    support: int | None = None
-    parameters: tuple[str, ...] = ()
-
-
+#: Correlations in z = h, with the parameters that they take from the model, and their supports.
+_FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
+    "Gaussian": ("exp(-z**2)", (), None),
+    "Exponential": ("exp(-z)", (), None),
+    "Stable": ("exp(-z**alpha)", ("alpha",), None),
+    "Matern": (
+        "2**(1 - nu)/gamma(nu)*(sqrt(nu)*z)**nu*besselk(nu, sqrt(nu)*z)", ("nu",), None,
+    ),
+    "Integral": ("nu/2*expint(nu/2 + 1, z**2)", ("nu",), None),
+    "Rational": ("(1 + z**2/alpha)**(-alpha)", ("alpha",), None),
+    "Cubic": ("1 - 7*z**2 + 35*z**3/4 - 7*z**5/2 + 3*z**7/4", (), 1),
+    "Linear": ("1 - z", (), 1),
+    "Circular": ("(2/pi)*(acos(z) - z*sqrt(1 - z**2))", (), 1),
+    "Spherical": ("1 - 3*z/2 + z**3/2", (), 1),
+    "JBessel": ("gamma(nu + 1)*(2/z)**nu*besselj(nu, z)", ("nu",), None),
+    "TPLSimple": ("(1 - z)**nu", ("nu",), 1),
+}  # fmt: skip
 #: What two balls have in common, of as many dimensions as the order says.
 _BY_ORDER = ("HyperSpherical", "SuperSpherical")
-
-_FORMULAS: Mapping[str, _Formula] = MappingProxyType(
-    {
-        "Gaussian": _Formula("exp(-z**2)"),
-        "Exponential": _Formula("exp(-z)"),
-        "Stable": _Formula("exp(-z**alpha)", parameters=("alpha",)),
-        "Matern": _Formula(
-            "2**(1 - nu)/gamma(nu)*(sqrt(nu)*z)**nu*besselk(nu, sqrt(nu)*z)", parameters=("nu",)
-        ),
-        "Rational": _Formula("(1 + z**2/alpha)**(-alpha)", parameters=("alpha",)),
-        "Cubic": _Formula("1 - 7*z**2 + 35*z**3/4 - 7*z**5/2 + 3*z**7/4", support=1),
-        "Linear": _Formula("1 - z", support=1),
-        "Circular": _Formula("(2/pi)*(acos(z) - z*sqrt(1 - z**2))", support=1),
-        "Spherical": _Formula("1 - 3*z/2 + z**3/2", support=1),
-        "JBessel": _Formula("gamma(nu + 1)*(2/z)**nu*besselj(nu, z)", parameters=("nu",)),
-        "TPLSimple": _Formula("(1 - z)**nu", support=1, parameters=("nu",)),
-    }
-)
-
-_TRUNCATED = ("TPLGaussian", "TPLExponential", "TPLStable")
-_ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0}
+_ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
 
 
 def _truncated_power_law(model: Any) -> Kernel:
@@ -156,7 +174,7 @@ def _truncated_power_law(model: Any) -> Kernel:
     It is a difference of two means from 0 on, whose spectra cancel far out for power = 2.
     """
     hurst = _exact(model.hurst)
-    power = _exact(_ORDERS.get(model.name, getattr(model, "alpha", 0.0)))
+    power = _exact(_ORDERS[model.name] or model.alpha)
     low = _exact(model.len_low_rescaled / model.len_rescaled)
     tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
     if low == 0:
@@ -184,21 +202,16 @@ def _mean_of_gaussians(hurst: float, low: float) -> Kernel:
 
 
 def _kernel_of(model: Any) -> Kernel:
-    if model.name in _TRUNCATED:
+    """The correlation of a model of GSTools at its present parameters, as a kernel in z = h."""
+    if model.name in _ORDERS:
         return _truncated_power_law(model)
-    known = _FORMULAS.get(model.name)
     if model.name in _BY_ORDER:
         order = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
         # In one dimension the balls are intervals.
         return catalogue["superspherical"](nu=_exact(order)) if order else radial("1-z", support=1)
-    if known is None:
-        raise ParameterError(
-            f"The formula of GSTools' model {model.name} is not known here. Known are "
-            f"{', '.join(sorted([*_FORMULAS, *_TRUNCATED, *_BY_ORDER]))}. Write its "
-            "correlation as a formula in z and use cov_model(formula, dim)."
-        )
-    values = {name: _exact(getattr(model, name)) for name in known.parameters}
-    return radial(known.text, support=known.support, **values)
+    text, parameters, support = _FORMULAS[model.name]
+    values = {name: _exact(getattr(model, name)) for name in parameters}
+    return radial(text, support=support, **values)
 
 
 def _exact(value: float) -> Any:
@@ -207,25 +220,36 @@ def _exact(value: float) -> Any:
     return short if float(short) == float(value) else sympy.Rational(value)
 
 
-def of(model: Any) -> gstools.CovModel:
-    """A model of GSTools itself, drawn rightly: the same correlation, lengths, variance and nugget.
+# Classes of this module, so that their models can be pickled.
+_EXACT = {
+    getattr(gstools, name): type(
+        name, (_ExactSpectrum, getattr(gstools, name)), {"__module__": __name__}
+    )
+    for name in sorted([*_FORMULAS, *_ORDERS, *_BY_ORDER])
+}
+globals().update({exact.__name__: exact for exact in _EXACT.values()})
+
+
+def of(model: Any) -> Any:
+    """A model of GSTools that is drawn from its exact spectrum, and is otherwise the same.
 
     Parameters
     ----------
     model : gstools.CovModel
-        One of Gaussian, Exponential, Stable, Matern, Rational, Cubic, Linear, Circular, Spherical,
-        HyperSpherical, SuperSpherical, JBessel, TPLSimple, TPLGaussian, TPLExponential and
-        TPLStable, with a lower length or without.
+        One of Gaussian, Exponential, Stable, Matern, Integral, Rational, Cubic, Linear, Circular,
+        Spherical, HyperSpherical, SuperSpherical, JBessel, TPLSimple, TPLGaussian, TPLExponential
+        and TPLStable, or a sum of them.
 
     Returns
     -------
     gstools.CovModel
-        To be used in its place.
+        A copy of a subclass of the model's own class: its parameters can be set and fitted, and
+        sums of such models are drawn correctly too.
 
     Raises
     ------
     ParameterError
-        If the model is not one of these, its correlation is not what is known of it, or it is
+        If the model is not one of these, its correlation differs from its formula, or it is
         no covariance in its dimension.
 
     Examples
@@ -234,16 +258,28 @@ def of(model: Any) -> gstools.CovModel:
     >>> from spectra.plugins.gstools import of                             # doctest: +SKIP
     >>> right = of(gstools.Spherical(dim=3, len_scale=2))                  # doctest: +SKIP
     """
-    if _base().__bases__[0] not in type(model).__mro__:
+    if not isinstance(model, gstools.CovModel):
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    kernel = _kernel_of(model)
+    exact = copy.deepcopy(model)
+    if isinstance(model, gstools.SumModel):
+        exact.__class__ = SumModel
+        exact._models = [of(each) for each in model.models]
+        return exact
+    if isinstance(model, _ExactSpectrum):
+        return exact
+    if type(model) not in _EXACT:
+        raise ParameterError(
+            f"The formula of GSTools' model {model.name} is not known here. Known are "
+            f"{', '.join(known.__name__ for known in _EXACT)}. Write its correlation as a formula "
+            "in z and use cov_model(formula, dim)."
+        )
+    exact.__class__ = _EXACT[type(model)]
     own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
-    apart = float(np.abs(own - kernel(_COMPARED)).max())
+    apart = float(np.abs(own - exact.kernel(_COMPARED)).max())
     if apart > _SAME:
         raise ParameterError(
-            f"The correlation of this {model.name} differs by {apart:.2g} from {kernel}, which it "
-            "should be: GSTools has changed it, or it was changed by hand."
+            f"The correlation of this {model.name} differs by {apart:.2g} from {exact.kernel}, "
+            "which it should be: GSTools has changed it, or it was changed by hand."
         )
-    options: dict[str, Any] = {name: getattr(model, name) for name in _COMMON}
-    options |= {"latlon": model.latlon, "temporal": model.temporal, "geo_scale": model.geo_scale}
-    return _model(kernel, int(model.dim), options)
+    positive_table(exact.kernel, int(exact.dim))  # refused here, if it is no covariance
+    return exact

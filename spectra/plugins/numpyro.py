@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectra.derivation import RadialCovariance
-from spectra.plugins.extras import imported
+from spectra.plugins import imported
 from spectra.plugins.jax_functions import elementwise
 
 __all__ = ["diag_spectral_density", "hsgp"]
@@ -38,6 +38,7 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
     """
     jnp, laplacian = imported("numpyro", "jax.numpy", _LAPLACIAN)
     known = RadialCovariance.of(kernel, dim)
+    known.power(1.0)  # refused here, where a model is made, and not where it runs
     lengths = jnp.broadcast_to(jnp.asarray(length), (dim,))
     omega = laplacian.sqrt_eigenvalues(ell=ell, m=m, dim=dim).T
     # No eigenvalue is 0, so that the root has a derivative.

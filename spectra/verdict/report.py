@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from spectra.base.limits import limit_in_force
+from spectra.errors import TimeLimitError
 from spectra.verdict.composed.compositions import ComposedVerdict
+from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import in_words
 from spectra.verdict.verdict import Verdict
 
@@ -20,14 +23,14 @@ def as_text(verdict: Verdict | ComposedVerdict) -> str:
     if verdict.dim is not None and verdict.condition is not None:
         lines.append(f"  For which d the mass is finite: {in_words(verdict.condition)}.")
     where = "for every d" if verdict.dim is None else f"in d = {verdict.dim}"
-    definite = verdict.positive_definite
+    definite = _definiteness_in_time(verdict)
     lines.append(f"  Positive definite {where}: {_ANSWER[definite.answer]}. {definite.reason}")
     return "\n".join(lines)
 
 
 def as_data(verdict: Verdict | ComposedVerdict) -> dict[str, Any]:
     """``verdict.as_dict()`` with positive definiteness, for JSON."""
-    definite = verdict.positive_definite
+    definite = _definiteness_in_time(verdict)
     largest = definite.max_dim
     data = verdict.as_dict()
     data["positive_definite"] = {
@@ -36,3 +39,12 @@ def as_data(verdict: Verdict | ComposedVerdict) -> dict[str, Any]:
         "max_dim": "infinity" if largest == math.inf else largest,
     }
     return data
+
+
+def _definiteness_in_time(verdict: Verdict | ComposedVerdict) -> Definiteness:
+    """Definiteness, which may need the masses; the verdict is printed without them too."""
+    try:
+        return verdict.positive_definite
+    except TimeLimitError:
+        reason = f"masses: not computed within {limit_in_force():g} s (more with --time-limit)."
+        return Definiteness(None, reason)

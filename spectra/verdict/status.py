@@ -106,7 +106,19 @@ def _told(verdict: DomainVerdict | SphereVerdict) -> str:
 
 
 def in_words(condition: sympy.Basic) -> str:
-    """A condition on d as a reader says it."""
-    if condition == sympy.true:
-        return "every d"
-    return "no d" if condition == sympy.false else str(condition)
+    """A condition on d in words.
+
+    Examples
+    --------
+    >>> in_words(sympy.Eq(sympy.Symbol("a"), 2) & (sympy.Symbol("p") + 1 > D))
+    'a = 2 and d < p + 1'
+    """
+    if condition in (sympy.true, sympy.false):
+        return "every d" if condition else "no d"
+    if isinstance(condition, sympy.And | sympy.Or):
+        word = " and " if isinstance(condition, sympy.And) else " or "
+        parts = sorted(condition.args, key=lambda part: (part.has(D), str(part)))
+        return word.join(f"({in_words(p)})" if p.args[0].is_Boolean else in_words(p) for p in parts)
+    if isinstance(condition, sympy.Eq):
+        return f"{condition.lhs} = {condition.rhs}"
+    return str(condition.reversed if getattr(condition, "rhs", None) == D else condition)

@@ -36,10 +36,39 @@ def test_a_sequence_of_numbers_is_a_parameter_too(capsys):
     assert "weights=(1, 2), frequencies=(1, 2), lengths=(1, 1)" in capsys.readouterr().out
 
 
-def test_the_catalogue_lists_every_entry(capsys):
+def test_the_catalogue_lists_every_entry_and_conditions_in_words(capsys):
     assert main(["catalogue"]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in sp.catalogue)
+    assert "finite mass for a = 2 and d < 2*p + 1\n" in printed
+
+
+def test_the_usage_of_design_says_that_a_goal_is_required(capsys):
+    for goal in ([], ["--tol", "1e-3", "--budget", "9"]):
+        with pytest.raises(SystemExit) as left:
+            main(["design", "ntk", "--dim", "16", *goal])
+        assert left.value.code == 2
+        assert "(--tol TOL | --n-components N)" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_verdict_is_printed_when_the_masses_take_too_long(monkeypatch, capsys):
+    def forever(_):
+        while True:
+            pass
+
+    monkeypatch.setattr("spectra.verdict.positive_definite._by_masses", forever)
+    asked = ["check", "exp(-z)*cos(3*z**2)/(1+z**4)", "--dim", "5", "--time-limit", "0.2"]
+    sp.existence(asked[1], 5)  # what is known without masses is not to be ended
+    assert main(asked) == 0
+    printed = capsys.readouterr().out
+    assert "finite mass in d = 5" in printed
+    assert "masses: not computed within 0.2 s" in printed
+
+
+def test_the_verdict_is_printed_before_a_table_that_fails(capsys):
+    asked = ["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"]
+    assert main(asked) == 2
+    assert "finite mass in d = 3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -65,7 +94,6 @@ def test_syntax_errors_are_marked_once(formula, marked, capsys):
         (["derive", "Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3", "--dim", "2"], "--assume"),
         (["derive", "1/(1+z)", "--dim", "1", "--route", "lookup"], "leave out --route"),
         (["design", "ntk", "--dim", "16", "--tol", "1e-3"], "--z-max"),
-        (["design", "ntk", "--dim", "16"], "--budget"),
         (["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"], "error"),
         (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),
         (["check", "exp(-lam*z)"], "--set"),

@@ -60,13 +60,6 @@ def see_the_present_line(terminal):
         assert terminal.written.wait(LONG)
 
 
-def test_a_long_stage_is_shown_and_wiped(terminal, impatient):
-    with stage("thinking"):
-        assert terminal.written.wait(LONG)
-    assert "\rthinking ... 0 s" in terminal.getvalue()
-    assert is_wiped(terminal.getvalue())
-
-
 def test_the_innermost_stage_is_named(terminal, impatient):
     with stage("outside"), stage("inside"):
         see_the_present_line(terminal)
@@ -82,7 +75,7 @@ def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert is_wiped(terminal.getvalue())
-    assert not room._WATCH.stages
+    assert not room._stages
 
 
 def test_a_bar_counts_what_is_done(terminal, impatient):
@@ -132,8 +125,8 @@ def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, work):
     begun = []
     # A loaded machine may need more than two seconds for them.
     monkeypatch.setattr(room, "PATIENCE", LONG)
-    add = room._WATCH.add
-    monkeypatch.setattr(room._WATCH, "add", lambda s: begun.append(s.label) or add(s))
+    begin = room._begin
+    monkeypatch.setattr(room, "_begin", lambda s: begun.append(s.label) or begin(s))
     SLOW[work]()
     assert LABELS[work] in begun
     assert terminal.getvalue() == ""

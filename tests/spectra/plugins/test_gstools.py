@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -140,5 +141,60 @@ def test_what_is_no_covariance_is_refused() -> None:
         cov_model("(2/pi)*(acos(z) - z*sqrt(1 - z**2))", 3, support=1)
     with pytest.raises(ParameterError, match="not a radial kernel"):
         cov_model(sp.zonal("exp(u)"), 3)
+
+    class Unknown(gstools.CovModel):
+        def cor(self, h):
+            return np.exp(-(h**2))
+
     with pytest.raises(ParameterError, match="not known here"):
-        of(gstools.Integral(dim=2))
+        of(Unknown(dim=2))
+
+
+LONG, SHORT = gstools.Spherical(dim=3, len_scale=10), gstools.Spherical(dim=3, len_scale=2, var=3.0)
+
+
+@pytest.mark.parametrize(
+    "summed", [lambda: of(SHORT) + of(LONG), lambda: of(SHORT + LONG), lambda: of(SHORT) + LONG]
+)
+def test_a_sum_is_drawn_from_the_mixture_of_its_spectra(summed) -> None:
+    model, u = summed(), (np.arange(2000) + 0.5) / 2000
+    x = np.geomspace(0.01, 20.0, 40)
+    drawn = np.searchsorted(np.sort(model.spectral_rad_ppf(u)), x) / u.size
+    single = [np.searchsorted(of(m).spectral_rad_ppf(u), x) / u.size for m in (SHORT, LONG)]
+    assert np.abs(drawn - (0.75 * single[0] + 0.25 * single[1])).max() < 2e-3
+    waves = gstools.field.generator.RandMeth(model, mode_no=4000, seed=1)._cov_sample
+    implied = plane_wave_mean(3, np.outer(LAGS, np.linalg.norm(waves, axis=0)))
+    error = implied.std(axis=1) / np.sqrt(4000)
+    assert np.abs((implied.mean(axis=1) - model.correlation(LAGS)) / error).max() < 6.0
+
+
+def test_a_copy_keeps_the_class_its_parameters_and_what_depends_on_the_dimension() -> None:
+    model = of(gstools.HyperSpherical(dim=2))
+    model.dim = 3
+    r, u = np.linspace(0.0, 2.0, 50), np.linspace(0.1, 0.9, 9)
+    fresh = gstools.HyperSpherical(dim=3)
+    assert np.abs(model.correlation(r) - fresh.correlation(r)).max() < 1e-15
+    assert np.abs(model.spectral_rad_ppf(u) - of(fresh).spectral_rad_ppf(u)).max() < 1e-15
+    assert of(gstools.TPLGaussian(dim=2, len_low=0.5)).len_up_rescaled == 1.5
+    x = np.linspace(0.1, 8.0, 60)
+    stable = of(gstools.Stable(dim=2))
+    stable.fit_variogram(x, gstools.Stable(dim=2, len_scale=2.0, alpha=1.2).variogram(x))
+    assert abs(stable.var - 1.0) < 1e-3 > stable.nugget
+    assert abs(stable.alpha - 1.2) < 1e-3
+    assert stable.kernel(1.0) == pytest.approx(np.exp(-1.0))
+
+
+@pytest.mark.parametrize("nu", [0.5, 7.0, 50.0])
+def test_the_integral_model_has_the_spectrum_of_gstools(nu: float) -> None:
+    own = gstools.Integral(dim=2, nu=nu, len_scale=3.0)
+    w = np.linspace(0.1, 2.0, 20)
+    with np.errstate(all="ignore"):
+        truth = own.spectral_density(w)
+    assert np.abs(of(own).spectral_density(w) / truth - 1.0).max() < 1e-9
+
+
+def test_models_can_be_pickled() -> None:
+    for model in (of(SHORT), of(SHORT) + of(LONG), cov_model("cubic", 2, len_scale=3.0)):
+        again = pickle.loads(pickle.dumps(model))
+        assert type(again) is type(model)
+        assert again.spectral_rad_ppf(0.3) == model.spectral_rad_ppf(0.3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -99,3 +100,12 @@ def test_what_is_no_covariance_is_refused() -> None:
         kernel_of("circular", 3)
     with pytest.raises(ParameterError, match="not positive definite on R\\^3"):
         diag_spectral_density("circular", 1.0, 1.0, 2.0, 4, 3)
+    with pytest.raises(ParameterError, match="not a density"):
+        jax.make_jaxpr(lambda length: diag_spectral_density("cosine", 1.0, length, 2.0, 4, 1))(1.0)
+
+
+def test_kernels_of_gpjax_can_be_pickled() -> None:
+    kernel, X = kernel_of("spherical", 2, lengthscale=[1.0, 2.0]), RNG.normal(size=(5, 2))
+    again = pickle.loads(pickle.dumps(kernel))
+    np.testing.assert_array_equal(again.gram(X).as_matrix(), kernel.gram(X).as_matrix())
+    assert again.spectral_density.lengths.tolist() == [1.0, 2.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
@@ -106,3 +107,16 @@ def test_what_is_no_covariance_is_refused() -> None:
     with pytest.raises(ParameterError, match="not positive definite on R\\^3"):
         covariance("circular", 3, ls=1.0)
     covariance("circular", 3, ls=1.0, active_dims=[0, 2])
+
+
+def test_a_kernel_without_a_spectrum_is_refused_when_the_model_is_made() -> None:
+    periodic = covariance("exp(-2*sin(z)**2)", 1, ls=1.0)  # its matrices are right
+    with pm.Model(), pytest.raises(ParameterError, match="not a density"):
+        pm.gp.HSGP(m=[9], L=[4.0], cov_func=periodic).prior_linearized(np.zeros((3, 1)))
+
+
+def test_covariances_and_their_graphs_can_be_pickled() -> None:
+    model, X = covariance("spherical", 2, ls=[1.0, 2.0]), RNG.normal(size=(5, 2))
+    again, graph = (pickle.loads(pickle.dumps(part)) for part in (model, model(X)))
+    np.testing.assert_array_equal(again(X).eval(), model(X).eval())
+    np.testing.assert_array_equal(graph.eval(), model(X).eval())

@@ -12,7 +12,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteK
 
 import spectra as sp
 from spectra.derivation.covariance import RadialCovariance
-from spectra.errors import ParameterError
+from spectra.errors import MissingExtraError, ParameterError
+from spectra.plugins import imported
 from spectra.plugins.scikit_learn import RadialGPKernel
 
 RNG = np.random.default_rng(0)
@@ -130,3 +131,8 @@ def test_a_spectrum_with_double_zeros_is_not_negative() -> None:
     assert np.all(covariance.power(w) >= 0.0)
     with pytest.raises(ParameterError, match="not a density"):
         RadialCovariance.of("sinc", 3).power([1.0])
+
+
+def test_a_missing_library_is_named_with_its_extra() -> None:
+    with pytest.raises(MissingExtraError, match=r'no_such_library.*"kernel-spectra\[gstools\]"'):
+        imported("gstools", "no_such_library")

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from spectra.base.limits import staged
-from spectra.base.numbers import FloatArray, checked_dim, positive_number
+from spectra.base.numbers import FloatArray, positive_number
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import (
     FLOAT32_ROUNDING,
@@ -21,11 +21,10 @@ from spectra.designs.designed_measure import (
     ULPS_PER_MASS,
     Coupling,
     Design,
-    checked_coupling,
+    Objective,
 )
 from spectra.designs.distances import Distances
-from spectra.designs.dual import Objective
-from spectra.designs.methods.linear_programme import solve
+from spectra.designs.linear_programme import solve
 from spectra.designs.wave_columns import block_variance, tabulated_wave, wave_covariance
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel
@@ -35,6 +34,11 @@ __all__ = ["design_within"]
 Cost = Callable[[FloatArray], FloatArray]
 
 _ADVICE = "ask for a larger tol or a smaller domain"
+
+_NO_VARIANCE = (
+    "In dimension 1 designed features have no variance: every direction is +-1. Use "
+    "objective='mass'."
+)
 
 # Radii are sought up to this many times (sqrt(d) + 5) / z_max: a kink at z = 0 of tolerance 1e-3
 # needs a few hundred, and what lies beyond lowers the mass by less than a percent.
@@ -78,18 +82,19 @@ def design_within(
         Largest radius, by default 100 (sqrt(d) + 5) / z_max.
     """
     tol = positive_number(tol, "tol", why=", an error allowed")
-    _check_request(checked_dim(dim), objective, coupling)
-    low, high = served.domain
     max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
+    if objective == "variance" and dim == 1:
+        raise ParameterError(_NO_VARIANCE)
     n = 1 if coupling == "iid" else dim
     deviation = _deviation(dim, n, served, max_radius)
-    cost = deviation if objective == "variance" else np.ones_like
-    within = partial(solve, kernel, dim, (low, high), max_mass=max_mass, max_radius=max_radius)
+    within = partial(solve, kernel, dim, served.domain, max_mass=max_mass, max_radius=max_radius)
     inner = _MARGIN * tol
     # The error between the distances in use must be within the tolerance too.
     for _ in range(_MOST_TIGHTENINGS):
-        radii, masses, dual = within(tol=inner, cost=cost)
-        error = estimated_sup_error(kernel, dim, radii, masses, (low, high), tol=tol)
+        radii, masses, dual = within(
+            tol=inner, cost=deviation if objective == "variance" else np.ones_like
+        )
+        error = estimated_sup_error(kernel, dim, radii, masses, served.domain, tol=tol)
         reached = error.mid + error.rad
         if reached <= tol:
             break
@@ -110,7 +115,7 @@ def design_within(
     made = Design(
         kernel=kernel,
         dim=dim,
-        domain=(low, high),
+        domain=served.domain,
         coupling=coupling,
         radii=radii,
         masses=masses,
@@ -139,7 +144,13 @@ def _bounds(
     if max_radius is None:
         max_radius = _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / high
     size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
-    _refuse_below_rounding(tol, size)
+    least = _ROUNDING_OF_A_SUM / _TOLD_APART * size
+    if tol < least:
+        raise AccuracyError(
+            f"tol = {tol:g} is beyond double precision: the kernel is of size {size:.3g}, sums of "
+            "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
+            f"of the tolerance. Ask for tol >= {1.1 * least:.2g}."
+        )
     if max_mass is None:
         max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
     return positive_number(max_mass, "max_mass"), positive_number(max_radius, "max_radius")
@@ -155,24 +166,3 @@ def _deviation(dim: int, n: int, served: Distances, max_radius: float) -> Cost:
         return np.asarray(np.sqrt(values.reshape(w.size, nodes.size) @ weights))
 
     return deviation
-
-
-def _refuse_below_rounding(tol: float, size: float) -> None:
-    least = _ROUNDING_OF_A_SUM / _TOLD_APART * size
-    if tol < least:
-        raise AccuracyError(
-            f"tol = {tol:g} is beyond double precision: the kernel is of size {size:.3g}, sums of "
-            "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
-            f"of the tolerance. Ask for tol >= {1.1 * least:.2g}."
-        )
-
-
-def _check_request(dim: int, objective: str, coupling: str) -> None:
-    if objective not in ("mass", "variance"):
-        raise ParameterError(f"objective = {objective!r}: choose 'mass' or 'variance'.")
-    checked_coupling(coupling)
-    if objective == "variance" and dim == 1:
-        raise ParameterError(
-            "In dimension 1 designed features have no variance: every direction is +-1. Use "
-            "objective='mass'."
-        )

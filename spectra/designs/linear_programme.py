@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
+from spectra.base.limits import seconds_left
 from spectra.base.numbers import FloatArray
-from spectra.designs.dual import Dual
-from spectra.designs.methods.highs import least_cost
+from spectra.designs.designed_measure import Dual
 from spectra.designs.wave_columns import tabulated_wave
 from spectra.errors import AccuracyError
 
@@ -34,8 +36,6 @@ _FIRST_POINTS, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
 # From this round on, look among all measures of the settled value for one that is within the error.
 _PATIENCE = 12
-# Columns kept between rounds, beyond those in use: the most promising ones.
-_MOST_COLUMNS = 400
 # The exchange stops when the value is within this part of its lower bound, and the error exceeds
 # the tolerance by no more than this part.
 _GAP, _EXCESS = 2e-3, 2e-3
@@ -47,6 +47,13 @@ _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
 _TOUCHING = 1e-2
 
+
+# Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
+# ends without a verdict on the nearly parallel columns of a fine grid of radii.
+_ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
+# HiGHS counts time on the wall: what it gets for each second of processor time that is left, at
+# first and at least, and the status by which scipy reports that it was not enough.
+_WALL_TIME, _LEAST_WALL_TIME, _STOPPED = 2.0, 0.1, 1
 
 #: A solution of the programme on the present radii and distances: the masses, how far their error
 #: exceeds the tolerance, and the dual, whose bounds are not known yet.
@@ -104,10 +111,7 @@ class _Exchange:
         dual = Dual(
             dim=self.dim,
             tol=self.tol,
-            objective="mass",
             value=value,
-            lower_bound=0.0,
-            least_mass=0.0,
             max_mass=self.max_mass,
             max_radius=self.max_radius,
             points=self.points[active],
@@ -133,7 +137,7 @@ class _Exchange:
         target = self.target(self.points)
         rows = np.block([[waves, -waves], [-waves, waves], [caps]])
         error = np.append(-np.ones(2 * target.size), np.zeros(len(caps)))[:, None]
-        return least_cost(
+        return _minimise(
             cost,
             np.concatenate([rows, error], axis=1),
             np.concatenate([tol + target, tol - target, most]),
@@ -174,6 +178,29 @@ class _Exchange:
         height = np.abs(error)
         top = _is_peak(height)
         return z[top], height[top]
+
+
+def _minimise(
+    cost: FloatArray, rows: FloatArray, limits: FloatArray
+) -> tuple[FloatArray, float, FloatArray] | None:
+    """Minimise cost x with rows x <= limits, x >= 0, by HiGHS: x, the value and the marginals."""
+    for method, feasibility in _ATTEMPTS:
+        names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+        options: dict[str, Any] = dict.fromkeys(names, feasibility)
+        wall_time, stopped = _WALL_TIME, True
+        # It returns to Python, where its step can be ended, and begins again with more time.
+        while stopped:
+            left = seconds_left()
+            if left is not None:
+                options["time_limit"] = max(wall_time * left, _LEAST_WALL_TIME)
+            result = linprog(
+                cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=options
+            )
+            stopped = left is not None and result.status == _STOPPED
+            wall_time *= 2.0
+        if result.status == 0:
+            return result.x, float(result.fun), result.ineqlin.marginals
+    return None
 
 
 def _is_peak(height: FloatArray) -> np.ndarray:
@@ -221,7 +248,7 @@ def solve(
                 if np.all(high <= allowed):
                     return _bounded(dual, lower_bound, *_used(exchange, calm))
                 z, height = np.append(z, further), np.append(height, high)
-        grown = _add(exchange, vertex, w[gain > 0.05 * worst], z[height > allowed])
+        grown = _add(exchange, w[gain > 0.05 * worst], z[height > allowed])
         if not grown and settled and within:
             # Rounding of the simplex method is all that separates the value from its bound.
             break
@@ -246,11 +273,8 @@ def _bounded(
     dual: Dual, lower_bound: float, radii: FloatArray, masses: FloatArray, value: float
 ) -> tuple[FloatArray, FloatArray, Dual]:
     """A solution, with the dual that knows its value and its bound."""
-    return (
-        radii,
-        masses,
-        replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound),
-    )
+    known = replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound)
+    return radii, masses, known
 
 
 def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
@@ -262,22 +286,12 @@ def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
     return raised
 
 
-def _add(exchange: _Exchange, vertex: _Vertex, radii: FloatArray, points: FloatArray) -> bool:
+def _add(exchange: _Exchange, radii: FloatArray, points: FloatArray) -> bool:
     """Take radii and distances into use; False, and no change, where none of them is new."""
-    grown = not (
-        np.all(np.isin(radii, exchange.radii)) and np.all(np.isin(points, exchange.points))
-    )
-    if not grown:
-        return False
-    columns = exchange.radii
-    if columns.size > _MOST_COLUMNS:
-        masses, _, dual = vertex
-        reach = exchange.size(dual, columns) - exchange.cost(columns)
-        keep = (masses != 0.0) | (reach >= np.sort(reach)[-_MOST_COLUMNS // 2])
-        columns = columns[keep]
-    exchange.points = np.unique(np.concatenate([exchange.points, points]))
-    exchange.radii = np.unique(np.concatenate([columns, radii]))
-    return True
+    before = exchange.radii.size, exchange.points.size
+    exchange.radii = np.union1d(exchange.radii, radii)
+    exchange.points = np.union1d(exchange.points, points)
+    return (exchange.radii.size, exchange.points.size) != before
 
 
 def _sparse(

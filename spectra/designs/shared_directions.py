@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
 from spectra.base.limits import staged
-from spectra.base.numbers import FloatArray, checked_dim
+from spectra.base.numbers import FloatArray
 from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import (
     FLOAT32_ROUNDING,
@@ -35,10 +35,11 @@ from spectra.designs.designed_measure import (
     ULPS_PER_MASS,
     Coupling,
     Design,
-    checked_coupling,
+    power_columns,
+    unit_of_powers,
+    without_powers,
 )
 from spectra.designs.distances import Distances
-from spectra.designs.exact_powers import power_columns, unit_of_powers, without_powers
 from spectra.designs.wave_columns import angular_means as block_means
 from spectra.designs.wave_columns import completed_means, varying_parts
 from spectra.errors import ParameterError
@@ -103,8 +104,6 @@ def design_for_columns(
     ParameterError
         If the columns cannot hold one frequency beside the exact powers.
     """
-    checked_dim(dim)
-    checked_coupling(coupling)
     most_radii = _MOST_RADII if coupling == "shared" else 1
     left = _columns_left(kernel, dim, n_components, exact_degree)
     high, nodes = served.domain[1], served.nodes

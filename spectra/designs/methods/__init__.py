@@ -1,1 +1,0 @@
-"""The methods behind ``design``, one to a file."""
