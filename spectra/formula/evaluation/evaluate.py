@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import flint
-import mpmath
 import numpy as np
 import sympy
 from mpmath import mp
@@ -19,24 +18,13 @@ from spectra.formula.callables import Opaque
 from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.evaluation.lost_digits import restoring, value_at
 from spectra.formula.evaluation.program import function_of
-from spectra.formula.evaluation.real_function import RealFunction
-from spectra.formula.functions import KINKS
 
 __all__ = ["mpmath_function", "numpy_function"]
 
 Array = NDArray[Any]
 
-# Bits beyond mpmath's working precision, and how often they are doubled where terms cancel.
-_SPARE_BITS, _DOUBLINGS = 32, 5
-
-
-def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
-    others = sorted(str(s) for s in expr.free_symbols if s != symbol)
-    if others:
-        raise FormulaError(
-            f"cannot evaluate {expr}: {', '.join(others)} has no value; "
-            f"give it one first, the only variable here is {symbol}"
-        )
+# Bits beyond mpmath's working precision.
+_SPARE_BITS = 32
 
 
 def numpy_function(
@@ -61,7 +49,7 @@ def numpy_function(
     """
     _refuse_other_symbols(expr, symbol)
     in_doubles = function_of(expr, symbol)
-    exact = cache(lambda: RealFunction(expr, symbol))
+    exact = cache(lambda: BallFunction(expr, symbol, real=True))
     restore = cache(lambda: restoring(quick, exact(), end))
     has_balls = expr.has(symbol) and not expr.has(Opaque)
 
@@ -85,10 +73,9 @@ def numpy_function(
 
 
 def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], Any]:
-    """Make a function of one mpmath number, at mpmath's working precision, from an expression.
+    """Make a function of one real mpmath number, at mpmath's working precision.
 
-    It takes ``mpf`` or ``mpc`` and returns the same kind.  At a real argument it is nan where the
-    formula is undefined over the reals or has a pole.
+    It is nan where the formula is undefined over the reals or has a pole.
 
     Examples
     --------
@@ -101,30 +88,23 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     """
     _refuse_other_symbols(expr, symbol)
     function_of(expr, symbol)  # refuses what is not in the language
-    real = RealFunction(expr, symbol)
-    kinks = [n for n in sympy.preorder_traversal(expr) if isinstance(n, KINKS) and n.free_symbols]
+    exact = BallFunction(expr, symbol, real=True)
 
     def evaluate(x: Any) -> Any:
-        point = mp.mpmathify(x)
-        precisions = [(mp.prec + _SPARE_BITS) << n for n in range(_DOUBLINGS)]
-        if not isinstance(point, mpmath.mpc):
-            return _to_mpf(real.real(flint.acb(flint.arb(point)), mp.prec, precisions))
-        if kinks:
-            raise FormulaError(
-                f"{kinks[0].func.__name__} has no analytic continuation, so this formula takes "
-                "real arguments only; write the formula without it to evaluate it at complex points"
-            )
-        z = flint.acb(flint.arb(point.real), flint.arb(point.imag))
-        for bits in precisions:
-            value = plain().once(z, bits)
-            if value.is_finite() and value.rel_accuracy_bits() >= mp.prec:
-                break
-        return mp.mpc(_to_mpf(value.real), _to_mpf(value.imag))
+        point = flint.acb(flint.arb(mp.mpf(x)))
+        try:
+            value = exact.resolved(point, mp.prec + _SPARE_BITS).real
+        except ArithmeticError:
+            return mp.nan
+        return +mp.make_mpf(value.mid()._mpf_) if value.is_finite() else mp.nan
 
-    plain = cache(lambda: BallFunction(expr, symbol))
     return evaluate
 
 
-def _to_mpf(ball: Any) -> Any:
-    """The middle of a real ball, rounded to mpmath's working precision; nan if not finite."""
-    return +mp.make_mpf(ball.mid()._mpf_) if ball.is_finite() else mp.nan
+def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
+    others = sorted(str(s) for s in expr.free_symbols if s != symbol)
+    if others:
+        raise FormulaError(
+            f"cannot evaluate {expr}: {', '.join(others)} has no value; "
+            f"give it one first, the only variable here is {symbol}"
+        )

@@ -15,19 +15,19 @@ from typing import Any
 
 import flint
 import numpy as np
-from numpy.polynomial import Chebyshev, chebyshev
+from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError
-from spectra.formula.evaluation.real_function import RealFunction
+from spectra.formula.evaluation.ball_function import BallFunction
 
 __all__ = ["restoring", "value_at"]
 
 Array = NDArray[Any]
 Values = Callable[[Array], Array]
 
-# A double has 53 bits; the last precision resolves cosh(z) - sinh(z) up to z = 1500.
-_WANTED, _PRECISIONS = 58, (80, 160, 320, 640, 1280, 2560, 5120)
+# A double has 53 bits; balls have 58 of 90.
+_WANTED, _BITS = 58, 90
 _LEAST_DOUBLE = flint.arb(2) ** -1075
 # Two points in each octave, at different places of each.
 _PLACES, _GOLDEN = np.array([0.17, 0.67]), 0.6180339887498949
@@ -41,21 +41,24 @@ _DEGREE, _MANY = 24, 64
 _CHECKS, _RESOLVED = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983]), 4e-15
 
 
-def value_at(exact: RealFunction, point: float) -> float:
+def value_at(exact: BallFunction, point: float) -> float:
     """The value at a point; nan where the formula is undefined over the reals, or has a pole."""
-    value = exact.real(flint.acb(point), _WANTED, _PRECISIONS)
+    try:
+        value = exact.resolved(flint.acb(point), _BITS).real
+    except ArithmeticError:
+        return float("nan")
     if not value.is_finite():
         return float("nan")
     if value.rel_accuracy_bits() < _WANTED and not abs(value) < _LEAST_DOUBLE:
         raise AccuracyError(
-            f"{exact.expr} overflows at {point:.6g} in doubles, and {_PRECISIONS[-1]} bits do not "
-            "resolve it; write the formula with terms that stay bounded, such as exp(-z) for "
+            f"{exact.expr} overflows at {point:.6g} in doubles, and balls of some thousand bits do "
+            "not resolve it; write the formula with terms that stay bounded, such as exp(-z) for "
             "cosh(z) - sinh(z)"
         )
     return float(value.mid())
 
 
-def restoring(quick: Values, exact: RealFunction, end: float) -> Callable[[Array, Array], None]:
+def restoring(quick: Values, exact: BallFunction, end: float) -> Callable[[Array, Array], None]:
     """Make a function of points and values in doubles that restores the lost digits in place."""
     asked: Counter[int] = Counter()
     in_balls = partial(_values, exact)
@@ -96,7 +99,7 @@ def restoring(quick: Values, exact: RealFunction, end: float) -> Callable[[Array
     return restore
 
 
-def _values(exact: RealFunction, points: Array) -> Array:
+def _values(exact: BallFunction, points: Array) -> Array:
     """Values at many points; nan where they are undefined or not resolved."""
     found = np.full(points.shape, np.nan)
     for i, point in enumerate(points.tolist()):
@@ -115,11 +118,8 @@ def _largest(values: Array) -> float:
 def _interpolated(exact: Values, octave: int) -> Values:
     """The polynomial on an octave if it reproduces values between its nodes, else `exact`."""
     low, high = np.ldexp(1.0, [octave, octave + 1])
-    nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
+    series = Chebyshev.interpolate(exact, _DEGREE, [low, high])
     between = low + (high - low) * _CHECKS
-    true, values = exact(between), exact(nodes)
-    if not (np.isfinite(values).all() and np.isfinite(true).all()):
-        return exact
-    series = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
+    true = exact(between)
     close = np.abs(series(between) - true) <= _RESOLVED * np.abs(true)
     return series if np.all(close) else exact

@@ -21,6 +21,7 @@ from spectra.formula.reader.building import (
     apply,
     hypergeometric,
     piecewise,
+    sized,
 )
 from spectra.formula.reader.wording import (
     CALLABLE_NAMES,
@@ -51,6 +52,13 @@ _REFUSED_SYNTAX: dict[type[ast.AST], str] = {
     ast.Tuple: "a comma makes a list of values; a formula has one value",
     ast.List: "a list has its place only in hyper([a], [b], x)",
     ast.Starred: "a starred expression is not part of a formula",
+}
+_REFUSED_NAMES = {
+    "I": _NO_IMAGINARY,
+    **dict.fromkeys(
+        ("oo", "zoo", "inf", "Infinity", "nan", "NaN"),
+        "it is not finite; kernels are finite real functions",
+    ),
 }
 _REFUSED_CONSTANTS: dict[type, str] = {
     bool: "True and False are conditions, not numbers; write 1 or 0",
@@ -208,7 +216,7 @@ class Reader:
     def _number(self, node: ast.Constant) -> sympy.Expr:
         kind = type(node.value)
         if kind is int:
-            return sympy.Integer(node.value)
+            return self._build(node, sized, sympy.Integer(node.value))
         if kind is not float:
             raise self._refusal(node, _REFUSED_CONSTANTS.get(kind, "this is not a number"))
         source = (ast.get_source_segment(self._source, node) or "").replace("_", "")
@@ -217,7 +225,7 @@ class Reader:
         if len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DIGITS:
             raise self._refusal(node, f"its exponent is beyond {MAX_DIGITS}; rescale the formula")
         number = Fraction(source)
-        return sympy.Rational(number.numerator, number.denominator)
+        return self._build(node, sized, sympy.Rational(number.numerator, number.denominator))
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
@@ -228,8 +236,8 @@ class Reader:
             return self._values[name]
         if name in CONSTANTS:
             return CONSTANTS[name]
-        if name == "I":
-            raise self._refusal(node, _NO_IMAGINARY)
+        if name in _REFUSED_NAMES:
+            raise self._refusal(node, _REFUSED_NAMES[name])
         place = _place_of(self._text, node)
         if name in CALLABLE_NAMES:
             raise ParameterError(
