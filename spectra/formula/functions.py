@@ -29,7 +29,10 @@ _ALIASES = {
     "ln": "log",
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan")},
     "abs": "Abs",
-    **{"min": "Min", "minimum": "Min", "max": "Max", "maximum": "Max"},
+    "min": "Min",
+    "minimum": "Min",
+    "max": "Max",
+    "maximum": "Max",
 }
 #: The heads of the functions by each spelling, sympy's own first.
 BY_NAME: dict[str, Any] = {name: getattr(sympy, name) for name in _NAMES.split()}

@@ -21,7 +21,7 @@ from spectra.base.special.bessel_k import bessel_k, k_half_way
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 from spectra.formula.evaluation.program import RELATIONS, Step, steps_of
-from spectra.formula.functions import KINKS
+from spectra.formula.functions import ARITIES, BY_NAME, KINKS
 
 __all__ = ["BallFunction", "HankelAmplitude", "continued", "number"]
 
@@ -100,7 +100,10 @@ class BallFunction:
             value = number(node)
             return (lambda: value), ()
         if isinstance(node, Opaque):
-            node.refuse_digits()
+            raise FormulaError(
+                f"The callable {node.func.__name__} has values in double precision only, and more "
+                "digits are asked for here. Write the kernel as a formula."
+            )
         if not self._real:
             return _planned(node)
         if isinstance(node, sympy.Piecewise):
@@ -250,10 +253,26 @@ _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
     sympy.true: lambda: flint.acb(1),
     sympy.false: lambda: flint.acb(0),
 }
+_ANALYTIC = [f for f in BY_NAME.values() if f not in (*ARITIES, *KINKS)]
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     **{
         getattr(sympy, name): getattr(flint.acb, name)
-        for name in """exp log sin cos tan asin acos atan sinh cosh tanh gamma erf erfc""".split()
+        for name in [
+            "exp",
+            "log",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "gamma",
+            "erf",
+            "erfc",
+        ]
     },
     sympy.besselj: _bessel_j,
     sympy.besseli: partial(_monotone, flint.acb.bessel_i),

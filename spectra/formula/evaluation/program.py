@@ -204,7 +204,10 @@ RELATIONS: dict[Any, tuple[str, str]] = {
     sympy.Unequality: ("not_equal", "ne"),
 }
 _DOUBLES: dict[Any, Callable[..., Any]] = {
-    **{getattr(sympy, f): getattr(np, f) for f in "exp log sin cos tan sinh cosh tanh".split()},
+    **{
+        getattr(sympy, f): getattr(np, f)
+        for f in ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"]
+    },
     **{getattr(sympy, f"a{f}"): getattr(np, f"arc{f}") for f in ("sin", "cos", "tan")},
     **{getattr(sympy, f): getattr(scipy.special, f) for f in ("gamma", "erf", "erfc")},
     sympy.besselj: scipy.special.jv,

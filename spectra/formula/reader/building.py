@@ -31,6 +31,8 @@ MAX_DEPTH = 40
 MAX_DIGITS = 1000
 _MAX_NUMERIC_EXPONENT = 1000
 _MAX_EXPONENT = 10_000
+# The largest factor of the variable in an argument: its reciprocal is a length in doubles.
+_LARGEST_FACTOR = 1e300
 # What sympy raises from inside when it cannot make sense of arguments.
 SYMPY_FAILURES = (
     ArithmeticError,
@@ -151,11 +153,14 @@ def apply(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
             "give it as a number or a parameter"
         )
     for argument in arguments:
-        limit = math.inf if argument.free_symbols else LARGEST.get(head, math.inf)
-        if limit < math.inf and abs(argument.evalf(15)) > limit:
+        if argument.free_symbols:
+            factor, limit = argument.as_coeff_Mul()[0], _LARGEST_FACTOR
+        else:
+            factor, limit = argument.evalf(15), LARGEST.get(head, math.inf)
+        if abs(factor) > limit:
             raise FormulaError(
-                f"the number {short(argument)} is beyond {limit}, "
-                f"the largest that {name} takes; rescale the formula"
+                f"the number {short(factor if argument.free_symbols else argument)} is beyond "
+                f"{limit}, the largest that {name} takes; rescale the formula"
             )
     result = head(*arguments, **_without_sign_rules(head, arguments))
     if head in (sympy.Min, sympy.Max):
@@ -188,6 +193,11 @@ def hypergeometric(
             )
         if abs(parameter.evalf(15)) > _MAX_EXPONENT:
             raise FormulaError(f"the parameter {short(parameter)} is beyond {_MAX_EXPONENT}")
+    if not lower:
+        raise FormulaError(
+            "hyper has a lower parameter; hyper([a], [], x) is (1 - x)**(-a), and hyper([], [], x) "
+            "is exp(x)"
+        )
     if any(parameter.is_integer and parameter.is_nonpositive for parameter in lower):
         raise FormulaError("a lower parameter of hyper is 0, -1, -2, ...: every term divides by 0")
     polynomial = any(parameter.is_integer and parameter.is_nonpositive for parameter in upper)

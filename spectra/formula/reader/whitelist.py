@@ -6,8 +6,8 @@ import sympy
 from sympy.printing.str import StrPrinter
 
 from spectra.errors import FormulaError
-from spectra.formula.reader.wording import short, unknown_function
 from spectra.formula.functions import is_supported
+from spectra.formula.reader.wording import short, unknown_function
 
 __all__ = ["audited", "printed"]
 
