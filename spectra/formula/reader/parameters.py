@@ -13,8 +13,7 @@ import sympy
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.functions import CONSTANTS
 from spectra.formula.reader.building import sized
-from spectra.formula.reader.text import Reader
-from spectra.formula.reader.whitelist import audited, printed
+from spectra.formula.reader.text import Reader, audited, printed
 from spectra.formula.reader.wording import CALLABLE_NAMES, did_you_mean, short
 
 __all__ = ["exact_length", "exact_parameter", "exact_parameters", "refuse_unused"]

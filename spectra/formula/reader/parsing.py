@@ -17,8 +17,7 @@ import sympy
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
-from spectra.formula.reader.text import Reader, checked_text
-from spectra.formula.reader.whitelist import audited, printed
+from spectra.formula.reader.text import Reader, audited, checked_text, printed
 
 __all__ = ["U", "Z", "parse_formula"]
 

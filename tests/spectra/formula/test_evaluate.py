@@ -94,13 +94,6 @@ def test_mpmath_follows_the_working_precision() -> None:
             assert abs(f(1) - exact) <= 4 * mp.eps * exact
 
 
-def test_a_bessel_function_of_a_difference_stays_real() -> None:
-    expr = radial("besselj(1/2, z - 2) + besseli(1/3, pi - 2)")
-    exact = mpmath_function(expr, Z)(mp.mpf(3))
-    assert float(exact) == pytest.approx(numpy_function(expr, Z)(3.0), rel=1e-14)
-    assert np.isfinite(float(exact))
-
-
 @pytest.mark.parametrize(("order", "x"), [(0, "1e-12"), (7, "3")])
 def test_besselk_of_integer_order_has_its_digits(order: int, x: str) -> None:
     f = mpmath_function(sympy.besselk(order, Z), Z)
