@@ -249,6 +249,7 @@ def _power(base: Ball, exponent: Ball) -> Ball:
 _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
     sympy.pi: flint.acb.pi,
     sympy.E: flint.acb(1).exp,
+    sympy.EulerGamma: lambda: flint.acb(flint.arb.const_euler()),
     sympy.I: lambda: flint.acb(0, 1),
     sympy.true: lambda: flint.acb(1),
     sympy.false: lambda: flint.acb(0),
@@ -280,6 +281,7 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.bessely: lambda order, x: x.bessel_y(order),
     HankelAmplitude: _hankel_amplitude,
     sympy.expint: lambda order, x: x.expint(order),
+    sympy.polygamma: lambda order, x: x.polygamma(order),
     sympy.Pow: _power,
     sympy.Abs: flint.acb.real_abs,
     sympy.Heaviside: lambda x, *at_zero: x.real_heaviside(),
