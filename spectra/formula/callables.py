@@ -201,7 +201,7 @@ def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, A
         raise ParameterError("edge= is the exponent at the support: give support= too.")
     if decay is not None and support is not sympy.oo:
         raise ParameterError("decay= is about z to infinity, where a kernel with a support is 0.")
-    facts = {
+    facts: dict[str, Any] = {
         "edge": _exponent("edge", edge, least=0),
         "breaks": None if breaks is None else _breaks(breaks, support),
         "origin": sympy.oo if origin == "smooth" else _exponent("origin", origin),

@@ -108,7 +108,10 @@ class BallFunction:
             return _planned(node)
         if isinstance(node, sympy.Piecewise):
             branches = [
-                tuple(BallFunction(part, self.symbol, real=True) for part in (condition, expr))
+                (
+                    BallFunction(condition, self.symbol, real=True),
+                    BallFunction(expr, self.symbol, real=True),
+                )
                 for expr, condition in node.args
             ]
             return partial(_choose, branches), (self.symbol,)

@@ -116,8 +116,9 @@ def _circular(node: sympy.Expr, visit: Visit) -> Expansion:
         return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
     s, c, delta = sympy.sin(value), sympy.cos(value), g - value
     if node.func == sympy.cos:
-        return cosine(delta) * c - sine(delta) * s
-    return cosine(delta) * s + sine(delta) * c
+        s, c = c, -s
+    found: Expansion = cosine(delta) * s + sine(delta) * c
+    return found
 
 
 def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:

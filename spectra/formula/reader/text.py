@@ -37,10 +37,10 @@ __all__ = ["Reader", "audited", "checked_text", "printed"]
 # No formula of a kernel is as long.
 _MAX_TEXT = 2000
 _MAX_NODES = 5000
-_NO_STRINGS = "a string is not part of a formula; leave out the quotation marks"
 _NO_IMAGINARY = "imaginary numbers have no place in a real kernel; leave it out"
 _NOT_A_PART = "this is not part of a formula"
-_REFUSED_SYNTAX: dict[type[ast.AST], str] = {
+# Nodes, and the types of constants, that are written by mistake.
+_REFUSED: dict[type, str] = {
     ast.Subscript: "indexing with [...] is not part of a formula",
     ast.Lambda: "lambda is not part of a formula; if a parameter is meant, call it lam",
     ast.IfExp: "write Piecewise((a, condition), (b, True)) instead of a if condition else b",
@@ -48,19 +48,14 @@ _REFUSED_SYNTAX: dict[type[ast.AST], str] = {
     ast.BoolOp: "and / or make conditions, not numbers; put them into Piecewise",
     ast.Tuple: "a comma makes a list of values; a formula has one value",
     ast.List: "a list has its place only in hyper([a], [b], x)",
-}
-_REFUSED_NAMES = {
-    "I": _NO_IMAGINARY,
-    **dict.fromkeys(
-        ("oo", "zoo", "inf", "Infinity", "nan", "NaN"),
-        "it is not finite; kernels are finite real functions",
-    ),
-}
-_REFUSED_CONSTANTS: dict[type, str] = {
     bool: "True and False are conditions, not numbers; write 1 or 0",
     complex: _NO_IMAGINARY,
-    str: _NO_STRINGS,
+    str: "a string is not part of a formula; leave out the quotation marks",
 }
+_REFUSED_NAMES = {"I": _NO_IMAGINARY} | dict.fromkeys(
+    ("oo", "zoo", "inf", "Infinity", "nan", "NaN"),
+    "it is not finite; kernels are finite real functions",
+)
 _RELATIONS: dict[type[ast.cmpop], Any] = {
     ast.Lt: sympy.Lt,
     ast.LtE: sympy.Le,
@@ -192,7 +187,7 @@ class Reader:
                 return self._call(node)
             case ast.Attribute():
                 raise self._refusal(node, self._attribute_advice(node))
-        reason = _REFUSED_SYNTAX.get(type(node), _NOT_A_PART)
+        reason = _REFUSED.get(type(node), _NOT_A_PART)
         raise self._refusal(node, reason)
 
     def _attribute_advice(self, node: ast.Attribute) -> str:
@@ -205,7 +200,7 @@ class Reader:
         if kind is int:
             return self._build(node, sized, sympy.Integer(node.value))
         if kind is not float:
-            raise self._refusal(node, _REFUSED_CONSTANTS.get(kind, "this is not a number"))
+            raise self._refusal(node, _REFUSED.get(kind, "this is not a number"))
         source = (ast.get_source_segment(self._source, node) or "").replace("_", "")
         _, _, exponent = source.lower().partition("e")
         # The exponent is bounded before it becomes an integer with that many digits.
