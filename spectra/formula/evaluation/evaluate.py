@@ -18,7 +18,7 @@ import flint
 import numpy as np
 import sympy
 from mpmath import mp
-from numpy.polynomial import Chebyshev
+from numpy.polynomial import Chebyshev, chebyshev
 from numpy.typing import NDArray
 
 from spectra.errors import AccuracyError, FormulaError
@@ -211,8 +211,11 @@ def _largest(values: Array) -> float:
 def _interpolated(exact: Values, octave: int) -> Values:
     """The polynomial on an octave if it reproduces values between its nodes, else `exact`."""
     low, high = np.ldexp(1.0, [octave, octave + 1])
-    series = Chebyshev.interpolate(exact, _DEGREE, [low, high])
+    nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
     between = low + (high - low) * _CHECKS
-    true = exact(between)
+    true, values = exact(between), exact(nodes)
+    if not (np.isfinite(values).all() and np.isfinite(true).all()):
+        return exact
+    series = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
     close = np.abs(series(between) - true) <= _RESOLVED * np.abs(true)
     return series if np.all(close) else exact

@@ -31,7 +31,7 @@ MAX_DIGITS = 1000
 _MAX_NUMERIC_EXPONENT = 1000
 _MAX_EXPONENT = 10_000
 # The largest factor of the variable in an argument: its reciprocal is a length in doubles.
-_LARGEST_FACTOR = 1e300
+_LARGEST_FACTOR = sympy.Integer(10) ** 300
 # What sympy raises from inside when it cannot make sense of arguments.
 SYMPY_FAILURES = (
     ArithmeticError,
@@ -101,13 +101,13 @@ def _quotient(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
 def _bound_power(base: sympy.Expr, exponent: sympy.Expr) -> None:
     number, _ = base.as_independent(*base.free_symbols, as_Add=False)
     limit = _MAX_EXPONENT if base.free_symbols or base in (0, 1) else _MAX_NUMERIC_EXPONENT
-    size = float(abs(_real(exponent).evalf(15)))
+    size = abs(exponent if exponent.is_Rational else _real(exponent).evalf(15))
     if size > limit:
         raise FormulaError(
             f"the exponent {short(exponent)} is beyond {limit}, the largest that is computed; "
             "write large exponents through exp"
         )
-    if size * _digits(number) > MAX_DIGITS:
+    if float(size) * _digits(number) > MAX_DIGITS:
         raise FormulaError(
             f"the power would have more than {MAX_DIGITS} digits; rescale the formula"
         )
@@ -139,14 +139,13 @@ def apply(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
             "give it as a number or a parameter"
         )
     for argument in arguments:
-        if argument.free_symbols:
-            factor, limit = argument.as_coeff_Mul()[0], _LARGEST_FACTOR
-        else:
-            factor, limit = argument.evalf(15), LARGEST.get(head, math.inf)
-        if abs(factor) > limit:
+        limit = _LARGEST_FACTOR if argument.free_symbols else LARGEST.get(head)
+        factor = argument.as_coeff_Mul()[0] if argument.free_symbols else argument
+        if limit and abs(factor if factor.is_Rational else factor.evalf(15)) > limit:
+            shown = "1e300" if argument.free_symbols else limit
             raise FormulaError(
-                f"the number {short(factor if argument.free_symbols else argument)} is beyond "
-                f"{limit}, the largest that {name} takes; rescale the formula"
+                f"the number {short(factor)} is beyond {shown}, the largest that {name} takes; "
+                "rescale the formula"
             )
     result = head(*arguments)
     if head in (sympy.Min, sympy.Max):

@@ -138,7 +138,7 @@ REFUSED = [
     ("hyper([1], [-1], z)", "lower parameter"),
     ("hyper([1], [], -z)", r"\(1 - x\)\*\*\(-a\)"),
     ("hyper([], [], -z)", r"is exp\(x\)"),
-    ("exp(-1e310*z)", "beyond 1e\\+300.*rescale"),
+    ("exp(-1e310*z)", "beyond 1e300.*rescale"),
     ("besselj(z, 1)", "order z depends"),
     ("Piecewise(z)", "pair"),
     ("Piecewise((1, z))", "not a condition"),
