@@ -60,10 +60,13 @@ def is_zero(c: sympy.Expr) -> bool:
     A rational number of n digits approximates another number to some 2n digits: what vanishes to
     45 more than are written in it is zero, and pi minus its first 60 decimals is not.
     """
-    if c.has(sympy.Float):
-        return _is_zero_in_digits(c)
-    if c.is_Number:
+    if c.is_Number and (c == 0 or not c.is_Float):
         return bool(c == 0)
+    if c.has(sympy.Float):
+        # A tiny number may be what was left of a cancellation.
+        if sympy.Abs(c.evalf(15)) < _REMNANT:
+            raise ExpansionError(f"a coefficient of size {sympy.Abs(c.evalf(3))} may be zero")
+        return False
     # Most numbers are plainly not zero, and sympy's exact test of long sums takes minutes.
     glance = sympy.Abs(c.evalf(15, maxn=60))
     if glance.is_Number and glance > _PLAINLY_NOT_ZERO * _scale(c):
@@ -71,21 +74,13 @@ def is_zero(c: sympy.Expr) -> bool:
     known = c.is_zero
     if known is not None:
         return bool(known)
-    digits = _GUARD + 2 * sum(n for n in map(_length, c.atoms(sympy.Rational)) if n > _SHORT)
+    lengths = [len(str(q.p)) + len(str(q.q)) for q in c.atoms(sympy.Rational)]
+    digits = _GUARD + 2 * sum(n for n in lengths if n > _SHORT)
     value = sympy.Abs(c.evalf(_DIGITS, maxn=max(digits, 2 * _DIGITS)))
     if not value.is_number or value.has(sympy.nan, sympy.zoo):
         raise ExpansionError(f"the coefficient {c} could not be evaluated")
     least = sympy.Float(10, 30) ** -digits
     return bool(value < least * max(sympy.Integer(1), _scale(c)))
-
-
-def _is_zero_in_digits(c: sympy.Expr) -> bool:
-    """Only an exact 0 is one; a tiny number may be what was left of a cancellation."""
-    if c == 0:
-        return True
-    if sympy.Abs(c.evalf(15)) < _REMNANT:
-        raise ExpansionError(f"a coefficient of size {sympy.Abs(c.evalf(3))} may be zero")
-    return False
 
 
 def exponential(x: sympy.Expr) -> sympy.Expr:
@@ -126,18 +121,17 @@ def _in_digits(c: sympy.Expr) -> sympy.Expr:
     except FormulaError:
         return c.evalf(PRECISE, maxn=2 * PRECISE)
     real, imag = (
-        sympy.Float(mp.make_mpf(part.mid()._mpf_), PRECISE) for part in (ball.real, ball.imag)
+        sympy.Integer(0)
+        if part.contains(0)
+        else sympy.Float(mp.make_mpf(part.mid()._mpf_), PRECISE)
+        for part in (ball.real, ball.imag)
     )
-    return real if ball.imag.contains(0) else real + sympy.I * imag
+    return real + sympy.I * imag
 
 
 def _is_long(c: sympy.Expr) -> bool:
     nodes = sympy.preorder_traversal(c)
     return next(islice(nodes, _LONG_COEFFICIENT, None), None) is not None
-
-
-def _length(c: sympy.Rational) -> int:
-    return len(str(c.p)) + len(str(c.q))
 
 
 def _scale(c: sympy.Expr) -> sympy.Expr:

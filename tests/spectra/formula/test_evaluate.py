@@ -15,7 +15,7 @@ from spectra.formula.evaluation.ball_function import continued
 from spectra.formula.evaluation.evaluate import mpmath_function, numpy_function
 from spectra.formula.evaluation.program import function_of
 from spectra.formula.functions import ARITIES, BY_NAME, KINKS
-from spectra.formula.reader.parsing import U, Z, parse_formula
+from spectra.formula.reader.parsing import Z, parse_formula
 
 
 def radial(text: str) -> sympy.Expr:
@@ -58,11 +58,6 @@ def test_branches_are_evaluated_on_their_own_points_only() -> None:
     assert values(text, [0.0, 1.0, 1.5, 3.0]) == pytest.approx([1, 0, np.log(0.5), 7], rel=1e-15)
 
 
-def test_integer_powers_of_negative_numbers_are_defined() -> None:
-    expr = parse_formula("u**3 + u**-3 + (1 - u)**2", variable="u")
-    assert numpy_function(expr, U)(-2.0) == pytest.approx(-8 - 1 / 8 + 9, rel=1e-15)
-
-
 @pytest.mark.parametrize("head", ["Abs(1 - z)", "Min(1, z)", "Heaviside(1 - z)"])
 def test_no_continuation_is_invented(head: str) -> None:
     expr = radial(head)
@@ -92,14 +87,6 @@ def test_mpmath_follows_the_working_precision() -> None:
         with mp.workdps(digits):
             exact = mp.pi / 3 + mp.exp(-mp.mpf(1) / 10)
             assert abs(f(1) - exact) <= 4 * mp.eps * exact
-
-
-@pytest.mark.parametrize(("order", "x"), [(0, "1e-12"), (7, "3")])
-def test_besselk_of_integer_order_has_its_digits(order: int, x: str) -> None:
-    f = mpmath_function(sympy.besselk(order, Z), Z)
-    with mp.workdps(40):
-        mine, reference = f(mp.mpf(x)), mp.besselk(order, mp.mpf(x))
-        assert abs(mine / reference - 1) < mp.mpf("1e-38")
 
 
 # --- the two backends agree, to the condition of the formula --------------------------------------
