@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
@@ -84,8 +83,13 @@ class Opaque(sympy.Function):  # type: ignore[misc]
                 f"The callable {cls.__name__} takes real distances only: write the kernel as a "
                 "formula where it is needed at complex points."
             )
-        with np.errstate(all="ignore"):  # 1/cosh(z) is right though cosh(z) overflows
-            values = cls._plain_values(z)
+        if cls.is_vectorised:
+            values = _called(cls.function, z, cls.__name__)
+        else:
+            each = [
+                _called(cls.function, x, cls.__name__) for x in z.ravel().astype(float).tolist()
+            ]
+            values = np.array(each, dtype=float).reshape(z.shape)
         if not np.all(np.isfinite(values)):
             bad = z[~np.isfinite(values)].ravel()[0]
             raise FormulaError(
@@ -93,24 +97,6 @@ class Opaque(sympy.Function):  # type: ignore[misc]
                 "and real: give the range where it is with support=..., or mend the callable."
             )
         return values
-
-    @classmethod
-    def _plain_values(cls, z: NDArray[Any]) -> FloatArray:
-        if cls.is_vectorised:
-            try:
-                return np.asarray(cls.function(z), dtype=float)
-            except _NO_VALUE as error:
-                where = f"distances from {z.min():.6g} to {z.max():.6g}"
-                raise _failure(cls.__name__, where, error) from error
-        values = [_value(cls.function, float(x), cls.__name__) for x in z.ravel()]
-        return np.array(values, dtype=float).reshape(z.shape)
-
-    def refuse_digits(self) -> NoReturn:
-        """Raise the error of a callable whose values are needed to more digits."""
-        raise FormulaError(
-            f"The callable {type(self).__name__} has values in double precision only, and "
-            "more digits are asked for here. Write the kernel as a formula."
-        )
 
 
 @dataclass(frozen=True)
@@ -154,38 +140,30 @@ def _rebuilt(
     return opaque_function(function, **facts)(*arguments)
 
 
-@np.errstate(all="ignore")
 def _is_vectorised(function: Callable[..., Any], probes: FloatArray, name: str) -> bool:
-    alone = np.array([_value(function, float(z), name) for z in probes])
+    alone = np.array([_called(function, z, name) for z in probes.tolist()])
     try:
-        together = np.asarray(function(probes.copy()), dtype=float)
-    except _NO_VALUE:  # a function of one number, such as math.exp
+        together = _called(function, probes.copy(), name)
+    except FormulaError:  # a function of one number, such as math.exp
         return False
-    return together.shape == probes.shape and bool(
-        np.all(np.abs(together - alone) <= _SAME_VALUE * np.abs(alone).max())
-    )
+    return bool(np.all(np.abs(together - alone) <= _SAME_VALUE * np.abs(alone).max()))
 
 
-def _value(function: Callable[..., Any], z: float, name: str) -> float:
+def _called(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
+    """Values of a callable at one distance or an array of them."""
     try:
-        value = function(z)
+        with np.errstate(all="ignore"):  # 1/cosh(z) is right though cosh(z) overflows
+            return np.asarray(function(z), dtype=float).reshape(np.shape(z))
     except _NO_VALUE as error:
-        raise _failure(name, f"z = {z:.6g}", error) from error
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
+        where = (
+            f"z = {z:.6g}" if np.ndim(z) == 0 else f"distances from {z.min():.6g} to {z.max():.6g}"
+        )
         raise FormulaError(
-            f"The callable {name} returned {value!r}, which is no real number. A kernel is a real "
-            "function of one distance."
+            f"The callable {name} raised {type(error).__name__} ({error}) at {where}: it gives no "
+            "real number. A kernel has a value at every distance: mend the callable "
+            "there (its limit is wanted where a formula divides 0 by 0), or give the range where "
+            "it has values with support=..."
         ) from error
-
-
-def _failure(name: str, where: str, error: Exception) -> FormulaError:
-    return FormulaError(
-        f"The callable {name} raised {type(error).__name__} ({error}) at {where}. A kernel has a "
-        "value at every distance: mend the callable there (its limit is wanted where a formula "
-        "divides 0 by 0), or give the range where it has values with support=..."
-    )
 
 
 def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] | None:
@@ -207,8 +185,6 @@ def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] 
     return tuple(terms), rest
 
 
-# --- statements -------------------------------------------------------------------------------
-
 _NAMES = ("edge", "breaks", "origin", "decay")
 
 
@@ -220,55 +196,39 @@ def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, A
                 f"{name!r} is nothing that is stated of a callable; the names are "
                 f"{', '.join(_NAMES)}. A callable has no parameters: bind them with a lambda."
             )
-    edge = options.get("edge")
+    edge, breaks, origin, decay = (options.get(name) for name in _NAMES)
     if edge is not None and support is sympy.oo:
         raise ParameterError("edge= is the exponent at the support: give support= too.")
-    decay = options.get("decay")
     if decay is not None and support is not sympy.oo:
         raise ParameterError("decay= is about z to infinity, where a kernel with a support is 0.")
-    if isinstance(decay, str) and decay not in FAST_DECAYS:
+    facts: dict[str, Any] = {
+        "edge": _exponent("edge", edge, least=0),
+        "breaks": None if breaks is None else _breaks(breaks, support),
+        "origin": sympy.oo if origin == "smooth" else _exponent("origin", origin),
+        "decay": decay if decay in FAST_DECAYS else _exponent("decay", decay),
+    }
+    if origin is not None and (facts["origin"] / 2).is_Integer:
         raise ParameterError(
-            f"The decay {decay!r} is unknown: say 'gaussian', 'exponential', or the exponent of a "
-            "power of 1/z."
+            f"origin={origin} is an even power, which is smooth: say origin='smooth', or give the "
+            "least power of z that is no even integer."
         )
-    origin = options.get("origin")
-    if isinstance(origin, str) and origin != "smooth":
-        raise ParameterError(
-            f"The origin {origin!r} is unknown: say 'smooth' for a smooth function of z^2, or give "
-            "the least power of z that is no even integer."
-        )
-    found: dict[str, Any] = {"support": support}
-    if edge is not None:
-        found["edge"] = _exponent("edge", edge, least=0)
-    if (breaks := options.get("breaks")) is not None:
-        found["breaks"] = _stated_breaks(breaks, support)
-    if origin is not None:
-        found["origin"] = sympy.oo if origin == "smooth" else _origin(origin)
-    if decay is not None:
-        found["decay"] = decay if isinstance(decay, str) else _exponent("decay", decay)
-    return found
+    return {"support": support} | {n: fact for n, fact in facts.items() if fact is not None}
 
 
-def _exponent(name: str, value: Any, *, least: float = -1) -> sympy.Expr:
+def _exponent(name: str, value: Any, *, least: float = -1) -> sympy.Expr | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        words = {"decay": "'gaussian', 'exponential' or", "origin": "'smooth' or"}.get(name, "")
+        raise ParameterError(f"{name}={value!r} is unknown: give {words} an exponent.")
     number = exact_parameter(name, value)
     if not (number.is_positive or (least == 0 and number == 0)):
         raise ParameterError(f"{name} is an exponent > 0, and {value} is not.")
     return number
 
 
-def _origin(value: Any) -> sympy.Expr:
-    number = _exponent("origin", value)
-    if number.is_Integer and number % 2 == 0:
-        raise ParameterError(
-            f"origin={value} is an even power, which is smooth: say origin='smooth', or give the "
-            "least power of z that is no even integer."
-        )
-    return number
-
-
-def _stated_breaks(
-    breaks: Any, support: sympy.Expr
-) -> tuple[tuple[sympy.Expr, sympy.Expr | None], ...]:
+def _breaks(breaks: Any, support: sympy.Expr) -> tuple[tuple[sympy.Expr, sympy.Expr | None], ...]:
+    """The radii and exponents of a list of radii, or of a mapping from radii to exponents."""
     if isinstance(breaks, str) or not isinstance(breaks, Iterable):
         raise ParameterError(
             f"breaks = {breaks!r}: give the radii as a list, or as a mapping of radii to the "
@@ -283,5 +243,5 @@ def _stated_breaks(
                 f"A break is a radius between 0 and the support {support}, and {radius} is not; "
                 "the exponent at the support itself is edge=."
             )
-        found.append((r, None if exponent is None else _exponent("breaks", exponent, least=0)))
+        found.append((r, _exponent("breaks", exponent, least=0)))
     return tuple(sorted(found, key=lambda pair: float(pair[0])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import sympy
 
+from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.expansions.elementary import limit
@@ -14,11 +15,13 @@ from spectra.formula.expansions.kinks import resolve, sign_near_zero
 from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["limit_at", "value_at_zero"]
+__all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
 
 # Powers kept in an expansion, tried in turn until the limit shows.
 _WINDOWS = (1, 5, 12, 30, 64)
 _ZERO = sympy.Integer(0)
+# A value at 0 that differs by a larger share from the limit is a jump.
+_JUMP = 1e-9
 
 
 def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
@@ -44,6 +47,20 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
     except ExpansionError:
         return None
     return value if value is not None and value.evalf(20, chop=True).is_real else None
+
+
+def refuse_jump_at_zero(expr: sympy.Expr) -> None:
+    """Refuse a formula with conditions whose value at Z = 0 is not its limit there."""
+    limit = value_at_zero(expr) if expr.has(sympy.Piecewise) else None
+    if limit is None:
+        return
+    value, near = float(numpy_function(expr, Z)(0.0)), float(limit)
+    if np.isfinite(value) and abs(value - near) > _JUMP * max(abs(value), abs(near)):
+        raise FormulaError(
+            f"The formula {expr} is {value:.6g} at z = 0 and nears {near:.6g} as z falls to 0. A "
+            "kernel with a spectral measure is continuous at z = 0: write the formula without the "
+            "jump, and add the nugget to the diagonal of the matrix."
+        )
 
 
 def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -> float:

@@ -14,6 +14,7 @@ from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import opaque_function, stated_facts
+from spectra.formula.one_sided_limits import refuse_jump_at_zero
 from spectra.formula.pieces import Piece, in_distance
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
@@ -194,4 +195,6 @@ def _checked_real(kernel: Kernel) -> Kernel:
                 f"{probes[bad][0]:.6g}. A kernel must be real on its whole domain: restrict it "
                 "with support=..., or mend the formula."
             )
+    for piece in kernel.pieces:
+        refuse_jump_at_zero(piece.expr)
     return kernel

@@ -1,10 +1,16 @@
-"""Formulas as functions of complex balls, on the principal branch."""
+r"""Formulas as functions of balls: complex ones on the principal branch, or real points.
+
+.. math:: \tilde H^{\pm}_\nu(u) = H^{(1,2)}_\nu(u)\,e^{\mp iu}
+          = \mp\frac{2i}{\pi} e^{\mp i\pi\nu/2}\,e^q K_\nu(q), \qquad q = \mp iu
+
+(DLMF 10.27.8) is the amplitude of a Hankel function without its wave, a function of formulas.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial, reduce
-from operator import add, mul
 from typing import Any
 
 import flint
@@ -13,87 +19,46 @@ import sympy
 from spectra.base.precision import Ball, working
 from spectra.base.special.bessel_k import bessel_k, k_half_way
 from spectra.errors import FormulaError
-from spectra.formula.evaluation.hankel_amplitude import HankelAmplitude, hankel_amplitude
-from spectra.formula.evaluation.program import steps_of
-from spectra.formula.functions import KINKS
-from spectra.formula.rules import Step
+from spectra.formula.callables import Opaque
+from spectra.formula.evaluation.program import RELATIONS, Step, steps_of
+from spectra.formula.functions import ARITIES, BY_NAME, KINKS
 
-__all__ = ["BallFunction", "continued", "number"]
+__all__ = ["BallFunction", "HankelAmplitude", "continued", "number"]
 
-# Bits that a value may lose to cancellation before it is computed again with twice as many.
-_LOST_BITS = 40
-_MOST_DOUBLINGS = 5
+#: H^(1)_nu(u) exp(-iu) where the sign is 1, H^(2)_nu(u) exp(iu) where it is -1; of nu, u, sign.
+HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
+# Bits that a value may lose to cancellation before it is computed again with twice as many; the
+# last precision is 16 times the first, or resolves cosh(z) - sinh(z) up to z = 1500.
+_LOST_BITS, _DOUBLINGS, _MOST_BITS = 32, 4, 6000
+# A value below 2^(-12 bits) is small enough whatever its digits.
+_NEGLIGIBLE = 12
 # Wider intervals are bounded by the values at their ends.
 _WIDE = 1e-6
 # Larger whole exponents overflow the C integers of Arb.
 _LARGEST_EXPONENT = 2**31
 _LARGEST_HALF_ORDER = 64
-
-
-def _bessel_j(order: Ball, x: Ball) -> Ball:
-    value = x.bessel_j(order)
-    real = x.imag.is_zero() and order.imag.is_zero() and order.real >= 0
-    # |J| <= 1 (DLMF 10.14.1); the series of a wide interval gives less.
-    if real and not (value.is_finite() and value.real.rad() < 1):
-        return flint.acb(flint.arb(0, 1))
-    return value
-
-
-def _monotone(function: Callable[[Ball, Ball], Ball], order: Ball, x: Ball) -> Ball:
-    """I and K, which are monotone for positive arguments (DLMF 10.37): the values at the ends of
-    an interval bound them better than its series."""
-    real = x.imag.is_zero() and order.imag.is_zero() and order.real >= 0 and x.real > 0
-    if real and x.real.rad() > _WIDE * x.real.mid():
-        ends = (x.real.lower(), x.real.upper())
-        low, high = (function(flint.acb(end), order).real for end in ends)
-        return flint.acb(low.union(high))
-    return function(x, order)
-
-
-def _power(base: Ball, exponent: Ball) -> Ball:
-    """base**exponent; bounded, and not infinite, next to 0 for a positive exponent."""
-    value = base.pow(exponent)
-    if value.is_finite() or not (exponent.imag == 0 and exponent.real > 0):
-        return value
-    bound = abs(base).upper() ** exponent.real
-    disc = flint.arb(0, bound.upper())
-    return flint.acb(disc, disc)
-
-
-_FUNCTIONS: dict[Any, Callable[..., Ball]] = {
-    **{
-        getattr(sympy, name): getattr(flint.acb, name)
-        for name in [
-            *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan"),
-            *("sinh", "cosh", "tanh", "gamma", "erf", "erfc"),
-        ]
-    },
-    sympy.besselj: _bessel_j,
-    sympy.besseli: partial(_monotone, flint.acb.bessel_i),
-    sympy.besselk: partial(_monotone, flint.acb.bessel_k),
-    sympy.bessely: lambda order, x: x.bessel_y(order),
-    sympy.expint: lambda order, x: x.expint(order),
-    sympy.Pow: _power,
-    sympy.Abs: flint.acb.real_abs,
-    sympy.Heaviside: lambda x, *at_zero: x.real_heaviside(),
-    sympy.Max: lambda *xs: reduce(flint.acb.real_max, xs),
-    sympy.Min: lambda *xs: reduce(flint.acb.real_min, xs),
-}
+_NAN = flint.acb("nan")
 
 
 class BallFunction:
-    """A formula without conditions as a function of a complex ball, on the principal branch.
+    """A formula as a function of a complex ball, on the principal branch.
+
+    With ``real`` it is a function of real points, which may have conditions: where it is undefined
+    over the reals it raises ArithmeticError.
 
     Examples
     --------
-    >>> z = sympy.Symbol("z")
+    >>> z = sympy.Symbol("z", nonnegative=True)
     >>> root = BallFunction(sympy.sqrt(1 - z), z)
     >>> root(flint.acb(0.75)).overlaps(flint.acb(0.5))
     True
+    >>> f = BallFunction((1 - sympy.cos(z)) / z**2, z, real=True)
+    >>> float(f.resolved(flint.acb(2.0**-200), 128).real.mid())
+    0.5
     """
 
-    def __init__(self, expr: sympy.Expr, symbol: sympy.Symbol) -> None:
-        self.expr, self.symbol = expr, symbol
+    def __init__(self, expr: sympy.Expr, symbol: sympy.Symbol, *, real: bool = False) -> None:
+        self.expr, self.symbol, self._real = expr, symbol, real
         self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
         self._program()
 
@@ -111,16 +76,17 @@ class BallFunction:
 
     def resolved(self, z: Ball, bits: int) -> Ball:
         """The value with about this many bits: computed again with more where terms cancel."""
-        work = bits
-        for _ in range(_MOST_DOUBLINGS):
+        work, most = bits, max(bits << _DOUBLINGS, _MOST_BITS)
+        while True:
             value = self.once(z, work)
             if value.is_finite() and (
-                value.rel_accuracy_bits() > bits - _LOST_BITS
-                or abs(value) < flint.arb(2) ** (-8 * bits)
+                value.rel_accuracy_bits() >= bits - _LOST_BITS
+                or abs(value) < flint.arb(2) ** (-_NEGLIGIBLE * bits)
             ):
-                break
+                return value
             work *= 2
-        return value
+            if work > most:
+                return value
 
     def _program(self) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
         """The steps of the formula, with its numbers at the working precision."""
@@ -130,10 +96,27 @@ class BallFunction:
 
     def _plan(self, node: sympy.Basic) -> Step:
         """A function and its operands; a constant has none."""
-        if node.free_symbols:
+        if not node.free_symbols:
+            value = number(node)
+            return (lambda: value), ()
+        if isinstance(node, Opaque):
+            raise FormulaError(
+                f"The callable {node.func.__name__} has values in double precision only, and more "
+                "digits are asked for here. Write the kernel as a formula."
+            )
+        if not self._real:
             return _planned(node)
-        value = number(node)
-        return (lambda: value), ()
+        if isinstance(node, sympy.Piecewise):
+            branches = [
+                (
+                    BallFunction(condition, self.symbol, real=True),
+                    BallFunction(expr, self.symbol, real=True),
+                )
+                for expr, condition in node.args
+            ]
+            return partial(_choose, branches), (self.symbol,)
+        function, operands = _planned(node)
+        return partial(_within_reals, function), operands
 
 
 def continued(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunction:
@@ -161,12 +144,8 @@ def number(node: sympy.Basic) -> Ball:
         node = sympy.Rational(node)
     if node.is_Rational:
         return flint.acb(flint.arb(flint.fmpq(int(node.p), int(node.q))))
-    if node is sympy.pi:
-        return flint.acb.pi()
-    if node is sympy.E:
-        return flint.acb(1).exp()
-    if node is sympy.I:
-        return flint.acb(0, 1)
+    if node in _CONSTANTS:
+        return _CONSTANTS[node]()
     if not node.args:
         raise FormulaError(f"the number {node} is not known in ball arithmetic")
     function, arguments = _planned(node)
@@ -176,14 +155,13 @@ def number(node: sympy.Basic) -> Ball:
 def _planned(node: sympy.Basic) -> Step:
     """A function and its operands."""
     if node.is_Add or node.is_Mul:
-        join = add if node.is_Add else mul
+        join = operator.add if node.is_Add else operator.mul
         return (join if len(node.args) == 2 else lambda *xs: reduce(join, xs)), node.args
-    if node.is_Pow and node.exp.is_Integer and abs(node.exp) < _LARGEST_EXPONENT:
-        whole = int(node.exp)
-        return (lambda x: x**whole), (node.base,)
-    if node.is_Pow and (2 * node.exp).is_Integer and abs(2 * node.exp) < _LARGEST_EXPONENT:
-        n = int(2 * node.exp)
-        return flint.acb.sqrt if n == 1 else (lambda x: x.sqrt() ** n), (node.base,)
+    if node.is_Pow and (2 * node.exp).is_Integer and abs(node.exp) < _LARGEST_EXPONENT:
+        whole = int(2 * node.exp)
+        if whole % 2:
+            return flint.acb.sqrt if whole == 1 else (lambda x: x.sqrt() ** whole), (node.base,)
+        return (lambda x: x ** (whole // 2)), (node.base,)
     if node.func is sympy.besselk and node.order.is_Integer:
         order = int(node.order)
         return (lambda x: bessel_k(order, x, flint.ctx.prec)), (node.argument,)
@@ -194,12 +172,124 @@ def _planned(node: sympy.Basic) -> Step:
     ):
         half = int(abs(node.order) - sympy.S.Half)
         return (lambda x: k_half_way(half, x)), (node.argument,)
-    if node.func is HankelAmplitude:
-        nu, argument, sign = node.args
-        return (lambda x: hankel_amplitude(number(nu), int(sign), x)), (argument,)
     if node.func is sympy.hyper:
         above, below = [[number(a) for a in each] for each in (node.ap, node.bq)]
         return (lambda x: x.hypgeom(above, below)), (node.argument,)
     if node.func not in _FUNCTIONS:
         raise FormulaError(f"{node.func.__name__} is not known in ball arithmetic")
     return _FUNCTIONS[node.func], node.args
+
+
+def _within_reals(function: Callable[..., Ball], *arguments: Ball) -> Ball:
+    value = function(*arguments)
+    if value.is_finite() and value.imag.contains(0):
+        return value if value.imag.is_zero() else flint.acb(value.real)
+    if value.is_finite() or all(argument.is_exact() for argument in arguments):
+        raise ArithmeticError("undefined over the reals")
+    return value
+
+
+def _choose(branches: list[tuple[BallFunction, BallFunction]], x: Ball) -> Ball:
+    """The value of the first branch whose condition holds; nan where more digits decide."""
+    for condition, function in branches:
+        truth = condition(x)
+        if not truth.is_finite():
+            return _NAN
+        if truth == 1:
+            return function(x)
+    raise ArithmeticError("no condition holds")
+
+
+def _relation(name: str) -> Callable[[Ball, Ball], Ball]:
+    """Truth is 1 or 0, and nan where more digits decide: least and greatest are "and" and "or"."""
+    opposite = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}[name]
+    holds, fails = getattr(operator, name), getattr(operator, opposite)
+
+    def truth(a: Ball, b: Ball) -> Ball:
+        if holds(a.real, b.real):
+            return flint.acb(1)
+        return flint.acb(0) if fails(a.real, b.real) else _NAN
+
+    return truth
+
+
+def _bessel_j(order: Ball, x: Ball) -> Ball:
+    value = x.bessel_j(order)
+    real = x.imag.is_zero() and order.imag.is_zero() and order.real >= 0
+    # |J| <= 1 (DLMF 10.14.1); the series of a wide interval gives less.
+    if real and not (value.is_finite() and value.real.rad() < 1):
+        return flint.acb(flint.arb(0, 1))
+    return value
+
+
+def _monotone(function: Callable[[Ball, Ball], Ball], order: Ball, x: Ball) -> Ball:
+    """I and K, which are monotone for positive arguments (DLMF 10.37): the values at the ends of
+    an interval bound them better than its series."""
+    real = x.imag.is_zero() and order.imag.is_zero() and order.real >= 0 and x.real > 0
+    if real and x.real.rad() > _WIDE * x.real.mid():
+        ends = (x.real.lower(), x.real.upper())
+        low, high = (function(flint.acb(end), order).real for end in ends)
+        return flint.acb(low.union(high))
+    return function(x, order)
+
+
+def _hankel_amplitude(order: Ball, u: Ball, sign: Ball) -> Ball:
+    i = flint.acb(0, 1) * sign
+    turn = (-i * flint.acb.pi() * order / 2).exp()
+    return -2 * i / flint.acb.pi() * turn * (-i * u).bessel_k(order, scaled=True)
+
+
+def _power(base: Ball, exponent: Ball) -> Ball:
+    """base**exponent; bounded, and not infinite, next to 0 for a positive exponent."""
+    value = base.pow(exponent)
+    if value.is_finite() or not (exponent.imag == 0 and exponent.real > 0):
+        return value
+    bound = abs(base).upper() ** exponent.real
+    disc = flint.arb(0, bound.upper())
+    return flint.acb(disc, disc)
+
+
+_CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
+    sympy.pi: flint.acb.pi,
+    sympy.E: flint.acb(1).exp,
+    sympy.EulerGamma: lambda: flint.acb(flint.arb.const_euler()),
+    sympy.I: lambda: flint.acb(0, 1),
+    sympy.true: lambda: flint.acb(1),
+    sympy.false: lambda: flint.acb(0),
+}
+_ANALYTIC = [f for f in BY_NAME.values() if f not in (*ARITIES, *KINKS)]
+_FUNCTIONS: dict[Any, Callable[..., Ball]] = {
+    **{
+        getattr(sympy, name): getattr(flint.acb, name)
+        for name in [
+            "exp",
+            "log",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "gamma",
+            "erf",
+            "erfc",
+        ]
+    },
+    sympy.besselj: _bessel_j,
+    sympy.besseli: partial(_monotone, flint.acb.bessel_i),
+    sympy.besselk: partial(_monotone, flint.acb.bessel_k),
+    sympy.bessely: lambda order, x: x.bessel_y(order),
+    HankelAmplitude: _hankel_amplitude,
+    sympy.expint: lambda order, x: x.expint(order),
+    sympy.polygamma: lambda order, x: x.polygamma(order),
+    sympy.Pow: _power,
+    sympy.Abs: flint.acb.real_abs,
+    sympy.Heaviside: lambda x, *at_zero: x.real_heaviside(),
+    **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(flint.acb.real_max, xs)),
+    **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(flint.acb.real_min, xs)),
+    sympy.Not: lambda truth: 1 - truth,
+    **{head: _relation(name) for head, (_, name) in RELATIONS.items()},
+}

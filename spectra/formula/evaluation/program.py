@@ -1,4 +1,4 @@
-"""Expressions as short programs: one step for each different node, walked and never compiled.
+"""Expressions as short programs of one step for each node, and their steps in doubles.
 
 A common subexpression has one register, so it is computed once per call.
 """
@@ -6,21 +6,29 @@ A common subexpression has one register, so it is computed once per call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
+from operator import add, mul
 from typing import Any
 
+import flint
 import numpy as np
+import scipy.special
 import sympy
 from numpy.typing import NDArray
 
+from spectra.base.precision import working
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.rules import RULES, Step, to_float
+from spectra.formula.functions import WITH_ORDER
 
-__all__ = ["function_of", "steps_of"]
+__all__ = ["RELATIONS", "Step", "function_of", "steps_of"]
 
 Array = NDArray[Any]
 Evaluate = Callable[[Any], Any]
+#: One step of a program: a function of values, and the nodes it is applied to.
+Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
+# Bits of a double, and those with which a ball is computed until it has them.
+_DOUBLE_BITS, _PRECISIONS = 53, (80, 160, 320, 640, 1280)
 
 
 def steps_of(
@@ -47,38 +55,27 @@ def steps_of(
 
 
 def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
-    """A function of one real array, in doubles.
-
-    Register 0 is the variable; instruction i writes register i + 1; the last is the value.  An
-    instruction is a function, the registers that it reads, and those that no later one reads.
-    """
-    steps = steps_of(expr, symbol, lambda node: _rule(node, symbol))
-    last_use: dict[int, int] = {}
-    for index, (_, operands) in enumerate(steps):
-        last_use.update(dict.fromkeys(operands, index))
-    instructions = [
-        (f, operands, [i for i, n in last_use.items() if n == index])
-        for index, (f, operands) in enumerate(steps)
-    ]
+    """A function of one real array, in doubles."""
+    steps = steps_of(expr, symbol, partial(_planned, symbol))
+    last_use = {place: i for i, (_, operands) in enumerate(steps) for place in operands}
 
     def run(x: Any) -> Any:
         registers: list[Any] = [x]
-        for function, operands, finished in instructions:
+        for index, (function, operands) in enumerate(steps):
             registers.append(function(*[registers[i] for i in operands]))
-            for i in finished:
-                registers[i] = None
+            for i in operands:
+                if last_use[i] == index:
+                    registers[i] = None  # its memory is free for the next steps
         return registers[-1]
 
     return run
 
 
-def _rule(node: sympy.Basic, symbol: sympy.Symbol) -> Step:
-    if node in (sympy.true, sympy.false):
-        truth = float(bool(node))
-        return lambda: truth, ()
+def _planned(symbol: sympy.Symbol, node: sympy.Basic) -> Step:
+    """A function of arrays and its operands; a constant has none."""
     if not node.free_symbols:
-        value = to_float(node)
-        return lambda: value, ()
+        value = _to_float(node)
+        return (lambda: value), ()
     if isinstance(node, sympy.Piecewise):
         branches = tuple(
             (function_of(condition, symbol), function_of(expr, symbol))
@@ -87,11 +84,59 @@ def _rule(node: sympy.Basic, symbol: sympy.Symbol) -> Step:
         return partial(_piecewise, branches), (symbol,)
     if isinstance(node, Opaque):
         return type(node).values, tuple(node.args)
-    if node.func not in RULES:
+    if node.is_Mul:
+        return _plan_product(node)
+    if node.is_Pow and node.exp.is_Rational:
+        # A float base with a Python int exponent keeps the sign of negative bases.
+        exponent = int(node.exp) if node.exp.is_Integer else float(node.exp)
+        return (lambda x: x**exponent), (node.base,)
+    if isinstance(node, sympy.hyper):
+        if node.ap.free_symbols or node.bq.free_symbols:
+            raise FormulaError(
+                f"the parameters of {node} depend on the variable; "
+                "only the last argument of hyper(...) may"
+            )
+        above, below = ([_to_float(c) for c in each] for each in (node.ap, node.bq))
+        return partial(_hyper, above, below), (node.argument,)
+    if node.func in WITH_ORDER and node.args[0].free_symbols:
+        raise FormulaError(
+            f"the order of {node} depends on the variable; give it as a number or a parameter"
+        )
+    if node.func not in _DOUBLES:
         raise FormulaError(
             f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
         )
-    return RULES[node.func](node)
+    return _DOUBLES[node.func], tuple(node.args)
+
+
+def _to_float(number: sympy.Basic) -> float:
+    """Round an exact real number to the nearest double (to one ulp where it is irrational)."""
+    if number in (sympy.true, sympy.false):
+        return float(bool(number))
+    if number.is_Rational:
+        try:
+            return int(number.p) / int(number.q)
+        except OverflowError:
+            return float("inf") if number > 0 else float("-inf")
+    value = number.evalf(30)
+    if not value.is_Float:
+        raise FormulaError(f"cannot evaluate the constant {number}: it is not a real number")
+    return float(value)
+
+
+def _plan_product(node: sympy.Mul) -> Step:
+    """Divide once instead of multiplying by a reciprocal: sin(z)/z then rounds once less."""
+    below = [f for f in node.args if f.is_Pow and f.exp.is_Rational and f.exp < 0]
+    above = [factor for factor in node.args if factor not in below]
+    if not below or not above:
+        return _product, tuple(node.args)
+    count = len(above)
+    inverted = [sympy.Pow(factor.base, -factor.exp) for factor in below]
+    return lambda *xs: _product(*xs[:count]) / _product(*xs[count:]), (*above, *inverted)
+
+
+def _product(*factors: Any) -> Any:
+    return reduce(mul, factors)
 
 
 def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
@@ -107,3 +152,74 @@ def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array
             out[chosen] = value(flat[chosen])
         left = left[truth == 0.0]
     return out.reshape(points.shape)
+
+
+def _hyper(a: list[float], b: list[float], x: Array) -> Array:
+    """pFq by scipy where it has the function to all digits, point by point in balls elsewhere."""
+    if not a and len(b) == 1:
+        return np.asarray(scipy.special.hyp0f1(b[0], x))
+    is_polynomial = any(c.is_integer() and c <= 0 for c in a)
+    # scipy's own power series; beyond it loses digits.
+    if len(a) == 2 and len(b) == 1 and not is_polynomial and np.all(np.abs(x) < 0.9):
+        return np.asarray(scipy.special.hyp2f1(*a, *b, x))
+    above, below = ([flint.acb(c) for c in each] for each in (a, b))
+    return _pointwise(lambda at: at.hypgeom(above, below), x)
+
+
+def _pointwise(function: Callable[[Any], Any], x: Any) -> Array:
+    """Values of a function of balls at an array; nan where it leaves the reals."""
+    points = np.asarray(x, dtype=float)
+    out = np.full(points.shape, np.nan)
+    for index, point in np.ndenumerate(points):
+        for bits in _PRECISIONS:
+            with working(bits):
+                value = function(flint.acb(float(point)))
+            if value.is_finite() and value.rel_accuracy_bits() > _DOUBLE_BITS:
+                out[index] = float(value.real.mid()) if value.imag.contains(0) else np.nan
+                break
+    return out
+
+
+def _expint(order: float, x: Any) -> Any:
+    """E_s(x): by scipy for integer orders, point by point in balls for others."""
+    if order.is_integer() and order >= 0:
+        return scipy.special.expn(int(order), x)
+    return _pointwise(lambda at: at.expint(flint.acb(order)), x)
+
+
+# Truth is the number 1 or 0, and nan where a side of a comparison is undefined: minimum and
+# maximum are then "and" and "or", and an undefined condition is never read as false.
+def _truth(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    defined = ~(np.isnan(left) | np.isnan(right))
+    return np.where(defined, compare(left, right).astype(float), np.nan)
+
+
+#: The relations and their names in numpy and in Python's operators.
+RELATIONS: dict[Any, tuple[str, str]] = {
+    sympy.StrictLessThan: ("less", "lt"),
+    sympy.LessThan: ("less_equal", "le"),
+    sympy.StrictGreaterThan: ("greater", "gt"),
+    sympy.GreaterThan: ("greater_equal", "ge"),
+    sympy.Equality: ("equal", "eq"),
+    sympy.Unequality: ("not_equal", "ne"),
+}
+_DOUBLES: dict[Any, Callable[..., Any]] = {
+    **{
+        getattr(sympy, f): getattr(np, f)
+        for f in ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"]
+    },
+    **{getattr(sympy, f"a{f}"): getattr(np, f"arc{f}") for f in ("sin", "cos", "tan")},
+    **{getattr(sympy, f): getattr(scipy.special, f) for f in ("gamma", "erf", "erfc")},
+    sympy.besselj: scipy.special.jv,
+    sympy.besseli: scipy.special.iv,
+    sympy.besselk: scipy.special.kv,
+    sympy.expint: _expint,
+    sympy.Add: lambda *terms: reduce(add, terms),
+    sympy.Pow: np.power,
+    sympy.Abs: np.abs,
+    sympy.Heaviside: np.heaviside,
+    **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(np.minimum, xs)),
+    **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(np.maximum, xs)),
+    sympy.Not: lambda truth: 1 - truth,
+    **{head: partial(_truth, getattr(np, name)) for head, (name, _) in RELATIONS.items()},
+}

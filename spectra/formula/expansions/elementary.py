@@ -11,13 +11,21 @@ from spectra.formula.expansions.exact_numbers import (
     is_zero,
     sign,
 )
-from spectra.formula.expansions.expansion import ONE, ZERO, Expansion, Series, Size, compare
-from spectra.formula.expansions.taylor_series import hypergeometric_series, log_series
+from spectra.formula.expansions.expansion import (
+    ONE,
+    ZERO,
+    Expansion,
+    Series,
+    Size,
+    compare,
+    hypergeometric_series,
+)
 
-__all__ = ["exp", "limit", "log"]
+__all__ = ["arcsine", "arctangent", "cosine", "exp", "limit", "log", "sine"]
 
 _ONE = sympy.Integer(1)
 _NIL = sympy.Integer(0)
+_HALF = sympy.Rational(1, 2)
 
 
 def log(g: Expansion) -> Expansion:
@@ -28,7 +36,8 @@ def log(g: Expansion) -> Expansion:
     if sign(c) <= 0 or not is_zero(sympy.im(c)):
         raise ExpansionError("the logarithm of a number that is not positive")
     head = [(ONE, sympy.log(c)), ((_NIL, -_ONE), -a), *phase.terms]
-    return g.of([(ZERO, Series.of(head))]) + delta.compose(log_series())
+    series = delta * delta.compose(hypergeometric_series((_ONE, _ONE), (2,), -_ONE))
+    return g.of([(ZERO, Series.of(head))]) + series
 
 
 def exp(g: Expansion) -> Expansion:
@@ -80,3 +89,39 @@ def limit(g: Expansion) -> sympy.Expr | None:
     if series.terms and series.terms[0][0] == ONE:
         return series.terms[0][1]
     return _NIL
+
+
+def cosine(g: Expansion) -> Expansion:
+    """cos g of what vanishes."""
+    return (g * g).compose(hypergeometric_series((), (_HALF,), -_HALF / 2))
+
+
+def sine(g: Expansion) -> Expansion:
+    """sin g of what vanishes."""
+    return g * (g * g).compose(hypergeometric_series((), (3 * _HALF,), -_HALF / 2))
+
+
+def arcsine(g: Expansion) -> Expansion:
+    """asin g where g tends to a number v in [-1, 1]: asin v + asin(g cos a - v cos b)."""
+    v = limit(g)
+    if v is None:
+        raise ExpansionError("the arcsine of an unbounded argument")
+    if v in (1, -1):
+        near_one: Expansion = (arcsine(((-g * v + 1) / 2) ** _HALF) * -2 + sympy.pi / 2) * v
+        return near_one
+    x = g * sympy.sqrt(1 - v**2) - (-(g * g) + 1) ** _HALF * v
+    series = (x * x).compose(hypergeometric_series((_HALF, _HALF), (3 * _HALF,)))
+    found: Expansion = x * series + sympy.asin(v)
+    return found
+
+
+def arctangent(g: Expansion) -> Expansion:
+    """atan g: atan v + atan((g - v)/(1 + g v)) where g tends to v, and by 1/g at infinity."""
+    v = limit(g)
+    if v is None:
+        far: Expansion = -arctangent(g**-1) + sympy.pi / 2 * sign(g.plain.terms[0][1])
+        return far
+    x = (g - v) / (g * v + 1)
+    series = (x * x).compose(hypergeometric_series((_HALF, _ONE), (3 * _HALF,), -_ONE))
+    found: Expansion = x * series + sympy.atan(v)
+    return found

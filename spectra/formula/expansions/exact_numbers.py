@@ -10,14 +10,13 @@ from mpmath import mp
 from mpmath.libmp import dps_to_prec
 
 from spectra.base.precision import working
-from spectra.errors import SpectraError
+from spectra.errors import FormulaError, SpectraError
 from spectra.formula.evaluation.ball_function import number
 
 __all__ = [
     "PRECISE",
     "ExpansionError",
     "MoreTermsNeeded",
-    "bessel_value",
     "exponential",
     "is_zero",
     "sign",
@@ -38,10 +37,8 @@ _LONG_COEFFICIENT = 60
 #: Digits of those numbers, and the share of its summands below which a sum of them is zero.
 PRECISE = 400
 _CANCELLED = sympy.Float(10, 30) ** -100
-#: Bessel functions, which balls give in microseconds; digits for rounding; and how often the
-#: precision is doubled.
-_BESSEL = (sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk)
-_SPARE_DIGITS, _DOUBLINGS = 10, 4
+#: Bits for rounding, and how often the precision is doubled.
+_SPARE_BITS, _DOUBLINGS = 64, 4
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
 #: Exponents of numbers that can be evaluated in milliseconds: 43 000 digits (chosen).
@@ -63,10 +60,13 @@ def is_zero(c: sympy.Expr) -> bool:
     A rational number of n digits approximates another number to some 2n digits: what vanishes to
     45 more than are written in it is zero, and pi minus its first 60 decimals is not.
     """
-    if c.has(sympy.Float):
-        return _is_zero_in_digits(c)
-    if c.is_Number:
+    if c.is_Number and (c == 0 or not c.is_Float):
         return bool(c == 0)
+    if c.has(sympy.Float):
+        # A tiny number may be what was left of a cancellation.
+        if sympy.Abs(c.evalf(15)) < _REMNANT:
+            raise ExpansionError(f"a coefficient of size {sympy.Abs(c.evalf(3))} may be zero")
+        return False
     # Most numbers are plainly not zero, and sympy's exact test of long sums takes minutes.
     glance = sympy.Abs(c.evalf(15, maxn=60))
     if glance.is_Number and glance > _PLAINLY_NOT_ZERO * _scale(c):
@@ -74,21 +74,13 @@ def is_zero(c: sympy.Expr) -> bool:
     known = c.is_zero
     if known is not None:
         return bool(known)
-    digits = _GUARD + 2 * sum(n for n in map(_length, c.atoms(sympy.Rational)) if n > _SHORT)
+    lengths = [len(str(q.p)) + len(str(q.q)) for q in c.atoms(sympy.Rational)]
+    digits = _GUARD + 2 * sum(n for n in lengths if n > _SHORT)
     value = sympy.Abs(c.evalf(_DIGITS, maxn=max(digits, 2 * _DIGITS)))
     if not value.is_number or value.has(sympy.nan, sympy.zoo):
         raise ExpansionError(f"the coefficient {c} could not be evaluated")
     least = sympy.Float(10, 30) ** -digits
     return bool(value < least * max(sympy.Integer(1), _scale(c)))
-
-
-def _is_zero_in_digits(c: sympy.Expr) -> bool:
-    """Only an exact 0 is one; a tiny number may be what was left of a cancellation."""
-    if c == 0:
-        return True
-    if sympy.Abs(c.evalf(15)) < _REMNANT:
-        raise ExpansionError(f"a coefficient of size {sympy.Abs(c.evalf(3))} may be zero")
-    return False
 
 
 def exponential(x: sympy.Expr) -> sympy.Expr:
@@ -114,44 +106,32 @@ def tidy(c: sympy.Expr) -> sympy.Expr:
         return c
     if not c.has(sympy.Float) and is_zero(c):
         return sympy.Integer(0)
-    slow = {f: _value(f) for f in c.atoms(*_BESSEL, sympy.hyper, sympy.expint) if f.is_number}
-    return c.xreplace(slow).evalf(PRECISE, maxn=2 * PRECISE)
+    return _in_digits(c)
 
 
-@lru_cache(maxsize=1000)
-def _value(constant: sympy.Expr) -> sympy.Expr:
-    """A constant with what a sum may lose before it counts as cancelled, and 400 digits more."""
-    found = bessel_value(constant, PRECISE + 100)
-    return constant.evalf(PRECISE + 100) if found is None else found
-
-
-def bessel_value(constant: sympy.Expr, digits: int) -> sympy.Float | None:
-    """J, Y, I or K of a rational order at a rational x > 0, right to so many digits; else None.
-
-    Examples
-    --------
-    >>> bessel_value(sympy.besselk(sympy.Rational(1, 2), 1), 20)
-    0.46106850444789455844
-    """
-    rational = all(a.is_Rational for a in constant.args)
-    if constant.func not in _BESSEL or not rational or constant.args[1] <= 0:
-        return None
-    wanted = dps_to_prec(digits + _SPARE_DIGITS)
-    for n in range(_DOUBLINGS):
-        with working((wanted + _SPARE_DIGITS) << n):
-            found = number(constant).real
-        if found.rel_accuracy_bits() > wanted:
-            return sympy.Float(mp.make_mpf(found.mid()._mpf_), digits)
-    return None
+def _in_digits(c: sympy.Expr) -> sympy.Expr:
+    """A number of 400 digits: by balls, which are faster, or by sympy where they have no rule."""
+    wanted = dps_to_prec(PRECISE)
+    try:
+        for n in range(_DOUBLINGS):
+            with working(wanted + _SPARE_BITS << n):
+                ball = number(c)
+            if ball.rel_accuracy_bits() > wanted:
+                break
+    except FormulaError:
+        return c.evalf(PRECISE, maxn=2 * PRECISE)
+    real, imag = (
+        sympy.Integer(0)
+        if part.contains(0)
+        else sympy.Float(mp.make_mpf(part.mid()._mpf_), PRECISE)
+        for part in (ball.real, ball.imag)
+    )
+    return real + sympy.I * imag
 
 
 def _is_long(c: sympy.Expr) -> bool:
     nodes = sympy.preorder_traversal(c)
     return next(islice(nodes, _LONG_COEFFICIENT, None), None) is not None
-
-
-def _length(c: sympy.Rational) -> int:
-    return len(str(c.p)) + len(str(c.q))
 
 
 def _scale(c: sympy.Expr) -> sympy.Expr:

@@ -8,23 +8,30 @@ expansion raises :class:`~spectra.formula.expansions.exact_numbers.ExpansionErro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial, reduce
-from itertools import count
+from functools import reduce
+from itertools import chain, count
 from operator import add, mul
 
 import sympy
 
 from spectra.formula.callables import Opaque
-from spectra.formula.expansions.bessel_functions import (
+from spectra.formula.expansions.elementary import (
+    arcsine,
+    arctangent,
+    cosine,
+    exp,
+    limit,
+    log,
+    sine,
+)
+from spectra.formula.expansions.exact_numbers import ExpansionError, exponential, is_zero, sign
+from spectra.formula.expansions.expansion import ZERO, Expansion, Series, hypergeometric_series
+from spectra.formula.expansions.special_functions import (
     bessel_at_infinity,
     bessel_at_zero,
     bessel_k_at_zero,
+    expand_hyper,
 )
-from spectra.formula.expansions.elementary import exp, limit, log
-from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
-from spectra.formula.expansions.expansion import ZERO, Expansion, Series
-from spectra.formula.expansions.hypergeometric_functions import expand_hyper
-from spectra.formula.expansions.taylor_series import hypergeometric_series, trigonometric_series
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["expand_at"]
@@ -107,10 +114,11 @@ def _circular(node: sympy.Expr, visit: Visit) -> Expansion:
     if value is None:
         plus, minus = exp(g * sympy.I), exp(g * -sympy.I)
         return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
-    s, c = sympy.sin(value), sympy.cos(value)
-    start = (c, -s) if node.func == sympy.cos else (s, c)
-    delta: Expansion = g - value
-    return delta.compose(trigonometric_series(*start))
+    s, c, delta = sympy.sin(value), sympy.cos(value), g - value
+    if node.func == sympy.cos:
+        s, c = c, -s
+    found: Expansion = cosine(delta) * s + sine(delta) * c
+    return found
 
 
 def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
@@ -123,41 +131,22 @@ def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
     return (plus - minus if node.func == sympy.sinh else plus + minus) / 2
 
 
-def _primitive(
-    node: sympy.Expr,
-    visit: Visit,
-    slope: Callable[[Expansion], Expansion],
-    ends: tuple[sympy.Expr, ...] = (),
-) -> Expansion:
-    """A function by integrating its derivative f'(g) g' in t; ``ends`` are f(-oo), f(oo)."""
-    argument = visit(node.args[0])
-    series = argument.plain
-    g = argument.of([(ZERO, series)])
-    value = limit(g)
-    if value is not None:
-        constant = node.func(value)
-    elif ends:
-        constant = ends[sign(series.terms[0][1]) > 0]
-    else:
-        raise ExpansionError(f"{node.func.__name__} of an unbounded argument")
-    prime = g.of([(ZERO, series.derivative())])
-    if not prime.parts:
-        return g.constant(constant)
-    rate = (prime * slope(g)).plain
-    found: Expansion = g.of([(ZERO, rate.integral())]) + constant
-    return found
-
-
 # --- special functions -----------------------------------------------------------------------
 
 
 def _erf(node: sympy.Expr, visit: Visit) -> Expansion:
+    """By Hermite polynomials where g tends to a number, and by erfc at infinity."""
     g = visit(node.args[0])
-    if limit(g) is not None:
-        scale = 2 / sympy.sqrt(sympy.pi)
-        return _primitive(node, visit, lambda h: exp(-(h * h)) * scale)
-    s = sign(g.plain.terms[0][1])
-    return (-_erfc_tail(g * s) + 1) * s
+    value = limit(g)
+    if value is None:
+        s = sign(g.plain.terms[0][1])
+        return (-_erfc_tail(g * s) + 1) * s
+    scale = 2 / sympy.sqrt(sympy.pi) * exponential(-(value**2))
+    slopes = (
+        scale * (-_ONE) ** k * sympy.hermite(k, value) / sympy.factorial(k + 1) for k in count()
+    )
+    found: Expansion = (g - value).compose(chain([sympy.erf(value)], slopes))
+    return found
 
 
 def _erfc(node: sympy.Expr, visit: Visit) -> Expansion:
@@ -266,11 +255,9 @@ _RULES: dict[object, Callable[[sympy.Expr, Visit], Expansion]] = {
     sympy.log: lambda node, visit: log(visit(node.args[0])),
     **dict.fromkeys((sympy.sin, sympy.cos, sympy.tan), _circular),
     **dict.fromkeys((sympy.sinh, sympy.cosh, sympy.tanh), _hyperbolic),
-    sympy.asin: partial(_primitive, slope=lambda g: (-(g * g) + 1) ** -_HALF),
-    sympy.acos: partial(_primitive, slope=lambda g: -((-(g * g) + 1) ** -_HALF)),
-    sympy.atan: partial(
-        _primitive, slope=lambda g: (g * g + 1) ** -1, ends=(-sympy.pi / 2, sympy.pi / 2)
-    ),
+    sympy.asin: lambda node, visit: arcsine(visit(node.args[0])),
+    sympy.acos: lambda node, visit: -arcsine(visit(node.args[0])) + sympy.pi / 2,
+    sympy.atan: lambda node, visit: arctangent(visit(node.args[0])),
     sympy.erf: _erf,
     sympy.erfc: _erfc,
     **dict.fromkeys((sympy.besselj, sympy.besseli, sympy.besselk), _bessel),

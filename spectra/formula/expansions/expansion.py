@@ -23,7 +23,6 @@ from spectra.formula.expansions.exact_numbers import (
     tidy,
     vanishes,
 )
-from spectra.formula.expansions.taylor_series import binomial_series
 
 __all__ = [
     "EXACT",
@@ -36,6 +35,7 @@ __all__ = [
     "by_size",
     "coarsest",
     "compare",
+    "hypergeometric_series",
 ]
 
 Size = tuple[sympy.Expr, sympy.Expr]
@@ -149,39 +149,6 @@ class Series:
             order,
         )
 
-    def derivative(self) -> Series:
-        """d/dt, term by term (dL/dt = -1/t); valid for expansions of a Hardy field."""
-        terms = []
-        for (a, mq), c in self.terms:
-            terms.append(((a - 1, mq), c * a))
-            if mq != 0:
-                terms.append(((a - 1, mq + 1), c * mq))
-        order = self.order
-        if order is not None and order[0] is not sympy.oo:
-            order = (order[0] - 1, order[1])
-        return Series.of(terms, order)
-
-    def integral(self) -> Series:
-        """Antiderivative without constant, term by term."""
-        terms: list[tuple[Size, sympy.Expr]] = []
-        for (a, mq), c in self.terms:
-            q = -mq
-            if not (q.is_Integer and q >= 0):
-                raise ExpansionError("the integral of a negative power of a logarithm is needed")
-            if a == -1:
-                terms.append(((sympy.Integer(0), -(q + 1)), -c / (q + 1)))
-                continue
-            while q >= 0:
-                terms.append(((a + 1, -q), c / (a + 1)))
-                c = c * q / (a + 1)
-                q -= 1
-        order = self.order
-        if order is not None and order[0] is not sympy.oo:
-            if compare(order, (sympy.Integer(-1), sympy.Integer(0))) <= 0:
-                raise MoreTermsNeeded("more terms are needed under an integral")
-            order = (order[0] + 1, order[1])
-        return Series.of(terms, order)
-
 
 #: The exponent of what has no exponential beside it; as a series, exactly zero.
 ZERO = Series(())
@@ -268,7 +235,7 @@ class Expansion:
         if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
             raise ExpansionError("a fractional power of a number that is not positive")
         head = self.of([(phase.scaled(s), Series.of([((a * s, mq * s), c**s)]))])
-        return head * delta.compose(binomial_series(s))
+        return head * delta.compose(hypergeometric_series((-s,), (), sympy.Integer(-1)))
 
     @property
     def plain(self) -> Series:
@@ -358,3 +325,19 @@ def _dominates(a: tuple[Series, Series], b: tuple[Series, Series]) -> bool:
     if x is None or y is None:
         return y is None and x is not None
     return compare(x, y) < 0
+
+
+def hypergeometric_series(
+    a: Iterable[sympy.Expr], b: Iterable[sympy.Expr], scale: sympy.Expr = sympy.S.One
+) -> Iterator[sympy.Expr]:
+    """pFq(a; b; scale x): (a)_k scale^k / ((b)_k k!); it ends where an upper parameter is -n."""
+    a, b = tuple(a), tuple(b)
+    c, k = sympy.Integer(1), 0
+    while c != 0:
+        yield c
+        for x in a:
+            c = sympy.expand(c * (x + k))
+        for y in b:
+            c = c / (y + k)
+        k += 1
+        c = sympy.expand(c * scale) / k

@@ -70,30 +70,28 @@ def _agrees(
             rests, scales = [], []
             for distance in distances:
                 t = mp.mpf(distance) * _natural_distance(expanded)
-                z = 1 / t if point is None else point + side * t
-                value = function(z)
+                value = function(1 / t if point is None else point + side * t)
                 if mp.isnan(value):
                     return True
-                total = sum(
-                    (mp.exp(_value(p, t)) * _value(s, t) for p, s in expanded.parts), mp.mpc(0)
-                )
-                weight = _growth(expanded, t)
+                factors = [mp.exp(_value(phase, t)) for phase, _ in expanded.parts]
+                total = mp.fdot(factors, [_value(series, t) for _, series in expanded.parts])
+                growing = [
+                    abs(factor)
+                    for factor, (phase, _) in zip(factors, expanded.parts, strict=True)
+                    if phase.growth > 0
+                ]
+                weight = max([mp.mpf(1), *growing])  # a remainder is relative to what grows
                 rests.append(abs(value - total) / weight)
                 scales.append((abs(value) + abs(total)) / weight + 1)
         except (AccuracyError, FormulaError, OverflowError):
             return True
-        held = min(digits, PRECISE) if _has_numbers(expanded) else digits
-        floor = mp.mpf(10) ** (_GUARD - held)
-        if rests[1] <= floor * scales[1]:
+        if any(c.has(sympy.Float) for _, s in expanded.parts for _, c in s.terms):
+            digits = min(digits, PRECISE)  # those of long coefficients
+        if rests[1] <= mp.mpf(10) ** (_GUARD - digits) * scales[1]:
             return True
         step = mp.log(mp.mpf(distances[0]) / mp.mpf(distances[1]))
         fitted = mp.log(rests[0] / rests[1]) / step if rests[0] > 0 else mp.mpf(0)
         return bool(fitted >= exponent - _SLACK)
-
-
-def _has_numbers(expanded: Expansion) -> bool:
-    """Whether long coefficients go on as numbers of so many digits."""
-    return any(c.has(sympy.Float) for _, s in expanded.parts for _, c in s.terms)
 
 
 def _natural_distance(expanded: Expansion) -> mpmath.mpf:
@@ -105,19 +103,11 @@ def _natural_distance(expanded: Expansion) -> mpmath.mpf:
         (lead, _), first = series.terms[0]
         for (a, _), c in series.terms[1:]:
             if a != lead:
-                ratio = abs(_roughly(first) / _roughly(c)) ** (1 / _roughly(a - lead))
+                ratio = abs(_digits_of(first, 15) / _digits_of(c, 15)) ** (
+                    1 / _digits_of(a - lead, 15)
+                )
                 found = min(found, ratio)
     return found
-
-
-def _growth(expanded: Expansion, t: mpmath.mpf) -> mpmath.mpf:
-    """Size of the exponentials that grow: the remainder of an expansion is relative to them."""
-    growing = (abs(mp.exp(_value(phase, t))) for phase, _ in expanded.parts if phase.growth > 0)
-    return max([mp.mpf(1), *growing])
-
-
-def _roughly(c: sympy.Expr) -> mpmath.mpf:
-    return mp.mpmathify(c.evalf(15, maxn=400))
 
 
 def _number(c: sympy.Expr) -> mpmath.mpf:

@@ -10,13 +10,12 @@ import mpmath
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.formula.functions import Function
-from spectra.formula.reader.wording import BY_NAME, short
+from spectra.formula.functions import ARITIES, BY_NAME, LARGEST, WITH_ORDER
+from spectra.formula.reader.wording import short
 
 __all__ = [
     "MAX_DEPTH",
     "MAX_DIGITS",
-    "MAX_EXPONENT",
     "OPERATIONS",
     "SYMPY_FAILURES",
     "apply",
@@ -30,7 +29,9 @@ __all__ = [
 MAX_DEPTH = 40
 MAX_DIGITS = 1000
 _MAX_NUMERIC_EXPONENT = 1000
-MAX_EXPONENT = 10_000
+_MAX_EXPONENT = 10_000
+# The largest factor of the variable in an argument: its reciprocal is a length in doubles.
+_LARGEST_FACTOR = sympy.Integer(10) ** 300
 # What sympy raises from inside when it cannot make sense of arguments.
 SYMPY_FAILURES = (
     ArithmeticError,
@@ -43,28 +44,14 @@ SYMPY_FAILURES = (
 )
 
 
-def _rational_digits(number: sympy.Rational) -> float:
-    return math.log10(max(abs(int(number.p)), int(number.q)))
-
-
-def _numeric_digits(number: sympy.Expr) -> float:
-    """Bound the decimal digits that exact arithmetic on a number may have to carry."""
+def _digits(number: sympy.Expr) -> float:
+    """The decimal digits of a rational number, or the size of the logarithm of another."""
     if number.is_Rational:
-        return _rational_digits(number)
-    if number.is_Mul:
-        return sum(_numeric_digits(factor) for factor in number.args)
-    if number.is_Pow and number.base.is_Rational and number.exp.is_Rational:
-        return float(abs(number.exp)) * _rational_digits(number.base)
-    return abs(_log10(number))
-
-
-def _log10(number: sympy.Expr) -> float:
+        return math.log10(max(abs(int(number.p)), int(number.q)))
     size = abs(number.evalf(15))
     if not size.is_Float and not size.is_Rational:
         raise FormulaError(f"{short(number)} is not a finite real number")
-    return (
-        float(mpmath.log10(mpmath.mpf(size._mpf_ if size.is_Float else int(size)))) if size else 0.0
-    )
+    return abs(float(sympy.log(size, 10).evalf(15))) if size else 0.0
 
 
 def sized(value: sympy.Expr) -> sympy.Expr:
@@ -72,7 +59,7 @@ def sized(value: sympy.Expr) -> sympy.Expr:
     if value in (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
         raise FormulaError("its value is infinite or undefined; rewrite the formula without it")
     for number in (value.as_coeff_Mul()[0], value.as_coeff_Add()[0]):
-        if number.is_Rational and _rational_digits(number) > MAX_DIGITS:
+        if number.is_Rational and _digits(number) > MAX_DIGITS:
             raise FormulaError(f"a number has more than {MAX_DIGITS} digits; rescale the formula")
     return value
 
@@ -84,11 +71,10 @@ def _real(value: sympy.Expr) -> sympy.Expr:
         raise FormulaError("its value is complex; kernels are real functions")
     if value.free_symbols or value.is_Rational or value.has(sympy.hyper):
         return value
-    is_finite = value.is_real is not False and value.is_finite is not False
-    number = value.evalf(15) if is_finite else sympy.nan
+    number = value.evalf(15)
     if not number.is_Float and not number.is_Rational:
         raise FormulaError("its value is not a finite real number; kernels are real functions")
-    if number and abs(_log10(number)) > MAX_DIGITS:
+    if number and _digits(number) > MAX_DIGITS:
         raise FormulaError(f"a number is beyond 10**(+-{MAX_DIGITS}); rescale the formula")
     return value
 
@@ -97,45 +83,31 @@ def power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     """Raise to a power of bounded size that is real."""
     if not exponent.free_symbols:
         _bound_power(base, exponent)
-    if exponent.is_negative:
-        _refuse_zero(base)
     result = sympy.Pow(base, exponent)
     if result.is_Mul:
         # Of a power of numbers sympy leaves a product within a product.
         result = result.func(*result.args)
-    if result.is_Pow and result.exp.is_Rational and abs(result.exp) > MAX_EXPONENT:
-        raise FormulaError(f"its exponent {short(result.exp)} is beyond {MAX_EXPONENT}")
+    if result.is_Pow and result.exp.is_Rational and abs(result.exp) > _MAX_EXPONENT:
+        raise FormulaError(f"its exponent {short(result.exp)} is beyond {_MAX_EXPONENT}")
     return _real(result)
 
 
 def _quotient(left: sympy.Expr, right: sympy.Expr) -> sympy.Expr:
-    _refuse_zero(right)
-    return sized(left / right)
-
-
-def _refuse_zero(divisor: sympy.Expr) -> None:
-    if divisor.is_zero:
+    if right.is_zero:
         raise FormulaError("it divides by zero")
-    if divisor.free_symbols or divisor.is_Rational or divisor.has(sympy.hyper):
-        return
-    number = divisor.evalf(15)
-    # sympy marks a value whose digits all cancelled by a precision of one bit.
-    if number.is_Float and (number._prec == 1 or number == 0):
-        raise FormulaError(f"{short(divisor)} cannot be told from zero, so it does not divide")
+    return sized(left / right)
 
 
 def _bound_power(base: sympy.Expr, exponent: sympy.Expr) -> None:
     number, _ = base.as_independent(*base.free_symbols, as_Add=False)
-    limit = MAX_EXPONENT if base.free_symbols else _MAX_NUMERIC_EXPONENT
-    size = abs(exponent) if exponent.is_Rational else abs(_real(exponent).evalf(15))
-    if base in (sympy.S.One, sympy.S.Zero):
-        limit = MAX_EXPONENT
+    limit = _MAX_EXPONENT if base.free_symbols or base in (0, 1) else _MAX_NUMERIC_EXPONENT
+    size = abs(exponent if exponent.is_Rational else _real(exponent).evalf(15))
     if size > limit:
         raise FormulaError(
             f"the exponent {short(exponent)} is beyond {limit}, the largest that is computed; "
             "write large exponents through exp"
         )
-    if float(size) * _numeric_digits(number) > MAX_DIGITS:
+    if float(size) * _digits(number) > MAX_DIGITS:
         raise FormulaError(
             f"the power would have more than {MAX_DIGITS} digits; rescale the formula"
         )
@@ -150,56 +122,36 @@ OPERATIONS: dict[type[ast.operator], Callable[[sympy.Expr, sympy.Expr], sympy.Ex
 }
 
 
-def _bound_arguments(function: Function, arguments: Sequence[sympy.Expr]) -> None:
-    for argument in arguments:
-        if argument.free_symbols or function.largest is None:
-            continue
-        size = abs(argument if argument.is_Rational else argument.evalf(15))
-        if size > function.largest:
-            raise FormulaError(
-                f"the number {short(argument)} is beyond {function.largest}, "
-                f"the largest that {function.names[0]} takes; rescale the formula"
-            )
-
-
 def apply(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     """Apply a function of the language, under any of its names."""
-    if name == "sqrt":
-        _count_arguments(name, len(arguments), 1, 1)
-        return power(arguments[0], sympy.S.Half)
-    function = BY_NAME[name]
-    _count_arguments(name, len(arguments), *function.arity)
-    for argument in arguments[: function.fixed]:
-        if argument.free_symbols:
-            raise FormulaError(
-                f"the order {short(argument)} depends on the variable; "
-                "give it as a number or a parameter"
-            )
-    _bound_arguments(function, arguments)
-    result = function.head(*arguments, **_without_sign_rules(function, arguments))
-    if function.head in (sympy.Min, sympy.Max):
-        # sympy leaves Max(1, 2) inside a nested Min; evaluated, it prints and reads back the same.
-        result = result.doit()
-    result = _real(result)
-    # sympy turns tan(x + pi/2) into a cotangent, which the language spells 1/tan.
-    return result.replace(sympy.cot, lambda x: 1 / sympy.tan(x)) if name == "tan" else result
-
-
-def _without_sign_rules(function: Function, arguments: Sequence[sympy.Expr]) -> dict[str, bool]:
-    """Keep sympy from writing J_nu(z - 2) as a product of two complex factors with J_nu(2 - z)."""
-    if function.head not in (sympy.besselj, sympy.besseli):
-        return {}
-    order, argument = arguments
-    if order.is_integer or not argument.could_extract_minus_sign():
-        return {}
-    return {"evaluate": False}
-
-
-def _count_arguments(name: str, found: int, least: int, most: int | None) -> None:
+    head = sympy.sqrt if name == "sqrt" else BY_NAME[name]
+    least, most = ARITIES.get(head, (1, 1))
+    found = len(arguments)
     if found < least or (most is not None and found > most):
         wanted = f"at least {least}" if most is None else f"{least}"
         wanted = wanted if most in (None, least) else f"{least} to {most}"
         raise FormulaError(f"{name} takes {wanted} argument{'s' * (wanted != '1')}, not {found}")
+    if name == "sqrt":
+        return power(arguments[0], sympy.S.Half)
+    if head in WITH_ORDER and arguments[0].free_symbols:
+        raise FormulaError(
+            f"the order {short(arguments[0])} depends on the variable; "
+            "give it as a number or a parameter"
+        )
+    for argument in arguments:
+        limit = _LARGEST_FACTOR if argument.free_symbols else LARGEST.get(head)
+        factor = argument.as_coeff_Mul()[0] if argument.free_symbols else argument
+        if limit and abs(factor if factor.is_Rational else factor.evalf(15)) > limit:
+            shown = "1e300" if argument.free_symbols else limit
+            raise FormulaError(
+                f"the number {short(factor)} is beyond {shown}, the largest that {name} takes; "
+                "rescale the formula"
+            )
+    result = head(*arguments)
+    if head in (sympy.Min, sympy.Max):
+        # sympy leaves Max(1, 2) inside a nested Min; evaluated, it prints and reads back the same.
+        result = result.doit()
+    return _real(result)
 
 
 def hypergeometric(
@@ -212,8 +164,11 @@ def hypergeometric(
                 f"the parameter {short(parameter)} of hyper depends on the variable; "
                 "only its last argument may"
             )
-        if abs(parameter.evalf(15)) > MAX_EXPONENT:
-            raise FormulaError(f"the parameter {short(parameter)} is beyond {MAX_EXPONENT}")
+    if not lower:
+        raise FormulaError(
+            "hyper has a lower parameter; hyper([a], [], x) is (1 - x)**(-a), and hyper([], [], x) "
+            "is exp(x)"
+        )
     if any(parameter.is_integer and parameter.is_nonpositive for parameter in lower):
         raise FormulaError("a lower parameter of hyper is 0, -1, -2, ...: every term divides by 0")
     polynomial = any(parameter.is_integer and parameter.is_nonpositive for parameter in upper)
@@ -222,10 +177,6 @@ def hypergeometric(
             f"the series of hyper diverges with {len(upper)} upper and {len(lower)} lower "
             "parameters; there may be one more above than below"
         )
-    if not argument.free_symbols:
-        unit = len(upper) == len(lower) + 1 and not polynomial
-        if (argument if unit else abs(argument)) >= (1 if unit else MAX_EXPONENT):
-            raise FormulaError(f"the series of hyper is not computed at {short(argument)}")
     return _real(sympy.hyper(upper, lower, argument))
 
 

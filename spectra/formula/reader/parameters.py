@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import decimal
-import math
 import numbers
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,14 +12,19 @@ import sympy
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.functions import CONSTANTS
-from spectra.formula.reader.building import MAX_DIGITS
-from spectra.formula.reader.whitelist import audited, rebuilt
+from spectra.formula.reader.building import sized
+from spectra.formula.reader.text import Reader, audited, printed
 from spectra.formula.reader.wording import CALLABLE_NAMES, did_you_mean, short
 
 __all__ = ["exact_length", "exact_parameter", "exact_parameters", "refuse_unused"]
 
 # Beside either limit of doubles there is room for what a length is multiplied by.
 _SHORTEST = sympy.Rational(1, 10**300)
+_NO_NUMBERS: tuple[tuple[Any, str, str], ...] = (
+    (bool | np.bool_, "is a bool", "pass 1 or 0 if a number is meant"),
+    (str, "is text", "pass a number, or write the text in the formula"),
+    (complex | np.complexfloating, "is complex", "kernels take real parameters"),
+)
 
 
 def exact_parameter(name: str, value: Any) -> sympy.Expr:
@@ -37,33 +39,22 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
     >>> exact_parameter("a", 0.1), exact_parameter("a", np.float32(0.3))
     (1/10, 3/10)
     """
-    if isinstance(value, sympy.Basic):
-        return _exact_sympy_parameter(name, value)
-    if isinstance(value, bool | np.bool_):
-        raise _bad_parameter(name, value, "is a bool", "pass 1 or 0 if a number is meant")
-    if isinstance(value, str):
-        raise _bad_parameter(
-            name, value, "is text", "pass a number, or write the text in the formula"
-        )
-    if isinstance(value, complex | np.complexfloating):
-        raise _bad_parameter(name, value, "is complex", "kernels take real parameters")
-    if isinstance(value, decimal.Decimal):
-        if value.is_finite() and abs(value.adjusted()) > MAX_DIGITS:
-            # Refused here, before its power of ten is written out.
-            raise _bad_parameter(name, value, "is out of range", "rescale it")
-        value = Fraction(value) if value.is_finite() else float(value)
-    if isinstance(value, float | np.floating):
-        if not np.isfinite(value):
-            raise _bad_parameter(name, value, "is not finite", "pass a finite real number")
-        # np.float64 is a float, and str gives both their shortest decimal.
-        return _bounded_parameter(name, Fraction(str(value)))
-    if isinstance(value, numbers.Integral):
-        return _bounded_parameter(name, Fraction(int(value)))
-    if isinstance(value, numbers.Rational):
-        return _bounded_parameter(name, Fraction(int(value.numerator), int(value.denominator)))
-    raise _bad_parameter(
-        name, value, f"is a {type(value).__name__}", "pass an int, float, Fraction or sympy number"
-    )
+    for kinds, why, remedy in _NO_NUMBERS:
+        if isinstance(value, kinds):
+            raise _bad_parameter(name, value, why, remedy)
+    if isinstance(value, sympy.Basic) and value.free_symbols:
+        others = ", ".join(sorted(str(s) for s in value.free_symbols))
+        raise _bad_parameter(name, value, f"depends on {others}", "pass a number")
+    if not isinstance(value, sympy.Basic | numbers.Number):
+        remedy = "pass an int, float, Fraction or sympy number"
+        raise _bad_parameter(name, value, f"is a {type(value).__name__}", remedy)
+    try:
+        if isinstance(value, numbers.Rational):
+            return sized(sympy.Rational(int(value.numerator), int(value.denominator)))
+        text = printed(value) if isinstance(value, sympy.Basic) else str(value)
+        return audited(Reader(sympy.Symbol("z"), {}, text).read())
+    except FormulaError as error:
+        raise ParameterError(f"the parameter {name!r} is not accepted: {error}") from error
 
 
 def exact_length(length: Any) -> sympy.Expr:
@@ -84,32 +75,6 @@ def exact_length(length: Any) -> sympy.Expr:
             "1e300."
         )
     return scale
-
-
-def _bounded_parameter(name: str, value: Fraction) -> sympy.Rational:
-    # bit_length, since Python refuses to print integers of more than 4300 digits.
-    if max(abs(value.numerator), value.denominator).bit_length() > MAX_DIGITS * math.log2(10):
-        raise ParameterError(
-            f"the parameter {name!r} has more than {MAX_DIGITS} digits, "
-            "beyond any length or exponent of a kernel; rescale it"
-        )
-    return sympy.Rational(value.numerator, value.denominator)
-
-
-def _exact_sympy_parameter(name: str, value: sympy.Basic) -> sympy.Expr:
-    if value.free_symbols:
-        others = ", ".join(sorted(str(s) for s in value.free_symbols))
-        raise _bad_parameter(name, value, f"depends on {others}", "pass a number")
-    if isinstance(value, sympy.Expr) and value.has(sympy.oo, sympy.zoo, sympy.nan, -sympy.oo):
-        raise _bad_parameter(name, value, "is not finite", "pass a finite real number")
-    if not isinstance(value, sympy.Expr):
-        raise _bad_parameter(name, value, f"is a {type(value).__name__}", "pass a number")
-    if value.has(sympy.I) or value.is_real is False:
-        raise _bad_parameter(name, value, "is complex", "kernels take real parameters")
-    try:
-        return audited(rebuilt(value, None, {}), None)
-    except FormulaError as error:
-        raise ParameterError(f"the parameter {name!r} is not accepted: {error}") from error
 
 
 def _bad_parameter(name: str, value: object, why: str, remedy: str) -> ParameterError:

@@ -1,9 +1,10 @@
 """Formulas from text or sympy, through a whitelist: nothing that a user types is run.
 
-Python's grammar gives the syntax tree of text (``^`` is read as ``**``).  Each node is in the
-language or refused by name: numbers, one variable, parameters with values, ``+ - * / **``, the
-functions of :data:`~spectra.formula.functions.FUNCTIONS`, ``sqrt``, ``hyper``, and ``Piecewise``
-with comparisons.  Numbers are exact, and their size is bounded before sympy computes them.
+Python's grammar gives the syntax tree of text (``^`` is read as ``**``); an expression of sympy is
+read from the text that sympy prints of it.  Each node is in the language or refused by name:
+numbers, one variable, parameters with values, ``+ - * / **``, the functions of
+:mod:`spectra.formula.functions`, ``sqrt``, ``hyper``, and ``Piecewise`` with comparisons.  Numbers
+are exact, and their size is bounded before sympy computes them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from typing import Any
 import sympy
 
 from spectra.base.limits import staged
-from spectra.errors import FormulaError, ParameterError
+from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
-from spectra.formula.reader.text import Reader, checked_text
-from spectra.formula.reader.whitelist import audited, rebuilt
-from spectra.formula.reader.wording import short
+from spectra.formula.reader.text import Reader, audited, checked_text, printed
 
 __all__ = ["U", "Z", "parse_formula"]
 
@@ -58,26 +57,17 @@ def parse_formula(
     >>> parse_formula(sympy.exp(-a * sympy.sqrt(z**2)), variable="z", parameters={"a": 0.5})
     exp(-z/2)
     """
-    symbol, values = _variable(variable), exact_parameters(parameters, variable)
-    if isinstance(formula, str):
-        reader = Reader(symbol, values, checked_text(formula))
-        expr = reader.read()
-        refuse_unused(values, reader.used, formula)
-        return audited(expr, symbol)
-    given = formula if isinstance(formula, sympy.Basic) else exact_parameter("the formula", formula)
-    if not isinstance(given, sympy.Expr):
-        raise FormulaError(
-            f"{short(given)} is a {type(given).__name__}, not an expression with a value; "
-            "inside Piecewise it would be a condition"
-        )
-    expr = rebuilt(given, symbol, values)
-    refuse_unused(values, {s.name for s in given.free_symbols}, str(given))
-    return audited(expr, symbol)
-
-
-def _variable(name: str) -> sympy.Symbol:
-    if name not in _VARIABLES:
+    if variable not in _VARIABLES:
         raise ParameterError(
-            f"the variable {name!r} is unknown; it is 'z' for radial and 'u' for zonal kernels"
+            f"the variable {variable!r} is unknown; it is 'z' for radial and 'u' for zonal kernels"
         )
-    return _VARIABLES[name]
+    symbol, values = _VARIABLES[variable], exact_parameters(parameters, variable)
+    if isinstance(formula, str):
+        text = checked_text(formula)
+    else:
+        is_sympy = isinstance(formula, sympy.Basic)
+        text = printed(formula if is_sympy else exact_parameter("the formula", formula))
+    reader = Reader(symbol, values, text)
+    expr = reader.read()
+    refuse_unused(values, reader.used, text)
+    return audited(expr)

@@ -10,9 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import sympy
+from sympy.printing.str import StrPrinter
 
-from spectra.errors import FormulaError, ParameterError
-from spectra.formula.functions import CONSTANTS
+from spectra.errors import FormulaError, SpectraError
+from spectra.formula.functions import CONSTANTS, is_supported
 from spectra.formula.reader.building import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -21,6 +22,7 @@ from spectra.formula.reader.building import (
     apply,
     hypergeometric,
     piecewise,
+    sized,
 )
 from spectra.formula.reader.wording import (
     CALLABLE_NAMES,
@@ -30,34 +32,30 @@ from spectra.formula.reader.wording import (
     unknown_function,
 )
 
-__all__ = ["Reader", "checked_text"]
+__all__ = ["Reader", "audited", "checked_text", "printed"]
 
 # No formula of a kernel is as long.
 _MAX_TEXT = 2000
-_NO_STRINGS = "a string is not part of a formula; leave out the quotation marks"
+_MAX_NODES = 5000
 _NO_IMAGINARY = "imaginary numbers have no place in a real kernel; leave it out"
-_NO_COMPREHENSIONS = "a comprehension is not part of a formula; write the terms out"
-_REFUSED_SYNTAX: dict[type[ast.AST], str] = {
-    **dict.fromkeys(
-        (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), _NO_COMPREHENSIONS
-    ),
+_NOT_A_PART = "this is not part of a formula"
+# Nodes, and the types of constants, that are written by mistake.
+_REFUSED: dict[type, str] = {
     ast.Subscript: "indexing with [...] is not part of a formula",
     ast.Lambda: "lambda is not part of a formula; if a parameter is meant, call it lam",
-    ast.JoinedStr: _NO_STRINGS,
-    ast.NamedExpr: "the walrus := is not part of a formula; write the value where it is used",
     ast.IfExp: "write Piecewise((a, condition), (b, True)) instead of a if condition else b",
     ast.Compare: "a comparison is a condition, not a number; put it into Piecewise or Heaviside",
     ast.BoolOp: "and / or make conditions, not numbers; put them into Piecewise",
     ast.Tuple: "a comma makes a list of values; a formula has one value",
     ast.List: "a list has its place only in hyper([a], [b], x)",
-    ast.Starred: "a starred expression is not part of a formula",
-}
-_REFUSED_CONSTANTS: dict[type, str] = {
     bool: "True and False are conditions, not numbers; write 1 or 0",
     complex: _NO_IMAGINARY,
-    str: _NO_STRINGS,
-    bytes: _NO_STRINGS,
+    str: "a string is not part of a formula; leave out the quotation marks",
 }
+_REFUSED_NAMES = {"I": _NO_IMAGINARY} | dict.fromkeys(
+    ("oo", "zoo", "inf", "Infinity", "nan", "NaN"),
+    "it is not finite; kernels are finite real functions",
+)
 _RELATIONS: dict[type[ast.cmpop], Any] = {
     ast.Lt: sympy.Lt,
     ast.LtE: sympy.Le,
@@ -78,13 +76,11 @@ def checked_text(text: str) -> str:
     """Check that text is short and has no comments, and join its lines."""
     if not text.strip():
         raise FormulaError('the formula is empty; write one such as "exp(-z**2/2)"')
-    if len(text) > _MAX_TEXT:
+    if len(text) > _MAX_TEXT or "#" in text:
         raise FormulaError(
-            f"the formula has {len(text)} characters, more than {_MAX_TEXT}; "
-            "build long kernels by adding shorter ones"
+            f"a formula has no '#' and at most {_MAX_TEXT} characters, and this one has "
+            f"{len(text)}; build long kernels by adding shorter ones"
         )
-    if "#" in text:
-        raise FormulaError("the formula contains '#'; comments are not part of a formula")
     return " ".join(text.split())
 
 
@@ -117,15 +113,15 @@ def _syntax_tree(text: str) -> ast.expr:
 def _not_well_formed(text: str, error: SyntaxError) -> FormulaError:
     # Python gives 0 for an error at the end.
     position = _as_typed(text, error.offset - 1 if error.offset else 2 * len(text))
-    start = max(position - 60, 0)
     advice = "check brackets, commas and operators; a product needs its *"
     if re.search(r"\blambda\b", text):
         advice = "lambda is a reserved word: give the parameter another name, such as lam"
+    place = (text, position, position + 1)
+    pointer = SpectraError(place=place).pointer.replace("\n", "\n    ")
     return FormulaError(
         f"the formula is not complete or not well formed ({error.msg}) at character "
-        f"{position + 1}:\n    {short(text[start : position + 20])}\n"
-        f"    {' ' * (position - start)}^\n{advice}",
-        place=(text, position, position + 1),
+        f"{position + 1}:\n    {pointer}\n{advice}",
+        place=place,
     )
 
 
@@ -141,11 +137,8 @@ def _place_of(text: str, node: ast.AST) -> tuple[str, int, int]:
 
 def _as_typed(text: str, column: int) -> int:
     """The position in the text of a column counted with ^ written as **."""
-    position, length = 0, 0
-    while position < len(text) and length < column:
-        length += 2 if text[position] == "^" else 1
-        position += 1
-    return position
+    columns = [i for i, c in enumerate(text) for _ in range(2 if c == "^" else 1)]
+    return columns[column] if column < len(columns) else len(text)
 
 
 class Reader:
@@ -194,30 +187,27 @@ class Reader:
                 return self._call(node)
             case ast.Attribute():
                 raise self._refusal(node, self._attribute_advice(node))
-        reason = _REFUSED_SYNTAX.get(type(node), "this is not part of a formula")
+        reason = _REFUSED.get(type(node), _NOT_A_PART)
         raise self._refusal(node, reason)
 
     def _attribute_advice(self, node: ast.Attribute) -> str:
-        name, dotted = node.attr, "names with a dot are not accepted; write"
-        if name in CALLABLE_NAMES:
-            return f"{dotted} {name}(...), not {self._show(node)}(...)"
-        if name in CONSTANTS:
-            return f"{dotted} {name}"
-        return f"attributes such as .{name} are not part of a formula; write plain names"
+        if node.attr in (*CALLABLE_NAMES, *CONSTANTS):
+            return f"names with a dot are not accepted; write {node.attr}"
+        return f"attributes such as .{node.attr} are not part of a formula; write plain names"
 
     def _number(self, node: ast.Constant) -> sympy.Expr:
         kind = type(node.value)
         if kind is int:
-            return sympy.Integer(node.value)
+            return self._build(node, sized, sympy.Integer(node.value))
         if kind is not float:
-            raise self._refusal(node, _REFUSED_CONSTANTS.get(kind, "this is not a number"))
+            raise self._refusal(node, _REFUSED.get(kind, "this is not a number"))
         source = (ast.get_source_segment(self._source, node) or "").replace("_", "")
         _, _, exponent = source.lower().partition("e")
         # The exponent is bounded before it becomes an integer with that many digits.
         if len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DIGITS:
             raise self._refusal(node, f"its exponent is beyond {MAX_DIGITS}; rescale the formula")
         number = Fraction(source)
-        return sympy.Rational(number.numerator, number.denominator)
+        return self._build(node, sized, sympy.Rational(number.numerator, number.denominator))
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
@@ -228,16 +218,9 @@ class Reader:
             return self._values[name]
         if name in CONSTANTS:
             return CONSTANTS[name]
-        if name == "I":
-            raise self._refusal(node, _NO_IMAGINARY)
-        place = _place_of(self._text, node)
-        if name in CALLABLE_NAMES:
-            raise ParameterError(
-                f"{name!r} is a function without its argument in {short(self._text)!r}; write "
-                f"{name}(...), or pass {name}=... if it is meant as a parameter",
-                place=place,
-            )
-        raise no_value(name, self._symbol, self._values, place=place)
+        if name in _REFUSED_NAMES:
+            raise self._refusal(node, _REFUSED_NAMES[name])
+        raise no_value(name, self._symbol, self._values, place=_place_of(self._text, node))
 
     def _chain(self, node: ast.BinOp) -> sympy.Expr:
         """Read a + b - c * ... with a loop: the left spine of a long sum is deep."""
@@ -249,22 +232,16 @@ class Reader:
         value = self._value(left)
         for step in reversed(spine):
             right = self._value(step.right)
-            if isinstance(step.op, ast.BitAnd | ast.BitOr):
-                why = "& and | join conditions: put each comparison in brackets"
-                raise self._refusal(step, why)
             if type(step.op) not in OPERATIONS:
-                raise self._refusal(step, "only + - * / ** (or ^) are operators of a formula")
+                why = "only + - * / ** (or ^) are operators of a formula; & and | join conditions"
+                raise self._refusal(step, why)
             value = self._build(step, OPERATIONS[type(step.op)], value, right)
         return value
 
     def _call(self, node: ast.Call) -> sympy.Expr:
         name = self._callee(node)
-        if node.keywords:
-            raise self._refusal(
-                node, f"keyword arguments ({node.keywords[0].arg}=...) are not accepted"
-            )
-        if any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self._refusal(node, "starred arguments are not accepted")
+        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise self._refusal(node, "arguments are given by their place, without names and stars")
         if name == "Piecewise":
             return self._build(node, piecewise, self._pairs(node))
         if name == "hyper":
@@ -280,19 +257,15 @@ class Reader:
         function = node.func
         if isinstance(function, ast.Attribute):
             raise self._refusal(function, self._attribute_advice(function))
-        if not isinstance(function, ast.Name):
-            raise self._refusal(
-                node, "only functions can be called; a product needs its *, as in 2*(1 + z)"
-            )
-        name = function.id
+        name = self._show(function)
         if name in CALLABLE_NAMES:
             return name
-        if name in (self._symbol.name, *self._values, *CONSTANTS):
-            raise self._refusal(
-                node, f"{name} is not a function; a product needs its *, as in {name}*(...)"
-            )
-        advice = unknown_function(repr(name), name)
-        raise self._refusal(node, advice + did_you_mean(name, CALLABLE_NAMES), at=function)
+        known = (self._symbol.name, *self._values, *CONSTANTS)
+        if not isinstance(function, ast.Name) or name in known:
+            why = f"{name} is not a function; a product needs its *, as in {name}*(1 + z)"
+            raise self._refusal(node, why)
+        advice = unknown_function(repr(name), name) + did_you_mean(name, CALLABLE_NAMES)
+        raise self._refusal(node, advice, at=function)
 
     def _list(self, node: ast.expr) -> list[sympy.Expr]:
         # sympy prints the parameters of hyper as a tuple, people write a list.
@@ -301,8 +274,6 @@ class Reader:
         return [self._value(element) for element in node.elts]
 
     def _pairs(self, node: ast.Call) -> list[tuple[sympy.Expr, sympy.Basic]]:
-        if not node.args:
-            raise self._refusal(node, "Piecewise needs at least one pair (value, condition)")
         pairs = []
         for pair in node.args:
             if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
@@ -335,3 +306,35 @@ class Reader:
             raise self._refusal(node, "only < <= > >= == != compare")
         parts = zip(node.ops, sides[:-1], sides[1:], strict=True)
         return sympy.And(*[self._build(node, _RELATIONS[type(op)], a, b) for op, a, b in parts])
+
+
+def printed(expr: sympy.Basic) -> str:
+    """The text of a sympy expression of the language, which is read like any other text."""
+    if not isinstance(expr, sympy.Expr):
+        raise FormulaError(
+            f"{short(expr)} is a {type(expr).__name__}, not an expression with a value; "
+            "inside Piecewise it would be a condition"
+        )
+    for count, node in enumerate(sympy.preorder_traversal(expr)):
+        if count > _MAX_NODES:
+            raise FormulaError("the expression is too large; write a shorter one")
+        if not (node.is_Atom or isinstance(node, sympy.Tuple) or is_supported(node)):
+            name = node.func.__name__
+            raise FormulaError(f"cannot accept {short(node)!r}: {unknown_function(name, name)}")
+    printer = StrPrinter()
+    # At double precision by the shortest decimal, as for a parameter; beyond it by its digits.
+    printer._print_Float = lambda f: repr(float(f)) if f._prec == 53 else str(f)
+    return " ".join(str(printer.doprint(expr)).split())
+
+
+def audited(expr: sympy.Expr) -> sympy.Expr:
+    """Check the whole expression: sympy may have rewritten it into something else."""
+    for node in sympy.preorder_traversal(expr):
+        if not (isinstance(node, sympy.Tuple) or is_supported(node)):
+            raise FormulaError(
+                f"sympy reads the formula as {short(expr)}, where {short(node)!r} is not a real "
+                "function of the formula language; write that part in another way"
+            )
+        if node.is_Pow and not node.free_symbols and node.is_real is False:
+            raise FormulaError(f"sympy reads {short(node)!r} into it, which is complex")
+    return expr

@@ -9,11 +9,9 @@ from typing import Any
 import sympy
 
 from spectra.errors import ParameterError
-from spectra.formula.functions import CONSTANTS, FUNCTIONS, Function
+from spectra.formula.functions import BY_NAME, CONSTANTS
 
 __all__ = [
-    "BY_HEAD",
-    "BY_NAME",
     "CALLABLE_NAMES",
     "did_you_mean",
     "no_value",
@@ -21,8 +19,6 @@ __all__ = [
     "unknown_function",
 ]
 
-BY_NAME: dict[str, Function] = {name: f for f in FUNCTIONS for name in f.names}
-BY_HEAD: dict[Any, Function] = {f.head: f for f in FUNCTIONS}
 # Characters of a value in a message.
 _LONGEST = 80
 CALLABLE_NAMES = (*BY_NAME, "sqrt", "hyper", "Piecewise")
@@ -56,7 +52,7 @@ _HINTS = {
 
 def unknown_function(shown: str, name: str) -> str:
     """Say that a name is not a function of the language, and what to write for it."""
-    known = [*(f.names[0] for f in FUNCTIONS), "sqrt", "hyper", "Piecewise"]
+    known = [*{f.__name__: f for f in BY_NAME.values()}, "sqrt", "hyper", "Piecewise"]
     advice = _HINTS.get(name, f"known are {', '.join(known)}")
     return f"{shown} is not a function of the formula language; {advice}"
 

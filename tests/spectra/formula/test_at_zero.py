@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import sympy
 
+from spectra import radial
+from spectra.errors import FormulaError
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.reader.parsing import Z
 from tests.oracles.kernels.problems import PROBLEMS
@@ -101,3 +103,9 @@ def test_poles_of_gamma_cancel_against_zeros(n: int) -> None:
     """gamma(z - n) is (-1)^n/(n! z) at its pole (DLMF 5.2.1)."""
     found = value_at_zero(Z * sympy.gamma(Z - n) * sympy.exp(-Z))
     assert found == R((-1) ** n, sympy.factorial(n))
+
+
+def test_a_formula_that_jumps_at_zero_is_refused() -> None:
+    with pytest.raises(FormulaError, match=r"is 2 at z = 0 and nears 1 .* nugget"):
+        radial("exp(-z) + Piecewise((1, z <= 0), (0, True))")
+    assert radial("Piecewise((1 - z, z <= 1), (0, True))")(0.0) == 1.0

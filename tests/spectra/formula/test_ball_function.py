@@ -8,7 +8,7 @@ import sympy
 
 from spectra.errors import FormulaError
 from spectra.formula.evaluation.ball_function import BallFunction, number
-from spectra.formula.functions import FUNCTIONS
+from spectra.formula.functions import BY_NAME
 from spectra.formula.reader.parsing import Z
 
 THIRD = sympy.Rational(1, 3)
@@ -26,7 +26,7 @@ FORMULAS = {
     "variable power": Z**Z,
     "half-way": sympy.besselk(sympy.Rational(5, 2), Z),
 }
-FORMULAS |= {f.names[0]: f.head(Z / 2) for f in FUNCTIONS if f.names[0] not in FORMULAS}
+FORMULAS |= {n: f(Z / 2) for n, f in BY_NAME.items() if f.__name__ not in FORMULAS}
 
 
 @pytest.mark.parametrize("name", FORMULAS)

@@ -52,7 +52,6 @@ def zonal(text: str, **parameters: Any) -> sympy.Expr:
             "Piecewise((1, z < 1 or not z < 2), (0, True))",
             sympy.Piecewise((1, (Z < 1) | (Z >= 2)), (0, True)),
         ),
-        ("tan(z + pi/2)", -1 / sympy.tan(Z)),
         ("  exp(\n -z )  ", sympy.exp(-Z)),
     ],
 )
@@ -110,7 +109,6 @@ def test_a_parameter_may_be_called_like_a_function() -> None:
 REFUSED = [
     ("", "empty"),
     ("exp(-z", "never closed"),
-    ("1 + * z", "character 5"),
     ("z^2^ + ", "character 7"),
     ("lambda*z", "such as lam"),
     ("exq(z)", "'exq'.*did you mean 'exp'"),
@@ -119,28 +117,23 @@ REFUSED = [
     ("__import__('os').system('true')", "system"),
     ("numpy.pi*z", "write pi"),
     ("z.__class__", "__class__"),
-    ("z[0]", r"z\[0\].*indexing"),
     ("lambda z: z", "lambda"),
-    ("exp([z for z in z])", "comprehension"),
     ("'z'", "string"),
-    ("exp(x=z)", "x=..."),
-    ("(y := z)", "walrus"),
+    ("exp(x=z)", "by their place"),
     ("1 if z < 1 else 0", "Piecewise"),
     ("(z < 1)*2", "z < 1.*comparison"),
     ("[z]", "list"),
     ("z // 2", "operators"),
-    ("True", "True"),
-    ("...", "not a number"),
     ("z(1)", r"z\*\("),
     ("sin(z, z)", "sin takes 1 argument, not 2"),
     ("min()", "at least 1"),
     ("hyper(z)", "hyper takes 3"),
-    ("hyper(1, 2, z)", "as lists"),
     ("hyper([z], [2], 1)", "z of hyper depends on the variable"),
     ("hyper([1], [-1], z)", "lower parameter"),
-    ("hyper([1, 1], [2], 2)", "not computed at 2"),
+    ("hyper([1], [], -z)", r"\(1 - x\)\*\*\(-a\)"),
+    ("hyper([], [], -z)", r"is exp\(x\)"),
+    ("exp(-1e310*z)", "beyond 1e300.*rescale"),
     ("besselj(z, 1)", "order z depends"),
-    ("Piecewise(z)", "pair"),
     ("Piecewise((1, z))", "not a condition"),
     ("Piecewise((1, False))", "no condition"),
     ("I*z", "'I'.*imaginary"),
@@ -148,9 +141,9 @@ REFUSED = [
     ("acos(2)*z", "acos"),
     ("(-8)**(1/3)", "real"),
     ("1/0", "divides by zero"),
-    ("1/(sin(1)**2 + cos(1)**2 - 1)", "told from zero"),
     ("log(0)", "infinite"),
-    ("z" + " + z" * 1000, "characters"),
+    ("z" + " + z" * 1000, "2000 characters"),
+    ("z # one", "no '#'"),
     ("exp(" * 60 + "z" + ")" * 60, "40 levels"),
     ("(" * 300 + "z" + ")" * 300, "nested"),
     ("9**9**9", "387420489 is beyond"),
@@ -182,7 +175,7 @@ def test_invalid_formulas_are_refused_by_name(text: Any, named: str) -> None:
         ("a*z", {"a": "2"}, "text"),
         ("a*z", {"a": 1j}, "complex"),
         ("a*z", {"a": float("nan")}, "not finite"),
-        ("a*z", {"a": Decimal("1e999999")}, "out of range"),
+        ("a*z", {"a": Decimal("1e999999")}, "exponent is beyond 1000"),
         ("a*z", {"a": sympy.Symbol("b")}, "depends on b"),
         ("a*z", {"a": sympy.zeta(3)}, "'a'.*zeta"),
         ("a*z", {"a": sympy.Pow(9, sympy.Pow(9, 9), evaluate=False)}, "'a'.*387420489"),
@@ -201,13 +194,6 @@ def test_wrong_parameters_are_refused_by_name(
 def test_an_unknown_variable_is_refused() -> None:
     with pytest.raises(ParameterError, match="'x' is unknown"):
         parse_formula("x", variable="x")
-
-
-def test_an_exponent_from_a_parameter_is_bounded_too() -> None:
-    with pytest.raises(FormulaError, match="99999 is beyond"):
-        radial("(1 - z)**p", p=99999)
-    with pytest.raises(FormulaError, match="100000000000 is beyond"):
-        radial("2**p", p=10**11)
 
 
 def test_a_long_sum_is_not_deep() -> None:
@@ -241,14 +227,6 @@ def test_any_symbol_of_that_name_is_the_variable(assumptions: dict[str, bool]) -
 def test_sympy_expressions_pass_the_same_whitelist(expr: Any, named: str) -> None:
     with pytest.raises((FormulaError, ParameterError), match=named):
         parse_formula(expr, variable="z")
-
-
-def test_sympy_expressions_need_their_parameters() -> None:
-    a, b = sympy.symbols("a b")
-    with pytest.raises(ParameterError, match="pass b="):
-        parse_formula(a * b * Z, variable="z", parameters={"a": 1})
-    with pytest.raises(ParameterError, match="does not use 'c'"):
-        parse_formula(Z, variable="z", parameters={"c": 1})
 
 
 # --- properties ---------------------------------------------------------------------------------

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import flint
 import numpy as np
 import pytest
 import sympy
 from mpmath import mp
 
+from spectra.formula.evaluation.ball_function import continued
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.reader.parsing import U, Z, parse_formula
 from spectra.kernels.catalogue import catalogue
@@ -181,13 +183,13 @@ def test_the_dimension_after_the_largest_is_refuted_where_a_theorem_does_it() ->
 def test_networks_of_any_depth_have_a_nonnegative_taylor_series(text: str) -> None:
     formula = parse_formula(text, variable="u")
     assert has_nonnegative_taylor_series(formula)
-    with mp.workdps(30):  # Cauchy's formula on |u| = 1/2
-        function = mpmath_function(formula, U)
-        points = [mp.expjpi(mp.mpf(2 * j) / 64) for j in range(64)]
+    with flint.ctx.workprec(120):  # Cauchy's formula on |u| = 1/2
+        function = continued(formula, U)
+        points = [flint.acb(2 * j / 64).exp_pi_i() for j in range(64)]
         values = [function(x / 2) for x in points]
         for n in range(12):
             terms = (v * x**-n for v, x in zip(values, points, strict=True))
-            assert mp.re(mp.fsum(terms)) / 64 * 2**n > -mp.mpf("1e-12")
+            assert sum(terms, flint.acb(0)).real / 64 * 2**n > -1e-12
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import sympy
 from mpmath import mp
 
 from spectra.formula.evaluation.evaluate import mpmath_function
-from spectra.formula.expansions.exact_numbers import ExpansionError, bessel_value
+from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO, Expansion, Series
 from spectra.formula.expansions.verification import expansion_agrees
@@ -199,11 +199,3 @@ def test_an_even_logarithmic_kink_loses_its_logarithm() -> None:
     piece = type(kernel.pieces[0])(oo, expr)
     (kink,) = analyse(Kernel((piece,))).radii[0][1].singularities
     assert (kink.exponent, kink.log_power, kink.effective_log_power) == (2, 1, 0)
-
-
-# --- coefficients as numbers ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", ["besselk(0, sqrt(2))", "exp(2)", "besselk(0, x)"])
-def test_other_numbers_have_no_bessel_value(text):
-    assert bessel_value(sympy.sympify(text), 50) is None

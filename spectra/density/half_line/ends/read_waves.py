@@ -23,8 +23,11 @@ from spectra.density.half_line.ends.power_terms import (
     one_sided_expansion,
 )
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction, continued
-from spectra.formula.evaluation.hankel_amplitude import HankelAmplitude
+from spectra.formula.evaluation.ball_function import (
+    BallFunction,
+    HankelAmplitude,
+    continued,
+)
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["Wave", "oscillation", "read_waves"]
