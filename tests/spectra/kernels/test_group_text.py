@@ -71,7 +71,7 @@ def test_malformed_text_is_refused():
         ("(exp(-z)).on([0, 0])", "different columns"),
         ("(exp(-z)).on([0, 1], length=[1, 2, 3])", "3 lengths"),
         ("(exp(-z)).on([0], length=-1)", "positive"),
-        ("(exp(-z)).on([0], length=__import__)", "no lengths"),
+        ("(exp(-z)).on([0], length=__import__)", "on takes columns"),
         ("(exp(u)).on([0])", "sphere"),
     ):
         with pytest.raises(ParameterError, match=offender):
