@@ -32,7 +32,7 @@ def covariance(
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Positive definite on R^d, d the number of active columns; its values are those of k, so that
         k(0) is the variance.
     input_dim : int

@@ -12,7 +12,8 @@ import sympy
 
 from spectra.density import spectral_density
 from spectra.density.closed_pairs.summands import summands
-from spectra.errors import NoRouteError, ParameterError
+from spectra.derivation import derive
+from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import Entry, catalogue
 from spectra.kernels.kernel import Kernel, radial
@@ -74,6 +75,10 @@ def test_a_family_names_the_offending_parameter() -> None:
         matern(sigma=1)
     with pytest.raises(ParameterError, match="'length'"):
         catalogue["gaussian"](length=0)
+    with pytest.raises(ParameterError, match=r"'nu'.*800.*above 400 it is the Gaussian"):
+        matern(nu=800)
+    with pytest.raises(AccuracyError, match="decays too slowly"):
+        derive(catalogue["rational_quadratic"](alpha=0.001), 2)
     with pytest.raises(ParameterError, match=r"write catalogue\[\"matern\"\]\(nu=0.5\)"):
         matern(0.5)
     with pytest.raises(ParameterError, match="'p'"):
