@@ -98,12 +98,13 @@ def collected(products: Iterable[Product]) -> tuple[Product, ...]:
     found: dict[tuple[Any, ...], Product] = {}
     for product in products:
         product = product.without_numbers()
-        factors = tuple(
-            sorted(product.factors, key=lambda f: (f.columns, f.lengths, f.kernel.formula))
-        )
-        product, key = replace(product, factors=factors), factors
-        if len(factors) == 1:
-            key = (factors[0].columns, factors[0].lengths)
+        key: tuple[Any, ...]
+        if len(product.factors) == 1:
+            key = (product.factors[0].columns, product.factors[0].lengths)
+        else:
+            order = sorted(product.factors, key=lambda f: (f.columns, f.lengths, f.kernel.formula))
+            key = tuple(order)
+            product = replace(product, factors=key)
         found[key] = _add(found[key], product) if key in found else product
     return tuple(
         p for p in found.values() if p.weight != 0.0 and all(f.kernel.pieces for f in p.factors)
