@@ -22,7 +22,6 @@ from spectra.kernels.l1_kernel import L1Kernel
 __all__ = ["named_by_text"]
 
 _HAS_GROUPS = re.compile(r"\.\s*on\s*\(")
-_ON = re.compile(r"\)\s*\.\s*on\s*\(([^()]*)\)")
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -67,21 +66,14 @@ def named_by_text(
             "it into the kernel of a group."
         )
     values, used = dict(parameters or {}), set[str]()
-    groups: dict[str, GroupedKernel] = {}
-    rest = " ".join(text.split())
+    # For Python's parser "|" divides a formula from the radius at which it ends.
+    source = " ".join(text.split()).replace(" on z <= ", " | ")
     try:
-        while found := _ON.search(rest):
-            start = _opening_bracket(rest, found.start())
-            inner = rest[start + 1 : found.start()]
-            own = parameters_in(inner, values)
-            used |= own.keys()
-            group = f"group_{len(groups)}"
-            groups[group] = _group(kernel_from_text(inner, parameters=own), found[1])
-            rest = f"{rest[:start]} {group} {rest[found.end() :]}"
-        kernel: GroupedKernel = _combine(ast.parse(rest.strip(), mode="eval").body, groups)
+        tree = ast.parse(source, mode="eval").body
+        kernel: GroupedKernel = _evaluate(tree, source, values, used)
     except SpectraError:
         raise
-    except UNREADABLE as error:
+    except (*UNREADABLE, TypeError) as error:
         raise ParameterError(
             f"{short(text)!r} is read as a kernel of groups of columns: {error}. Here on "
             "takes columns, and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
@@ -91,35 +83,20 @@ def named_by_text(
     return kernel
 
 
-def _combine(node: ast.AST, groups: Mapping[str, GroupedKernel]) -> Any:
-    """The value of an expression of numbers and groups."""
+def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
+    """The value of an expression of numbers and groups; ``used`` gathers names of parameters."""
     match node:
-        case ast.Name(id=name) if name in groups:
-            return groups[name]
+        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=more):
+            text = (ast.get_source_segment(source, inner) or "").replace(" | ", " on z <= ")
+            own = parameters_in(text, values)
+            used.update(own)
+            lengths = {str(option.arg): ast.literal_eval(option.value) for option in more}
+            return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **lengths)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
         case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_combine(inner, groups))
+            return _OPERATORS[type(op)](_evaluate(inner, source, values, used))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_combine(left, groups), _combine(right, groups))
+            sides = (_evaluate(side, source, values, used) for side in (left, right))
+            return _OPERATORS[type(op)](*sides)
     raise SyntaxError(f"{ast.unparse(node)} is not a number or (KERNEL).on([columns])")
-
-
-def _group(kernel: Kernel, arguments: str) -> GroupedKernel:
-    """The kernel of the columns, and of the lengths, that the arguments of ``on`` name."""
-    match ast.parse(f"on({arguments})", mode="eval").body:
-        case ast.Call(args=[columns], keywords=[]):
-            return kernel.on(ast.literal_eval(columns))
-        case ast.Call(args=[columns], keywords=[ast.keyword(arg="length", value=length)]):
-            return kernel.on(ast.literal_eval(columns), length=ast.literal_eval(length))
-    raise SyntaxError(f"on({arguments})")
-
-
-def _opening_bracket(text: str, closing: int) -> int:
-    """The place of the bracket that is closed at ``closing``."""
-    depth = 0
-    for i in range(closing, -1, -1):
-        depth += (text[i] == ")") - (text[i] == "(")
-        if depth == 0:
-            return i
-    raise SyntaxError("a bracket is not opened")
