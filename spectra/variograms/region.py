@@ -33,7 +33,7 @@ _MARGIN = 0.8
 _NOTHING = 1e-11
 # Distances checked: so many to the shortest wave, between which a wave rises by this factor at
 # most, 1/cos(pi/8).  With more in all, the check takes longer than 10 s.
-_PER_WAVE, _BETWEEN, _MOST_CHECKED, _FEW = 8, 1.0824, 400_000, 20_000
+_PER_WAVE, _BETWEEN, _MOST_CHECKED, _FEW = 8, 1.0824, 200_000, 20_000
 
 
 def covariance_on_region(
@@ -41,25 +41,7 @@ def covariance_on_region(
 ) -> SpectralTable:
     """The table of least mass with increments within ``tol`` of -minus on [0, radius]."""
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
-    ratios = radius * np.geomspace(1e-12, 1.0, 2000)
-    near = ratios[np.abs(minus(ratios)) <= _SHARE_BELOW * tol]
-    lowest = _LOWEST * math.sqrt(dim) / radius
-    highest = max(1e3 * lowest, 1.0 / (near[-1] if near.size else ratios[0]))
-    checked = int(_PER_WAVE * highest * radius / (2 * math.pi))
-    if checked > _MOST_CHECKED:
-        raise AccuracyError(
-            f"{name} is so steep at 0 that increments within {tol:.3g} need waves of {highest:.3g} "
-            f"radians to a unit on distances up to {radius:.6g}. Allow a larger error."
-        )
-    count = int(_PER_DECADE * math.log10(highest / lowest)) + 1
-    w = np.geomspace(lowest, highest, count)
-    dense = np.sort(np.concatenate([np.linspace(0.0, radius, checked + 2)[1:], ratios]))
-    z = np.concatenate(
-        [
-            radius * np.linspace(0.0, 1.0, _EQUAL + 1)[1:],
-            np.geomspace(0.1 / highest, radius, _RATIOS),
-        ]
-    )
+    w, z, dense = _grids(minus, radius, dim, tol, name)
     bound = math.inf
     for _ in range(_ROUNDS):
         found = _least_masses(minus, w, z, dim, _MARGIN * tol)
@@ -73,11 +55,11 @@ def covariance_on_region(
             bound = _BETWEEN * float(error.max())
             if bound > tol:
                 break
-        else:
-            if prove:
-                waves = np.append(0.0, radii), np.append(-math.fsum(masses), masses)
-                proved = proved_sup_error(minus, dim, *waves, (0.0, radius), tol=tol)
-                bound = proved.mid + proved.rad
+        if bound <= tol and prove:
+            waves = np.append(0.0, radii), np.append(-math.fsum(masses), masses)
+            proved = proved_sup_error(minus, dim, *waves, (0.0, radius), tol=tol)
+            bound = proved.mid + proved.rad
+        if bound <= tol:
             total = math.fsum(masses)
             how = "proved in ball arithmetic" if prove else "seen at a grid of distances"
             return SpectralTable(
@@ -99,6 +81,32 @@ def covariance_on_region(
         f"No positive measure was found with the increments of {name} within {tol:.3g} on "
         f"distances up to {radius:.6g} in dimension {dim}: {reached}. Allow a larger error."
     )
+
+
+def _grids(
+    minus: Kernel, radius: float, dim: int, tol: float, name: str
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Radii of waves, distances of the first programme, and distances of the check."""
+    ratios = radius * np.geomspace(1e-12, 1.0, 2000)
+    near = ratios[np.abs(minus(ratios)) <= _SHARE_BELOW * tol]
+    lowest = _LOWEST * math.sqrt(dim) / radius
+    highest = max(1e3 * lowest, 1.0 / (near[-1] if near.size else ratios[0]))
+    checked = int(_PER_WAVE * highest * radius / (2 * math.pi))
+    if checked > _MOST_CHECKED:
+        raise AccuracyError(
+            f"{name} is so steep at 0 that increments within {tol:.3g} need waves of {highest:.3g} "
+            f"radians to a unit on distances up to {radius:.6g}. Allow a larger error."
+        )
+    count = int(_PER_DECADE * math.log10(highest / lowest)) + 1
+    w = np.geomspace(lowest, highest, count)
+    dense = np.sort(np.concatenate([np.linspace(0.0, radius, checked + 2)[1:], ratios]))
+    z = np.concatenate(
+        [
+            radius * np.linspace(0.0, 1.0, _EQUAL + 1)[1:],
+            np.geomspace(0.1 / highest, radius, _RATIOS),
+        ]
+    )
+    return w, z, dense
 
 
 def _increments(dim: int, z: FloatArray, w: FloatArray) -> FloatArray:
