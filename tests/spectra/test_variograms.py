@@ -154,7 +154,6 @@ def test_invalid_variograms_are_refused() -> None:
         sp.variogram("z").on_region(0.0, 2, tol=0.1)
 
 
-@pytest.mark.slow
-def test_an_error_that_no_positive_measure_has_is_refused() -> None:
-    with pytest.raises(AccuracyError, match="No positive measure"):
+def test_an_error_that_takes_too_many_waves_is_refused() -> None:
+    with pytest.raises(AccuracyError, match="so steep at 0"):
         sp.variogram("z**(1/10)").on_region(1.0, 2, tol=1e-6)
