@@ -99,7 +99,7 @@ def two_sample_test(
     ----------
     X, Y : array_like of shape (n, d), (m, d)
         At least two rows each.
-    kernel : Kernel, Family, str, SpectralMeasure, Design or SpectralTable
+    kernel : Kernel, Entry, str, SpectralMeasure, Design or SpectralTable
         Positive definite on R^d; by default the Gaussian.
     length_scale : float, array_like of shape (d,) or "median"
         What rows are divided by; "median" is the median distance of the pooled rows, which does not

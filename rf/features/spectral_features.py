@@ -45,7 +45,7 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel : Kernel, Family, str, SpectralMeasure, design or SpectralTable, default="gaussian"
+    kernel : Kernel, Entry, str, SpectralMeasure, design or SpectralTable, default="gaussian"
         Text is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels
         are resolved at fit, for the dimension of X.  A design for a number of columns is drawn
         with the coupling and the frequencies that it was made for.

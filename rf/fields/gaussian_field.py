@@ -44,7 +44,7 @@ class GaussianField:
 
     Parameters
     ----------
-    kernel : Kernel, GroupedKernel, L1Kernel, Family, str, SpectralMeasure, Design or table
+    kernel : Kernel, GroupedKernel, L1Kernel, Entry, str, SpectralMeasure, Design or table
         The covariance: positive definite on R^dim.  Of groups of columns each part must be.  Of a
         Variogram with a sill it is the sill less that.
     dim : int, optional

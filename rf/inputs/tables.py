@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
@@ -117,10 +115,9 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
         return spectrum
     if isinstance(spectrum, str):
         return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
-    from spectra.kernels.catalogue import Family
-    from spectra.kernels.catalogue.asymmetric import AsymmetricFamily
+    from spectra.kernels.catalogue import Entry
 
-    if isinstance(spectrum, Family | AsymmetricFamily):
+    if isinstance(spectrum, Entry):
         return spectrum(**given)
     if given:
         raise ParameterError(
@@ -136,18 +133,12 @@ def _from_text_alone(text: str) -> Any:
 
 
 def _from_text(text: str, given: dict[str, Any]) -> Any:
-    from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
-    from spectra.kernels.catalogue.grouped_text import named_by_text
-    from spectra.kernels.catalogue.reading import read_numbers, split_call
+    from spectra.kernels.catalogue import catalogue, named_by_text, named_with_parameters
 
-    name, in_text = split_call(text)
-    if name not in ASYMMETRIC:
-        return named_by_text(text, parameters=given)
-    family = ASYMMETRIC[name]
-    values = {**read_numbers(in_text), **given}
-    if name != text and family.vector in values:
-        values[family.vector] = np.array(values[family.vector], dtype=float)
-    return family(**values)
+    name, values = named_with_parameters(text, given)
+    if name in catalogue.asymmetric:
+        return catalogue[name](**values)
+    return named_by_text(text, parameters=given)
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

@@ -30,7 +30,7 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> gpytorch.kernels
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Positive definite on R^num_dims.
     num_dims : int
         Columns that count.
@@ -72,7 +72,7 @@ def feature_kernel(
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Positive definite on R^num_dims.
     num_dims : int
     num_samples : int

@@ -166,8 +166,9 @@ def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom
     for low, high in (*bulks, *((a.radius, a.radius) for a in atoms if a.radius > 0.0)):
         if not (low >= 1.0 / _LARGEST_SCALE and high <= _LARGEST_SCALE):
             raise AccuracyError(
-                f"A part of the spectrum has its mass at radii from {low:.1e} to {high:.1e}: "
-                f"the kernel varies on distances of about {1.0 / high:.0e}. Powers of such numbers "
-                "leave the range of doubles. Measure distances in another unit: k.rescale(c) is "
-                "k(z/c), and its radii are those of k divided by c."
+                f"A part of the spectrum has its mass at radii from {low:.1e} to {high:.1e}, and "
+                "powers of such numbers leave the range of doubles. Measure distances in another "
+                "unit if that is the reason: k.rescale(c) is k(z/c), with radii divided by c. If "
+                "they span too many decades, k decays too slowly: make a measure for the distances "
+                "in your data with design(...)."
             )

@@ -26,7 +26,7 @@ from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraE
 from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
-from spectra.kernels.catalogue import Family, kernel_from_text
+from spectra.kernels.catalogue import Entry, kernel_from_text
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
@@ -34,10 +34,10 @@ __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
-    """The radial kernel that a formula in z, a name, a family or a kernel stands for."""
+    """The radial kernel of a formula in z, a name or an entry of the catalogue, or a kernel."""
     if isinstance(kernel, str):
         kernel = kernel_from_text(kernel) if support is None else radial(kernel, support=support)
-    if isinstance(kernel, Family):
+    if isinstance(kernel, Entry):
         kernel = kernel()
     if not isinstance(kernel, Kernel) or kernel.is_zonal:
         raise ParameterError(

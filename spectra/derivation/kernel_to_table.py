@@ -18,7 +18,7 @@ from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.derivation.cache import address_of, default_cache, keep_table, load_kept
 from spectra.errors import AccuracyError
 from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.catalogue import Family, kernel_named
+from spectra.kernels.catalogue import Entry, kernel_named
 from spectra.kernels.catalogue.grouped_text import named_by_text
 from spectra.kernels.column_products import Factor
 from spectra.kernels.grouped import GroupedKernel
@@ -35,7 +35,7 @@ __all__ = ["derive"]
 
 
 def derive(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Family | str,
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Entry | str,
     dim: int,
     *,
     u_error: float | None = None,
@@ -49,7 +49,7 @@ def derive(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, Family or str
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, Entry or str
         Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
         :func:`spectra.kernels.catalogue.kernel_from_text`: a name of the catalogue or a formula.
     dim : int

@@ -10,14 +10,14 @@ from spectra.designs.distances import Distances
 from spectra.designs.least_mass import design_within
 from spectra.designs.shared_directions import design_for_columns
 from spectra.errors import ParameterError
-from spectra.kernels.catalogue import Family, kernel_named
+from spectra.kernels.catalogue import Entry, kernel_named
 from spectra.kernels.kernel import Kernel
 
 __all__ = ["design"]
 
 
 def design(
-    kernel: Kernel | Family | str,
+    kernel: Kernel | Entry | str,
     dim: int,
     domain: tuple[float, float],
     *,
@@ -38,7 +38,7 @@ def design(
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Any kernel that has values on the domain; its spectral density is not needed.
     dim : int
         Dimension d >= 1.

@@ -1,22 +1,27 @@
-"""What kernels of every kind share: sums and products, printing, kernel matrices."""
+"""What kernels of every kind share: sums and products, printing, kernel matrices, checks."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray, matching_rows
+from spectra.errors import ParameterError
 
-__all__ = ["Algebra"]
+__all__ = ["Algebra", "Radial", "finite_factor", "refuse_zonal"]
+
+#: A :class:`spectra.Kernel`, whose file imports those that annotate with this name.
+Radial = Any
 
 
 class Algebra:
     """What kernels of every kind share: what follows from + and *, how they print, matrices."""
 
-    # Abstract for the checker of types alone: through ABC every isinstance would run its metaclass.
-    label: str
+    # Abstract for the type checker alone: with ABC, every isinstance would run its metaclass.
+    label: str = ""
 
     @property
     @abstractmethod
@@ -71,6 +76,25 @@ class Algebra:
         return (-self).__add__(other)
 
     def __sub__(self, other: Any) -> Self:
-        # What has no sign is no summand either, as the sum says.
+        # An operand without a sign is refused by the sum, with its message.
         signed = hasattr(other, "__neg__") and not isinstance(other, bool)
         return self.__add__(-other if signed else other)
+
+
+def finite_factor(value: Any) -> float | None:
+    """A number that multiplies a kernel as a double; None for what is not a number."""
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        return None
+    number = float(value)
+    if not np.isfinite(number):
+        raise ParameterError(f"The factor of a kernel must be finite, and {value} is not.")
+    return number
+
+
+def refuse_zonal(kernel: Radial, what: str) -> None:
+    """Refuse a kernel of the unit sphere, which ``what`` leaves."""
+    if kernel.is_zonal:
+        raise ParameterError(
+            f"The kernel {kernel} lives on the unit sphere, and {what} leaves it. Write it as a "
+            "radial kernel, for instance with rescale(1)."
+        )

@@ -5,13 +5,13 @@ A radial kernel of some columns c, with a length for each, is a kernel of all ro
 .. math:: (x, y) \mapsto k\Bigl(\bigl(\sum_{j \in c} (x_j - y_j)^2 / l_j^2\bigr)^{1/2}\Bigr),
 
 and its measure lives on the frequencies of these columns.  The measure of a product of kernels is
-the convolution of theirs (their product, where no column is shared), so that a frequency of it is
-the sum of independent frequencies of the factors.
+the convolution of theirs (their product, if no column is shared), so that a frequency of it is the
+sum of independent frequencies of the factors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations
@@ -22,12 +22,10 @@ from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows, real_array
 from spectra.errors import DataError, ParameterError
-from spectra.kernels.algebra import Algebra
-from spectra.kernels.asymmetric import finite_number, is_number
-from spectra.kernels.column_products import Factor, Product, collected, multiplied, shown
-from spectra.kernels.radial_kernel import RadialKernel
+from spectra.kernels.algebra import Algebra, Radial, finite_factor, refuse_zonal
+from spectra.kernels.column_products import Factor, Product, collected
 
-__all__ = ["GroupedKernel", "additive", "on_columns", "with_lengths"]
+__all__ = ["GroupedKernel", "additive", "on_columns"]
 
 
 @final
@@ -43,9 +41,9 @@ class GroupedKernel(Algebra):
     ----------
     terms : tuple of Product
     dim : int or None
-        The number of columns that the data must have; None if any will do that has those named.
+        The number of columns that the data must have; None if any number of columns will do.
     label : str
-        How to print it where it was named.
+        How to print it if it was named.
 
     Examples
     --------
@@ -78,46 +76,51 @@ class GroupedKernel(Algebra):
     @property
     def at_zero(self) -> float:
         """The value at x = y."""
-        return float(
-            sum(t.weight * np.prod([f.kernel.at_zero for f in t.factors]) for t in self.terms)
-        )
+        return float(self._combine({f: f.kernel.at_zero for f in self.factors}.__getitem__, ()))
 
-    def one_radial(self, dim: int) -> tuple[RadialKernel, FloatArray] | None:
+    def one_radial(self, dim: int) -> tuple[Radial, FloatArray] | None:
         """The radial kernel and the lengths if it is one kernel of all columns; else None."""
         self.checked(dim)
-        if len(self.terms) != 1 or len(self.terms[0].factors) != 1:
+        if len(self.terms) != 1 or [len(f.columns) for f in self.terms[0].factors] != [dim]:
             return None
-        (term,) = self.terms
-        (factor,) = term.factors
-        if len(factor.columns) != dim:
-            return None
-        kernel = factor.kernel if term.weight == 1.0 else term.weight * factor.kernel
+        weight, factor = self.terms[0].weight, self.terms[0].factors[0]
+        kernel = factor.kernel if weight == 1.0 else weight * factor.kernel
         return kernel, np.array(factor.lengths)
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
         D = differences_of_rows(differences, "A kernel of groups of columns")
         self.checked(D.shape[-1])
-        return self._combined(lambda factor: factor(D), D.shape[:-1])
+        return self._combine(lambda factor: factor(D), D.shape[:-1])
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         self.checked(X.shape[1])
-        return self._combined(lambda factor: factor.gram(X, Y), (len(X), len(Y)))
+        return self._combine(lambda factor: factor.gram(X, Y), (len(X), len(Y)))
+
+    def _combine(
+        self, values: Callable[[Factor], FloatArray | float], shape: tuple[int, ...]
+    ) -> FloatArray:
+        known = {factor: values(factor) for factor in self.factors}
+        total = np.zeros(shape)
+        for term in self.terms:
+            total += reduce(np.multiply, (known[f] for f in term.factors), np.array(term.weight))
+        return total
 
     def rescale(self, length: float | ArrayLike) -> GroupedKernel:
         """The kernel of rows divided by a number, or by a length for each of the d columns."""
-        lengths = checked_lengths(length)
-        dim = self.dim
+        given, dim = checked_lengths(length), self.dim
         if np.ndim(length):
-            dim = _one_dim((dim, lengths.size))
-            _check_columns(self.columns, lengths.size)
-        else:
-            lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
-        terms = (
-            replace(term, factors=tuple(factor.longer(lengths) for factor in term.factors))
-            for term in self.terms
+            dim = _one_dim(self.dim, given.size)
+            _check_columns(self.columns, given.size)
+        lengths = np.broadcast_to(given, max(given.size, max(self.columns, default=0) + 1))
+        return GroupedKernel(
+            self._terms_with(
+                lambda f: replace(
+                    f, lengths=tuple((np.array(f.lengths) * lengths[list(f.columns)]).tolist())
+                )
+            ),
+            dim,
         )
-        return GroupedKernel(collected(terms), dim)
 
     def on(self, columns: int | Sequence[int]) -> GroupedKernel:
         """The kernel with its column i taken from ``columns[i]`` of the data.
@@ -130,11 +133,14 @@ class GroupedKernel(Algebra):
         """
         chosen = _checked_columns(columns)
         self.checked(len(chosen))
-        terms = (
-            replace(term, factors=tuple(factor.moved(chosen) for factor in term.factors))
-            for term in self.terms
+        return GroupedKernel(
+            self._terms_with(
+                lambda f: _sorted_factor(f.kernel, [chosen[c] for c in f.columns], f.lengths)
+            )
         )
-        return GroupedKernel(collected(terms))
+
+    def _terms_with(self, change: Callable[[Factor], Factor]) -> tuple[Product, ...]:
+        return collected(replace(t, factors=tuple(map(change, t.factors))) for t in self.terms)
 
     def checked(self, dim: int) -> int:
         """The number of columns of the data; a DataError if they lack a column of the kernel."""
@@ -146,67 +152,34 @@ class GroupedKernel(Algebra):
         _check_columns(self.columns, dim)
         return dim
 
-    def _combined(
-        self, values: Callable[[Factor], FloatArray], shape: tuple[int, ...]
-    ) -> FloatArray:
-        known = {factor: values(factor) for factor in self.factors}
-        total = np.zeros(shape)
-        for term in self.terms:
-            total += reduce(np.multiply, (known[f] for f in term.factors), np.array(term.weight))
-        return total
-
     def __add__(self, other: Any) -> GroupedKernel:
         if (other := _operand(other)) is None:
             return NotImplemented
-        terms = (*self.terms, *other.terms)
-        return GroupedKernel(collected(terms), _one_dim((self.dim, other.dim)))
+        return GroupedKernel(collected((*self.terms, *other.terms)), _one_dim(self.dim, other.dim))
 
     def __mul__(self, other: Any) -> GroupedKernel:
         if (other := _operand(other)) is None:
             return NotImplemented
-        products = [multiplied(a, b) for a in self.terms for b in other.terms]
-        return GroupedKernel(collected(products), _one_dim((self.dim, other.dim)))
+        products = [a * b for a in self.terms for b in other.terms]
+        return GroupedKernel(collected(products), _one_dim(self.dim, other.dim))
 
 
-def _operand(other: Any) -> GroupedKernel | None:
-    """A kernel of groups, or a number as one; None for what is no kernel."""
-    if isinstance(other, GroupedKernel):
-        return other
-    if is_number(other):
-        return GroupedKernel((Product(finite_number(other, "factor"), ()),))
-    if hasattr(other, "formula"):
-        raise TypeError(
-            f"{other!r} is a kernel of whole rows, and the other operand one of groups of columns, "
-            "so that it is open which columns it is of. Give it its own: k.on([0, 1, 2])."
-        )
-    return None
+def on_columns(
+    kernel: Radial,
+    columns: int | Sequence[int],
+    length: float | ArrayLike = 1.0,
+    dim: int | None = None,
+) -> GroupedKernel:
+    """The kernel of some columns, divided by their lengths; see :meth:`spectra.Kernel.on`."""
+    refuse_zonal(kernel, "a group of columns, or a length for each,")
+    chosen, lengths = _checked_columns(columns), checked_lengths(length)
+    if lengths.size not in (1, len(chosen)):
+        raise ParameterError(f"{lengths.size} lengths are given for {len(chosen)} columns.")
+    full = np.broadcast_to(lengths, len(chosen)).tolist()
+    return GroupedKernel(collected([Product(1.0, (_sorted_factor(kernel, chosen, full),))]), dim)
 
 
-def _checked_columns(columns: int | Sequence[int]) -> list[int]:
-    given = np.atleast_1d(np.asarray(columns))
-    chosen: list[int] = given.tolist()
-    whole = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
-    if not whole or min(chosen) < 0 or len(set(chosen)) != given.size:
-        raise ParameterError(
-            f"columns = {columns!r}: give the numbers of different columns, counted from 0, such "
-            "as [0, 1]."
-        )
-    return chosen
-
-
-def on_columns(kernel: RadialKernel, columns: int | Sequence[int]) -> GroupedKernel:
-    """The kernel of the distance in some columns alone; see :meth:`spectra.Kernel.on`."""
-    chosen = tuple(sorted(_checked_columns(columns)))
-    return _one_factor(kernel, chosen, (1.0,) * len(chosen), None)
-
-
-def with_lengths(kernel: RadialKernel, lengths: ArrayLike) -> GroupedKernel:
-    """The kernel of rows divided by a length for each column: :meth:`spectra.Kernel.rescale`."""
-    checked = checked_lengths(lengths)
-    return _one_factor(kernel, tuple(range(checked.size)), tuple(checked.tolist()), checked.size)
-
-
-def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel:
+def additive(kernel: Radial, dim: int, *, order: int = 1) -> GroupedKernel:
     r"""The sum of a kernel over all columns, or over all pairs (sets) of ``order`` columns.
 
     .. math:: k_1(D) = \sum_i k(|D_i|), \qquad
@@ -214,7 +187,7 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
 
     Parameters
     ----------
-    kernel : RadialKernel
+    kernel : Kernel
         Radial; its measure is needed in ``order`` dimensions only.
     dim : int
         Number of columns.
@@ -240,6 +213,37 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
     return GroupedKernel(collected(t for group in groups for t in group.terms), dim)
 
 
+def _sorted_factor(kernel: Radial, columns: Sequence[int], lengths: Sequence[float]) -> Factor:
+    pairs = sorted(zip(columns, lengths, strict=True))
+    return Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
+
+
+def _operand(other: Any) -> GroupedKernel | None:
+    """A kernel of groups, or a number as one; None for what is no kernel."""
+    if isinstance(other, GroupedKernel):
+        return other
+    if (number := finite_factor(other)) is not None:
+        return GroupedKernel((Product(number),))
+    if hasattr(other, "formula"):
+        raise TypeError(
+            f"{other!r} is a kernel of whole rows, and the other operand one of groups of columns, "
+            "so that it is open which columns it is of. Give it its own: k.on([0, 1, 2])."
+        )
+    return None
+
+
+def _checked_columns(columns: int | Sequence[int]) -> list[int]:
+    given = np.atleast_1d(np.asarray(columns))
+    chosen: list[int] = given.tolist()
+    whole = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
+    if not whole or min(chosen) < 0 or len(set(chosen)) != given.size:
+        raise ParameterError(
+            f"columns = {columns!r}: give the numbers of different columns, counted from 0, such "
+            "as [0, 1]."
+        )
+    return chosen
+
+
 def checked_lengths(lengths: ArrayLike) -> FloatArray:
     """Lengths as a list of positive numbers; anything else is refused."""
     values = np.atleast_1d(real_array(lengths, "The lengths"))
@@ -251,30 +255,18 @@ def checked_lengths(lengths: ArrayLike) -> FloatArray:
     return values
 
 
-def _one_factor(
-    kernel: RadialKernel, columns: tuple[int, ...], lengths: tuple[float, ...], dim: int | None
-) -> GroupedKernel:
-    if kernel.is_zonal:
-        raise ParameterError(
-            f"The kernel {kernel} lives on the unit sphere, and a group of columns, or a length "
-            "for each, leaves it. Write it as a radial kernel, for instance with rescale(1)."
-        )
-    return GroupedKernel(collected([Product(1.0, (Factor(kernel, columns, lengths),))]), dim)
-
-
 def _check_columns(columns: tuple[int, ...], dim: int) -> None:
     if columns and columns[-1] >= dim:
         raise DataError(
-            f"The kernel is one of the columns {shown(columns)}, counted from 0, and the data "
-            f"have {dim} column(s)."
+            f"The kernel is one of the columns {list(columns)}, counted from 0, and the data have "
+            f"{dim} column(s)."
         )
 
 
-def _one_dim(dims: Iterable[int | None]) -> int | None:
-    found = {dim for dim in dims if dim is not None}
-    if len(found) > 1:
+def _one_dim(first: int | None, second: int | None) -> int | None:
+    if None not in (first, second) and first != second:
         raise ParameterError(
-            f"Kernels with lengths for {' and for '.join(map(str, sorted(found)))} columns cannot "
-            "be joined: they are kernels of different data."
+            f"Kernels with lengths for {first} and for {second} columns cannot be joined: they are "
+            "kernels of different data."
         )
-    return found.pop() if found else None
+    return second if first is None else first

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -21,10 +21,10 @@ from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
-from spectra.kernels.asymmetric import is_number
-from spectra.kernels.column_products import Product
-from spectra.kernels.grouped import GroupedKernel, on_columns
-from spectra.kernels.kernel import Algebra, Kernel, radial
+from spectra.kernels.algebra import Algebra, finite_factor
+from spectra.kernels.column_products import Factor, Product, collected
+from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["L1Kernel", "l1"]
 
@@ -38,7 +38,6 @@ class L1Kernel(Algebra):
     """A kernel f(|x - y|_1) of the l1 distance, with f as a radial kernel; see :func:`l1`."""
 
     profile: Kernel
-    label = ""
 
     @property
     def formula(self) -> str:
@@ -76,17 +75,17 @@ class L1Kernel(Algebra):
         truncated, smooth = [], sympy.Integer(0)
         if any(piece.support is not sympy.oo for piece in self.profile.pieces):
             return None
-        for piece in self.profile.pieces:
-            for term in sympy.Add.make_args(sympy.expand(piece.expr)):
-                c, factor = term.as_independent(Z, as_Add=False)
-                if factor.func is sympy.Max and len(factor.args) == 2 and 0 in factor.args:
-                    line = sympy.Add(*factor.args)
-                    slope = -line.diff(Z)
-                    if slope.has(Z) or not slope.is_positive:
-                        return None
-                    truncated.append((c * slope, sympy.cancel(line.subs(Z, 0) / slope)))
-                else:
-                    smooth += term
+        total = sympy.Add(*(piece.expr for piece in self.profile.pieces))
+        for term in sympy.Add.make_args(sympy.expand(total)):
+            c, factor = term.as_independent(Z, as_Add=False)
+            if factor.func is sympy.Max and len(factor.args) == 2 and 0 in factor.args:
+                line = sympy.Add(*factor.args)
+                slope = -line.diff(Z)
+                if slope.has(Z) or not slope.is_positive:
+                    return None
+                truncated.append((c * slope, sympy.cancel(line.subs(Z, 0) / slope)))
+            else:
+                smooth += term
         exponentials = exponential_terms(smooth.rewrite(sympy.exp), 1) if smooth != 0 else []
         if exponentials is None or not all(c.is_real for c, _ in exponentials):
             return None
@@ -114,20 +113,20 @@ class L1Kernel(Algebra):
             return self.profile
         if self.terms is None or self.terms[0]:
             return None
-        total = GroupedKernel((), dim)
+        products = []
         for weight, rate in self.terms[1]:
-            one = radial(sympy.exp(-rate * Z))
-            columns = [on_columns(one, j) for j in range(dim)] if rate != 0 else []
-            constant = GroupedKernel((Product(float(weight), ()),), dim)
-            total += reduce(lambda a, b: a * b, columns, constant)
-        return total
+            one, columns = radial(sympy.exp(-rate * Z)), range(dim) if rate != 0 else ()
+            products.append(
+                Product(float(weight), tuple(Factor(one, (j,), (1.0,)) for j in columns))
+            )
+        return GroupedKernel(collected(products), dim)
 
     def __add__(self, other: Any) -> L1Kernel:
-        inner = _profile_of(other)
+        inner = other.profile if isinstance(other, L1Kernel) else finite_factor(other)
         return NotImplemented if inner is None else L1Kernel(self.profile + inner)
 
     def __mul__(self, other: Any) -> L1Kernel:
-        inner = _profile_of(other)
+        inner = other.profile if isinstance(other, L1Kernel) else finite_factor(other)
         return NotImplemented if inner is None else L1Kernel(self.profile * inner)
 
 
@@ -167,9 +166,3 @@ def _collected(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Pairs:
         weights[key] = sympy.expand(weights.get(key, sympy.Integer(0)) + weight)
     ascending = sorted(weights, key=sympy.default_sort_key)
     return tuple((weights[key], key) for key in ascending if weights[key] != 0)
-
-
-def _profile_of(other: Any) -> Kernel | float | None:
-    if isinstance(other, L1Kernel):
-        return other.profile
-    return other if is_number(other) else None

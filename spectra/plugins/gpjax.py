@@ -28,7 +28,7 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Positive definite on R^n_dims; k(0) is part of its values, beside ``variance``.
     n_dims : int
         Columns that count.

@@ -22,7 +22,7 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Positive definite on R^dim.
     alpha, length : float or array of JAX
         Factor of the kernel, a variance, and what the coordinates are divided by, one for all or
@@ -54,7 +54,7 @@ def hsgp(
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
     x : array of shape (n,) or (n, d)
     alpha, length, ell, m : as in :func:`diag_spectral_density`
     non_centered : bool

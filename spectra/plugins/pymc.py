@@ -33,7 +33,7 @@ def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None)
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         Positive definite on R^d, d the number of active columns; its values are those of k, so that
         k(0) is the variance.
     input_dim : int

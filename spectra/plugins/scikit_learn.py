@@ -30,7 +30,7 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel : Kernel, Family or str
+    kernel : Kernel, Entry or str
         A radial kernel, a formula in z, or a name of the catalogue.
     length_scale : float or array_like of shape (d,)
         What the columns are divided by, one for all or one for each.

@@ -2,16 +2,14 @@ r"""The symbolic route: densities as formulas, for one dimension or for all of t
 
 A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
 from sympy, in a process with a time limit.  It is accepted only if it agrees with the numbers of
-another route at several radii, and in several dimensions if d is a symbol; these numbers must give
-back the kernel (:mod:`spectra.density.guard`).  In a dimension without numbers it must agree with
-the formula for every d.
+another route at several radii, and in several dimensions if d is a symbol.  These numbers give
+back the kernel, as every density does (:mod:`spectra.density.guard`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import mpmath
@@ -21,35 +19,28 @@ import sympy
 from spectra.base.special.bessel import log_sphere_area
 from spectra.density import (
     SpectralDensity,
-    contradiction,
     gamma_products,
     lookup,
-    numeric,
-    series,
+    spectral_density,
     summands,
 )
 from spectra.density.ball import ball_form, compact_formula
 from spectra.density.closed_pairs import W
-from spectra.density.gamma_sums import GammaProduct, mellin_component
-from spectra.errors import FormulaError, NoRouteError, SpectraError
+from spectra.errors import FormulaError, NoRouteError
 from spectra.formula import Opaque
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel
 from spectra.kernels.catalogue import DIMENSION
 from spectra.symbolic.gamma_formula import gamma_formula
-from spectra.symbolic.mellin_reading import read_mellin
-from spectra.symbolic.sympy_limit import ask_sympy
+from spectra.symbolic.sympy_process import ask_sympy
 
 __all__ = ["symbolic", "symbolic_density"]
 
-# Seconds that sympy is given for one formula, where the tables know none that is elementary.
+# Seconds that sympy is given for one transform, if the tables know no elementary formula.
 _LIMIT = 30.0
-_S = sympy.Symbol("s")
 _DIGITS = 25
-# Where d is a symbol, a formula is checked in these dimensions.
+# A formula in which d is a symbol is checked in these dimensions.
 _CHECKED_DIMENSIONS = (1, 2, 5)
-# A kernel that is so much larger far out than at zero has no spectral measure.
-_FAR, _UNBOUNDED = 1e9, 1e3
 # Formula and numbers agree to this beside the errors that the numbers state, or one of them belongs
 # to another kernel.
 _AGREEMENT = 1e-11
@@ -62,7 +53,7 @@ def symbolic_density(kernel: Kernel, dim: int | None = None) -> sympy.Expr:
 
     The atoms of a kernel (its constant part) are not in it.
 
-    A NoRouteError if no formula was found, or none that agrees with numbers, says what was tried.
+    A NoRouteError says what was tried if no formula was found, or none that agrees with numbers.
 
     Examples
     --------
@@ -70,79 +61,35 @@ def symbolic_density(kernel: Kernel, dim: int | None = None) -> sympy.Expr:
     >>> symbolic_density(radial("exp(-z)"), 3)
     1/(pi**2*(w**2 + 1)**2)
     """
-    return _believed(kernel, dim)[0]
+    return _checked_formula(kernel, dim)[0]
 
 
-def symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density with a checked formula; its numbers come from the series of Gamma products.
+def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
+    """Spectral density with a checked formula; its numbers are those of the route that checked it.
 
-    Formulas cancel in doubles where they are printed nicely; so numbers are those of the series
-    route, or of look-up or quadrature where that does not apply, with which the formula agrees.
+    Printed formulas lose digits in doubles, so the density is not evaluated by its formula.
     """
-    formula, numbers = _believed(kernel, dim)
-    if numbers is None:
-        raise NoRouteError(
-            f"The density of {kernel} in dimension {dim} is {formula}, but no route gives numbers "
-            "for it that give back the kernel: evaluate the formula yourself, in as many digits as "
-            "it needs (sympy.N)."
-        )
+    formula, numbers = _checked_formula(kernel, dim)
     return replace(numbers, route="symbolic", expr=formula)
 
 
-def _believed(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, SpectralDensity | None]:
-    """The first formula that agrees with numbers, with those of the last dimension; where there are
-    none, it has to be a case of the formula for every d."""
-    if any(p.support == sympy.oo for p in kernel.pieces):
-        far = abs(float(kernel([_FAR])[0]))
-        if not far <= _UNBOUNDED * (1.0 + abs(kernel.at_zero)):
-            raise NoRouteError(
-                f"The kernel {kernel} is {far:.3g} at z = {_FAR:.0e}: it grows without bound, so "
-                "it has no finite spectral measure, and a formula would be one of a distribution."
-            )
+def _checked_formula(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, SpectralDensity]:
+    """The first formula that agrees with the numbers, and the numbers of the last dimension."""
+    dims = _CHECKED_DIMENSIONS if dim is None else (dim,)
+    numbers = [spectral_density(kernel, d) for d in dims]
     reasons: list[str] = []
-    for source, candidate, products in _candidates(kernel, dim, reasons):
+    for source, formula in _candidates(kernel, dim, reasons):
         try:
-            for d in _CHECKED_DIMENSIONS if dim is None else (dim,):
-                numbers = _numbers(kernel, d, products, reasons)
-                if numbers is None:
-                    _compare_with_others(candidate, kernel, d)
-                else:
-                    _compare(candidate, numbers)
-            return candidate, numbers
+            for known in numbers:
+                _compare(formula, known)
+            return formula, numbers[-1]
         except FormulaError as error:
-            reasons.append(f"the formula {candidate} of {source} was not believed: {error}")
+            reasons.append(f"the formula {formula} of {source} was not believed: {error}")
     where = "any dimension d" if dim is None else f"dimension {dim}"
     raise NoRouteError(
         f"No formula is known for the spectral density of {kernel} in {where}: "
-        f"{'; '.join(reasons) or 'nothing applies'}. Numbers may exist all the same: "
-        "spectral_density(kernel, dim) tries every other route."
+        f"{'; '.join(reasons)}. Its numbers are known: spectral_density(kernel, dim)."
     )
-
-
-def _numbers(
-    kernel: Kernel, dim: int, products: list[GammaProduct] | None, reasons: list[str]
-) -> SpectralDensity | None:
-    """The density by the first route that gives back the kernel; to ``reasons`` why others do not.
-    ``products`` are Mellin transforms that the tables do not have."""
-    for route in (series, lookup, numeric, partial(_from_products, products)):
-        try:
-            found = route(kernel, dim)
-        except SpectraError as error:
-            reasons.append(str(error))
-            continue
-        if found is not None:
-            why = contradiction(replace(found, kernel=kernel))
-            if not why:
-                return found
-            reasons.append(f"the numbers of the {found.route} route are wrong: {why}")
-    return None
-
-
-def _from_products(
-    products: list[GammaProduct] | None, kernel: Kernel, dim: int
-) -> SpectralDensity | None:
-    component = mellin_component(products, dim) if products else None
-    return None if component is None else SpectralDensity(kernel, dim, (component,), (), "series")
 
 
 def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
@@ -166,23 +113,6 @@ def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
             )
 
 
-def _compare_with_others(formula: sympy.Expr, kernel: Kernel, dim: int) -> None:
-    """Raise a FormulaError unless it is a case of the formula for every d, checked in low ones."""
-    general = None if dim in _CHECKED_DIMENSIONS else _from_tables(kernel, DIMENSION)
-    if general is None:
-        raise FormulaError(f"there are no numbers to compare it with in dimension {dim}")
-    for d in _CHECKED_DIMENSIONS:
-        numbers = _numbers(kernel, d, None, [])
-        if numbers is None:
-            raise FormulaError(f"there are no numbers in dimensions {d} and {dim}")
-        _compare(general, numbers)
-        for c in numbers.components:
-            w = sympy.Rational(f"{c.bulk[1]:.3e}")
-            mine, other = (_value(each, w, dim) for each in (formula, general))
-            if not abs(mine - other) <= _AGREEMENT * abs(other):
-                raise FormulaError(f"it is no case of the formula {general} for every d")
-
-
 def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
     try:
         number = sympy.N(formula.subs(DIMENSION, dim).subs(W, w), _DIGITS)
@@ -195,55 +125,37 @@ def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
         return mpmath.mpf(str(real))
 
 
-# --- where formulas come from -----------------------------------------------------------------
-
-
 def _candidates(
     kernel: Kernel, dim: int | None, reasons: list[str]
-) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
-    """Formulas, the shortest first, with their sources, and sympy's Mellin transform where it was
-    used; to ``reasons`` what gives none."""
-    size = DIMENSION if dim is None else sympy.Integer(dim)
-
-    def asked(
-        tasks: list[str], expr: sympy.Expr, support: sympy.Expr | None = None
-    ) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
-        if expr.has(Opaque):
-            reasons.append("sympy is not asked: a callable has no formula")
-            return
-        answers = ask_sympy(tasks, expr, dim=dim or 1, support=support, limit=_LIMIT)
-        for task, found, reason in answers:
-            if found is None:
-                reasons.append(f"{task}: {reason}")
-                continue
-            formula, products = found, None
-            if task == "mellin":
-                products = read_mellin(found, _S)
-                formula = None if products is None else gamma_formula(products, size, W)
-            if formula is None:
-                reasons.append(f"mellin: {found} is no product of Gamma functions")
-            else:
-                yield f"sympy ({task})", formula, products
-
+) -> Iterator[tuple[str, sympy.Expr]]:
+    """Sources and formulas, the shortest formula first; what gives none goes to ``reasons``."""
     if dim is not None:
         known = lookup(kernel, dim)
         if known is not None and known.expr is not None and not _is_special(known.expr):
-            yield "the catalogue", known.expr, None
-    formula = _from_tables(kernel, size)
+            yield "the catalogue", known.expr
+    formula = _from_tables(kernel, DIMENSION if dim is None else sympy.Integer(dim))
+    tasks: list[str] = []
+    expr, support = formula, None
+    if formula is None:
+        reasons.append("the tables know no Mellin transform of it")
+        if dim is None:
+            reasons.append("sympy is asked for one dimension at a time: give dim")
+        elif len(kernel.pieces) != 1 or kernel.pieces[0].expr.has(Opaque):
+            reasons.append("sympy is not asked: it takes one formula, and no callable")
+        else:
+            (piece,) = kernel.pieces
+            tasks = ["cosine", "hankel"] if dim % 2 else ["hankel"]
+            expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
+    elif dim is not None and _is_special(formula):
+        tasks = ["expand"]
+    for task in tasks:
+        found, reason = ask_sympy(task, expr, dim=dim or 1, support=support, limit=_LIMIT)
+        if found is None:
+            reasons.append(f"{task}: {reason}")
+        else:
+            yield f"sympy ({task})", found
     if formula is not None:
-        if dim is not None and _is_special(formula):
-            yield from asked(["expand"], formula)
-        yield "the tables", formula, None
-        return
-    reasons.append("the tables know no Mellin transform of it")
-    tasks = ["mellin"]
-    if dim is not None:
-        tasks += ["cosine", "hankel"] if dim % 2 else ["hankel"]
-    if len(kernel.pieces) != 1:
-        reasons.append("sympy is asked for kernels of one piece only")
-        return
-    (piece,) = kernel.pieces
-    yield from asked(tasks, piece.expr, None if piece.support == sympy.oo else piece.support)
+        yield "the tables", formula
 
 
 def _is_special(formula: sympy.Expr) -> bool:

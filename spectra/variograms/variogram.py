@@ -2,8 +2,8 @@ r"""A variogram, half the mean square of the increments of a field.
 
 .. math:: \gamma(|x - y|) = \tfrac12 E (f(x) - f(y))^2
 
-It exists where gamma is conditionally negative definite, which is less than a covariance: fields
-whose values have no variance, as Brownian motion on all of R^d, have increments.
+It exists if gamma is conditionally negative definite, which is less than a covariance: fields
+whose values have no variance, such as Brownian motion on all of R^d, have increments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spectra.base.numbers import checked_dim
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader import Z, exact_parameter
 from spectra.kernels import Kernel, radial
-from spectra.kernels.catalogue import catalogue, kernel_from_text, split_call
+from spectra.kernels.catalogue import catalogue, kernel_from_text, named_with_parameters
 from spectra.table import SpectralTable
 from spectra.variograms.decision import decide, limit_far_out
 from spectra.variograms.region import covariance_on_region
@@ -38,8 +38,7 @@ class Variogram:
     minus : Kernel
         -gamma, as a radial kernel with the value 0 at z = 0.
     covariance : Kernel or None
-        k with gamma(z) = k(0) - k(z) and k(z) -> 0, where gamma has a limit, the sill; None where
-        it has none, as where it is unbounded.
+        k with gamma(z) = k(0) - k(z) and k(z) -> 0, if gamma has a limit, the sill; else None.
 
     Examples
     --------
@@ -71,15 +70,15 @@ class Variogram:
 
     @cached_property
     def sill(self) -> float | None:
-        """The limit of gamma far out; None where there is none."""
+        """The limit of gamma at infinity; None if there is none."""
         return None if self.covariance is None else self.covariance.at_zero
 
     def definiteness(self, dim: int) -> Definiteness:
         """Whether gamma is conditionally negative definite on R^dim: a variogram there.
 
-        True is proved and False refuted; None says that nothing was found against it, or what
-        could not be asked.  By Schoenberg's theorem gamma is one iff exp(-t gamma) is positive
-        definite for every t > 0; a gamma with a sill is one iff sill - gamma is positive definite.
+        True is proved and False refuted; None says that neither is known.  By Schoenberg's theorem
+        Bernstein functions of z^2 are variograms in every dimension; a gamma with a sill is one iff
+        sill - gamma is positive definite.
         """
         return decide(self.minus, self.covariance, checked_dim(dim))
 
@@ -88,7 +87,7 @@ class Variogram:
     ) -> SpectralTable:
         r"""A stationary covariance whose increments are those of gamma on distances up to a radius.
 
-        A measure of positive atoms made to order, the one of least total mass with
+        A measure of positive atoms, the one of least total mass with
 
         .. math:: \sup_{z \le R} \Big| \sum_j m_j (1 - \Omega_d(w_j z)) - \gamma(z) \Big| \le tol
 
@@ -100,22 +99,22 @@ class Variogram:
         tol : float
             Largest error of the variogram there.
         prove : bool
-            Whether the error is proved in ball arithmetic (minutes for rough fields), or found
-            from values on panels and the decay of their Chebyshev coefficients, as for designs.
+            Whether the error is proved in ball arithmetic (minutes for rough fields), or taken
+            from a grid with eight distances to the shortest wave.
 
         Returns
         -------
         SpectralTable
-            For :class:`rf.GaussianField`.  Its ``bias`` bounds the error on the whole range and its
-            ``provenance`` says whether the bound is proved; its k(0) is the total mass, whose
+            For :class:`rf.GaussianField`.  Its ``bias`` is the error on the whole range and its
+            ``provenance`` says whether it is proved; its k(0) is the total mass, whose
             field has gamma's increments and a large common random level.
 
         Raises
         ------
         ParameterError
-            Where gamma is refuted as a variogram on R^dim.
+            If gamma is refuted as a variogram on R^dim.
         AccuracyError
-            Where no such measure was found within tol.
+            If no such measure was found within tol.
 
         References
         ----------
@@ -153,9 +152,9 @@ def variogram(
     Raises
     ------
     FormulaError
-        Where the formula is none, or gamma(0) is not 0.
+        If the formula cannot be read, or gamma(0) is not 0.
     ParameterError
-        Where a kernel is one of the unit sphere.
+        If a kernel is one of the unit sphere.
 
     Examples
     --------
@@ -166,7 +165,7 @@ def variogram(
     >>> variogram("spherical").definiteness(4).answer
     False
     """
-    if isinstance(gamma, str) and reach is None and split_call(gamma)[0] in catalogue:
+    if isinstance(gamma, str) and reach is None and named_with_parameters(gamma)[0] in catalogue:
         gamma = kernel_from_text(gamma, parameters=parameters)
     if isinstance(gamma, Kernel):
         if gamma.is_zonal:
@@ -185,6 +184,6 @@ def variogram(
         return Variogram(-formula, covariance, str(gamma))
     end = exact_parameter("reach", reach)
     if not end.is_positive:
-        raise ParameterError(f"reach = {reach}: a variogram ends to grow at a positive distance.")
+        raise ParameterError(f"reach = {reach}: gamma reaches its sill at a positive distance.")
     covariance = radial(expr.subs(Z, end) - expr, support=end)
     return Variogram(covariance - covariance.at_zero, covariance, f"{gamma} up to z = {end}")

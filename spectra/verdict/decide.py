@@ -16,9 +16,8 @@ from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.catalogue.asymmetric import AsymmetricFamily
+from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.grouped_text import named_by_text
-from spectra.kernels.catalogue.named import Family
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -160,11 +159,10 @@ def _facts(
     if isinstance(kernel, AsymmetricKernel):
         dim = moved_dimension(kernel, dim)
         return dim, None, moved_places(kernel, dim), {}
-    if isinstance(kernel, Family | AsymmetricFamily):
-        name = kernel.entry.id if isinstance(kernel, Family) else kernel.id
+    if isinstance(kernel, Entry):
         raise ParameterError(
-            f"{name} is a family, and the verdict may depend on its parameters: call it "
-            f"first, for instance existence(catalogue[{name!r}](), dim)."
+            f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
+            f"instance existence(catalogue[{kernel.id!r}](), dim)."
         )
     if not callable(kernel):
         raise ParameterError(

@@ -1,8 +1,6 @@
 """The symbolic route: formulas in w and d, each checked before it is returned."""
 
-import os
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,20 +9,13 @@ import sympy
 import spectra as sp
 from spectra.cli.commands import main
 from spectra.density.closed_pairs.pair import W
-from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue.entry import DIMENSION as D
-from spectra.symbolic import sympy_limit
-from spectra.symbolic.mellin_reading import read_mellin
-from spectra.symbolic.route import symbolic as route
 from spectra.symbolic.route import symbolic_density
-from spectra.symbolic.sympy_limit import ask_sympy
-from spectra.symbolic.sympy_worker import TASKS
+from spectra.symbolic.sympy_process import TASKS, ask_sympy
 
 symbolic_module = sys.modules["spectra.symbolic.route"]
-S = sympy.Symbol("s")
 RADII = (0.11, 1.3, 8.0)
 
 
@@ -91,97 +82,43 @@ def test_products_of_bessel_functions_are_found_for_the_arc_cosine_kernel():
     assert sympy.simplify(density.expr - expected) == 0
 
 
-def answering(*formulas):
-    """A stand-in for sympy that says what it is told."""
-
-    def ask(tasks, expr, **options):
-        return [("hankel", f, "") for f in formulas]
-
-    return ask
+KERNEL = sp.radial("exp(-z**2)*cosh(z)")
+RIGHT = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))
 
 
-@pytest.mark.slow
-def test_wrong_answers_of_sympy_are_rejected(monkeypatch):
-    kernel = sp.radial("exp(-z**2)*cosh(z)")
-    right = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))
-    monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right * (1 + W / 10**9), right))
-    assert symbolic_density(kernel, 1) == right
-    monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right + W / 10**6))
+def answer(monkeypatch, formula, reason=""):
+    """Let sympy say what it is told."""
+    monkeypatch.setattr(symbolic_module, "ask_sympy", lambda *_, **__: (formula, reason))
+
+
+def test_wrong_answers_of_sympy_are_rejected_and_right_ones_taken(monkeypatch):
+    answer(monkeypatch, RIGHT)
+    assert symbolic_density(KERNEL, 1) == RIGHT
+    assert sp.spectral_density(KERNEL, 1, route="symbolic").expr == RIGHT
+    answer(monkeypatch, RIGHT * (1 + W / 10**9))
     with pytest.raises(NoRouteError, match="not believed"):
-        symbolic_density(kernel, 1)
+        symbolic_density(KERNEL, 1)
 
 
 def test_a_transform_without_an_answer_is_named(monkeypatch):
-    answer = [("hankel", None, "sympy knows no closed form")]
-    monkeypatch.setattr(symbolic_module, "ask_sympy", lambda *_, **__: answer)
+    answer(monkeypatch, None, "sympy knows no closed form")
     with pytest.raises(NoRouteError, match="hankel: sympy knows no closed form"):
-        symbolic_density(sp.radial("exp(-z**2)*cosh(z)"), 2)
+        symbolic_density(KERNEL, 2)
 
 
-def test_a_formula_that_cannot_be_checked_is_reported_and_refused(monkeypatch):
-    kernel = sp.radial("exp(-z**2)*cosh(z)")
-    right = sympy.exp(-(W**2 - 1) / 4) * sympy.cos(W / 2) / (2 * sympy.sqrt(sympy.pi))
-    monkeypatch.setattr(symbolic_module, "ask_sympy", answering(right))
-    monkeypatch.setattr(symbolic_module, "numeric", lambda kernel, dim: None)
-    with pytest.raises(NoRouteError, match="cos"):
-        route(kernel, 1)
-
-
-def test_a_kernel_that_grows_is_refused_before_sympy_is_asked(monkeypatch):
+def test_what_has_no_numbers_or_no_formula_is_refused_before_sympy_is_asked(monkeypatch):
     monkeypatch.setattr(symbolic_module, "ask_sympy", None)
-    for text in ("z**2*log(z)", "-z"):
-        with pytest.raises(NoRouteError, match="grows without bound"):
-            symbolic_density(sp.radial(text), 2)
-
-
-def test_a_callable_has_no_formula_and_sympy_is_not_asked(monkeypatch):
-    monkeypatch.setattr(symbolic_module, "ask_sympy", None)
-    kernel = sp.radial(lambda z: (1 - z) ** 2, support=1)
+    with pytest.raises(NoRouteError):
+        symbolic_density(sp.radial("z**2*log(z)"), 2)
+    kernel = sp.radial(lambda z: (1 - z) ** 2, support=1, edge=2, breaks=(), origin=1)
     with pytest.raises(NoRouteError, match="sympy is not asked"):
         sp.spectral_density(kernel, 2, route="symbolic")
 
 
-# --- the time limit ---------------------------------------------------------------------------
-
-
-def test_a_process_that_hangs_is_killed_at_the_limit(monkeypatch, tmp_path):
-    note = tmp_path / "pid"
-    hang = f"import os\nopen({str(note)!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n"
-    (tmp_path / "hanging_worker.py").write_text(hang, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(sympy_limit, "WORKER", "hanging_worker")
-    answers = list(ask_sympy(["mellin", "hankel"], sympy.exp(-Z), dim=1, limit=0.3))
-    assert [formula for _, formula, _ in answers] == [None, None]
-    assert all("stopped after 0.3 seconds" in reason for _, _, reason in answers)
-    if note.exists():  # a machine under load may not have started it in time
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(note.read_text(encoding="utf-8")), 0)
-
-
-# --- reading Mellin transforms ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "pi/sin(pi*s)",
-        "2**(1 - s/2)*gamma(s/2 + 1)/(s + 3)",
-        "10**(-s/2)*cos(s*atan(3))*gamma(s)",
-        "gamma(s)*gamma(1 - s)/gamma(s + 1)**2 + 3*gamma(s)",
-    ],
-)
-def test_a_mellin_transform_is_read_as_gamma_products(text):
-    expr = sympy.parsing.parse_expr(text, {"s": S})
-    products = read_mellin(expr, S)
-    for s in (0.3, 0.7):
-        total = sum(sympy.re(sympy.N(p.formula(sympy.Rational(s)), 20)) for p in products)
-        assert float(total) == pytest.approx(float(sympy.N(expr.subs(S, sympy.Rational(s)), 20)))
-
-
-@pytest.mark.parametrize("text", ["sin(s)", "gamma(s**2)", "zeta(s)"])
-def test_other_mellin_transforms_are_not_recognised(text):
-    expr = sympy.parsing.parse_expr(text, {"s": S})
-    assert read_mellin(expr, S) is None
+def test_sympy_is_stopped_at_the_limit():
+    found, reason = ask_sympy("cosine", sympy.exp(-sympy.Symbol("z")), dim=1, limit=0.05)
+    assert found is None
+    assert "stopped after 0.05 seconds" in reason
 
 
 # --- the numbers that decide --------------------------------------------------------------------
@@ -195,14 +132,12 @@ def test_formulas_are_compared_beyond_the_range_of_doubles(dim):
         symbolic_module._compare(numbers.expr * (1 + W / 10**9), numbers)
 
 
-def test_a_bounded_spectrum_has_to_give_its_kernel_back():
+def test_a_bounded_spectrum_has_a_formula_and_atoms():
     density = sp.spectral_density(sp.radial("sin(z)/z - cos(3*z)/2"), 1, route="symbolic")
     assert density.expr == sympy.Piecewise((sympy.Rational(1, 2), W < 1), (0, True))
     assert [(a.radius, a.mass) for a in density.atoms] == [(3.0, -0.5)]
     with pytest.raises(FormulaError, match="it gives"):
         symbolic_module._compare(density.expr * 2, density)
-    assert contradiction(replace(density, atoms=()))
-    assert contradiction(density) == ""
 
 
 # --- the shell ----------------------------------------------------------------------------------

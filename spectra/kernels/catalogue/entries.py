@@ -155,7 +155,10 @@ ENTRIES: tuple[Entry, ...] = (
         finite=_TRUE,
         positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.14)",
-        parameters=(positive("nu", "3/2", "smoothness"), _length()),
+        parameters=(
+            positive("nu", "3/2", "smoothness; above 400 it is the Gaussian to 6e-4", most=400),
+            _length(),
+        ),
         note="The law of the frequency is a multivariate t with 2 nu degrees of freedom.",
     ),
     Entry(

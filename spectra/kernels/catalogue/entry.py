@@ -1,13 +1,17 @@
-"""What the catalogue records of a kernel: its formula, parameters, conditions and source."""
+"""A kernel with a name: its formula, parameters, conditions and source, and how it is made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
 
 import sympy
 
+from spectra.errors import ParameterError
+from spectra.formula.reader.parameters import exact_parameter
+from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = [
@@ -24,12 +28,13 @@ __all__ = [
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
 
 
+@final
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a family: its name, exact default, range and meaning.
+    """One parameter of a named kernel: its name, exact default, range and meaning.
 
-    ``condition`` is a sympy relation in ``symbol`` that holds for the values allowed; the default
-    is a tuple where the parameter is a ``sequence``, one number for each summand.
+    ``condition`` is a sympy relation in ``parameter_symbol(name)`` that holds for the values
+    allowed.  A ``sequence`` is a tuple of numbers: one for each summand, or for each column.
     """
 
     name: str
@@ -38,19 +43,24 @@ class Parameter:
     meaning: str
     sequence: bool = False
 
-    @property
-    def symbol(self) -> sympy.Symbol:
-        """The symbol that stands for the parameter in conditions."""
-        return parameter_symbol(self.name)
+    def exact(self, value: Any, kernel: str) -> Any:
+        """A value as an exact number (or a tuple of them) in the range of the parameter."""
+        if self.sequence:
+            values = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
+            return tuple(replace(self, sequence=False).exact(v, kernel) for v in values)
+        number = exact_parameter(self.name, value)
+        if sympy.sympify(self.condition).subs(parameter_symbol(self.name), number) != sympy.true:
+            raise ParameterError(
+                f"The parameter {self.name!r} of the kernel {kernel} is {value}, and the kernel is "
+                f"defined for {self.condition} ({self.meaning})."
+            )
+        return number
 
-    def described(self) -> str:
-        """The parameter in a sentence."""
-        return f"{self.name} = {self.default} ({self.meaning}, {self.condition})"
 
-
-@dataclass(frozen=True)
+@final
+@dataclass(frozen=True, repr=False)
 class Entry:
-    """What is known of one named kernel.
+    """A named kernel; if it has parameters, call it with them to get the kernel.
 
     Attributes
     ----------
@@ -59,12 +69,20 @@ class Entry:
     finite, positive_definite : sympy condition
         When the spectral measure on R^d has finite mass, and when the kernel is positive definite,
         in :data:`DIMENSION` and the symbols of the parameters; None if it depends on more.
-    support, zonal :
-        Where the kernel ends, as text; whether it is one of the unit sphere, in u = <x, y>.
-    reference, note, aliases :
-        Paper and equation; what to know before using it; other names in the catalogue.
+    reference :
+        Paper and equation.
+    parameters, support, zonal :
+        What may be chosen; where the kernel ends, as text; whether it is in u = <x, y>.
+    note, aliases :
+        What to know before using it; other names in the catalogue.
     build :
-        Makes the kernel from exact values of the parameters, where the formula is not its text.
+        Makes the kernel from exact values of the parameters, if the formula is not its text.
+
+    Examples
+    --------
+    >>> from spectra import catalogue
+    >>> print(catalogue["matern"](nu=1.5, length=2))
+    matern(nu=3/2, length=2)
     """
 
     id: str
@@ -78,14 +96,53 @@ class Entry:
     zonal: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
-    build: Callable[..., Kernel] | None = None
+    build: Callable[..., Kernel | AsymmetricKernel] | None = None
+
+    def __call__(self, *unnamed: Any, **parameters: Any) -> Any:
+        """Make the kernel from parameters by name; those left out have their defaults."""
+        if unnamed:
+            raise ParameterError(
+                f"The parameters of {self.id} go by their names, and {unnamed[0]!r} has none: "
+                f'write catalogue["{self.id}"]({next(iter(self.defaults))}={unnamed[0]!r}).'
+            )
+        values = self._exact_values(parameters)
+        if self.build is not None:
+            kernel = self.build(**values)
+        elif self.zonal:
+            kernel = zonal(self.formula, **values)
+        else:
+            text = self.formula.removesuffix(f" on z <= {self.support}")
+            kernel = radial(text, support=values.get(self.support), **values)
+        return replace(kernel, label=self.called(values)) if isinstance(kernel, Kernel) else kernel
+
+    @cached_property
+    def fixed(self) -> Kernel:
+        """The kernel of the default parameters."""
+        kernel: Kernel = self()
+        return kernel
+
+    def _exact_values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        if unknown := [name for name in given if name not in self.defaults]:
+            known = ", ".join(f"{p.name} = {p.default} ({p.meaning})" for p in self.parameters)
+            raise ParameterError(
+                f"The kernel {self.id} has no parameter {unknown[0]!r}. It has {known or 'none'}."
+            )
+        values = {p.name: p.exact(given.get(p.name, p.default), self.id) for p in self.parameters}
+        lengths = {name: len(v) for name, v in values.items() if isinstance(v, tuple)}
+        if len(set(lengths.values())) > 1 or 0 in lengths.values():
+            raise ParameterError(
+                f"The sequences of the kernel {self.id} are empty or differ in length "
+                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())}). Give one value of "
+                "each for every summand."
+            )
+        return values
 
     def __repr__(self) -> str:
         return f"Entry({self.called(self.defaults)}: {self.title})"
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The parameters by name, as they are where they are not given."""
+        """The default values of the parameters by name."""
         return {p.name: p.default for p in self.parameters}
 
     def called(self, values: Mapping[str, Any]) -> str:
@@ -93,28 +150,20 @@ class Entry:
         arguments = ", ".join(f"{name}={value}" for name, value in values.items())
         return f"{self.id}({arguments})" if values else self.id
 
-    def kernel(self, values: Mapping[str, Any]) -> Kernel:
-        """The kernel of exact values of all parameters."""
-        if self.build is not None:
-            return self.build(**values)
-        if self.zonal:
-            return zonal(self.formula, **values)
-        text = self.formula.removesuffix(f" on z <= {self.support}")
-        return radial(text, support=values[self.support] if self.support else None, **values)
-
     def finite_for(self, **parameters: Any) -> Any:
         """The condition on d for finite mass, with these values of the parameters."""
-        return self.finite.subs(_by_symbol(parameters))
+        return _substituted(self.finite, parameters)
 
     def positive_definite_for(self, **parameters: Any) -> Any:
         """The condition on d for a positive definite kernel, with these values; None if unknown."""
-        if self.positive_definite is None:
-            return None
-        return sympy.sympify(self.positive_definite, strict=True).subs(_by_symbol(parameters))
+        return _substituted(self.positive_definite, parameters)
 
 
-def _by_symbol(parameters: Mapping[str, Any]) -> dict[sympy.Symbol, Any]:
-    return {parameter_symbol(name): value for name, value in parameters.items()}
+def _substituted(condition: Any, parameters: Mapping[str, Any]) -> Any:
+    if condition is None:
+        return None
+    values = {parameter_symbol(name): value for name, value in parameters.items()}
+    return sympy.sympify(condition, strict=True).subs(values)
 
 
 def parameter_symbol(name: str) -> sympy.Symbol:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from spectra.errors import ParameterError
+from spectra.errors import ParameterError, SpectraError
 from spectra.formula.reader.wording import short
-from spectra.kernels.catalogue.reading import kernel_from_text, parameters_in
+from spectra.kernels.catalogue.reading import UNREADABLE, kernel_from_text, parameters_in
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -22,11 +22,6 @@ from spectra.kernels.l1_kernel import L1Kernel
 __all__ = ["named_by_text"]
 
 _HAS_GROUPS = re.compile(r"\.\s*on\s*\(")
-_ON = re.compile(r"\)\s*\.\s*on\s*\(([^()]*)\)")
-_ARGUMENTS = re.compile(
-    r"\s*(\[\s*\d+\s*(?:,\s*\d+\s*)*,?\s*\]|\d+)\s*"
-    r"(?:,\s*length\s*=\s*(\[[^\]]+\]|[^\[\],]+)\s*)?\s*"
-)
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -71,74 +66,37 @@ def named_by_text(
             "it into the kernel of a group."
         )
     values, used = dict(parameters or {}), set[str]()
-    groups: dict[str, GroupedKernel] = {}
-    rest = " ".join(text.split())
-    while found := _ON.search(rest):
-        start = _opening(rest, found.start())
-        inner = rest[start + 1 : found.start()]
-        own = parameters_in(inner, values)
-        used |= own.keys()
-        group = f"group_{len(groups)}"
-        groups[group] = _group(kernel_from_text(inner, parameters=own), found[1], text)
-        rest = f"{rest[:start]} {group} {rest[found.end() :]}"
+    # For Python's parser "|" divides a formula from the radius at which it ends.
+    source = " ".join(text.split()).replace(" on z <= ", " | ")
+    try:
+        tree = ast.parse(source, mode="eval").body
+        kernel: GroupedKernel = _evaluate(tree, source, values, used)
+    except SpectraError:
+        raise
+    except (*UNREADABLE, TypeError) as error:
+        raise ParameterError(
+            f"{short(text)!r} is read as a kernel of groups of columns: {error}. Here on "
+            "takes columns, and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
+        ) from error
     if unused := set(values) - used:
         raise ParameterError(f"No kernel of {short(text)!r} has the parameter {min(unused)!r}.")
-    try:
-        kernel: GroupedKernel = _combined(ast.parse(rest.strip(), mode="eval").body, groups)
-    except (SyntaxError, OverflowError, RecursionError, MemoryError) as error:
-        raise _refusal(text, str(error)) from error
     return kernel
 
 
-def _combined(node: ast.AST, groups: Mapping[str, GroupedKernel]) -> Any:
-    """The value of an expression of numbers and groups."""
+def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
+    """The value of an expression of numbers and groups; ``used`` gathers names of parameters."""
     match node:
-        case ast.Name(id=name) if name in groups:
-            return groups[name]
+        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=more):
+            text = (ast.get_source_segment(source, inner) or "").replace(" | ", " on z <= ")
+            own = parameters_in(text, values)
+            used.update(own)
+            lengths = {str(option.arg): ast.literal_eval(option.value) for option in more}
+            return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **lengths)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
         case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_combined(inner, groups))
+            return _OPERATORS[type(op)](_evaluate(inner, source, values, used))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_combined(left, groups), _combined(right, groups))
+            sides = (_evaluate(side, source, values, used) for side in (left, right))
+            return _OPERATORS[type(op)](*sides)
     raise SyntaxError(f"{ast.unparse(node)} is not a number or (KERNEL).on([columns])")
-
-
-def _group(kernel: Kernel, arguments: str, text: str) -> GroupedKernel:
-    """The kernel of the columns, and of the lengths, that the arguments of ``on`` name."""
-    read = _ARGUMENTS.fullmatch(arguments)
-    if read is None:
-        raise _refusal(text, f"on({arguments}): on takes columns, and length=")
-    columns = [int(c) for c in read[1].strip("[]").split(",") if c.strip()]
-    on = kernel.on(columns)
-    if read[2] is None:
-        return on
-    try:
-        lengths = [float(v) for v in read[2].strip("[] ").split(",")]
-    except ValueError as error:
-        raise _refusal(text, f"{read[2]!r} are no lengths") from error
-    if len(lengths) == 1:
-        return on.rescale(lengths[0])
-    if len(lengths) != len(columns):
-        raise _refusal(text, f"{len(lengths)} lengths are given for {len(columns)} columns")
-    by_column = dict(zip(columns, lengths, strict=True))
-    every = [by_column.get(column, 1.0) for column in range(max(columns) + 1)]
-    # The lengths are of these columns alone, and do not fix how many columns the data have.
-    return GroupedKernel(on.rescale(every).terms)
-
-
-def _opening(text: str, closing: int) -> int:
-    """The place of the bracket that is closed at ``closing``."""
-    depth = 0
-    for i in range(closing, -1, -1):
-        depth += (text[i] == ")") - (text[i] == "(")
-        if depth == 0:
-            return i
-    raise _refusal(text, "a bracket is not opened")
-
-
-def _refusal(text: str, why: str) -> ParameterError:
-    return ParameterError(
-        f"{short(text)!r} is read as a kernel of groups of columns: {why}. Write for instance "
-        "(exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
-    )

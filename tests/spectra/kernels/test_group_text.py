@@ -61,7 +61,6 @@ def test_parameters_go_to_the_groups_that_have_them():
 
 def test_malformed_text_is_refused():
     for text, offender in (
-        ("(exp(-z)).on([0]) (exp(-z)).on([1])", "invalid syntax"),
         ("(exp(-z)).on([0]) + exp(-z)", "is not a number"),
         ("(exp(-z)).on([0]) + (exp(-z)", "never closed"),
         ("(exp(-z)).on([a])", "on takes columns"),
@@ -71,11 +70,13 @@ def test_malformed_text_is_refused():
         ("(exp(-z)).on([0, 0])", "different columns"),
         ("(exp(-z)).on([0, 1], length=[1, 2, 3])", "3 lengths"),
         ("(exp(-z)).on([0], length=-1)", "positive"),
-        ("(exp(-z)).on([0], length=__import__)", "no lengths"),
+        ("(exp(-z)).on([0], length=__import__)", "on takes columns"),
         ("(exp(u)).on([0])", "sphere"),
     ):
         with pytest.raises(ParameterError, match=offender):
             named_by_text(text)
+    with pytest.raises(FormulaError, match="a product needs its"):
+        named_by_text("(exp(-z)).on([0]) (exp(-z)).on([1])")
     with pytest.raises(FormulaError):
         named_by_text("(__import__('os').system('true')).on([0])")
     with pytest.raises(ParameterError, match="support"):

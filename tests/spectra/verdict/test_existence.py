@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
-from spectra.kernels.catalogue import Family, catalogue
+from spectra.kernels.catalogue import Entry, catalogue
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.verdict import D, Status, existence, spectral_measure
 from tests.oracles.kernels.generated_verdicts import GENERATED
@@ -70,10 +70,10 @@ def test_the_conditions_of_the_catalogue_agree_with_the_verdict() -> None:
     for name, entry in catalogue.entries.items():
         item = catalogue[name]
         choices: list[dict[str, object]] = [{}]
-        if isinstance(item, Family) and name in given_parameters:
+        if isinstance(item, Entry) and name in given_parameters:
             choices.append(given_parameters[name])
         for chosen in choices:
-            kernel = item(**chosen) if isinstance(item, Family) else item
+            kernel = item(**chosen) if isinstance(item, Entry) else item
             values = {p.name: p.default for p in entry.parameters if not p.sequence} | chosen
             said = entry.finite_for(**values)
             verdict = existence(kernel)
