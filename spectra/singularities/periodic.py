@@ -42,7 +42,7 @@ def periodic_analysis(
     end = 2 * _period(expr)
     found = analyse(Kernel((Piece(end, expr),)))
     # Without the end at which it is cut.
-    found = replace(found, radii=tuple(p for p in found.radii if p[0] != end))
+    found = replace(found, exprs=(), radii=tuple(p for p in found.radii if p[0] != end))
     reflected = expr.subs(Z, -Z)
     if reflected != expr and not is_zero((reflected - expr).subs(Z, _PROBE)):
         text = (

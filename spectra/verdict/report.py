@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from spectra.verdict.composed.compositions import ComposedVerdict
 from spectra.verdict.status import in_words
 from spectra.verdict.verdict import Verdict
 
@@ -14,7 +13,7 @@ __all__ = ["as_data", "as_text"]
 _ANSWER = {True: "yes", False: "no", None: "not settled"}
 
 
-def as_text(verdict: Verdict | ComposedVerdict) -> str:
+def as_text(verdict: Verdict) -> str:
     """The verdict as lines of text: the answer first, then what decides it."""
     lines = [str(verdict)]
     if verdict.dim is not None and verdict.condition is not None:
@@ -25,7 +24,7 @@ def as_text(verdict: Verdict | ComposedVerdict) -> str:
     return "\n".join(lines)
 
 
-def as_data(verdict: Verdict | ComposedVerdict) -> dict[str, Any]:
+def as_data(verdict: Verdict) -> dict[str, Any]:
     """``verdict.as_dict()`` with positive definiteness, for JSON."""
     definite = verdict.positive_definite
     largest = definite.max_dim

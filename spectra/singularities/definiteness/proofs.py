@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -39,13 +38,8 @@ _STEPS, _POINTS, _ROUNDING = (0.05, 0.4, 2.0), 12, 1e-9
 _MODELS = ("circular", "cubic")
 
 
-@dataclass(frozen=True)
-class Proof:
-    """Positive definite on R^d for every d <= ``largest``; ``exact``: and for no other d."""
-
-    largest: float
-    reason: str
-    exact: bool = False
+#: Positive definite on R^d for every d up to the first, why, and whether for no other d.
+Proof = tuple[float, str, bool]
 
 
 @lru_cache(maxsize=200)
@@ -55,7 +49,7 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
         return None
     proof = _strongest(pieces, analysis)
-    if proof is not None and proof.largest and not _has_positive_matrices(kernel):
+    if proof is not None and proof[0] and not _has_positive_matrices(kernel):
         return None
     return proof
 
@@ -63,15 +57,15 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
 def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | None:
     if all(p.support is sympy.oo and is_completely_monotone(p.expr) for p in pieces):
         text = "It is completely monotone in z^2: positive definite in every dimension."
-        return Proof(math.inf, text, exact=True)
+        return math.inf, text, True
     known = known_largest_dimension(Kernel(pieces), analysis)
     if known is not None:
-        return Proof(*known, exact=True)
+        return *known, True
     best: Proof | None = None
     for dim, reason in _candidates(pieces, analysis):
-        if dim and (best is None or dim > best.largest):
+        if dim and (best is None or dim > best[0]):
             where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
-            best = Proof(dim, f"{reason}: positive definite {where}.")
+            best = dim, f"{reason}: positive definite {where}.", False
     return best
 
 
@@ -91,6 +85,8 @@ def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
     for step in _STEPS:
         at = step * np.arange(_POINTS)
         values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
+        if not np.all(np.isfinite(values)):
+            continue
         if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
             return False
     return True
@@ -103,10 +99,10 @@ def _is_bounded(analysis: LocalAnalysis) -> bool:
 
 def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
     """The pieces; of one formula that vanishes beyond a single kink, the part before it."""
-    cut = analysis.profile
-    vanishes = len(cut.radii) == 1 and not cut.gaps and cut.exprs and cut.exprs[-1] == 0
+    exprs = analysis.exprs
+    vanishes = len(exprs) == 2 and not analysis.gaps and exprs[-1] == 0
     if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
-        return (Piece(cut.radii[0], cut.exprs[0]),)
+        return (Piece(analysis.radii[0][0], exprs[0]),)
     return kernel.pieces
 
 

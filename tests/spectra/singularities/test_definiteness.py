@@ -130,7 +130,7 @@ PROVED = (
 def test_the_largest_dimension_of_a_proof_is_the_known_one(kernel: Kernel, largest: float) -> None:
     proof = proved_on_space(kernel, analyse(kernel))
     assert proof is not None
-    assert proof.largest == largest, proof.reason
+    assert proof[0] == largest, proof[1]
 
 
 @pytest.mark.parametrize(("square", "answer"), [("1999/1000", True), ("51/25", False)])
@@ -153,7 +153,7 @@ def test_a_gaussian_wave_is_positive_definite_in_space_up_to_twice_its_rate(squa
 )
 def test_indefinite_kernels_are_not_proved_positive(kernel: Kernel) -> None:
     proof = proved_on_space(kernel, analyse(kernel))
-    assert proof is None or proof.largest == 0, proof.reason
+    assert proof is None or proof[0] == 0, proof[1]
 
 
 def test_the_dimension_after_the_largest_is_refuted_where_a_theorem_does_it() -> None:

@@ -1,8 +1,9 @@
-"""The local analysis of a kernel made of Python callables, from what is stated of them."""
+"""What a caller states: of a Python callable, and of a formula with ``assume``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -11,6 +12,7 @@ from spectra.density.callables.fit import found_edge, found_origin
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.pieces import Piece
+from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
 from spectra.singularities.places import (
@@ -18,14 +20,13 @@ from spectra.singularities.places import (
     Ending,
     Gap,
     LocalAnalysis,
-    Profile,
     Requirement,
     Singularity,
 )
 from spectra.singularities.rules import space_bound
 from spectra.singularities.zeros import distinct, same_radius
 
-__all__ = ["analysed", "refuse_callables"]
+__all__ = ["analysed", "checked_assumptions", "refuse_callables", "with_assumptions"]
 
 _NIL = sympy.Integer(0)
 
@@ -78,7 +79,7 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             loose += plain.gaps
     radii = distinct(radius for radius, _ in found if radius not in (_NIL, sympy.oo))
     return LocalAnalysis(
-        Profile((), ()),
+        (),
         _at(_NIL, found),
         tuple((r, _at(r, found)) for r in radii),
         _at(sympy.oo, found),
@@ -165,3 +166,63 @@ def _found(look: Callable[[], sympy.Expr]) -> str:
     except NoRouteError:
         return ""
     return f" (its values look like {value})"
+
+
+# --- assumptions --------------------------------------------------------------------------------
+
+_ASSUMPTIONS = {
+    "smoothness": (
+        "every singularity at a finite radius that was not found has an exponent above {}"
+    ),
+    "decay": (
+        "up to its limit the kernel decays, with its derivatives and unoscillating, like z^(-{})"
+    ),
+    "origin": "up to k(0) the kernel vanishes at z = 0, with its derivatives, like z^{}",
+}
+
+
+def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
+    """The assumptions as exact numbers; ParameterError for others than these three."""
+    if assume is not None and not isinstance(assume, Mapping):
+        raise ParameterError(
+            f"assume says what you know by name, for instance assume={{'smoothness': 3}}, and a "
+            f"{type(assume).__name__} was passed. The names are {', '.join(_ASSUMPTIONS)}."
+        )
+    stated = {}
+    for name, value in (assume or {}).items():
+        if name not in _ASSUMPTIONS:
+            raise ParameterError(
+                f"{name!r} is not something to assume; the choices are {', '.join(_ASSUMPTIONS)}."
+            )
+        unbounded = not isinstance(value, str) and value == sympy.oo
+        number = sympy.oo if unbounded else exact_parameter(name, value)
+        if not number.is_extended_positive:
+            raise ParameterError(f"The assumed {name} must be a positive exponent, not {value}.")
+        stated[name] = number
+    return stated
+
+
+def with_assumptions(
+    places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
+) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
+    """Close the gaps that an assumption covers."""
+
+    def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+        left = []
+        for gap in gaps:
+            if gap.location == 0 and "origin" in stated:
+                continue
+            if gap.location is sympy.oo and "decay" in stated:
+                continue
+            if gap.location not in (0, sympy.oo) and "smoothness" in stated:
+                bound = space_bound(stated["smoothness"])
+                if bound is not sympy.oo:
+                    text = f"beyond the assumed smoothness {stated['smoothness']}"
+                    left.append(Gap(text, bound, gap.location))
+                continue
+            left.append(gap)
+        return tuple(left)
+
+    closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
+    notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
+    return closed, notes
