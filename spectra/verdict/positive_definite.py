@@ -100,7 +100,7 @@ def _exceeds_its_value_at_zero(kernel: Kernel, limit: sympy.Expr | None) -> str 
     z = np.concatenate([fractions, fractions**8]) * min(kernel.support, _REACH)
     top = float(limit)
     try:
-        excess = np.abs(kernel(z)) - top
+        excess = np.nan_to_num(np.abs(kernel(z)) - top, nan=-1.0, posinf=np.inf)
     except (AccuracyError, FormulaError):
         return None
     i = int(np.argmax(excess))
@@ -114,10 +114,9 @@ def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
     rough = [s for _, e in analysis.radii for s in e.singularities]
     origin = analysis.origin.singularities
     if (
-        not analysis.exprs  # its radii have no end, and are not listed
-        or any(p.gaps for p in analysis.places)
+        any(p.gaps for p in analysis.places)
         or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps reach every w
-        or any(s.log_power != 0 for s in (*rough, *origin))
+        or any(s.log_power != 0 or not s.coefficient.is_number for s in (*rough, *origin))
     ):
         return None
     if rough:
