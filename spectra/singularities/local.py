@@ -20,7 +20,7 @@ from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import at_infinity, if_recurring
 from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
-from spectra.singularities.periodic import periodic_analysis
+from spectra.singularities.periodic import is_periodic, periodic_analysis
 from spectra.singularities.places import (
     Ending,
     Gap,
@@ -29,7 +29,6 @@ from spectra.singularities.places import (
     Singularity,
 )
 from spectra.singularities.rules import at_the_end, on_space, unbounded, unseen
-from spectra.singularities.wave_formulas import is_periodic
 from spectra.singularities.zeros import distinct
 
 __all__ = ["analyse", "one_sided", "profile"]

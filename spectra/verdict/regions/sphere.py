@@ -74,7 +74,7 @@ def verdict_on_sphere(
     try:
         coefficients = sphere_coefficients(kernel, dim, degree)
     except AccuracyError as error:
-        texts.append(f"Its Gegenbauer coefficients could not be integrated: {error}")
+        texts.append(str(error))
     definite = None if coefficients is None else coefficients.nonnegative
     if definite:
         texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
