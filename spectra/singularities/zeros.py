@@ -89,8 +89,8 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
         return _zeros(expr.args[0], upper)
     if expr.func in (sympy.log, sympy.acos):
         return _zeros(expr.args[0] - 1, upper)
-    if expr.func in (sympy.sin, sympy.cos):
-        return _circular_zeros(expr, upper)
+    if expr.func in _CIRCULAR:
+        return _circular_zeros(expr, _NIL, upper)
     if upper is not sympy.oo and upper.evalf(30) <= 2 and is_below_its_end(expr):
         return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []
     numerator = sympy.fraction(sympy.together(expr))[0]
@@ -167,7 +167,7 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
     inner = {
         node
         for node in sympy.preorder_traversal(expr)
-        if node.free_symbols and (node.func in _INVERSES or _is_root(node))
+        if node.free_symbols and (node.func in (*_INVERSES, *_CIRCULAR) or _is_root(node))
     }
     outer = [n for n in inner if not any(n != m and m.has(n) for m in inner)]
     if len(outer) != 1:
@@ -186,6 +186,9 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
             if y.evalf(30) > MAY_BE_ZERO or (y == 0 and node.exp.is_positive):
                 found += _zeros(node.base - y ** (1 / node.exp), upper)
             continue
+        if node.func in _CIRCULAR:
+            found += _circular_zeros(node, y, upper)
+            continue
         target = _INVERSES[node.func](y)
         if target is not None:
             found += _zeros(node.args[0] - target, upper)
@@ -196,6 +199,7 @@ def _is_root(node: sympy.Basic) -> bool:
     return bool(node.is_Pow and node.exp.is_real and not (node.exp.has(Z) or node.exp.is_Integer))
 
 
+_CIRCULAR = (sympy.sin, sympy.cos)
 #: Where f(h) = y: h is the result, or there is no such place.
 _INVERSES = {
     sympy.exp: lambda y: sympy.log(y) if y.evalf(30) > 0 else None,
@@ -208,20 +212,24 @@ _INVERSES = {
 }
 
 
-def _circular_zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    """Zeros of sin or cos of a linear argument on a bounded range, or of one that has none."""
-    argument, first = expr.args[0], sympy.pi / 2 if expr.func == sympy.cos else _NIL
+def _circular_zeros(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Where sin or cos of a linear argument is y on a bounded range, if it is not nowhere."""
+    if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
+        return []
+    argument, turn = node.args[0], 2 * sympy.pi
     slope = sympy.diff(argument, Z)
     if slope.free_symbols or upper is sympy.oo:
-        if _has_one_sign(expr, upper):
+        if _has_one_sign(node - y, upper):
             return []
-        raise ExpansionError(f"{expr} has infinitely many zeros, or none that could be found")
+        raise ExpansionError(f"{node - y} has infinitely many zeros, or none that could be found")
     start = argument.subs(Z, 0)
-    ends = sorted(float(((a - first) / sympy.pi).evalf()) for a in (start, start + slope * upper))
-    lowest, highest = int(ends[0]) - 2, int(ends[1]) + 2
-    if highest - lowest > _MOST_ZEROS:
+    low, high = sorted(float((a / turn).evalf()) for a in (start, start + slope * upper))
+    if high - low > _MOST_ZEROS / 2:
         raise ExpansionError(f"the formula has more than {_MOST_ZEROS} radii of this kind")
-    return [(first + n * sympy.pi - start) / slope for n in range(lowest, highest + 1)]
+    angle = sympy.acos(y) if node.func == sympy.cos else sympy.asin(y)
+    angles = {angle, -angle if node.func == sympy.cos else sympy.pi - angle}
+    turns = range(int(low) - 2, int(high) + 3)
+    return [(angle + n * turn - start) / slope for angle in angles for n in turns]
 
 
 def _is_sum_of_positives(expr: sympy.Expr) -> bool:

@@ -92,7 +92,8 @@ def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
     """Matrices of points on a line or a circle, against a mistake of a rule."""
     for step in _STEPS:
         at = step * np.arange(_POINTS)
-        values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
+        with np.errstate(all="ignore"):
+            values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
         if not np.all(np.isfinite(values)):
             continue
         if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
@@ -133,10 +134,9 @@ def _of_ball(piece: Piece) -> float:
     choices = (c for n in range(len(free) + 1) for c in combinations(free, n))
     best = 0.0
     for choice in islice(choices, _MOST_CHOICES):
-        lasting = sympy.Mul(*(f for f in factors if f not in polynomials), *choice)
-        ending = Piece(piece.support, piece.expr / lasting)
-        if not ending.expr.has(Z):
-            ending, lasting = piece, sympy.Integer(1)
+        ends = [f for f in polynomials if f not in choice]
+        ending = Piece(piece.support, sympy.Mul(*ends)) if ends else piece
+        lasting = sympy.Mul(*(f for f in factors if f not in ends)) if ends else sympy.Integer(1)
         known = largest_of_edge(ending)
         if known is None:
             shown: float = max(_of_model(ending), hat_dimension(_analysis(ending)))

@@ -196,7 +196,7 @@ def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], 
     count = harmonic_count(degree, dim)
     digits = max(_DIGITS, _DIGITS_OF_SHARES + len(str(count)))
     with mp.workdps(digits + 10):
-        panels = _short(_panels(kernel, digits), degree)
+        panels = _short(_panels(kernel, dim, digits), degree)
         previous: list[mp.mpf] | None = None
         for level in _LEVELS:
             current = _integrals(kernel, dim, degree, panels, mp.mpf(2) ** -level)
@@ -217,9 +217,12 @@ def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], 
         return current, [c + floor for c in change]
 
 
-def _panels(kernel: Kernel, digits: int) -> list[mp.mpf]:
-    """Angles at which the kernel may not be smooth, from 0 to pi."""
+def _panels(kernel: Kernel, dim: int, digits: int) -> list[mp.mpf]:
+    """Angles from 0 to pi at which the kernel may not be smooth, or the weight is negligible."""
     angles = {mp.mpf(0), +mp.pi}
+    width = mp.sqrt(2 * digits * mp.ln10 / (dim - 1))  # sin^(d-2) is as exp(-(d - 2) t^2/2)
+    if width < 1:
+        angles |= {mp.pi / 2 - width, mp.pi / 2 + width}
     for piece in kernel.pieces:
         upper = sympy.Min(piece.support, 2)
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -93,12 +91,13 @@ def test_the_tail_is_bounded_in_many_dimensions() -> None:
 
 @pytest.mark.parametrize(("text", "dim"), [("tanh(u)", 3), ("1/cos(u)", 3), ("1/(3 - u)", 64)])
 def test_the_tail_of_an_analytic_kernel_is_bounded_whatever_its_signs(text: str, dim: int) -> None:
-    few, more = (sphere_coefficients(zonal(text), dim, degree=n) for n in (4, 16))
-    beyond = np.sum(np.abs(more.values * more.multiplicity)[5:])
-    assert beyond <= few.tail_bound < 2.0
+    few, more = (sphere_coefficients(zonal(text), dim, degree=n) for n in (12, 20))
+    beyond = np.sum(np.abs(more.values * more.multiplicity)[13:])
+    assert beyond <= few.tail_bound < 1.0
     assert existence(zonal(text), dim).on_sphere(degree=4).status is Status.FINITE
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 def test_a_kernel_beyond_double_precision_has_no_coefficients() -> None:
     found = existence(zonal("exp(1e3*u)"), 3).on_sphere()
     assert (found.status, found.positive_definite) == (Status.FINITE, True)
@@ -119,13 +118,6 @@ def test_positive_definite_kernels_of_the_space_have_a_bounded_tail_on_the_spher
     assert few.nonnegative is True
     beyond = np.sum((more.values * more.multiplicity)[5:])
     assert beyond <= few.tail_bound <= beyond + more.tail_bound + 1e-15
-
-
-def test_the_multiplicities_are_the_dimensions_of_the_harmonics() -> None:
-    for dim in (3, 16):
-        found = sphere_coefficients(zonal("1 + u"), dim, degree=5)
-        expected = [comb(n + dim - 1, n) - comb(n + dim - 3, n - 2) for n in range(2, 6)]
-        assert found.multiplicity[2:].tolist() == expected
 
 
 @pytest.mark.parametrize(("dim", "degree"), [(1, 3), (2.5, 3), (3, -1), (3, 10**7)])
