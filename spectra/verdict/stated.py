@@ -110,39 +110,39 @@ def _at(place: sympy.Expr, found: list[tuple[sympy.Expr, Ending]]) -> Ending:
 def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
     """What is stated of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
-    yield _NIL, _at_origin(term)
+    if function.origin is None:
+        found = _found(lambda: found_origin(term))
+        yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...{found}", _NIL)
+    elif function.origin is not sympy.oo:
+        at = Singularity(_NIL, function.origin, right=UNKNOWN, exact=False)
+        yield _NIL, Ending(singularities=(at,))
     for radius, exponent in function.breaks or ():
         r = radius * term.scale
         if support is sympy.oo or float(r) < float(support):
             yield r, _at_radius(name, r, exponent, "breaks={radius: exponent}")
+    if support is sympy.oo and function.decay is None:
+        text = f"what {name} does at infinity; state decay=... or support=..."
+        yield sympy.oo, _gap(text, sympy.oo)
+    else:
+        yield sympy.oo, Ending(limit=_NIL)
     if support is sympy.oo:
-        yield sympy.oo, _at_infinity(name, function.decay)
         return
-    yield sympy.oo, Ending(limit=_NIL)
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
         hint = "edge=..." + _found(lambda: found_edge(term, support))
         yield support, _at_radius(name, support, function.edge, hint)
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
-        yield support, Ending(gaps=(Gap(text, location=support),))
+        yield support, _gap(text, support)
 
 
-def _at_origin(term: OpaqueTerm) -> Ending:
-    s = term.function.origin
-    if s is None:
-        found = _found(lambda: found_origin(term))
-        text = f"how {term.function.__name__} starts at z = 0; state origin=...{found}"
-        return Ending(gaps=(Gap(text, location=_NIL),))
-    if s is sympy.oo:
-        return Ending()
-    return Ending(singularities=(Singularity(_NIL, s, right=UNKNOWN, exact=False),))
+def _gap(text: str, place: sympy.Expr) -> Ending:
+    return Ending(gaps=(Gap(text, location=place),))
 
 
 def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
     if s is None:
-        text = f"how smooth {name} is at z = {radius}; state {hint}"
-        return Ending(gaps=(Gap(text, location=radius),))
+        return _gap(f"how smooth {name} is at z = {radius}; state {hint}", radius)
     seen = Singularity(radius, s, left=UNKNOWN, exact=False)
     bound = space_bound(s)
     reason = (
@@ -150,13 +150,6 @@ def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -
         f"spectrum is integrable exactly for d < {bound}."
     )
     return Ending((Requirement(bound, False, reason, seen),), (), (seen,))
-
-
-def _at_infinity(name: str, decay: str | sympy.Expr | None) -> Ending:
-    if decay is None:
-        text = f"what {name} does at infinity; state decay=... or support=..."
-        return Ending(gaps=(Gap(text, location=sympy.oo),))
-    return Ending(limit=_NIL)
 
 
 def _found(look: Callable[[], sympy.Expr]) -> str:
