@@ -153,12 +153,12 @@ def _linear_part(kernel: L1Kernel) -> tuple[float, float, float]:
     """a, b and the radius up to which f(z) = a - b z."""
     from spectra.singularities.local import profile
 
-    cut = profile(kernel.profile)
-    if cut.exprs:
-        (z,) = cut.exprs[0].free_symbols or {None}
-        slope = 0 if z is None else cut.exprs[0].diff(z)
+    radii, exprs, _ = profile(kernel.profile)
+    if exprs:
+        (z,) = exprs[0].free_symbols or {None}
+        slope = 0 if z is None else exprs[0].diff(z)
         if not getattr(slope, "free_symbols", ()):
-            reach = float(cut.radii[0]) if cut.radii else np.inf
+            reach = float(radii[0]) if radii else np.inf
             return kernel.at_zero, -float(slope), reach
     raise ParameterError(
         f"{kernel} is not linear near 0, and features of single columns are for kernels of the l1 "

@@ -196,7 +196,10 @@ def _refusal_of_parts(kernel: Any, table: SpectralTable) -> str:
     from spectra.verdict import existence
 
     definite = existence(kernel, table.dim).positive_definite
-    known = {True: "It is positive definite", False: "It is not positive definite"}
+    known: dict[bool | None, str] = {
+        True: "It is positive definite",
+        False: "It is not positive definite",
+    }
     return f"{found} {known.get(definite.answer, 'Not known to be so')}: {definite.reason}"
 
 

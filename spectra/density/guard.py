@@ -188,7 +188,7 @@ def _edges(kernel: Kernel) -> set[float]:
     """Radii where the formula of a kernel ends or changes."""
     found = {float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))}
     if any(p.expr.has(*KINKS) for p in kernel.pieces):
-        found |= {float(r) for r in profile(kernel).radii}
+        found |= {float(r) for r in profile(kernel)[0]}
     return found
 
 

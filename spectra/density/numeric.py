@@ -80,26 +80,26 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
     >>> split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
     ([(2, (2 - z)**2)], exp(-z))
     """
-    cut = profile(Kernel((piece,)))
-    if cut.gaps:
+    radii, cut, gaps = profile(Kernel((piece,)))
+    if gaps:
         raise NoRouteError(
             f"The radii where {piece.expr} changes its branch are not all known "
-            f"({cut.gaps[0].reason}), so it cannot be cut there. Write the kernel as a sum of "
+            f"({gaps[0].reason}), so it cannot be cut there. Write the kernel as a sum of "
             "pieces with supports of their own."
         )
-    exprs = list(cut.exprs)
-    is_whole = len(cut.radii) == 1 and same_radius(cut.radii[0], piece.support)
+    exprs = list(cut)
+    is_whole = len(radii) == 1 and same_radius(radii[0], piece.support)
     if is_whole and not piece.expr.has(*KINKS):
         exprs[0] = piece.expr
     balls = []
-    for radius, below, above in zip(cut.radii, exprs[:-1], exprs[1:], strict=True):
+    for radius, below, above in zip(radii, exprs[:-1], exprs[1:], strict=True):
         difference = below - above
         if difference == 0 or sympy.expand(difference) == 0:
             continue
         _check_continuation(difference, radius)
         balls.append((radius, difference))
-    if cut.radii and exprs[-1] != 0:
-        _check_continuation(exprs[-1], cut.radii[-1])
+    if radii and exprs[-1] != 0:
+        _check_continuation(exprs[-1], radii[-1])
     return balls, exprs[-1]
 
 

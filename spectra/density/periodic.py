@@ -30,7 +30,7 @@ from spectra.formula.evaluation.ball_function import BallFunction, continued
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.wave_formulas import is_of_waves, is_periodic, wave_rates
+from spectra.singularities.periodic import is_of_waves, is_periodic, wave_rates
 
 __all__ = ["fourier_atoms", "periodic"]
 

@@ -10,9 +10,9 @@ from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNe
 from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
 from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.reader.parsing import Z
+from spectra.singularities.periodic import recurs
 from spectra.singularities.places import Ending, Gap, Requirement, Singularity
 from spectra.singularities.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
-from spectra.singularities.wave_formulas import recurs
 
 __all__ = ["at_infinity", "if_recurring"]
 

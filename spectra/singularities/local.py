@@ -8,7 +8,6 @@ at one radius are added first, so that they cancel where they should.  Each plac
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -21,17 +20,15 @@ from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import at_infinity, if_recurring
 from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
-from spectra.singularities.periodic import periodic_analysis
+from spectra.singularities.periodic import is_periodic, periodic_analysis
 from spectra.singularities.places import (
     Ending,
     Gap,
     LocalAnalysis,
-    Profile,
     Requirement,
     Singularity,
 )
 from spectra.singularities.rules import at_the_end, on_space, unbounded, unseen
-from spectra.singularities.wave_formulas import is_periodic
 from spectra.singularities.zeros import distinct
 
 __all__ = ["analyse", "one_sided", "profile"]
@@ -43,8 +40,14 @@ _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 _APART = sympy.Rational(1, 10**20)
 
 
-def profile(kernel: Kernel) -> Profile:
-    """Cut a kernel into intervals on each of which it is one formula of analytic functions."""
+def profile(
+    kernel: Kernel,
+) -> tuple[tuple[sympy.Expr, ...], tuple[sympy.Expr, ...], tuple[Gap, ...]]:
+    """Cut a kernel into intervals on each of which it is one formula of analytic functions.
+
+    Returns the radii, the formula before each and beyond all, and what could not be shown.  There
+    are no formulas if the branches could not be told apart.
+    """
     found: list[sympy.Expr] = []
     gaps: list[Gap] = []
     for piece in kernel.pieces:
@@ -53,42 +56,43 @@ def profile(kernel: Kernel) -> Profile:
         except ExpansionError as error:
             gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
             if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
-                return Profile((), (), tuple(gaps))
+                return (), (), tuple(gaps)
         if piece.support is not sympy.oo:
             found.append(piece.support)
     radii = distinct(found)
     for a, b in pairwise(radii):
         if (b - a).evalf(15) < _APART * b.evalf(15):
             near = f"The radii {a} and {b} are too near to one another to tell what is between"
-            return Profile((), (), (Gap(near),))
+            return (), (), (Gap(near),)
     inner = [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise([_NIL, *radii])]
     inner.append(2 * radii[-1] if radii else _ONE)
     exprs = []
     for z in inner:
         alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
         exprs.append(sum((resolve(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
-    return Profile(tuple(radii), tuple(exprs), tuple(gaps))
+    return tuple(radii), tuple(exprs), tuple(gaps)
 
 
 def analyse(kernel: Kernel) -> LocalAnalysis:
     """Find all places where a kernel is not smooth, exactly, from its formula."""
-    cut = profile(kernel)
+    cut_radii, exprs, gaps = profile(kernel)
     far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
     endless = all(p.support is sympy.oo for p in kernel.pieces)
     turns = endless and is_periodic(far)
-    if not cut.exprs:
+    if not exprs:
         if turns:
             return periodic_analysis(far, analyse)
-        return LocalAnalysis(cut, Ending(), (), if_recurring(far, Ending()), cut.gaps)
+        return LocalAnalysis((), Ending(), (), if_recurring(far, Ending()), gaps)
     radii = tuple(
-        (r, _first_settled(partial(_at_radius, cut, i, r), r)) for i, r in enumerate(cut.radii)
+        (r, _first_settled(partial(_at_radius, *sides, r), r))
+        for sides, r in zip(pairwise(exprs), cut_radii, strict=True)
     )
-    origin = _first_settled(lambda w: _at_origin(cut.exprs[0], w), _NIL)
-    infinity = _first_settled(lambda w: at_infinity(cut.exprs[-1], w), sympy.oo)
+    origin = _first_settled(partial(_at_origin, exprs[0]), _NIL)
+    infinity = _first_settled(partial(at_infinity, exprs[-1]), sympy.oo)
     if infinity.gaps and turns:
-        return replace(periodic_analysis(far, analyse), profile=cut, gaps=())
+        return periodic_analysis(far, analyse)
     infinity = if_recurring(far, infinity) if infinity.gaps else infinity
-    return LocalAnalysis(cut, origin, radii, infinity, cut.gaps)
+    return LocalAnalysis(exprs, origin, radii, infinity, gaps)
 
 
 def _first_settled(look: Callable[[int], Ending], place: sympy.Expr) -> Ending:
@@ -126,8 +130,8 @@ def _without_shared_analytic(
     return left - smooth, right - smooth
 
 
-def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
-    left_expr, right_expr = _without_shared_analytic(cut.exprs[i], cut.exprs[i + 1], r)
+def _at_radius(left: sympy.Expr, right: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
+    left_expr, right_expr = _without_shared_analytic(left, right, r)
     left_kind, right_kind = is_analytic_at(left_expr, r), is_analytic_at(right_expr, r)
     if left_expr == right_expr and left_kind == "analytic":
         return Ending()
@@ -139,13 +143,13 @@ def _at_radius(cut: Profile, i: int, r: sympy.Expr, window: int) -> Ending:
             difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
-        left, right = verified_expansion(difference, r, -1, window), Expansion((), window)
+        before, beyond = verified_expansion(difference, r, -1, window), Expansion((), window)
     else:
-        left = verified_expansion(left_expr, r, -1, window)
-        right = verified_expansion(right_expr, r, 1, window)
-    if left.grows or right.grows:
+        before = verified_expansion(left_expr, r, -1, window)
+        beyond = verified_expansion(right_expr, r, 1, window)
+    if before.grows or beyond.grows:
         return unbounded(r)
-    a, b = left.plain, right.plain
+    a, b = before.plain, beyond.plain
     order = coarsest(a.order, b.order)
     left_of, right_of = dict(a.terms), dict(b.terms)
     for size in sorted({*left_of, *right_of}, key=by_size):

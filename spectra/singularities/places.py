@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sympy
 
 from spectra.formula.expansions.exact_numbers import is_zero
 
-__all__ = ["UNKNOWN", "Ending", "Gap", "LocalAnalysis", "Profile", "Requirement", "Singularity"]
+__all__ = ["UNKNOWN", "Ending", "Gap", "LocalAnalysis", "Requirement", "Singularity"]
 
 _NIL = sympy.Integer(0)
 _EVERY = sympy.Integer(1)
@@ -184,29 +184,18 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Profile:
-    """The kernel cut at its radii: ``exprs[i]`` holds between ``radii[i-1]`` and ``radii[i]``.
-
-    There are no ``exprs`` where the branches of the formula could not be told apart.
-    """
-
-    radii: tuple[sympy.Expr, ...]
-    exprs: tuple[sympy.Expr, ...]
-    gaps: tuple[Gap, ...] = ()
-
-
-@dataclass(frozen=True)
 class LocalAnalysis:
     """The local analysis of a kernel: at zero, at each radius, at infinity, and gaps of no place.
 
-    Its profile has gaps too where a rule answers them: where radii come back for ever.
+    ``exprs[i]`` is the kernel before the radius i, the last one beyond all.  There are none if the
+    branches of the formula could not be told apart, or if its radii have no end.
     """
 
-    profile: Profile
+    exprs: tuple[sympy.Expr, ...]
     origin: Ending
     radii: tuple[tuple[sympy.Expr, Ending], ...]
     infinity: Ending
-    gaps: tuple[Gap, ...] = field(default=())
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def places(self) -> tuple[Ending, ...]:

@@ -12,7 +12,7 @@ at 0; at 2 on the sphere     both                        every d, where the kern
 ``z^(-a) cos(b z^p)``        R^d                         d < 2a/p
 ===========================  ==========================  =======================================
 
-The tilt of a kernel has a rule of its own, :mod:`spectra.verdict.composed.asymmetric`.  A rule
+The tilt of a kernel has a rule of its own, :mod:`spectra.verdict.asymmetric`.  A rule
 gives an :class:`Ending`: a requirement, which is certain, and gaps, which say what could not be
 shown.
 """

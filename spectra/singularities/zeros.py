@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import mpmath
+import flint
 import sympy
-from mpmath import mp
 
+from spectra.formula.evaluation.real_function import RealFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import Z
@@ -18,15 +18,15 @@ __all__ = ["MAY_BE_ZERO", "distinct", "positive_zeros", "same_radius"]
 _X = sympy.Symbol("x", nonnegative=True)
 _Y = sympy.Symbol("y", real=True)
 #: The antipode of the unit sphere, where u = <x, y> is -1.
-_TWO = sympy.Integer(2)
+_NIL, _TWO = sympy.Integer(0), sympy.Integer(2)
 #: A number below this may be zero: a place may then be singular, or a root real.
 MAY_BE_ZERO = sympy.Float(10, 30) ** -40
 #: More zeros than this on a support are taken as too many to follow.
 _MOST_ZEROS = 200
 #: Degrees beyond which exact root isolation takes too long.
 _MOST_DEGREE = 60
-#: Boxes of the proof by interval arithmetic before it is given up.
-_MOST_BOXES = 1000
+#: Balls of a proof before it is given up, and their bits.
+_MOST_BOXES, _BITS = 1000, 53
 
 
 def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
@@ -77,17 +77,20 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
     if expr.is_Mul:
         return [r for factor in expr.args for r in _zeros(factor, upper)]
     if expr.is_Pow and not expr.exp.free_symbols:
-        if expr.exp.is_negative:
-            return _zeros_of_reciprocal(expr.base)
-        return _zeros(expr.base, upper)
+        if not expr.exp.is_negative:
+            return _zeros(expr.base, upper)
+        # 1/base has none where base is finite, and poles are critical themselves.
+        if expr.base.func == sympy.gamma and not expr.base.args[0].is_nonnegative:
+            raise ExpansionError(f"the poles of {expr.base} could not be found")
+        return []
     if expr.func == sympy.exp or (expr.is_Pow and expr.base.is_positive):
         return []
     if expr.func in (sympy.Abs, sympy.asin, sympy.atan, sympy.sinh, sympy.tanh, sympy.erf):
         return _zeros(expr.args[0], upper)
     if expr.func in (sympy.log, sympy.acos):
         return _zeros(expr.args[0] - 1, upper)
-    if expr.func in (sympy.sin, sympy.cos):
-        return _circular_zeros(expr.args[0], expr.func == sympy.cos, upper)
+    if expr.func in _CIRCULAR:
+        return _circular_zeros(expr, _NIL, upper)
     if upper is not sympy.oo and upper.evalf(30) <= 2 and is_below_its_end(expr):
         return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []
     numerator = sympy.fraction(sympy.together(expr))[0]
@@ -97,7 +100,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
     for form in (numerator, sympy.expand(numerator)):  # expanding takes roots of sums apart
         if roots is None:
             roots = _zeros_through_a_function(form, upper)
-    if roots is None and _has_one_sign(expr, upper):
+    if roots is None and (_is_sum_of_positives(expr) or _has_one_sign(expr, upper)):
         roots = []
     if roots is None:
         raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found")
@@ -127,16 +130,6 @@ def _all_branches(expr: sympy.Expr) -> list[sympy.Expr]:
         if len(todo) + len(done) > _MOST_ZEROS:
             raise ExpansionError(f"{expr} has too many branches to follow")
     return [b for b in dict.fromkeys(done) if sympy.expand(b) != 0]
-
-
-def _zeros_of_reciprocal(base: sympy.Expr) -> list[sympy.Expr]:
-    """Zeros of 1/base: none where base is finite on the range (poles are critical themselves)."""
-    if base.func == sympy.gamma:
-        inner = base.args[0]
-        if inner.is_positive or inner.is_nonnegative:
-            return []
-        raise ExpansionError(f"the poles of {base} could not be found")
-    return []
 
 
 def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
@@ -194,10 +187,8 @@ def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy
                 found += _zeros(node.base - y ** (1 / node.exp), upper)
             continue
         if node.func in _CIRCULAR:
-            found += _circular_levels(node, y, upper)
+            found += _circular_zeros(node, y, upper)
             continue
-        if node.func == sympy.cosh and y.evalf(30) >= 1:  # even: both signs of its argument
-            found += _zeros(node.args[0] + sympy.acosh(y), upper)
         target = _INVERSES[node.func](y)
         if target is not None:
             found += _zeros(node.args[0] - target, upper)
@@ -209,8 +200,8 @@ def _is_root(node: sympy.Basic) -> bool:
 
 
 _CIRCULAR = (sympy.sin, sympy.cos)
+#: Where f(h) = y: h is the result, or there is no such place.
 _INVERSES = {
-    sympy.cosh: lambda y: sympy.acosh(y) if y.evalf(30) >= 1 else None,
     sympy.exp: lambda y: sympy.log(y) if y.evalf(30) > 0 else None,
     sympy.log: sympy.exp,
     sympy.sinh: sympy.asinh,
@@ -221,95 +212,48 @@ _INVERSES = {
 }
 
 
-def _circular_zeros(argument: sympy.Expr, cosine: bool, upper: sympy.Expr) -> list[sympy.Expr]:
-    """Zeros of sin or cos of a linear argument on a bounded range."""
-    first = sympy.pi / 2 if cosine else sympy.Integer(0)
-    name = f"{'cos' if cosine else 'sin'}({argument})"
-    return _periodic_zeros(argument, first, sympy.pi, upper, name)
-
-
-def _circular_levels(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    """Zeros of sin(g) - y or cos(g) - y for a linear g on a bounded range."""
+def _circular_zeros(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
+    """Where sin or cos of a linear argument is y on a bounded range, if it is not nowhere."""
     if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
         return []
-    if node.func == sympy.cos:
-        starts = {sympy.acos(y), -sympy.acos(y)}
-    else:
-        starts = {sympy.asin(y), sympy.pi - sympy.asin(y)}
-    name = f"{node} - {y}" if y != 0 else str(node)
-    return [r for s in starts for r in _periodic_zeros(node.args[0], s, 2 * sympy.pi, upper, name)]
-
-
-def _periodic_zeros(
-    argument: sympy.Expr, first: sympy.Expr, period: sympy.Expr, upper: sympy.Expr, name: str
-) -> list[sympy.Expr]:
-    """Where a linear argument is ``first`` plus a multiple of the period, on [0, upper]."""
+    argument, turn = node.args[0], 2 * sympy.pi
     slope = sympy.diff(argument, Z)
     if slope.free_symbols or upper is sympy.oo:
-        raise ExpansionError(f"{name} has infinitely many zeros, or none that could be found")
+        if _has_one_sign(node - y, upper):
+            return []
+        raise ExpansionError(f"{node - y} has infinitely many zeros, or none that could be found")
     start = argument.subs(Z, 0)
-    ends = sorted(float(((a - first) / period).evalf()) for a in (start, start + slope * upper))
-    lowest, highest = int(ends[0]) - 2, int(ends[1]) + 2
-    if highest - lowest > _MOST_ZEROS:
+    low, high = sorted(float((a / turn).evalf()) for a in (start, start + slope * upper))
+    if high - low > _MOST_ZEROS / 2:
         raise ExpansionError(f"the formula has more than {_MOST_ZEROS} radii of this kind")
-    return [(first + n * period - start) / slope for n in range(lowest, highest + 1)]
+    angle = sympy.acos(y) if node.func == sympy.cos else sympy.asin(y)
+    angles = {angle, -angle if node.func == sympy.cos else sympy.pi - angle}
+    turns = range(int(low) - 2, int(high) + 3)
+    return [(angle + n * turn - start) / slope for angle in angles for n in turns]
+
+
+def _is_sum_of_positives(expr: sympy.Expr) -> bool:
+    """A sum of positive multiples of powers that are real, and so >= 0, where the formula is."""
+    factors = [f for term in sympy.Add.make_args(expr) for f in sympy.Mul.make_args(term)]
+    return any(term.is_positive or (term / Z).is_positive for term in expr.args) and all(
+        f.is_nonnegative or (_is_root(f) and f.exp.is_positive) for f in factors
+    )
 
 
 def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
-    """Prove by interval arithmetic that an expression does not vanish on 0 <= z <= upper."""
-    last = mpmath.inf if upper is sympy.oo else mpmath.mpf(str(upper.evalf(20))) * (1 + mp.eps)
-    todo = [(mp.mpf(0), mp.mpf(last))]
+    """Prove with balls that an expression does not vanish on 0 <= z <= upper."""
+    if upper is sympy.oo:
+        return False
+    value, todo = RealFunction(expr, Z), [(0.0, float(upper) * (1.0 + 1e-15))]
     for _ in range(_MOST_BOXES):
         if not todo:
             return True
         low, high = todo.pop()
+        middle, half = (low + high) / 2, (high - low) / 2
         try:
-            value = _enclose(expr, mpmath.iv.mpf([low, high]))
-        except ExpansionError:
-            continue  # another branch holds there
-        except (ZeroDivisionError, ValueError, mpmath.libmp.ComplexResult):
-            value = None
-        if value is not None and (value.a > 0 or value.b < 0):
-            continue
-        middle = max(2 * low, mp.mpf(1)) if high == mpmath.inf else (low + high) / 2
-        todo += [(low, middle), (middle, high)]
+            ball = value.once(flint.acb(flint.arb(middle, half)), _BITS).real
+        except ArithmeticError:
+            continue  # no real value there: another branch of the formula holds
+        if not (ball > 0 or ball < 0):
+            todo += [(low, middle), (middle, high)]
     return False
-
-
-def _enclose(node: sympy.Expr, z: mpmath.iv.mpf) -> mpmath.iv.mpf:
-    """Value of a formula on an interval, outward rounded."""
-    iv = mpmath.iv
-    if node == Z:
-        return z
-    if node.is_Rational:
-        return iv.mpf(int(node.p)) / int(node.q)
-    if node is sympy.pi:
-        return iv.pi
-    if node.is_Add:
-        return sum((_enclose(a, z) for a in node.args[1:]), _enclose(node.args[0], z))
-    if node.is_Mul:
-        product = _enclose(node.args[0], z)
-        for a in node.args[1:]:
-            product = product * _enclose(a, z)
-        return product
-    if node.is_Pow and node.exp.is_Integer:
-        return _enclose(node.base, z) ** int(node.exp)
-    if node.is_Pow and node.exp.is_Rational:
-        base = _enclose(node.base, z)
-        if base.b < 0:
-            raise ExpansionError(f"{node} has no real value there")
-        return iv.mpf([max(base.a, 0), base.b]) ** (iv.mpf(int(node.exp.p)) / int(node.exp.q))
-    rule = _INTERVAL_RULES.get(node.func)
-    if rule is None:
-        raise ValueError(f"no interval rule for {node.func}")
-    return rule(_enclose(node.args[0], z))
-
-
-_INTERVAL_RULES = {
-    sympy.exp: mpmath.iv.exp,
-    sympy.log: mpmath.iv.log,
-    sympy.sin: mpmath.iv.sin,
-    sympy.cos: mpmath.iv.cos,
-    sympy.cosh: lambda x: (mpmath.iv.exp(x) + mpmath.iv.exp(-x)) / 2,
-    sympy.sinh: lambda x: (mpmath.iv.exp(x) - mpmath.iv.exp(-x)) / 2,
-}

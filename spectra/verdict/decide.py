@@ -8,9 +8,10 @@ makes the verdict UNDECIDED.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, overload
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
 
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
@@ -22,13 +23,11 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
-from spectra.singularities.places import Ending, LocalAnalysis
-from spectra.verdict.assumptions import callable_places, checked_assumptions, with_assumptions
-from spectra.verdict.callables import analysed
-from spectra.verdict.composed.asymmetric import moved_dimension, moved_places
-from spectra.verdict.composed.grouped import GroupedVerdict, verdict_by_group
-from spectra.verdict.composed.l1 import L1Verdict, verdict_by_l1
+from spectra.verdict.asymmetric import moved_dimension, moved_places
+from spectra.verdict.columns import facts_of_groups, facts_of_l1
 from spectra.verdict.decision import closed_by_proof, decided
+from spectra.verdict.stated import analysed, checked_assumptions, with_assumptions
+from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
@@ -39,39 +38,16 @@ _FINITE = (
 )
 
 
-@overload
-def existence(kernel: GroupedKernel, dim: int | None = None) -> GroupedVerdict: ...
-
-
-@overload
-def existence(kernel: L1Kernel, dim: int | None = None) -> L1Verdict: ...
-
-
-@overload
-def existence(
-    kernel: Kernel | AsymmetricKernel | Callable[..., Any],
-    dim: int | None = None,
-    *,
-    assume: Mapping[str, float] | None = None,
-) -> Verdict: ...
-
-
-@overload
-def existence(
-    kernel: str, dim: int | None = None, *, assume: Mapping[str, float] | None = None
-) -> Any: ...
-
-
 @staged(
     "deciding on finite mass",
     advice="make a finite measure for the distances of your data, which needs no verdict (design)",
 )
 def existence(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str | Callable[..., Any],
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str,
     dim: int | None = None,
     *,
     assume: Mapping[str, float] | None = None,
-) -> Verdict | GroupedVerdict | L1Verdict:
+) -> Verdict:
     r"""Decide whether the spectral measure of a kernel has finite mass, from its formula.
 
     The mass is finite exactly if every singular term :math:`|z - R|^s` at a radius R > 0 has
@@ -81,13 +57,11 @@ def existence(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, str or callable
+    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel or str
         A kernel, or text: a formula, or a name of the catalogue, "matern(nu=5/2)".  A shift keeps
         the verdict, a tilt needs a kernel that decays faster than it grows, and summands of
-        infinite mass must not cancel.  One of groups of columns is decided group by group, each in
-        its own dimension, and one of the l1 distance by what :mod:`spectra.verdict.composed.l1`
-        says.  A bare callable shows nothing of itself, and only ``assume`` decides (values of a
-        function prove neither smoothness nor decay).
+        infinite mass must not cancel.  A kernel of groups of columns is decided group by group,
+        each in its own dimension.
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
         asymmetric kernel fix it.
@@ -99,7 +73,7 @@ def existence(
 
     Returns
     -------
-    Verdict, GroupedVerdict or L1Verdict
+    Verdict
 
     Raises
     ------
@@ -122,57 +96,58 @@ def existence(
         dim = checked_dim(dim)
     if isinstance(kernel, str):
         kernel = named_by_text(kernel)
-    if isinstance(kernel, GroupedKernel | L1Kernel):
-        if assume:
-            raise ParameterError(
-                "assume= says what the formula of a radial kernel does not show: ask existence of "
-                "the kernel of a group, or of the profile of an l1 kernel, alone."
-            )
-        if isinstance(kernel, L1Kernel):
-            return verdict_by_l1(kernel, dim, lambda radial, d: existence(radial, d))
-        return verdict_by_group(kernel, dim, lambda radial, d: existence(radial, d))
-    stated = checked_assumptions(assume)
-    dim, analysis, places, given = _facts(kernel, dim)
-    places, notes = with_assumptions(places, stated)
-    if isinstance(kernel, Kernel) and analysis is not None and any(p.gaps for p in places):
-        places, proof = closed_by_proof(kernel, analysis, places)
-        notes = proof + notes
-    decision = decided(places, dim, _FINITE)
-    if isinstance(kernel, AsymmetricKernel) and dim is not None:
-        # Tilts have another length in another dimension: this answer is for one d only.
-        decision = replace(decision, condition=None)
-    told = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
-    decision = replace(decision, reasons=(*decision.reasons, *told, *notes))
-    return Verdict(
-        **vars(decision), kernel=kernel, dim=dim, analysis=analysis, assumed={**given, **stated}
-    )
-
-
-def _facts(
-    kernel: Any, dim: int | None
-) -> tuple[int | None, LocalAnalysis | None, tuple[Ending, ...], dict[str, str]]:
-    """The dimension that the kernel fixes, its analysis, and what is found and stated."""
-    if isinstance(kernel, Kernel):
-        with stage("reading the singularities"):
-            analysis, given = analysed(kernel)
-        return dim, analysis, analysis.places, given
-    if isinstance(kernel, AsymmetricKernel):
-        dim = moved_dimension(kernel, dim)
-        return dim, None, moved_places(kernel, dim), {}
     if isinstance(kernel, Entry):
         raise ParameterError(
             f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
             f"instance existence(catalogue[{kernel.id!r}](), dim)."
         )
-    if not callable(kernel):
+    stated = checked_assumptions(assume)
+    if isinstance(kernel, GroupedKernel | L1Kernel):
+        return _verdict_by_columns(kernel, dim, stated)
+    if isinstance(kernel, AsymmetricKernel):
+        dim = moved_dimension(kernel, dim)
+        places, notes = with_assumptions(moved_places(kernel, dim), stated)
+        status, condition, reasons, deciding = decided(places, dim, _FINITE)
+        # Tilts have another length in another dimension: the answer in one d is for this d only.
+        condition = condition if dim is None else None
+        return Verdict(status, condition, reasons + notes, deciding, kernel, dim, assumed=stated)
+    if not isinstance(kernel, Kernel):
         raise ParameterError(
-            f"existence needs a Kernel, and got {type(kernel).__name__}: make one with radial() or "
-            "zonal()."
+            f"existence needs a kernel, and got {type(kernel).__name__}: make one with radial() or "
+            "zonal(). They take a function of the distance too, with what you know of it."
         )
-    return dim, None, callable_places(), {}
+    with stage("reading the singularities"):
+        analysis, given = analysed(kernel)
+    places, notes = with_assumptions(analysis.places, stated)
+    if any(p.gaps for p in places):
+        places, proof = closed_by_proof(kernel, analysis, places)
+        notes = proof + notes
+    status, condition, reasons, deciding = decided(places, dim, _FINITE)
+    told = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
+    reasons = (*reasons, *told, *notes)
+    assumed = {**given, **stated}
+    return Verdict(status, condition, reasons, deciding, kernel, dim, analysis, assumed)
+
+
+def _verdict_by_columns(
+    kernel: GroupedKernel | L1Kernel, dim: int | None, stated: Mapping[str, Any]
+) -> Verdict:
+    """Decide by the verdicts on radial kernels of some columns."""
+    if stated:
+        raise ParameterError(
+            "assume= says what the formula of a radial kernel does not show: ask existence of "
+            "the kernel of a group, or of the profile of an l1 kernel, alone."
+        )
+    if isinstance(kernel, GroupedKernel):
+        status, reasons, by_group = facts_of_groups(kernel, dim, existence)
+    else:
+        status, reasons, by_group = facts_of_l1(kernel, dim, existence)
+    condition = None
+    if isinstance(kernel, L1Kernel):  # groups have dimensions of their own
+        condition = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}.get(status)
+    return Verdict(status, condition, reasons, None, kernel, dim, by_group=by_group)
 
 
 def spectral_measure(kernel: Kernel | str, dim: int) -> SpectralMeasure:
     """The finite spectral measure of a kernel: ``existence(kernel, dim).measure``."""
-    measure: SpectralMeasure = existence(kernel, dim).measure
-    return measure
+    return existence(kernel, dim).measure

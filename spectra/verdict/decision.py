@@ -1,4 +1,4 @@
-"""From what is certain and what is open to one of three answers."""
+"""Combine what is certain and what is open into one of three answers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import sympy
 
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness import proved_on_space
-from spectra.singularities.places import Ending, Gap, LocalAnalysis, Requirement
-from spectra.verdict.status import D, Decision, Status
+from spectra.singularities.places import Ending, LocalAnalysis, Requirement, Singularity
+from spectra.verdict.status import D, Status
 
-__all__ = ["closed_by_proof", "decided"]
+__all__ = ["Decision", "closed_by_proof", "decided"]
+
+#: Status, condition on d, reasons, and what bounds d: the first four fields of every verdict.
+Decision = tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]
 
 
 def decided(places: Sequence[Ending], dim: int | None, finite: str) -> Decision:
@@ -27,18 +30,18 @@ def decided(places: Sequence[Ending], dim: int | None, finite: str) -> Decision:
     asked = top if dim is None else sympy.Integer(dim)
     open_gaps = [g for g in gaps if g.from_dim <= asked]
     excluded = top == 0 if dim is None else asked > top
-    bound_reasons = tuple(dict.fromkeys(r.reason for r in requirements))
-    condition = _condition(requirements)
+    reasons = tuple(dict.fromkeys(r.reason for r in requirements))
     known = top == 0 or all(g.from_dim > top for g in gaps)
+    condition = _condition(requirements) if known else None
     if excluded:
-        return Decision(Status.INFINITE, condition if known else None, bound_reasons, deciding)
+        return Status.INFINITE, condition, reasons, deciding
     if open_gaps:
         texts = tuple(dict.fromkeys(f"Not shown: {g.reason}." for g in open_gaps))
-        return Decision(Status.UNDECIDED, None, texts + bound_reasons, deciding)
+        return Status.UNDECIDED, None, texts + reasons, deciding
     if dim is None and top is not sympy.oo:
         text = f"The answer depends on d: it is finite exactly for {condition}."
-        return Decision(Status.UNDECIDED, condition, (text, *bound_reasons), deciding)
-    return Decision(Status.FINITE, condition if known else None, (finite, *bound_reasons), deciding)
+        return Status.UNDECIDED, condition, (text, *reasons), deciding
+    return Status.FINITE, condition, (finite, *reasons), deciding
 
 
 def closed_by_proof(
@@ -46,17 +49,17 @@ def closed_by_proof(
 ) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """A proof of positive definiteness is one of finite mass, k(0): it closes gaps below it."""
     proof = proved_on_space(kernel, analysis)
-    if proof is None or any(r.largest < proof.largest for p in places for r in p.requirements):
+    if proof is None or any(r.largest < proof[0] for p in places for r in p.requirements):
         return places, ()
+    largest, reason, _ = proof
+    beyond = sympy.oo if largest == math.inf else sympy.Integer(int(largest)) + 1
 
-    def beyond(open_gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-        if proof.largest == math.inf:
-            return ()
-        least = sympy.Integer(int(proof.largest)) + 1
-        return tuple(replace(g, from_dim=max(g.from_dim, least)) for g in open_gaps)
+    def closed(place: Ending) -> Ending:
+        gaps = (replace(g, from_dim=sympy.Max(g.from_dim, beyond)) for g in place.gaps)
+        return replace(place, gaps=tuple(g for g in gaps if g.from_dim is not sympy.oo))
 
-    text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
-    return tuple(replace(p, gaps=beyond(p.gaps)) for p in places), (text,)
+    text = f"A positive definite kernel has the finite mass k(0). {reason}"
+    return tuple(closed(p) for p in places), (text,)
 
 
 def _condition(requirements: list[Requirement]) -> sympy.Basic:

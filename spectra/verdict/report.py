@@ -7,7 +7,6 @@ from typing import Any
 
 from spectra.base.limits import limit_in_force
 from spectra.errors import TimeLimitError
-from spectra.verdict.composed.compositions import ComposedVerdict
 from spectra.verdict.positive_definite import Definiteness
 from spectra.verdict.status import in_words
 from spectra.verdict.verdict import Verdict
@@ -17,7 +16,7 @@ __all__ = ["as_data", "as_text"]
 _ANSWER = {True: "yes", False: "no", None: "not settled"}
 
 
-def as_text(verdict: Verdict | ComposedVerdict) -> str:
+def as_text(verdict: Verdict) -> str:
     """The verdict as lines of text: the answer first, then what decides it."""
     lines = [str(verdict)]
     if verdict.dim is not None and verdict.condition is not None:
@@ -28,7 +27,7 @@ def as_text(verdict: Verdict | ComposedVerdict) -> str:
     return "\n".join(lines)
 
 
-def as_data(verdict: Verdict | ComposedVerdict) -> dict[str, Any]:
+def as_data(verdict: Verdict) -> dict[str, Any]:
     """``verdict.as_dict()`` with positive definiteness, for JSON."""
     definite = _definiteness_in_time(verdict)
     largest = definite.max_dim
@@ -41,7 +40,7 @@ def as_data(verdict: Verdict | ComposedVerdict) -> dict[str, Any]:
     return data
 
 
-def _definiteness_in_time(verdict: Verdict | ComposedVerdict) -> Definiteness:
+def _definiteness_in_time(verdict: Verdict) -> Definiteness:
     """Definiteness, which may need the masses; the verdict is printed without them too."""
     try:
         return verdict.positive_definite

@@ -1,4 +1,4 @@
-"""The three answers of a verdict, and the verdicts on a bounded range and on the sphere."""
+"""The answers: on finite mass, on positive definiteness, and for a part of R^d."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spectra.errors import SpectraError
 from spectra.singularities.places import Singularity
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
 
-__all__ = ["D", "Decision", "DomainVerdict", "SphereVerdict", "Status", "in_words"]
+__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]
 
 #: The dimension in conditions.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -33,76 +33,77 @@ class Status(Enum):
         )
 
 
-@dataclass(frozen=True)
-class Decision:
-    """An answer, for which d it holds, why, and what bounds d."""
+@dataclass(frozen=True, repr=False)
+class Definiteness:
+    """Whether a kernel is positive definite on R^d.
+
+    Attributes
+    ----------
+    answer : bool or None
+        True (proved), False (refuted), or None (neither).  Where no dimension was given, the
+        question is whether it is positive definite for every d.
+    reason : str
+    max_dim : float or None
+        The largest d for which it is positive definite: ``math.inf`` for every d, 0 for none, and
+        None where that is not known.
+    """
+
+    answer: bool | None
+    reason: str
+    max_dim: float | None = None
+
+    def __repr__(self) -> str:
+        answer = {True: "proved", False: "refuted", None: "not settled"}[self.answer]
+        return f"Definiteness: {answer}. {self.reason}"
+
+    def __bool__(self) -> NoReturn:
+        raise SpectraError(
+            "Definiteness has three answers, and as a truth value one that is not settled would "
+            "be read as yes or no. Compare its .answer with True, False or None."
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class RegionVerdict:
+    """Whether a kernel has a decomposition on a range of distances, or on the unit sphere.
+
+    On a range: whether some function beyond it continues the kernel to one of finite mass.  On the
+    sphere: whether the Gegenbauer series converges absolutely.
+
+    Attributes
+    ----------
+    status : Status
+    condition : sympy expression or None
+        For which d it has one; None if that could not be decided.
+    reasons : tuple of str
+    deciding : Singularity or None
+        What bounds the dimension.
+    region : str
+    dim : int or None
+    positive_definite : bool or None
+        On the sphere: True (proved), False (a coefficient is negative beyond its error), or None.
+    coefficients : SphereCoefficients or None
+        On the sphere, unless they could not be integrated, as the reasons say.
+    """
 
     status: Status
     condition: sympy.Basic | None
     reasons: tuple[str, ...]
     deciding: Singularity | None
+    region: str
+    dim: int | None
+    positive_definite: bool | None = None
+    coefficients: SphereCoefficients | None = field(default=None)
 
     def __bool__(self) -> bool:
         return bool(self.status)  # which refuses
 
-
-@dataclass(frozen=True)
-class DomainVerdict(Decision):
-    """Whether some function beyond ``z_max`` continues the kernel to one of finite mass.
-
-    Attributes
-    ----------
-    status, condition, reasons, deciding :
-        As in :class:`Verdict`.
-    z_max : sympy expression
-        The largest distance of two points of the data.
-    dim : int or None
-    """
-
-    z_max: sympy.Expr
-    dim: int | None
-
     def __repr__(self) -> str:
-        return f"DomainVerdict on distances up to {self.z_max}{_where(self.dim)}: {_told(self)}"
-
-
-@dataclass(frozen=True)
-class SphereVerdict(Decision):
-    """Whether a kernel splits into positive definite ones on the unit sphere of R^dim itself.
-
-    Attributes
-    ----------
-    status : Status
-        FINITE where its Gegenbauer series is proved to converge absolutely, INFINITE where it is
-        proved not to.
-    condition : sympy expression or None
-        For which d >= 2 it converges absolutely, as its singularities tell.
-    reasons : tuple of str
-    deciding : Singularity or None
-        What bounds the dimension.
-    dim : int
-    positive_definite : bool or None
-        True (proved), False (a coefficient is negative beyond its error), or None.
-    coefficients : SphereCoefficients or None
-        None where they could not be integrated, as the reasons say.
-    """
-
-    dim: int
-    positive_definite: bool | None
-    coefficients: SphereCoefficients | None = field(repr=False)
-
-    def __repr__(self) -> str:
-        definite = f"positive definite: {self.positive_definite}"
-        return f"SphereVerdict{_where(self.dim)}: {_told(self)}, {definite}"
-
-
-def _where(dim: int | None) -> str:
-    return "" if dim is None else f" in d = {dim}"
-
-
-def _told(verdict: DomainVerdict | SphereVerdict) -> str:
-    status, condition = verdict.status.name, verdict.condition
-    return status if condition is None else f"{status} (finite for {in_words(condition)})"
+        where = "" if self.dim is None else f" in d = {self.dim}"
+        told = "" if self.condition is None else f" (finite for {in_words(self.condition)})"
+        if self.coefficients is not None:
+            told += f", positive definite: {self.positive_definite}"
+        return f"Verdict on {self.region}{where}: {self.status.name}{told}"
 
 
 def in_words(condition: sympy.Basic) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,14 +14,16 @@ from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
 from spectra.formula.expansions.exact_numbers import is_zero
-from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.column_products import Factor
+from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
+from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.places import LocalAnalysis, Singularity
-from spectra.verdict.positive_definite import Definiteness, definiteness
+from spectra.verdict.positive_definite import definiteness
 from spectra.verdict.regions.bounded_range import verdict_on_range
-from spectra.verdict.regions.sphere import verdict_on_sphere
-from spectra.verdict.status import Decision, DomainVerdict, SphereVerdict, Status
+from spectra.verdict.regions.sphere import decided_on_sphere, verdict_on_sphere
+from spectra.verdict.status import Definiteness, RegionVerdict, Status, in_words
 
 __all__ = ["Verdict"]
 
@@ -29,8 +31,8 @@ __all__ = ["Verdict"]
 _LEAST_VALUE = sympy.Rational(1, 10**150)
 
 
-@dataclass(frozen=True)
-class Verdict(Decision):
+@dataclass(frozen=True, repr=False)
+class Verdict:
     """Whether the spectral measure of a kernel on R^d has finite mass, and why.
 
     Attributes
@@ -39,31 +41,44 @@ class Verdict(Decision):
         FINITE, INFINITE or UNDECIDED.  Without ``dim`` a condition that depends on d makes it
         UNDECIDED: the condition has the answer.
     condition : sympy expression or None
-        For which d the mass is finite, in ``Symbol("d", integer=True, positive=True)``; None where
-        it could not be decided.
+        For which d the mass is finite, in ``Symbol("d", integer=True, positive=True)``; None if
+        it could not be decided, or if the kernel fixes the dimension.
     reasons : tuple of str
         Sentences, the deciding one first.
     deciding : Singularity or None
         What bounds the dimension.
     kernel, dim :
-        What was asked; ``dim`` is None where every dimension was.
+        What was asked; ``dim`` is None if every dimension was.
     analysis : LocalAnalysis or None
-        Everything that was found; None for a callable, and for an asymmetric kernel, which has
-        one for each summand.
+        Everything that was found in the formula of a radial kernel; None for other kernels.
     assumed : mapping
         What the caller stated and the toolkit did not check.
+    by_group : tuple of (Factor, Verdict)
+        Of a kernel of groups of columns, the verdict on the kernel of each group, in the dimension
+        of the group; of one of the l1 distance, the verdict on one column, if it was asked.
     """
 
-    kernel: Kernel | AsymmetricKernel | Callable[..., Any]
+    status: Status
+    condition: sympy.Basic | None
+    reasons: tuple[str, ...]
+    deciding: Singularity | None
+    kernel: Any
     dim: int | None
-    analysis: LocalAnalysis | None = field(repr=False)
+    analysis: LocalAnalysis | None = None
     assumed: Mapping[str, Any] = field(default_factory=dict)
+    by_group: tuple[tuple[Factor, Verdict], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.status)  # which refuses
 
     def __repr__(self) -> str:
         return f"Verdict on {self.kernel}: {self._answer}"
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.kernel}: {self._answer}", *(f"  {r}" for r in self.reasons)])
+        lines = [f"{self.kernel}: {self._headline}", *self.reasons]
+        if self.status is Status.INFINITE:
+            lines += self._what_works()
+        return "\n  ".join(lines)
 
     @property
     def _answer(self) -> str:
@@ -79,6 +94,45 @@ class Verdict(Decision):
             return f"whether its spectral measure has finite mass{where} is undecided"
         return f"its spectral measure has {self.status.value} mass{where}"
 
+    @property
+    def _headline(self) -> str:
+        """The answer, after that for the sphere where the kernel is one of the sphere."""
+        if self.sphere is None:
+            return self._answer
+        where = "the unit sphere" + ("" if self.dim is None else f" of R^{self.dim}")
+        if self.sphere.condition is not None and self.dim is None:
+            told = f"has a decomposition on {where} for {in_words(self.sphere.condition)}"
+        else:
+            words = {
+                Status.FINITE: "has a decomposition",
+                Status.INFINITE: "has no decomposition",
+                Status.UNDECIDED: "may or may not have a decomposition",
+            }
+            told = f"{words[self.sphere.status]} on {where}"
+        return f"{told}; on all of R^d {self._answer}"
+
+    @cached_property
+    def sphere(self) -> RegionVerdict | None:
+        """For a kernel in u = <x, y>, the verdict on the unit sphere by its singularities alone.
+
+        None for other kernels, and in d = 1.  :meth:`on_sphere` asks for more.
+        """
+        if not isinstance(self.kernel, Kernel) or not self.kernel.is_zonal or self.dim == 1:
+            return None
+        assert self.analysis is not None  # every radial kernel has one
+        return decided_on_sphere(self.kernel, self.analysis, self.dim)
+
+    def _what_works(self) -> list[str]:
+        """What to do about infinite mass, unless the kernel is unbounded at 0."""
+        if self.sphere is not None and self.sphere.status is Status.FINITE:
+            return ["For rows on the unit sphere, SpectralFeatures makes features of this kernel."]
+        if self.analysis is None or self.analysis.origin.limit is None:
+            return []
+        return [
+            "On the range of distances in your data a finite measure may still exist: design makes "
+            "one, and SpectralFeatures makes features from it."
+        ]
+
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain data (text and numbers), for JSON."""
         return {
@@ -90,6 +144,11 @@ class Verdict(Decision):
             "deciding": None if self.deciding is None else self.deciding.as_dict(),
             "singularities": [s.as_dict() for s in self.singularities],
             "assumed": {name: str(value) for name, value in self.assumed.items()},
+            "groups": [
+                {"columns": list(f.columns), "lengths": list(f.lengths), **v.as_dict()}
+                for f, v in self.by_group
+            ],
+            "sphere": None if self.sphere is None else _shown(self.sphere),
         }
 
     @property
@@ -106,7 +165,7 @@ class Verdict(Decision):
         InfiniteMassError, UndecidedError
             Where the verdict is not FINITE; the message names the ways out.
         ParameterError
-            Where the verdict is for every dimension, or for a callable.
+            Where the verdict is for every dimension, or the kernel is not a radial one.
         """
         kernel = self._radial("a real measure")
         if self.dim is None:
@@ -114,40 +173,53 @@ class Verdict(Decision):
                 "A measure belongs to a formula in one dimension, and this verdict has none: ask "
                 "existence(kernel, dim=...)."
             )
+        self.refuse()
+        _refuse_extreme_values(self.analysis)
+        return measure_of(spectral_density(kernel, self.dim))
+
+    def refuse(self) -> None:
+        """Raise an InfiniteMassError or UndecidedError if the verdict is not FINITE."""
+        if self.status is Status.FINITE:
+            return
+        error = InfiniteMassError if self.status is Status.INFINITE else UndecidedError
+        if not isinstance(self.kernel, Kernel):
+            raise error(f"{self}")
         why = self.reasons[0] if self.reasons else ""
-        if self.status is Status.INFINITE:
+        if error is InfiniteMassError:
             raise InfiniteMassError(
                 f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
-                "No positive decomposition exists on R^d.",
+                f"No positive decomposition exists on R^d.{self._sphere_in_a_sentence}",
                 in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
                 "make it with design(kernel, dim, domain, tol), or give up exactness openly with "
                 "spectra.measure.truncate(density, radius).",
                 at_shell="'spectra design' makes a measure for the distances of your data, where "
                 "there is one: give it the largest distance with --z-max.",
             )
-        if self.status is Status.UNDECIDED:
-            raise UndecidedError(
-                f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
-                f"is undecided. {why}",
-                in_python="State what you know, existence(kernel, dim, assume={...}), whose "
-                "measure is there where a route finds the density; or make a finite measure with "
-                "design(kernel, dim, domain, tol).",
-                at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
-                "finite measure for the distances of your data is made by 'spectra design'.",
-            )
-        _refuse_extreme_values(self.analysis)
-        return measure_of(spectral_density(kernel, self.dim))
+        raise UndecidedError(
+            f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
+            f"is undecided. {why}",
+            in_python="State what you know, existence(kernel, dim, assume={...}), whose "
+            "measure is there where a route finds the density; or make a finite measure with "
+            "design(kernel, dim, domain, tol).",
+            at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
+            "finite measure for the distances of your data is made by 'spectra design'.",
+        )
+
+    @property
+    def _sphere_in_a_sentence(self) -> str:
+        if self.sphere is None or self.sphere.status is not Status.FINITE:
+            return ""
+        return " On the unit sphere there is one, which SpectralFeatures uses for unit rows."
 
     def _radial(self, what: str) -> Kernel:
-        """The kernel, where it is a radial one with a formula."""
+        """The kernel, if it is a radial one."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
-        if isinstance(self.kernel, AsymmetricKernel):
-            raise ParameterError(
-                f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask "
-                "for that of its radial kernels. derive(kernel, dim) tabulates its complex measure."
-            )
-        raise ParameterError(f"A callable shows no formula, and {what} needs one: use radial(...).")
+        of = "each group or term" if isinstance(self.kernel, GroupedKernel | L1Kernel) else "a term"
+        raise ParameterError(
+            f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask for "
+            f"that of the radial kernel of {of}. derive(kernel, dim) tabulates its measure."
+        )
 
     @cached_property
     @staged("deciding on positive definiteness")
@@ -159,7 +231,7 @@ class Verdict(Decision):
         return definiteness(self)
 
     @staged("deciding on the sphere")
-    def on_sphere(self, dim: int | None = None, *, degree: int = 40) -> SphereVerdict:
+    def on_sphere(self, dim: int | None = None, *, degree: int = 40) -> RegionVerdict:
         """Decide the same question for the kernel on the unit sphere itself.
 
         Parameters
@@ -181,7 +253,7 @@ class Verdict(Decision):
         return verdict_on_sphere(kernel, self.analysis, dim, degree)
 
     @staged("deciding on a range of distances")
-    def on_domain(self, z_max: float | sympy.Expr | None = None) -> DomainVerdict:
+    def on_domain(self, z_max: float | sympy.Expr | None = None) -> RegionVerdict:
         """Decide whether any continuation beyond ``z_max`` has finite mass.
 
         Parameters
@@ -206,3 +278,9 @@ def _refuse_extreme_values(analysis: LocalAnalysis | None) -> None:
             f"{float(_LEAST_VALUE):g} to {float(1 / _LEAST_VALUE):g}: divide the kernel by it, and "
             "multiply the features' weights."
         )
+
+
+def _shown(region: RegionVerdict) -> dict[str, Any]:
+    """The answer for a region as plain data."""
+    condition = None if region.condition is None else str(region.condition)
+    return {"status": region.status.name, "condition": condition, "reasons": list(region.reasons)}

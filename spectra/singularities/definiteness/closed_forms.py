@@ -15,6 +15,7 @@ from spectra.formula.expansions.expansion import compare
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
+from spectra.singularities.definiteness.one_sign import has_sign
 from spectra.singularities.places import LocalAnalysis
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "known_largest_dimension",
     "largest_of_damped_cosine",
     "largest_of_edge",
+    "largest_of_rational_spectrum",
     "shown_of_gaussian_wave",
 ]
 
@@ -154,3 +156,26 @@ def shown_of_gaussian_wave(rate: sympy.Expr, frequency: sympy.Expr) -> int:
     :math:`\tanh y \le y`: for larger b it is negative at w = 0.
     """
     return 3 if sign(2 * rate - frequency**2) >= 0 else 1
+
+
+def largest_of_rational_spectrum(expr: sympy.Expr) -> int:
+    r"""An odd d in which sums of z^n exp(-a z) cos(b z) are positive definite; 0 if none is found.
+
+    On the line, :math:`z^n e^{-sz}` has the transform :math:`\mathrm{Re}\, n!/(s - iw)^{n+1}`.
+    Two dimensions further the spectrum is a positive multiple of :math:`-S'(w)/w`.
+    """
+    spectrum = _NIL
+    for term in sympy.Add.make_args(sympy.expand(expr.rewrite(sympy.exp))):
+        c, rest = term.as_independent(Z, as_Add=False)
+        exponentials = [f for f in sympy.Mul.make_args(rest) if f.func == sympy.exp]
+        rate = sympy.expand(-sum(f.args[0] for f in exponentials) / Z)
+        front = rest / sympy.Mul(*exponentials)
+        if rate.has(Z) or not sympy.re(rate).is_positive or not front.is_polynomial(Z):
+            return 0
+        power = sympy.degree(front, Z)
+        spectrum += c * sympy.factorial(power) / (rate - sympy.I * Z) ** (power + 1)
+    spectrum = sympy.cancel(sympy.together(spectrum + spectrum.subs(sympy.I, -sympy.I)))
+    dim = -1
+    while dim < _MOST_STEPS and has_sign(spectrum, 1, _NIL, sympy.oo):
+        spectrum, dim = sympy.cancel(-spectrum.diff(Z) / Z), dim + 2
+    return max(dim, 0)

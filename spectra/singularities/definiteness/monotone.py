@@ -108,10 +108,10 @@ def _by_function(expr: sympy.Expr, slopes: int) -> bool:
     if head == sympy.erfc:  # a mixture of Gaussians itself: its square counts
         return _is_positive_bernstein(sympy.expand(inner**2), slopes)
     if head == sympy.hyper:
-        order = (*expr.ap, *expr.bq)
-        increasing = all(x.is_positive for x in order) and sign(expr.bq[0] - expr.ap[-1]) > 0
-        named = (len(expr.ap), len(expr.bq)) in ((1, 1), (2, 1))
-        return named and increasing and _is_positive_bernstein(-expr.argument, slopes)
+        if (len(expr.ap), len(expr.bq)) not in ((1, 1), (2, 1)):
+            return False
+        increasing = all(x.is_positive for x in (*expr.ap, *expr.bq, expr.bq[0] - expr.ap[-1]))
+        return increasing and _is_positive_bernstein(-expr.argument, slopes)
     return False
 
 
@@ -123,12 +123,6 @@ def _is_product(expr: sympy.Expr, slopes: int) -> bool:
             return True
     if all(_is_monotone(a, slopes) for a in expr.args):
         return True
-    for factor in expr.atoms(sympy.Function) & set(expr.args):  # log(1 + z)/z, in a product
-        rest = expr * Z / factor
-        if not rest.has(Z) or not _is_monotone(rest, slopes):
-            continue
-        if _is_mean_of_dilates(factor / Z, 1, slopes):
-            return True
     return any(_is_mean_of_dilates(expr, p, slopes) for p in (1, 2))
 
 

@@ -32,29 +32,28 @@ _MOST_STEPS = 4
 
 def hat_dimension(analysis: LocalAnalysis) -> int:
     """The largest d for which a mixture of hats is proved; 0 where none is."""
-    cut, limits = analysis.profile, (analysis.origin.limit, analysis.infinity.limit)
-    if not cut.exprs or cut.gaps or any(c is None for c in limits):
+    exprs, radii = analysis.exprs, [r for r, _ in analysis.radii]
+    limits = analysis.origin.limit, analysis.infinity.limit
+    if not exprs or analysis.gaps or any(c is None for c in limits):
         return 0
     if any(r.bound == 0 for place in analysis.places for r in place.requirements):
         return 0  # unbounded, or not continuous at 0
     if not (is_zero(limits[1]) or sign(limits[1]) > 0):
         return 0
-    ends = [_NIL, *cut.radii, sympy.oo]
-    if any(
-        not _meets(a, b, r, 0) for (a, b), r in zip(pairwise(cut.exprs), cut.radii, strict=True)
-    ):
+    ends = [_NIL, *radii, sympy.oo]
+    if any(not _meets(a, b, r, 0) for (a, b), r in zip(pairwise(exprs), radii, strict=True)):
         return 0
-    current = [-e.diff(Z) for e in cut.exprs]
+    current = [-e.diff(Z) for e in exprs]
     for m in range(1, _MOST_STEPS + 1):
         following = [sympy.expand(-f.diff(Z) / Z) for f in current]
-        joints = zip(pairwise(current), cut.radii, strict=True)
+        joints = zip(pairwise(current), radii, strict=True)
         falls = all(_meets(a, b, r, 1) for (a, b), r in joints) and all(
             has_sign(f, 1, low, high)
             for f, (low, high) in zip(following, pairwise(ends), strict=True)
         )
         if not falls:
             return 2 * m - 3 if m > 1 else 0
-        joints = zip(pairwise(current), cut.radii, strict=True)
+        joints = zip(pairwise(current), radii, strict=True)
         if not all(_meets(a, b, r, 0) for (a, b), r in joints):
             return 2 * m - 1
         current = following

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations, islice
 
 import numpy as np
 import sympy
 from scipy.linalg import toeplitz
 
 from spectra.formula.callables import Opaque
-from spectra.formula.expansions.exact_numbers import sign
+from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import U, Z
@@ -22,11 +22,13 @@ from spectra.singularities.definiteness.closed_forms import (
     known_largest_dimension,
     largest_of_damped_cosine,
     largest_of_edge,
+    largest_of_rational_spectrum,
     shown_of_gaussian_wave,
 )
 from spectra.singularities.definiteness.monotone import is_completely_monotone
 from spectra.singularities.definiteness.polya import hat_dimension
 from spectra.singularities.local import analyse
+from spectra.singularities.periodic import is_of_waves
 from spectra.singularities.places import LocalAnalysis
 from spectra.singularities.power_series import Closure, finite, has_nonnegative_taylor_series
 
@@ -35,17 +37,14 @@ __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 #: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
 #: least eigenvalue 0.
 _STEPS, _POINTS, _ROUNDING = (0.05, 0.4, 2.0), 12, 1e-9
+#: Ways to split a product into what ends and what does not.
+_MOST_CHOICES = 8
 #: Models of the catalogue that no rule here proves.
 _MODELS = ("circular", "cubic")
 
 
-@dataclass(frozen=True)
-class Proof:
-    """Positive definite on R^d for every d <= ``largest``; ``exact``: and for no other d."""
-
-    largest: float
-    reason: str
-    exact: bool = False
+#: Positive definite on R^d for every d up to the first, why, and whether for no other d.
+Proof = tuple[float, str, bool]
 
 
 @lru_cache(maxsize=200)
@@ -55,7 +54,7 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
         return None
     proof = _strongest(pieces, analysis)
-    if proof is not None and proof.largest and not _has_positive_matrices(kernel):
+    if proof is not None and proof[0] and not _has_positive_matrices(kernel):
         return None
     return proof
 
@@ -63,15 +62,15 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
 def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | None:
     if all(p.support is sympy.oo and is_completely_monotone(p.expr) for p in pieces):
         text = "It is completely monotone in z^2: positive definite in every dimension."
-        return Proof(math.inf, text, exact=True)
+        return math.inf, text, True
     known = known_largest_dimension(Kernel(pieces), analysis)
     if known is not None:
-        return Proof(*known, exact=True)
+        return *known, True
     best: Proof | None = None
     for dim, reason in _candidates(pieces, analysis):
-        if dim and (best is None or dim > best.largest):
+        if dim and (best is None or dim > best[0]):
             where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
-            best = Proof(dim, f"{reason}: positive definite {where}.")
+            best = dim, f"{reason}: positive definite {where}.", False
     return best
 
 
@@ -84,13 +83,19 @@ def _candidates(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Iterator[
         hat_dimension(analysis),
         ("It is a mixture of convolution squares of balls, by Polya's criterion or its like"),
     )
+    if all(p.support is sympy.oo for p in pieces):
+        total = sympy.Add(*(p.expr for p in pieces))
+        yield largest_of_rational_spectrum(total), "Its spectrum is a nonnegative rational function"
 
 
 def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
     """Matrices of points on a line or a circle, against a mistake of a rule."""
     for step in _STEPS:
         at = step * np.arange(_POINTS)
-        values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
+        with np.errstate(all="ignore"):
+            values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
+        if not np.all(np.isfinite(values)):
+            continue
         if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
             return False
     return True
@@ -103,10 +108,10 @@ def _is_bounded(analysis: LocalAnalysis) -> bool:
 
 def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
     """The pieces; of one formula that vanishes beyond a single kink, the part before it."""
-    cut = analysis.profile
-    vanishes = len(cut.radii) == 1 and not cut.gaps and cut.exprs and cut.exprs[-1] == 0
+    exprs = analysis.exprs
+    vanishes = len(exprs) == 2 and not analysis.gaps and exprs[-1] == 0
     if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
-        return (Piece(cut.radii[0], cut.exprs[0]),)
+        return (Piece(analysis.radii[0][0], exprs[0]),)
     return kernel.pieces
 
 
@@ -122,19 +127,23 @@ def _of_piece(piece: Piece) -> float:
 
 def _of_ball(piece: Piece) -> float:
     """What ends at a radius, a model of the catalogue or a polynomial, times what needs no end."""
-    ending, lasting = sympy.Integer(1), sympy.Integer(1)
-    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
-        base = factor.as_base_exp()[0]
-        if base.is_polynomial(Z) and factor.has(Z):
-            ending = ending * factor
+    factors = sympy.Mul.make_args(sympy.factor(piece.expr))
+    polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
+    # A factor that does not vanish at the end may belong to either side.
+    free = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
+    choices = (c for n in range(len(free) + 1) for c in combinations(free, n))
+    best = 0.0
+    for choice in islice(choices, _MOST_CHOICES):
+        ends = [f for f in polynomials if f not in choice]
+        ending = Piece(piece.support, sympy.Mul(*ends)) if ends else piece
+        lasting = sympy.Mul(*(f for f in factors if f not in ends)) if ends else sympy.Integer(1)
+        known = largest_of_edge(ending)
+        if known is None:
+            shown: float = max(_of_model(ending), hat_dimension(_analysis(ending)))
         else:
-            lasting = lasting * factor
-    if not ending.has(Z):
-        return _of_model(piece)
-    part = Piece(piece.support, ending)
-    known = largest_of_edge(part)
-    shown = max(_of_model(part), hat_dimension(_analysis(part))) if known is None else known[0]
-    return min(shown, _on_space(lasting)) if shown else 0
+            shown = known[0]
+        best = max(best, min(shown, _on_space(lasting)) if shown else 0)
+    return best
 
 
 def _analysis(piece: Piece) -> LocalAnalysis:
@@ -176,10 +185,23 @@ def _atom(expr: sympy.Expr) -> float:
     if expr.func == sympy.cos and not (expr.args[0] / Z).has(Z):
         return 1
     best = 0.0
+    waves, decaying = _split_waves(expr)
+    if waves.has(Z) and decaying.has(Z):
+        best = min(_SPACE(waves), _SPACE(decaying))
     for part, dim in _waves_in(expr) if expr.is_Mul else ():
         rest = sympy.powsimp(expr / part)
         best = max(best, min(dim, _SPACE(rest)))
     return best
+
+
+def _split_waves(product: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """The factors that are functions of waves alone, such as exp(cos(z)), and the others."""
+    factors: list[sympy.Expr] = []
+    for f in sympy.Mul.make_args(product):
+        terms = sympy.Add.make_args(sympy.expand(f.args[0])) if f.func == sympy.exp else ()
+        factors += [sympy.exp(term) for term in terms] or [f]
+    waves = [f for f in factors if is_of_waves(f)]
+    return sympy.Mul(*waves), sympy.Mul(*(f for f in factors if f not in waves))
 
 
 def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:

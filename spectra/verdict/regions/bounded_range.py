@@ -19,9 +19,9 @@ from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse, one_sided
 from spectra.singularities.places import Ending, Gap, LocalAnalysis
 from spectra.singularities.zeros import same_radius
-from spectra.verdict.callables import refuse_callables
 from spectra.verdict.decision import decided
-from spectra.verdict.status import DomainVerdict
+from spectra.verdict.stated import refuse_callables
+from spectra.verdict.status import RegionVerdict
 
 __all__ = ["cut_at", "places_up_to", "verdict_on_range"]
 
@@ -30,7 +30,7 @@ Rule = Callable[[Ending], Ending]
 
 def cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
     """The analysis on [0, end], without what was open beyond its end."""
-    if analysis.profile.exprs and not analysis.profile.gaps:
+    if analysis.exprs and not analysis.gaps:
         return analysis
     cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
     return analyse(Kernel(cut))
@@ -48,7 +48,7 @@ def places_up_to(
     for i, (r, ending) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
-                places.append(at_end(one_sided(analysis.profile.exprs[i], r)))
+                places.append(at_end(one_sided(analysis.exprs[i], r)))
             except ExpansionError as error:
                 places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
         elif r.evalf(30) < end.evalf(30):
@@ -58,7 +58,7 @@ def places_up_to(
 
 def verdict_on_range(
     kernel: Kernel, analysis: LocalAnalysis, dim: int | None, z_max: float | sympy.Expr | None
-) -> DomainVerdict:
+) -> RegionVerdict:
     """Decide for the distances up to ``z_max``, by default 2 for a zonal kernel."""
     refuse_callables(kernel, "on_domain")
     if z_max is None:
@@ -76,4 +76,4 @@ def verdict_on_range(
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
     )
-    return DomainVerdict(**vars(decided(places, dim, finite)), z_max=end, dim=dim)
+    return RegionVerdict(*decided(places, dim, finite), f"distances up to {end}", dim)

@@ -15,69 +15,80 @@ from dataclasses import replace
 import sympy
 
 from spectra.errors import AccuracyError
+from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.branches import value_at
 from spectra.singularities.definiteness import proved_on_sphere
-from spectra.singularities.places import LocalAnalysis, Profile
+from spectra.singularities.places import LocalAnalysis
 from spectra.singularities.rules import inside_the_sphere, only_continuous
-from spectra.singularities.zeros import same_radius
 from spectra.verdict.decision import decided
 from spectra.verdict.regions.bounded_range import cut_at, places_up_to
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients, sphere_coefficients
-from spectra.verdict.status import SphereVerdict, Status
+from spectra.verdict.status import RegionVerdict, Status
 
-__all__ = ["verdict_on_sphere", "without_idle_kinks"]
+__all__ = ["decided_on_sphere", "verdict_on_sphere"]
 
 _END = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 _ONE = sympy.Integer(1)
 
 
-def without_idle_kinks(kernel: Kernel, profile: Profile) -> Kernel:
+def _without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
     """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2."""
-    if not profile.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
+    if not analysis.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
         return kernel
-    if profile.radii and profile.radii[0].evalf(30) < 2 and not same_radius(profile.radii[0], _END):
+    if analysis.radii and sign(analysis.radii[0][0] - _END) < 0:
         return kernel
     formula = kernel.zonal
     if formula is not None:
         formula = resolve(formula.subs(U, 1 - Z**2 / 2), lambda f: value_at(f, _ONE)).subs(
             Z, sympy.sqrt(2 - 2 * U)
         )
-    return replace(kernel, pieces=(Piece(_END, profile.exprs[0]),), zonal=formula)
+    return replace(kernel, pieces=(Piece(_END, analysis.exprs[0]),), zonal=formula)
+
+
+def decided_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
+    """Decide by the singularities, and by a proof of positive definiteness where they do not."""
+    analysis = cut_at(kernel, analysis, _END)
+    places = places_up_to(_END, analysis, inside=inside_the_sphere, at_end=only_continuous)
+    status, condition, reasons, deciding = decided(places, dim, _CONVERGES)
+    if status is Status.UNDECIDED and dim is not None and proved_on_sphere(kernel, dim) is not None:
+        status, reasons = Status.FINITE, (_CONVERGES,)
+    if status is Status.INFINITE:
+        text = "Its Gegenbauer series does not converge absolutely: none exists there."
+        reasons = (text, *reasons)
+    return RegionVerdict(status, condition, reasons, deciding, "the unit sphere", dim)
 
 
 def verdict_on_sphere(
     kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
-) -> SphereVerdict:
+) -> RegionVerdict:
     """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
-    analysis = cut_at(kernel, analysis, _END)
-    kernel = without_idle_kinks(kernel, analysis.profile)
+    kernel = _without_idle_kinks(kernel, cut_at(kernel, analysis, _END))
+    decision = decided_on_sphere(kernel, analysis, dim)
     coefficients: SphereCoefficients | None = None
     texts: list[str] = []
     try:
         coefficients = sphere_coefficients(kernel, dim, degree)
     except AccuracyError as error:
-        texts.append(f"Its Gegenbauer coefficients could not be integrated: {error}")
+        texts.append(str(error))
     definite = None if coefficients is None else coefficients.nonnegative
     if definite:
         texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
-    elif definite is not False and (proof := proved_on_sphere(kernel, dim)) is not None:
-        definite = True
-        texts.append(f"Positive definite on the sphere: {proof}")
     elif definite is False:
         texts.append("A Gegenbauer coefficient is negative: indefinite.")
-    places = places_up_to(_END, analysis, inside=inside_the_sphere, at_end=only_continuous)
-    decision = decided(places, dim, _CONVERGES)
+    elif (proof := proved_on_sphere(kernel, dim)) is not None:
+        definite = True
+        texts.append(f"Positive definite on the sphere: {proof}")
     if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # Proved without the singularities, which may have left a gap.
         decision = replace(decision, status=Status.FINITE, reasons=(_CONVERGES,))
-    if decision.status is Status.INFINITE:
-        texts.append("Its Gegenbauer series does not converge absolutely: none exists there.")
-    decision = replace(decision, reasons=(*texts, *decision.reasons))
-    return SphereVerdict(
-        **vars(decision), dim=dim, positive_definite=definite, coefficients=coefficients
+    return replace(
+        decision,
+        reasons=(*texts, *decision.reasons),
+        positive_definite=definite,
+        coefficients=coefficients,
     )

@@ -11,10 +11,11 @@ kernel is positive definite on the sphere exactly where every coefficient is non
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise, product
+from math import inf
 
+import flint
 import numpy as np
 import sympy
 from mpmath import mp
@@ -22,10 +23,11 @@ from numpy.typing import NDArray
 
 from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim, whole_number
-from spectra.base.special.harmonics import gegenbauer_sequence, harmonic_count
+from spectra.base.special.harmonics import harmonic_count
 from spectra.errors import AccuracyError, ParameterError
+from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.evaluation.evaluate import mpmath_function
-from spectra.formula.expansions.exact_numbers import is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
@@ -34,17 +36,24 @@ from spectra.singularities.definiteness import proved_on_sphere
 
 __all__ = ["SphereCoefficients", "sphere_coefficients"]
 
-_DIGITS = 40
+#: Digits of the coefficients, and of the shares N lambda_n.
+_DIGITS, _DIGITS_OF_SHARES = 40, 24
 #: The largest degree: its integrals take some ten seconds, and the work grows with its square.
 MOST_DEGREES = 200
-#: Abscissae of the tanh-sinh rule reach to this, where the weight is below 10**-_DIGITS.
-_REACH = 4.4
-#: Levels of the rule; each halves the step.
+#: Levels of the tanh-sinh rule; each halves the step.
 _LEVELS = (5, 6, 7, 8)
 #: Half-waves of P_n on a panel: the rule resolves them at the second of its levels.
 _WAVES = 40
-#: The difference of two levels at which the finer one is accepted.
-_TOLERANCE = 1e-25
+#: Differences of two levels at which the finer one is accepted: of coefficients and of shares.
+_TOLERANCE, _TOLERANCE_OF_SHARES = 1e-25, 1e-13
+#: The largest difference of the two finest levels, relative to the coefficients.
+_LARGEST_CHANGE = 1e-10
+#: Functions with no singularities but poles, and discs on which formulas of them are bounded.
+_MEROMORPHIC = (
+    *(sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh),
+    *(sympy.erf, sympy.erfc),
+)
+_RADII, _CELLS = (1.125, 1.25, 1.5, 2.0, 3.0, 5.0), 48
 
 
 @dataclass(frozen=True)
@@ -131,61 +140,97 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
     counts = [harmonic_count(n, dim) for n in range(degree + 1)]
     values = np.array([float(c) for c in exact])
     error = np.array([float(c) for c in change]) + np.finfo(float).eps * np.abs(values)
-    multiplicity = np.array([float(n) for n in counts])
+    if not np.all(np.isfinite(values)):
+        raise AccuracyError(
+            f"The coefficients of {kernel} are beyond double precision: divide the kernel by k(1)."
+        )
     formula = kernel.zonal
+    is_polynomial = formula is not None and formula.is_polynomial(U)
     negative = bool(np.any(values < -error))
     proved = not negative and proved_on_sphere(kernel, dim) is not None
-    polynomial = formula is not None and formula.is_polynomial(U)
-    nonnegative: bool | None = None
-    tail = float("inf")
+    nonnegative = False if negative else True if proved else None
+    tail = inf if formula is None else _bound_from_discs(formula, degree)
     if proved:
-        nonnegative = True
-        with mp.workdps(_DIGITS):
-            shares = mp.fsum(n * c for n, c in zip(counts, exact, strict=True))
-            slack = mp.fsum(n * c for n, c in zip(counts, change, strict=True))
-            left = mp.mpf(kernel.at_zero) - shares
-            tail = float(max(left, 0) + slack) + np.finfo(float).eps * abs(kernel.at_zero)
-    if polynomial and formula is not None and sympy.degree(formula, U) <= degree:
+        shares = mp.fsum(n * c for n, c in zip(counts, exact, strict=True))
+        slack = mp.fsum(n * c for n, c in zip(counts, change, strict=True))
+        left = float(max(kernel.at_zero - shares, 0) + slack)
+        tail = min(tail, left + np.finfo(float).eps * abs(kernel.at_zero))
+    if is_polynomial and sympy.degree(formula, U) <= degree:
         tail = 0.0
-        nonnegative = True if proved else _all_nonnegative(formula, dim, degree)
-    if negative:
-        nonnegative = False
+        if nonnegative is None:
+            nonnegative = _all_nonnegative(formula, dim, degree)
+    multiplicity = np.array([float(n) for n in counts])
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
+
+
+def _bound_from_discs(formula: sympy.Expr, degree: int) -> float:
+    """Bound of the shares beyond a degree, from the size of the formula on discs about u = 0.
+
+    A bound M on |u| <= r gives M r^-j for the j-th Taylor coefficient (Cauchy), and the shares of
+    u^j are nonnegative, of degree j at most, and add up to 1.
+    """
+    functions = all(f.func in _MEROMORPHIC for f in formula.atoms(sympy.Function))
+    powers = (p for p in formula.atoms(sympy.Pow) if p.has(U))
+    if not functions or any(
+        not (p.exp.is_Integer or (p.base.is_positive and not p.base.has(U))) for p in powers
+    ):
+        return inf
+    value, best = BallFunction(formula, U), inf
+    for radius in _RADII:
+        largest = 0.0
+        middles = radius * (np.arange(0.5, _CELLS) / _CELLS * 2 - 1)
+        half = flint.arb(0, radius / _CELLS)
+        for x, y in product(middles, middles[middles > 0]):  # the values below are conjugate
+            if np.hypot(x, y) - 2 * radius / _CELLS > radius:
+                continue
+            size = abs(value(flint.acb(flint.arb(x) + half, flint.arb(y) + half)))
+            if not size.is_finite():
+                return best
+            largest = max(largest, float(size.upper()))
+        best = min(best, largest * radius**-degree / (radius - 1))
+    return best
 
 
 def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
     """The coefficients and their changes between the last two levels of the rule."""
-    with mp.workdps(_DIGITS):
-        panels = _short(_panels(kernel), degree)
+    count = harmonic_count(degree, dim)
+    digits = max(_DIGITS, _DIGITS_OF_SHARES + len(str(count)))
+    with mp.workdps(digits + 10):
+        panels = _short(_panels(kernel, dim, digits), degree)
         previous: list[mp.mpf] | None = None
-        change: list[mp.mpf] = []
         for level in _LEVELS:
-            current = _integrals(kernel, dim, degree, panels, level)
+            current = _integrals(kernel, dim, degree, panels, mp.mpf(2) ** -level)
             if previous is not None:
                 change = [abs(a - b) for a, b in zip(current, previous, strict=True)]
-                if max(change) <= _TOLERANCE * max(abs(c) for c in (*current, mp.mpf(1))):
+                size = max(abs(c) for c in (*current, mp.mpf(1)))
+                if max(change) <= size * min(_TOLERANCE, mp.mpf(_TOLERANCE_OF_SHARES) / count):
                     break
             previous = current
-        else:
-            if max(change) > mp.mpf("1e-10"):
-                raise AccuracyError(
-                    f"The Gegenbauer integrals of {kernel} in d = {dim} differ by "
-                    f"{mp.nstr(max(change), 3)} between two rules: the formula is too rough on "
-                    "the sphere, or the degree too high."
-                )
+        if max(change) > _LARGEST_CHANGE * size:
+            raise AccuracyError(
+                f"The Gegenbauer integrals of {kernel} in d = {dim} differ by "
+                f"{mp.nstr(max(change), 3)} between two rules: the formula is too rough on "
+                "the sphere, or the degree too high."
+            )
         # Rounding of the sums: the integrands are bounded by |k|, whatever the degree.
-        floor = mp.mpf(10) ** (4 - _DIGITS) * (1 + abs(current[0]))
+        floor = mp.mpf(10) ** (4 - digits) * (1 + abs(current[0]))
         return current, [c + floor for c in change]
 
 
-def _panels(kernel: Kernel) -> list[mp.mpf]:
-    """Angles at which the kernel may not be smooth, from 0 to pi."""
+def _panels(kernel: Kernel, dim: int, digits: int) -> list[mp.mpf]:
+    """Angles from 0 to pi at which the kernel may not be smooth, or the weight is negligible."""
     angles = {mp.mpf(0), +mp.pi}
+    width = mp.sqrt(2 * digits * mp.ln10 / (dim - 1))  # sin^(d-2) is as exp(-(d - 2) t^2/2)
+    if width < 1:
+        angles |= {mp.pi / 2 - width, mp.pi / 2 + width}
     for piece in kernel.pieces:
         upper = sympy.Min(piece.support, 2)
-        for r in (*branch_radii(piece.expr, upper), upper):
-            if r.evalf(30) < 2:
-                angles.add(2 * mp.asin(_radius(r) / 2))
+        try:
+            radii = (*branch_radii(piece.expr, upper), upper)
+        except ExpansionError as error:
+            raise AccuracyError(f"{error}, and its coefficients cannot be integrated") from error
+        inside = (r for r in radii if r.evalf(30) < 2)
+        angles |= {2 * mp.asin(mp.mpf(str(r.evalf(digits))) / 2) for r in inside}
     return sorted(angles)
 
 
@@ -199,49 +244,53 @@ def _short(angles: list[mp.mpf], degree: int) -> list[mp.mpf]:
     return out
 
 
-def _radius(r: sympy.Expr) -> mp.mpf:
-    return mp.inf if r is sympy.oo else mp.mpf(str(r.evalf(_DIGITS)))
-
-
 def _integrals(
-    kernel: Kernel, dim: int, degree: int, panels: list[mp.mpf], level: int
+    kernel: Kernel, dim: int, degree: int, panels: list[mp.mpf], step: mp.mpf
 ) -> list[mp.mpf]:
     """The coefficients by the tanh-sinh rule on each panel of the angle."""
-    functions = [(_radius(p.support), mpmath_function(p.expr, Z)) for p in kernel.pieces]
-    step = mp.mpf(2) ** -level
-    totals = [mp.mpf(0)] * (degree + 1)
+    functions = [
+        (mp.inf if p.support is sympy.oo else mp.mpf(str(p.support.evalf(mp.dps))),
+         mpmath_function(p.expr, Z))
+        for p in kernel.pieces
+    ]  # fmt: skip
+    points: list[mp.mpf] = []
+    weights: list[mp.mpf] = []
     norm = mp.sqrt(mp.pi) * mp.gammaprod([mp.mpf(dim - 1) / 2], [mp.mpf(dim) / 2])
+    negligible = mp.mpf(10) ** (10 - mp.dps)
+    last = int(mp.asinh(mp.dps * mp.ln10 / mp.pi) / step)
     for low, high in pairwise(panels):
         half = (high - low) / 2
-        for i in range(-int(_REACH / step), int(_REACH / step) + 1):
-            x = i * step
-            stretched = mp.pi / 2 * mp.sinh(x)
+        for i in range(-last, last + 1):
+            stretched = mp.pi / 2 * mp.sinh(i * step)
             edge = half / (mp.exp(abs(stretched)) * mp.cosh(stretched))  # to the nearer end
-            theta = low + edge if x < 0 else high - edge
-            weight = half * mp.pi / 2 * mp.cosh(x) / mp.cosh(stretched) ** 2 * step
-            far = mp.sin(edge) if x > 0 and high == panels[-1] else mp.sin(theta)
-            measure = weight * far ** (dim - 2) / norm
-            if measure < mp.mpf(10) ** (-2 * _DIGITS):
+            theta = low + edge if i < 0 else high - edge
+            weight = half * mp.pi / 2 * mp.cosh(i * step) / mp.cosh(stretched) ** 2 * step
+            measure = weight * mp.sin(theta) ** (dim - 2) / norm
+            if measure < negligible:
                 continue
-            value = _value(functions, theta)
-            if mp.isnan(value):
-                with mp.workdps(3 * _DIGITS):  # an abscissa that rounding has put on the end
-                    value = _value(functions, low + edge if x < 0 else high - edge)
+            z = 2 * mp.sin(theta / 2)
+            value = mp.fsum(f(z) for support, f in functions if z <= support)
             if mp.isnan(value):
                 raise AccuracyError(f"{kernel} has no value at the angle {mp.nstr(theta, 12)}.")
-            _add_polynomials(totals, dim, mp.cos(theta), measure * value)
-    return totals
+            points.append(mp.cos(theta))
+            weights.append(measure * value)
+    return _sum_polynomials(dim, degree, points, weights)
 
 
-def _value(functions: list[tuple[mp.mpf, Callable[[mp.mpf], mp.mpf]]], angle: mp.mpf) -> mp.mpf:
-    z = 2 * mp.sin(angle / 2)
-    return mp.fsum(f(z) for support, f in functions if z <= support)
-
-
-def _add_polynomials(totals: list[mp.mpf], dim: int, u: mp.mpf, weight: mp.mpf) -> None:
-    """Add weight * P_n(u) to each total."""
-    for n, value in enumerate(islice(gegenbauer_sequence(dim, u), len(totals))):
-        totals[n] += weight * value
+def _sum_polynomials(
+    dim: int, degree: int, points: list[mp.mpf], weights: list[mp.mpf]
+) -> list[mp.mpf]:
+    """Sums of weight * P_n(u) up to a degree, by the recurrence of P_n in multiples of a unit."""
+    one = 2 ** (mp.prec + 10)
+    u, w = (np.array([int(x * one) for x in xs], dtype=object) for xs in (points, weights))
+    here, following = np.full_like(u, one), u
+    sums = []
+    for n in range(degree + 1):
+        sums.append(mp.mpf(int(w @ here)) / one**2)
+        # (n + d - 1) P_{n+2} = (2n + d) u P_{n+1} - (n + 1) P_n
+        upper = ((2 * n + dim) * u * following // one - (n + 1) * here) // (n + dim - 1)
+        here, following = following, upper
+    return sums
 
 
 def _all_nonnegative(formula: sympy.Expr, dim: int, degree: int) -> bool | None:

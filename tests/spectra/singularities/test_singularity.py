@@ -18,7 +18,7 @@ from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
 from spectra.singularities import analyse
 from spectra.singularities.branches import branch_radii, is_analytic_at
-from spectra.singularities.wave_formulas import is_periodic
+from spectra.singularities.periodic import is_periodic
 from spectra.singularities.zeros import positive_zeros, same_radius
 
 oo = sympy.oo

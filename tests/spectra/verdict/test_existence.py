@@ -165,18 +165,11 @@ def test_kinks_outside_the_range_of_the_sphere_do_not_matter() -> None:
     assert found.status is Status.FINITE
 
 
-def test_a_callable_decides_nothing_of_itself() -> None:
-    assert existence(lambda z: z, 3).status is Status.UNDECIDED
-    everything = {"smoothness": 4, "decay": 1, "origin": 1}
-    assert existence(lambda z: z, 8, assume=everything).status is Status.FINITE
-    assert existence(lambda z: z, 9, assume=everything).status is Status.UNDECIDED
-
-
 @pytest.mark.parametrize(
     ("kernel", "way_out"),
     [
         (catalogue["matern"], "call it first"),
-        (5, "radial"),
+        (lambda z: z, "radial"),
     ],
 )
 def test_objects_that_are_no_kernels_are_refused(kernel: object, way_out: str) -> None:

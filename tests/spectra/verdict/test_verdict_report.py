@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from spectra.cli.commands import main
-from spectra.cli.plot_verdict import plot_verdict
-from spectra.errors import ParameterError
-from spectra.verdict import existence
 
 
 def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -22,9 +19,10 @@ def test_the_text_has_answer_reason_and_condition(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = _told(capsys, "ntk", "--dim", "3")
-    answer, reason, *rest = text.splitlines()
-    assert answer == "ntk: its spectral measure has infinite mass in d = 3"
+    answer, reason, advice, *rest = text.splitlines()
+    assert answer.startswith("ntk: has a decomposition on the unit sphere of R^3; on all of R^d ")
     assert "(2 - z)^(1/2)" in reason
+    assert "SpectralFeatures" in advice
     assert "finite: d < 2" in rest[0]
     assert "Positive definite in d = 3: no" in rest[1]
 
@@ -50,7 +48,15 @@ def test_the_json_has_the_same_content(
 ) -> None:
     data = json.loads(_told(capsys, *arguments, "--json"))
     assert data["status"] == status
+    assert data["sphere"] is None
     assert data["positive_definite"]["max_dim"] == max_dim
+
+
+def test_a_kernel_in_u_is_answered_on_the_sphere_first(capsys: pytest.CaptureFixture[str]) -> None:
+    text = _told(capsys, "tanh(2*u-1)", "--dim", "5")
+    assert text.startswith("tanh(2*u-1): has a decomposition on the unit sphere of R^5; on all of")
+    assert json.loads(_told(capsys, "tanh(2*u-1)", "--json"))["sphere"]["condition"] == "True"
+    assert "no decomposition on the unit sphere of R^5" in _told(capsys, "Abs(u)", "--dim", "5")
 
 
 @pytest.mark.parametrize(
@@ -69,8 +75,3 @@ def test_the_picture_is_drawn(
     path = tmp_path / "verdict.png"
     _told(capsys, *arguments, "--plot", str(path))
     assert path.stat().st_size > 10_000
-
-
-def test_a_callable_has_no_picture(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="callable"):
-        plot_verdict(existence(lambda z: z, 2), path=tmp_path / "none.png")

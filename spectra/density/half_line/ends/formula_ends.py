@@ -54,15 +54,15 @@ class Ends:
 @lru_cache(maxsize=64)
 def ends_of(expr: sympy.Expr) -> Ends:
     """The ends of a formula in Z on the whole half-line."""
-    cut = profile(Kernel((Piece(sympy.oo, expr),)))
-    if cut.gaps or cut.radii:
-        where = f"z = {cut.radii[0]}" if cut.radii else "a radius that was not located"
+    radii, exprs, gaps = profile(Kernel((Piece(sympy.oo, expr),)))
+    if gaps or radii:
+        where = f"z = {radii[0]}" if radii else "a radius that was not located"
         raise NoRouteError(
             f"The formula {expr} changes at {where}: the numeric route on the half-line takes "
             "formulas that are analytic for z > 0. Write it as pieces with support=..., or design "
             "a finite measure for your range of distances."
         )
-    smooth = cut.exprs[0]
+    smooth = exprs[0]
     waves, infinity, turning = _ending(smooth)
     limit = next((c for a, q, c in infinity if a == 0 and q == 0), sympy.Integer(0))
     if any(a.is_negative or (a == 0 and q > 0) for a, q, _ in infinity):

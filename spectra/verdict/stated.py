@@ -1,8 +1,9 @@
-"""The local analysis of a kernel made of Python callables, from what is stated of them."""
+"""What a caller states: of a Python callable, and of a formula with ``assume``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -11,6 +12,7 @@ from spectra.density.callables.fit import found_edge, found_origin
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.pieces import Piece
+from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
 from spectra.singularities.places import (
@@ -18,14 +20,13 @@ from spectra.singularities.places import (
     Ending,
     Gap,
     LocalAnalysis,
-    Profile,
     Requirement,
     Singularity,
 )
 from spectra.singularities.rules import space_bound
 from spectra.singularities.zeros import distinct, same_radius
 
-__all__ = ["analysed", "refuse_callables"]
+__all__ = ["analysed", "checked_assumptions", "refuse_callables", "with_assumptions"]
 
 _NIL = sympy.Integer(0)
 
@@ -78,7 +79,7 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             loose += plain.gaps
     radii = distinct(radius for radius, _ in found if radius not in (_NIL, sympy.oo))
     return LocalAnalysis(
-        Profile((), ()),
+        (),
         _at(_NIL, found),
         tuple((r, _at(r, found)) for r in radii),
         _at(sympy.oo, found),
@@ -109,39 +110,39 @@ def _at(place: sympy.Expr, found: list[tuple[sympy.Expr, Ending]]) -> Ending:
 def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
     """What is stated of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
-    yield _NIL, _at_origin(term)
+    if function.origin is None:
+        found = _found(lambda: found_origin(term))
+        yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...{found}", _NIL)
+    elif function.origin is not sympy.oo:
+        at = Singularity(_NIL, function.origin, right=UNKNOWN, exact=False)
+        yield _NIL, Ending(singularities=(at,))
     for radius, exponent in function.breaks or ():
         r = radius * term.scale
         if support is sympy.oo or float(r) < float(support):
             yield r, _at_radius(name, r, exponent, "breaks={radius: exponent}")
+    if support is sympy.oo and function.decay is None:
+        text = f"what {name} does at infinity; state decay=... or support=..."
+        yield sympy.oo, _gap(text, sympy.oo)
+    else:
+        yield sympy.oo, Ending(limit=_NIL)
     if support is sympy.oo:
-        yield sympy.oo, _at_infinity(name, function.decay)
         return
-    yield sympy.oo, Ending(limit=_NIL)
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
         hint = "edge=..." + _found(lambda: found_edge(term, support))
         yield support, _at_radius(name, support, function.edge, hint)
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
-        yield support, Ending(gaps=(Gap(text, location=support),))
+        yield support, _gap(text, support)
 
 
-def _at_origin(term: OpaqueTerm) -> Ending:
-    s = term.function.origin
-    if s is None:
-        found = _found(lambda: found_origin(term))
-        text = f"how {term.function.__name__} starts at z = 0; state origin=...{found}"
-        return Ending(gaps=(Gap(text, location=_NIL),))
-    if s is sympy.oo:
-        return Ending()
-    return Ending(singularities=(Singularity(_NIL, s, right=UNKNOWN, exact=False),))
+def _gap(text: str, place: sympy.Expr) -> Ending:
+    return Ending(gaps=(Gap(text, location=place),))
 
 
 def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
     if s is None:
-        text = f"how smooth {name} is at z = {radius}; state {hint}"
-        return Ending(gaps=(Gap(text, location=radius),))
+        return _gap(f"how smooth {name} is at z = {radius}; state {hint}", radius)
     seen = Singularity(radius, s, left=UNKNOWN, exact=False)
     bound = space_bound(s)
     reason = (
@@ -151,13 +152,6 @@ def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -
     return Ending((Requirement(bound, False, reason, seen),), (), (seen,))
 
 
-def _at_infinity(name: str, decay: str | sympy.Expr | None) -> Ending:
-    if decay is None:
-        text = f"what {name} does at infinity; state decay=... or support=..."
-        return Ending(gaps=(Gap(text, location=sympy.oo),))
-    return Ending(limit=_NIL)
-
-
 def _found(look: Callable[[], sympy.Expr]) -> str:
     """What numbers show, for a reader who may then state it."""
     try:
@@ -165,3 +159,63 @@ def _found(look: Callable[[], sympy.Expr]) -> str:
     except NoRouteError:
         return ""
     return f" (its values look like {value})"
+
+
+# --- assumptions --------------------------------------------------------------------------------
+
+_ASSUMPTIONS = {
+    "smoothness": (
+        "every singularity at a finite radius that was not found has an exponent above {}"
+    ),
+    "decay": (
+        "up to its limit the kernel decays, with its derivatives and unoscillating, like z^(-{})"
+    ),
+    "origin": "up to k(0) the kernel vanishes at z = 0, with its derivatives, like z^{}",
+}
+
+
+def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
+    """The assumptions as exact numbers; ParameterError for others than these three."""
+    if assume is not None and not isinstance(assume, Mapping):
+        raise ParameterError(
+            f"assume says what you know by name, for instance assume={{'smoothness': 3}}, and a "
+            f"{type(assume).__name__} was passed. The names are {', '.join(_ASSUMPTIONS)}."
+        )
+    stated = {}
+    for name, value in (assume or {}).items():
+        if name not in _ASSUMPTIONS:
+            raise ParameterError(
+                f"{name!r} is not something to assume; the choices are {', '.join(_ASSUMPTIONS)}."
+            )
+        unbounded = not isinstance(value, str) and value == sympy.oo
+        number = sympy.oo if unbounded else exact_parameter(name, value)
+        if not number.is_extended_positive:
+            raise ParameterError(f"The assumed {name} must be a positive exponent, not {value}.")
+        stated[name] = number
+    return stated
+
+
+def with_assumptions(
+    places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
+) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
+    """Close the gaps that an assumption covers."""
+
+    def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
+        left = []
+        for gap in gaps:
+            if gap.location == 0 and "origin" in stated:
+                continue
+            if gap.location is sympy.oo and "decay" in stated:
+                continue
+            if gap.location not in (0, sympy.oo) and "smoothness" in stated:
+                bound = space_bound(stated["smoothness"])
+                if bound is not sympy.oo:
+                    text = f"beyond the assumed smoothness {stated['smoothness']}"
+                    left.append(Gap(text, bound, gap.location))
+                continue
+            left.append(gap)
+        return tuple(left)
+
+    closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
+    notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
+    return closed, notes

@@ -11,24 +11,28 @@ infinite mass, are undecided.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
+import numpy as np
 import sympy
 
 from spectra.errors import ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
-from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import Expansion, Series, Size, compare
-from spectra.formula.expansions.verification import expansion_agrees
+from spectra.formula.expansions.expansion import Series, Size, compare
+from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
 from spectra.singularities.places import Ending, Gap, LocalAnalysis, Requirement
+from spectra.verdict.status import Definiteness
 
-__all__ = ["moved_dimension", "moved_places"]
+__all__ = ["definiteness_of_asymmetric", "moved_dimension", "moved_places"]
 
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 _WINDOWS = (5, 12, 30)
+#: A relative difference of K(D) and K(-D) above this is none of rounding.
+_ASYMMETRY = 1e-6
 #: The size of z = 1/t in a phase: the rate of an exponential.
 _LINEAR: Size = (sympy.Integer(-1), _NIL)
 
@@ -91,56 +95,36 @@ def _tilted(radial: Kernel, tilt: Vector, dim: int | None) -> LocalAnalysis:
     analysis = analyse(radial)
     if not any(tilt):
         return analysis
-    return replace(analysis, infinity=_tilted_end(radial, analysis, tilt, dim))
+    far = sum((p.expr for p in radial.pieces if p.support is sympy.oo), _NIL)
+    far = analysis.exprs[-1] if analysis.exprs else far
+    infinity = Ending() if far == 0 else _needed_decay(_decay(far), tilt, dim)
+    return replace(analysis, infinity=infinity)
 
 
 # --- the decay of a tilted kernel ---------------------------------------------------------------
 
 
-def _tilted_end(radial: Kernel, analysis: LocalAnalysis, tilt: Vector, dim: int | None) -> Ending:
-    far = sum((p.expr for p in radial.pieces if p.support is sympy.oo), _NIL)
-    if far == 0:
-        return Ending()
-    if analysis.profile.exprs:
-        far = analysis.profile.exprs[-1]
-    return _needed_decay(*_decay(far), tilt, dim)
-
-
-def _decay(far: sympy.Expr) -> tuple[sympy.Expr, bool]:
-    """The rate c of the slowest exp(-c z) of a formula, and whether it is more than a lower bound.
+def _decay(far: sympy.Expr) -> sympy.Expr | None:
+    """The rate c of the slowest exp(-c z) of a formula, or None if it was not found.
 
     The rate is oo for faster decay, and 0 where the kernel decays more slowly or grows.
     """
-    best = _NIL
     for window in _WINDOWS:
         try:
-            expanded = expand_at(far, sympy.oo, 1, window)
-            known, open_ones = _rates(expanded)
+            parts = verified_expansion(far, sympy.oo, 1, window).parts
+            rates = [(_rate(phase), bool(series.terms)) for phase, series in parts]
         except ExpansionError:
             continue
-        if not expansion_agrees(far, expanded, sympy.oo, 1):
-            break
-        least = min(known, default=sympy.oo)
-        if all(rate is sympy.oo or sign(rate - least) >= 0 for rate in open_ones):
-            return max(least, _NIL), True
-        best = max(best, min(open_ones))
-    return best, False
-
-
-def _rates(expanded: Expansion) -> tuple[list[sympy.Expr], list[sympy.Expr]]:
-    """The exponential rates of the parts that have a leading term, and of mere remainders."""
-    known: list[sympy.Expr] = []
-    open_ones: list[sympy.Expr] = []
-    for i, (phase, series) in enumerate(expanded.parts):
-        if any(_equal(phase, other) for other, _ in expanded.parts[i + 1 :]):
-            raise ExpansionError("an exponential occurs in two forms")
-        (known if series.terms else open_ones).append(_rate(phase))
-    return known, open_ones
+        if any(_equal(a, b) for (a, _), (b, _) in combinations(parts, 2)):
+            continue  # an exponential in two forms, which may cancel
+        least = min((rate for rate, known in rates if known), default=sympy.oo)
+        if all(known or rate is sympy.oo or sign(rate - least) >= 0 for rate, known in rates):
+            return max(least, _NIL)
+    return None
 
 
 def _equal(a: Series, b: Series) -> bool:
-    difference = a + -b
-    return all(is_zero(c) for _, c in difference.terms)
+    return all(is_zero(c) for _, c in (a + -b).terms)
 
 
 def _rate(phase: Series) -> sympy.Expr:
@@ -154,29 +138,29 @@ def _rate(phase: Series) -> sympy.Expr:
     return _NIL
 
 
-def _needed_decay(rate: sympy.Expr, shown: bool, tilt: Vector, dim: int | None) -> Ending:
+def _needed_decay(rate: sympy.Expr | None, tilt: Vector, dim: int | None) -> Ending:
     """What a tilt asks of a kernel that decays like exp(-rate z): that it grows more slowly."""
     if rate is sympy.oo:
         return Ending()
-    square = _square(tilt)
-    how = f"decays like exp(-{rate}*z)" if rate != 0 else "decays more slowly than exponentials"
     gap = Gap("Whether the kernel decays faster at infinity than its tilt grows", _ONE, sympy.oo)
+    if rate is None:
+        return Ending(gaps=(gap,))
+    square = sum((exact_parameter("tilt", t) ** 2 for t in tilt), _NIL)
+    how = f"decays like exp(-{rate}*z)" if rate != 0 else "decays more slowly than exponentials"
     if dim is None and len(tilt) == 1:  # the length of the tilt is t sqrt(d)
         bound = rate**2 / square
-        gap = replace(gap, from_dim=max(sympy.ceiling(bound), _ONE))
-        if not shown:
-            return Ending(gaps=(gap,))
         reason = (
             f"At infinity the kernel {how}, and its tilt grows with the rate "
             f"{sympy.sqrt(square)}*sqrt(d): it needs d < {bound}."
         )
         is_open = bool(bound.is_Integer and bound > 0)
-        return Ending((Requirement(bound, is_open, reason),), (gap,) if is_open else ())
+        gaps = (replace(gap, from_dim=bound),) if is_open else ()
+        return Ending((Requirement(bound, is_open, reason),), gaps)
     length = sympy.sqrt(square)
     excess = sign(length - rate)
     if excess < 0:
         return Ending()
-    if excess == 0 or not shown:
+    if excess == 0:
         return Ending(gaps=(gap,))
     reason = (
         f"At infinity the kernel {how}, and its tilt of length {length} grows faster: the product "
@@ -185,5 +169,17 @@ def _needed_decay(rate: sympy.Expr, shown: bool, tilt: Vector, dim: int | None) 
     return Ending((Requirement(_NIL, True, reason),))
 
 
-def _square(tilt: Vector) -> sympy.Expr:
-    return sum((exact_parameter("tilt", t) ** 2 for t in tilt), _NIL)
+# --- positive definiteness ----------------------------------------------------------------------
+
+
+def definiteness_of_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> Definiteness:
+    """A real positive definite kernel is even: one difference D with K(D) != K(-D) refutes it."""
+    d = dim or kernel.dim or 1  # single numbers stand for every coordinate, also in one dimension
+    largest = max((abs(v) for t in kernel.terms for v in t.offset), default=0.0)
+    for length in (0.3, 1.0, 3.0, largest + 0.5):
+        for line in (np.ones(d) / np.sqrt(d), np.eye(d)[0]):
+            there, back = kernel([length * line, -length * line])
+            if abs(there - back) > _ASYMMETRY * (abs(there) + abs(back)):
+                text = f"It is not even: K(D) = {there:.6g} and K(-D) = {back:.6g} at one D."
+                return Definiteness(False, text, 0)
+    return Definiteness(None, "No rule decides it for sums of shifted and tilted kernels.")

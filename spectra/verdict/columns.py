@@ -1,0 +1,153 @@
+r"""Kernels of groups of columns and of the l1 distance: finite mass and positive definiteness.
+
+A sum of products of kernels of groups is finite where all factors are, each in the dimension of its
+group, since finite measures are convolved and added to finite ones.  It is infinite where a factor
+is, in a term none of whose columns are shared, and the other terms that see the columns of this
+factor are finite: hold all other columns at a difference where the rest of the term is not 0.  A
+finite measure stays finite under this restriction, which leaves c k(D_g) plus what is finite.
+
+Of the l1 distance, sums of truncated distances :math:`(\tau - z)_+` and exponentials have finite
+mass for every number of columns (proof in docs/l1.md).  With a truncated distance they are not
+positive definite in d >= 2: at :math:`w_1 = w_2 = w`, the density of
+:math:`\sum_i c_i (\tau_i - z)_+` in two columns tends to
+:math:`-\sum_i c_i \tau_i \cos(\tau_i w) / (2 \pi^2 w^2)`, which changes sign, and that of
+exponentials falls like :math:`w^{-4}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, cast
+
+from spectra.kernels.column_products import Factor, Product
+from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.l1_kernel import L1Kernel
+from spectra.verdict.status import Definiteness, Status
+
+if TYPE_CHECKING:
+    from spectra.kernels.kernel import Kernel
+
+__all__ = ["definiteness_of_groups", "definiteness_of_l1", "facts_of_groups", "facts_of_l1"]
+
+#: Verdicts on the kernels of groups of columns.
+ByGroup = tuple[tuple[Factor, Any], ...]
+#: The answer, its reasons, and the verdicts on radial kernels that it rests on.
+Facts = tuple[Status, tuple[str, ...], ByGroup]
+Ask = Callable[["Kernel", int], Any]
+
+# Of a sum of products of values at 0, in parts of their sizes.
+_ROUNDING = 2.0**-40
+
+
+# --- groups of columns ------------------------------------------------------------------------
+
+
+def facts_of_groups(kernel: GroupedKernel, dim: int | None, ask: Ask) -> Facts:
+    """Decide by the verdicts that ``ask`` gives of the groups."""
+    if dim is not None:
+        kernel.checked(dim)
+    asked = {(f.kernel, len(f.columns)) for f in kernel.factors}
+    known = {key: ask(cast("Kernel", key[0]), key[1]) for key in asked}
+    by_group = tuple((f, known[f.kernel, len(f.columns)]) for f in kernel.factors)
+    status, why = _decided(kernel, dict(by_group))
+    reasons = tuple(
+        f"columns {list(f.columns)}, d = {len(f.columns)}: {v.kernel}, {v.status.value}. "
+        + (v.reasons[0] if v.reasons else "")
+        for f, v in by_group
+    )
+    return status, (why, *reasons), by_group
+
+
+def _decided(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, str]:
+    if all(verdict.status is Status.FINITE for verdict in known.values()):
+        return Status.FINITE, (
+            "The measure of every group is finite, and so are their convolutions and sums."
+        )
+    for term in kernel.terms:
+        for factor in term.factors:
+            if known[factor].status is Status.INFINITE and _stands_alone(
+                kernel, term, factor, known
+            ):
+                return Status.INFINITE, (
+                    f"Where all columns but {list(factor.columns)} are held, a multiple of "
+                    f"{factor.kernel} is left, beside what is finite, and it has infinite mass in "
+                    f"d = {len(factor.columns)}."
+                )
+    return Status.UNDECIDED, (
+        "The measure of a group is not known to be finite, and the others may cancel what is "
+        "infinite in it."
+    )
+
+
+def _stands_alone(
+    kernel: GroupedKernel, term: Product, factor: Factor, known: dict[Factor, Any]
+) -> bool:
+    """Whether nothing that is not finite is beside a factor when the other columns are held."""
+    others = [t for t in kernel.terms if t is not term and set(t.columns) & set(factor.columns)]
+    finite = all(known[f].status is Status.FINITE for t in others for f in t.factors)
+    return term.is_disjoint and finite
+
+
+def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definiteness:
+    """Whether it is positive definite: sums and products of positive definite kernels are."""
+    weights = [term.weight for term in kernel.terms]
+    answers = {factor: v.positive_definite.answer for factor, v in by_group}
+    if min(weights, default=0.0) >= 0.0 and all(answers.values()):
+        return Definiteness(
+            True, "Sums, with weights >= 0, and products of positive definite kernels are."
+        )
+    at_zero = [t.weight * prod(f.kernel.at_zero for f in t.factors) for t in kernel.terms]
+    if sum(at_zero) < -_ROUNDING * sum(map(abs, at_zero)):
+        return Definiteness(False, f"k(0) = {kernel.at_zero:.6g} is below 0.")
+    if len(kernel.terms) == 1 and kernel.terms[0].is_disjoint:
+        (term,) = kernel.terms
+        for factor in term.factors:
+            rest = term.weight * prod(f.kernel.at_zero for f in term.factors if f is not factor)
+            if answers[factor] is False and rest > 0.0:
+                return Definiteness(
+                    False,
+                    f"Where all other columns agree it is a positive multiple of {factor}, which "
+                    "is not positive definite.",
+                )
+    return Definiteness(None, "Some factors or weights are negative, and may cancel or not.")
+
+
+# --- the l1 distance --------------------------------------------------------------------------
+
+
+def facts_of_l1(kernel: L1Kernel, dim: int | None, ask: Ask) -> Facts:
+    """Decide by the terms of f, or by the verdict that ``ask`` gives of f on one column."""
+    if dim != 1 and kernel.terms is not None:
+        why = "It is a sum of truncated distances and exponentials, of finite mass in every d."
+        return Status.FINITE, (why,), ()
+    line = ask(kernel.profile, 1)
+    by_group = ((Factor(kernel.profile, (0,), (1.0,)), line),)
+    if dim == 1:
+        return line.status, line.reasons, by_group
+    if line.status is Status.INFINITE:
+        why = "If all columns but one agree, it is f on the line, whose mass is infinite."
+        return Status.INFINITE, (why, *line.reasons), by_group
+    return Status.UNDECIDED, (kernel.why_refused(),), by_group
+
+
+def definiteness_of_l1(kernel: L1Kernel, dim: int | None, by_group: ByGroup) -> Definiteness:
+    """Whether it is positive definite, for the rows of so many columns."""
+    if by_group:
+        line: Definiteness = by_group[0][1].positive_definite
+        if dim == 1 or line.answer is False:
+            return line
+        return Definiteness(None, "No rule decides it in several columns.")
+    truncated, exponentials = kernel.numeric_terms()
+    if truncated:
+        return Definiteness(False, "It has a kink at a positive distance and d > 1.")
+    if all(c >= 0.0 for c, _ in exponentials):
+        return Definiteness(True, "It is a mixture of products of exponentials exp(-t |x_i|).")
+    # At large frequencies the density has the sign of sum c t^d; if d is large, of its last c.
+    power = inf if dim is None else dim
+    top = max(t for _, t in exponentials)
+    if sum(c * (t / top) ** power for c, t in exponentials if t > 0.0) < 0.0:
+        return Definiteness(False, "The density is negative at large frequencies.")
+    if any(c < 0.0 and t == 0.0 for c, t in exponentials):
+        return Definiteness(False, "The measure has a negative atom at the frequency 0.")
+    return Definiteness(None, "Exponentials with weights of both signs: no rule decides it.")
