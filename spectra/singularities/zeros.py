@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import flint
 import sympy
 
-from spectra.formula.evaluation.real_function import RealFunction
+from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import Z
@@ -244,7 +244,7 @@ def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
     """Prove with balls that an expression does not vanish on 0 <= z <= upper."""
     if upper is sympy.oo:
         return False
-    value, todo = RealFunction(expr, Z), [(0.0, float(upper) * (1.0 + 1e-15))]
+    value, todo = BallFunction(expr, Z, real=True), [(0.0, float(upper) * (1.0 + 1e-15))]
     for _ in range(_MOST_BOXES):
         if not todo:
             return True

@@ -7,8 +7,7 @@ from typing import Any
 
 from spectra.base.limits import limit_in_force
 from spectra.errors import TimeLimitError
-from spectra.verdict.positive_definite import Definiteness
-from spectra.verdict.status import in_words
+from spectra.verdict.status import Definiteness, in_words
 from spectra.verdict.verdict import Verdict
 
 __all__ = ["as_data", "as_text"]
