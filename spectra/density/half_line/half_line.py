@@ -23,8 +23,8 @@ from spectra.density.half_line.ends.plane_waves import without_spheres
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
 from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples
-from spectra.density.half_line.sampled_density import joined, rounding_of, sampled_density
-from spectra.density.half_line.slow_waves import beside_frequencies
+from spectra.density.half_line.sampled_density import connect_tail, sampled_density
+from spectra.density.half_line.slow_waves import slow_wave_density
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
@@ -62,7 +62,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
         return [], atoms
     kernel = kernel_on_rays(rest.expr)
     if rest.turning:
-        return [beside_frequencies(rest, kernel, dim)], atoms
+        return [slow_wave_density(rest, kernel, dim)], atoms
     try:
         return [_by_rays(rest, kernel, dim)], atoms
     except AccuracyError as refusal:
@@ -70,7 +70,7 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
             if rest.expr.is_Add:
                 return _by_summands(rest, dim), atoms
             if rest.waves:
-                return [beside_frequencies(rest, kernel, dim)], atoms
+                return [slow_wave_density(rest, kernel, dim)], atoms
         except SpectraError:
             raise refusal from None
         raise
@@ -108,7 +108,7 @@ def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
                 reasons.append(f"rays differ by {apart:.0e} of the largest value")
                 continue
             best = min(other, samples, key=lambda s: (s.error, s.step))
-            error = 2.0 * (apart * best.peak + best.error) + rounding_of(best)
+            error = 2.0 * (apart * best.peak + best.error) + best.rounding
             answer = _checked(found, replace(best, error=error), decay, ending, dim)
             if isinstance(answer, Component):
                 return answer
@@ -140,7 +140,7 @@ def _checked(
 ) -> Component | str:
     """The component of samples, or why it is not the density of the kernel."""
     if ending is not None:
-        ending = joined(samples, ending)
+        ending = connect_tail(samples, ending)
         if ending is None:
             return "the sums do not approach the power law at large radii"
     component = sampled_density(samples, found.total, dim, decay, ending)

@@ -19,6 +19,7 @@ from math import ceil, floor, log, log2, pi, tan
 import flint
 import numpy as np
 
+from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
 from spectra.density.half_line.hankel_factor import hankel_factor
@@ -43,8 +44,8 @@ _DEPTH = 26.0
 _LOOK, _MOST_LOOKS, _BEFORE = 0.25, 140, 12.0
 # The widest range of log w.
 _WIDEST = 1400.0
-# Interpolation needs so many samples on both sides.
-MARGIN = 20
+# Interpolation needs so many samples on both sides, and rounds by so many units.
+MARGIN, _ROUNDING = 20, 16.0
 
 _BINOMIALS = np.cumprod([1.0, *((2 * MARGIN - j) / j for j in range(1, 2 * MARGIN))])
 _WEIGHTS = _BINOMIALS * (-1.0) ** np.arange(2 * MARGIN)
@@ -66,6 +67,11 @@ class Samples:
     def peak(self) -> float:
         """The largest absolute value."""
         return float(np.abs(self.values).max())
+
+    @property
+    def rounding(self) -> float:
+        """The rounding of interpolated samples."""
+        return _ROUNDING * EPS * self.peak
 
     @cached_property
     def logs(self) -> FloatArray:
