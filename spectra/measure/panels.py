@@ -32,7 +32,7 @@ from spectra.base.enclosures import (
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, proved_sign, sums_of_signs
 from spectra.density.components import Component
-from spectra.measure.ranges import NEGLIGIBLE, ChartRange, chart_ranges
+from spectra.measure.ranges import NEGLIGIBLE, chart_ranges
 from spectra.measure.roots import split_points
 
 __all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels"]
@@ -128,13 +128,13 @@ def radial_panels(
     components: Sequence[Component], dim: int, *, cut: float = np.inf
 ) -> RadialPanels:
     """Fit a density from radius 0 to its end, or to ``cut``, and read its signs."""
-    ranges = chart_ranges(components, cut)
+    ranges, is_open = chart_ranges(components, cut)
     found = [
-        _split(r.chart, resolve(_values(components, dim, r.chart), r.edges, negligible=_VANISHED))
-        for r in ranges
+        _split(chart, resolve(_values(components, dim, chart), edges, negligible=_VANISHED))
+        for chart, edges in ranges
     ]
     panels = _merged(_trimmed(_with_signs(_joined(found), proved_sign(components))))
-    return _with_closures(panels, ranges[-1])
+    return _with_closures(panels, ranges[-1][0] if is_open else None)
 
 
 def _values(components: Sequence[Component], dim: int, chart: Chart) -> Integrand:
@@ -264,14 +264,14 @@ def _merged(p: RadialPanels) -> RadialPanels:
     return replace(p, **rows)
 
 
-def _with_closures(panels: RadialPanels, last: ChartRange) -> RadialPanels:
+def _with_closures(panels: RadialPanels, last: Chart | None) -> RadialPanels:
     """Add the mass below the first panel and above the last one, by the power laws seen there."""
     if not panels.known.size:
         return panels
     first, end = panels.known[[0, -1]]
     head, rate = _close(panels, int(first), 1)
     tail, rates = ZERO, (rate, np.inf)
-    if last.open_end and Chart(panels.origin[end], panels.way[end]) == last.chart:
+    if Chart(panels.origin[end], panels.way[end]) == last:
         tail, rate = _close(panels, int(end), -1)
         rates = (rates[0], rate)
     return replace(panels, head=head, tail=tail, rates=rates)

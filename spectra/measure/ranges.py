@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
-__all__ = ["NEGLIGIBLE", "ChartRange", "chart_ranges"]
+__all__ = ["NEGLIGIBLE", "chart_ranges"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
@@ -31,16 +30,13 @@ _RADIANS = 4.0
 _MOST_PLACES = 20
 
 
-class ChartRange(NamedTuple):
-    """Edges of first panels in one chart, and whether mass may lie beyond the last one."""
+def chart_ranges(
+    components: Sequence[Component], cut: float
+) -> tuple[list[tuple[Chart, FloatArray]], bool]:
+    """Charts in ascending order of the radius that cover all components up to ``cut``.
 
-    chart: Chart
-    edges: FloatArray
-    open_end: bool
-
-
-def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange]:
-    """Charts in ascending order of the radius that cover all components up to ``cut``."""
+    Each comes with the edges of its first panels; the flag says whether mass may lie beyond.
+    """
     require_moderate_scale(components)
     depths = break_depths(components, _END_DEPTH)
     end = max(c.end for c in components)
@@ -68,11 +64,8 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
         w = chart.radius(edges[[0, -1]])
         inside = places[(places > w[0]) & (places < w[1])]
-        edges = _with_places(edges, chart.variable(inside))
-        is_last = chart is charts[-1][0]
-        open_end = chart.origin < cut if chart.way < 0.0 else log_cut > last
-        found.append(ChartRange(chart, edges, is_last and open_end))
-    return found
+        found.append((chart, _with_places(edges, chart.variable(inside))))
+    return found, chart.origin < cut if chart.way < 0.0 else log_cut > last
 
 
 def _extent(component: Component, side: float) -> float:

@@ -112,8 +112,9 @@ class Samples:
 class RaySums:
     """Sums of a kernel along one ray, or along the half-line, whose angle is 0.
 
-    ``shifted`` puts radii half a step beside multiples of the step: two rays, one of them shifted,
-    show the error of the interpolation, too.  Sums are asked for log w above ``lowest`` only.
+    ``shift`` = 1/2 puts radii half a step beside multiples of the step: two rays, one of them
+    shifted, show the error of the interpolation, too.  Sums are computed for log w above ``lowest``
+    only.
     """
 
     def __init__(
@@ -122,12 +123,11 @@ class RaySums:
         dim: int,
         angle: float,
         *,
-        shifted: bool = False,
+        shift: float = 0.0,
         lowest: float = -np.inf,
     ) -> None:
         self.kernel, self.dim, self.angle = kernel, dim, angle
-        self.shift = 0.5 if shifted else 0.0
-        self.lowest, self.factor = lowest, hankel_factor(dim, angle)
+        self.shift, self.lowest, self.factor = shift, lowest, hankel_factor(dim, angle)
         self._known: dict[float, Ball] = {}
         self._bits = 0
         self.largest, self.end = self._looked_at()

@@ -19,7 +19,7 @@ from spectra.density.half_line.between_waves import BetweenWaves, Piece
 from spectra.density.half_line.ends.formula_ends import Ends
 from spectra.density.half_line.ends.power_terms import Term
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
-from spectra.density.half_line.power_tail import power_tail
+from spectra.density.half_line.power_tail import end_of_samples, power_tail
 from spectra.density.half_line.ray_sums import RaySums
 from spectra.density.half_line.sampled_density import connect_tail, sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
@@ -31,8 +31,8 @@ __all__ = ["slow_wave_density"]
 
 # Angles of two sets of integrals, which agree to this share of the largest value.
 _ANGLES, _AGREE = (0.8, 0.6), 1e-12
-# Angles of the sums beyond the highest frequency, and so many times that frequency they begin at.
-_ANGLES_BEYOND, _BEYOND = (0.9, 0.6), 4.0
+# Angles and shifts of the sums beyond the highest frequency; they begin at this multiple of it.
+_RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 # Integrals are resolved to this share of the largest value; first panels have this width.
 _RESOLVED, _WIDTH = 7e-15, 2.0
 # Errors fall towards a radius with a logarithm, which a power law below all panels leaves out.
@@ -193,11 +193,10 @@ def _density_beyond(
     """The density beyond all frequencies by two rays, and how far they are apart."""
     ending = power_tail(found.zero, dim)
     lowest = float(np.log(0.5 * top))
-    stop = np.inf if ending is None or ending.is_short else ending.start
-    both = []
-    for i, angle in enumerate(_ANGLES_BEYOND):
-        rays = RaySums(kernel, dim, angle, shifted=bool(i), lowest=lowest)
-        both.append(rays.whole(peak, stop))
+    both = [
+        RaySums(kernel, dim, angle, shift=shift, lowest=lowest).whole(peak, end_of_samples(ending))
+        for angle, shift in _RAYS_BEYOND
+    ]
     apart = both[0].difference(both[1])
     samples = min(both, key=lambda s: s.step)
     if ending is not None:

@@ -179,10 +179,7 @@ class Panels(Radial):
         return i, t / self.half[i], self.level[i] + self.slope[i] * t - np.log(w)
 
     def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
-        now, before = np.zeros_like(x), np.zeros_like(x)
-        for row in self.series.T[:0:-1]:
-            now, before = row[i] + 2.0 * x * now - before, now
-        return np.asarray(self.series[i, 0] + x * now - before)
+        return np.asarray(chebyshev.chebval(x, self.series[i].T, tensor=False))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho| at radii on the panels."""

@@ -158,7 +158,7 @@ def test_the_factor_on_a_ray_is_the_hankel_function(psi, dim):
 def test_samples_are_interpolated_to_rounding():
     """On two grids, one of them shifted by half a step, at the same angle."""
     kernel = KernelOnRays(sympy.exp(-Z) / (1 + Z))
-    sums = [RaySums(kernel, 3, 0.55, shifted=shift).samples(-3.0, 6.0) for shift in (False, True)]
+    sums = [RaySums(kernel, 3, 0.55, shift=shift).samples(-3.0, 6.0) for shift in (0.0, 0.5)]
     assert sums[0].difference(sums[1]) < 2e-15 * sums[0].peak
     x = np.array([0.0123, 1.7])
     np.testing.assert_allclose(sums[0](x), sums[1](x), rtol=0, atol=2e-15 * sums[0].peak)
@@ -169,9 +169,7 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
     """Poles at angles of 0.1 and 0.3: wide rays agree with each other, and not with the kernel."""
     expr = formula_of("exp(-z)/((z-1)**2+1/100)")
     kernel = KernelOnRays(expr)
-    wide = [
-        RaySums(kernel, 1, angle, shifted=bool(i)).whole() for i, angle in enumerate((0.8, 0.55))
-    ]
+    wide = [RaySums(kernel, 1, angle, shift=0.5 * i).whole() for i, angle in enumerate((0.8, 0.55))]
     assert wide[0].difference(wide[1]) < 1e-12 * wide[0].peak
     (component,), _ = half_line(expr, 1)
     w = 2.0
@@ -181,7 +179,9 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
             lambda z: mp.exp(-z) / ((z - 1) ** 2 + mp.mpf("0.01")) * mp.cos(w * z), parts
         )
     sign, log = component.signed_log(np.array([w]))
-    assert abs(sign[0] * np.exp(log[0]) - 2 / np.pi * float(true)) < 1e-12 * np.exp(component.panels.level.max())
+    assert abs(sign[0] * np.exp(log[0]) - 2 / np.pi * float(true)) < 1e-12 * np.exp(
+        component.panels.level.max()
+    )
 
 
 # --- ends -------------------------------------------------------------------------------------
