@@ -42,12 +42,12 @@ def chart_ranges(
     end = max(c.end for c in components)
     depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
     log_cut = float(np.log(cut))
-    low = min(log_cut - 1.0, *(_extent(c, -1.0) for c in components))
+    low = min(log_cut - 1.0, *(_find_extent(c, -1.0) for c in components))
     if depths:
         low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
     last = max(
         *(float(np.log(r)) for r in depths),
-        *(_extent(c, 1.0) for c in components if np.isinf(c.end)),
+        *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
     places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
@@ -56,19 +56,19 @@ def chart_ranges(
     for chart, start, stop in charts:
         edges = np.linspace(start, stop, 2 + int((stop - start) / _BESIDE_BREAK))
         if not chart.origin:
-            edges = _edges(components, start, stop)
+            edges = _place_edges(components, start, stop)
         elif chart.origin == max(depths) and chart.way > 0.0:
             # Beyond the last break lies all that is far.
             first, far = np.log(chart.radius(edges[[0, -1]]))
-            between = chart.variable(np.exp(_edges(components, first, far)[1:-1]))
+            between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
         w = chart.radius(edges[[0, -1]])
         inside = places[(places > w[0]) & (places < w[1])]
-        found.append((chart, _with_places(edges, chart.variable(inside))))
+        found.append((chart, _divide_by_places(edges, chart.variable(inside))))
     return found, chart.origin < cut if chart.way < 0.0 else log_cut > last
 
 
-def _extent(component: Component, side: float) -> float:
+def _find_extent(component: Component, side: float) -> float:
     """The t = log w beyond which the component is negligible, seen from its bulk."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
     limit = side * _FARTHEST
@@ -83,7 +83,7 @@ def _extent(component: Component, side: float) -> float:
     return float(t[min(alive[-1] + 1, t.size - 1)])
 
 
-def _edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
+def _place_edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
     """Edges of panels in log w: narrow near every bulk and along waves, wide elsewhere."""
     bulks = np.log([c.bulk for c in components]) + np.array([-2.0, 2.0])
     steep = [min(_BULK, _STEEP / np.sqrt(1.0 + abs(c.origin_exponent))) for c in components]
@@ -98,7 +98,7 @@ def _edges(components: Sequence[Component], low: float, high: float) -> FloatArr
     return np.array([*edges[:-1], high])
 
 
-def _with_places(edges: FloatArray, places: FloatArray) -> FloatArray:
+def _divide_by_places(edges: FloatArray, places: FloatArray) -> FloatArray:
     """Edges with so few places between them that a panel passes over no feature."""
     while True:
         full = np.flatnonzero(np.diff(np.searchsorted(places, edges)) > _MOST_PLACES)
