@@ -18,8 +18,8 @@ __all__ = ["connect_tail", "sampled_density"]
 _OUTSIDE = 0.01
 # Width of the first panels in log w.
 _WIDTH = 1.0
-# Panels follow the samples to this share of their error, and to some units of rounding.
-_RESOLVED, _ROUNDING = 1.0 / 16.0, 4.0 * EPS
+# Panels follow the samples to some units of rounding.
+_ROUNDING = 4.0 * EPS
 # The tail takes over where it agrees with the samples within this many errors.
 _AGREES = 4.0
 
@@ -37,14 +37,14 @@ def sampled_density(
 
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         value = samples(np.log(centre) + offsets)
-        return value, _RESOLVED * samples.error + _ROUNDING * np.abs(value), 0.0
+        return value, EPS * samples.peak + _ROUNDING * np.abs(value), 0.0
 
-    panels = fit_panels(sample, np.linspace(low, high, 2 + int((high - low) / _WIDTH)))
-    own = samples.error * np.exp(np.abs(panels.slope) * panels.half - panels.level)
+    edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
+    panels = fit_panels(sample, edges, tilt=False)
     first, last = panels.bulk(_OUTSIDE)
     nothing = float(np.log(NEGLIGIBLE * samples.peak))
     return Panelled(
-        panels=replace(panels, error=panels.error + own),
+        panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
         total=total,
         origin_exponent=power - 1.0,
         bulk=(first, max(last, float(np.e) * first)),

@@ -114,8 +114,8 @@ class _Side(NamedTuple):
 
     def piece(self, panels: Panels, error: float) -> Piece:
         """The density on panels of this side, with an error of distance * rho at the far end."""
-        own = error * self.fall(panels.high) * np.exp(np.abs(panels.slope) * panels.half)
-        panels = replace(panels, error=panels.error + own * np.exp(-panels.level))
+        own = error * self.fall(panels.high) * np.exp(-panels.level)
+        panels = replace(panels, error=panels.error + own)
         first = np.exp(panels.low[:1] + 1e-9)
         sign, log = panels.signed_log(first)
         wrong = panels.log_envelope(first) + np.log(panels.relative_error(first))
@@ -170,7 +170,8 @@ def _fit_panels(integrals: WaveIntegrals, side: _Side, peak: float) -> Panels:
         x = np.log(centre) + offsets
         return side.values(integrals, x), _RESOLVED * peak * side.fall(x), 0.0
 
-    return fit_panels(sample, np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH)))
+    edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
+    return fit_panels(sample, edges, tilt=False)
 
 
 def _difference(integrals: WaveIntegrals, side: _Side, panels: Panels) -> float:
