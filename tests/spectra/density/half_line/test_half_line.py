@@ -220,21 +220,6 @@ def test_below_the_samples_the_density_is_its_power(text, dim, power):
     assert component.origin_exponent == power
 
 
-@pytest.mark.parametrize(("text", "decay"), [("1/cosh(z)", np.inf), ("exp(-z**(3/2))", 2.5)])
-def test_even_kernels_decay_fast_and_others_like_powers(text, decay):
-    (component,), _ = half_line(formula_of(text), 2)
-    assert component.decay == decay
-
-
-def test_a_limit_at_infinity_is_an_atom_at_the_origin():
-    """(2 + z)/(1 + z) = 1 + 1/(1 + z)."""
-    density = spectral_density(sp.radial("(2+z)/(1+z)"), 2, route="numeric")
-    assert [(a.radius, a.mass) for a in density.atoms] == [(0.0, 1.0)]
-    alone = spectral_density(sp.radial("1/(1+z)"), 2, route="numeric")
-    w = np.geomspace(1e-4, 1e3, 9)
-    np.testing.assert_allclose(density.radial(w), alone.radial(w), rtol=1e-12)
-
-
 # --- from text to a table ---------------------------------------------------------------------
 
 
