@@ -130,11 +130,11 @@ class RaySums:
         self.shift, self.lowest, self.factor = shift, lowest, hankel_factor(dim, angle)
         self._known: dict[float, Ball] = {}
         self._bits = 0
-        self.largest, self.end = self._looked_at()
+        self.largest, self.end = self._survey_kernel()
         if angle == 0.0 and self.end == np.inf:
             raise AccuracyError("the kernel falls too slowly on the half-line")
 
-    def _looked_at(self) -> tuple[float, float]:
+    def _survey_kernel(self) -> tuple[float, float]:
         """The largest log|k z^tilt| on the ray, and the s from which on it is below all bits."""
         tilt, scale = self.factor.tilt, self.kernel.scale
         highest = 0.5 * log(self.dim) + 4.0 - scale
@@ -175,7 +175,7 @@ class RaySums:
         wanted = _STEPS_AGREE if self.angle else _STEPS_AGREE_ON_AXIS
         halvings = _MOST_HALVINGS if self.angle else _MOST_HALVINGS + 3
         for n in range(first, min(first + halvings, _LAST_STEP) + 1):
-            found, change = self._at_step(low, high, 2.0**-n)
+            found, change = self._sum_at_step(low, high, 2.0**-n)
             peak = max(found.peak, least_peak)
             if change < wanted * peak:
                 error = change**2 / max(peak, 1e-300) * 4.0 if self.angle else change
@@ -217,7 +217,7 @@ class RaySums:
             if high - low > _WIDEST:
                 raise AccuracyError("the density falls too slowly at an end")
 
-    def _at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
+    def _sum_at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
         """The sums at one step, and how far those at twice the step are from them."""
         factor, tilt = self.factor, self.factor.tilt
         bits = _KEPT_BITS + max(tilt * high, 0.0) / log(2.0)
@@ -238,16 +238,21 @@ class RaySums:
         if work > self._bits:
             self._known.clear()
             self._bits = work + 32
-        k = [_whole(self._kernel(i * step, units[0]), units[0]) for i in range(a0, a1 + 1)]
+        k = [
+            _round_to_integers(self._evaluate_kernel(i * step, units[0]), units[0])
+            for i in range(a0, a1 + 1)
+        ]
         places = [(i + self.shift) * step for i in range(a0 + j0, a1 + j1 + 1)]
         nothing = flint.fmpz(0), flint.fmpz(0)
         g = [
-            _whole(factor.value(s, work + 32), units[1]) if least_y <= s <= most_y else nothing
+            _round_to_integers(factor.value(s, work + 32), units[1])
+            if least_y <= s <= most_y
+            else nothing
             for s in places
         ]
-        return self._correlated(k, g, j0 + self.shift, step, sum(units))
+        return self._correlate(k, g, j0 + self.shift, step, sum(units))
 
-    def _correlated(
+    def _correlate(
         self, k: list[_Pair], g: list[_Pair], first: float, step: float, unit: int
     ) -> tuple[Samples, float]:
         """Sums over even and over odd terms, at all radii, as samples."""
@@ -277,7 +282,7 @@ class RaySums:
         change = float(np.abs(even - uneven).max()) / 2.0
         return Samples(step, first, (even + uneven) / 2.0, change), change
 
-    def _kernel(self, s: float, unit: int) -> Ball:
+    def _evaluate_kernel(self, s: float, unit: int) -> Ball:
         """k z^tilt on the ray."""
         if s not in self._known:
             tilt = self.factor.tilt
@@ -298,7 +303,7 @@ class RaySums:
 _Pair = tuple[flint.fmpz, flint.fmpz]
 
 
-def _whole(value: Ball, unit: int) -> _Pair:
+def _round_to_integers(value: Ball, unit: int) -> _Pair:
     """Both parts times 2^unit, rounded down."""
     found = []
     for part in (value.real, value.imag):

@@ -52,7 +52,7 @@ def slow_wave_density(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWav
     band_limited = _is_band_limited(found)
     rates = [wave.rate for wave in found.waves if wave.rate]
     top = rates[-1] if band_limited else _BEYOND * rates[-1]
-    powers = _powers(found, dim, top if band_limited else np.inf)
+    powers = _find_powers(found, dim, top if band_limited else np.inf)
     sides = [
         _Side(radius, side, far, powers.get((radius, side), 0.0))
         for radius, side, far in _divide([0.0, *rates], top)
@@ -60,10 +60,10 @@ def slow_wave_density(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWav
     log_far = -np.arange(0.0, 4.0, 0.5)
     peak = max(float(np.abs(s.values(first, np.log(s.far) + log_far)).max()) for s in sides)
     panels = [_fit_panels(first, side, peak) for side in sides]
-    apart = max(_difference(second, *both) for both in zip(sides, panels, strict=True))
+    apart = max(_compare(second, *both) for both in zip(sides, panels, strict=True))
     beyond = None
     if not band_limited:
-        beyond, wrong = _density_beyond(found, kernel, dim, top, peak)
+        beyond, wrong = _find_beyond(found, kernel, dim, top, peak)
         apart = max(apart, wrong)
     if not apart <= _AGREE * peak:
         raise AccuracyError(
@@ -141,14 +141,14 @@ def _divide(radii: list[float], top: float) -> Iterator[tuple[float, int, float]
         yield radii[-1], 1, top - radii[-1]
 
 
-def _powers(found: Ends, dim: int, end: float) -> dict[tuple[float, int], float]:
+def _find_powers(found: Ends, dim: int, end: float) -> dict[tuple[float, int], float]:
     """The powers of the distance with which the density begins, by radius and side."""
     decay = next((float(a) for a, _, _ in found.infinity), np.inf)
     powers = {(0.0, 1): min(decay, dim) - 1.0}
     for b, term in found.turning.items():
         for side in (1, -1):
             ends = float(b) == end and side < 0
-            powers[float(b), side] = _kink(term, dim) if ends else _begins_like(term, dim, side)
+            powers[float(b), side] = _find_kink(term, dim) if ends else _find_power(term, dim, side)
     return powers
 
 
@@ -174,7 +174,7 @@ def _fit_panels(integrals: WaveIntegrals, side: _Side, peak: float) -> Panels:
     return fit_panels(sample, edges, tilt=False)
 
 
-def _difference(integrals: WaveIntegrals, side: _Side, panels: Panels) -> float:
+def _compare(integrals: WaveIntegrals, side: _Side, panels: Panels) -> float:
     """The largest difference of distance * rho from other integrals at three places a panel.
 
     It is relative to how the error falls towards the radius.
@@ -188,7 +188,7 @@ def _difference(integrals: WaveIntegrals, side: _Side, panels: Panels) -> float:
     return worst
 
 
-def _density_beyond(
+def _find_beyond(
     found: Ends, kernel: KernelOnRays, dim: int, top: float, peak: float
 ) -> tuple[Panelled, float]:
     """The density beyond all frequencies by two rays, and how far they are apart."""
@@ -206,19 +206,19 @@ def _density_beyond(
     return sampled_density(samples, 0.0, dim, np.inf, ending), apart
 
 
-def _begins_like(wave: Term, dim: int, side: float) -> float:
+def _find_power(wave: Term, dim: int, side: float) -> float:
     """The power of the distance with which the density begins beside the frequency of a wave.
 
     The singular part is Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
     """
-    beta, c = _kink(wave, dim), complex(wave[2].evalf(20))
+    beta, c = _find_kink(wave, dim), complex(wave[2].evalf(20))
     phase = np.exp(0.25j * np.pi * (dim - 1)) * c
     size = (np.exp(-0.5j * np.pi * beta) * (np.conj(phase) if side > 0.0 else phase)).real
     return 0.0 if beta > 0.0 or abs(size) < _NO_SHARE * abs(c) else beta
 
 
-def _kink(wave: Term, dim: int) -> float:
+def _find_kink(wave: Term, dim: int) -> float:
     """The power beta of the distance in what is singular at the frequency of a wave."""
     return float(wave[0]) - 0.5 * (dim + 1)
 

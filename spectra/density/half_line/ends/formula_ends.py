@@ -63,13 +63,13 @@ def ends_of(expr: sympy.Expr) -> Ends:
             "a finite measure for your range of distances."
         )
     smooth = cut.exprs[0]
-    waves, infinity, turning = _ending(smooth)
+    waves, infinity, turning = _expand_at_infinity(smooth)
     limit = next((c for a, q, c in infinity if a == 0 and q == 0), sympy.Integer(0))
     if any(a.is_negative or (a == 0 and q > 0) for a, q, _ in infinity):
         raise NoRouteError(f"The formula {expr} is unbounded at infinity: it has no measure.")
     if limit != 0:
         smooth = smooth - limit
-        waves, infinity, turning = _ending(smooth)
+        waves, infinity, turning = _expand_at_infinity(smooth)
     at_zero = value_at_zero(smooth)
     if at_zero is None:
         raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that could be found.")
@@ -77,7 +77,9 @@ def ends_of(expr: sympy.Expr) -> Ends:
     return Ends(smooth, limit, float(at_zero), zero, infinity, turning, waves)
 
 
-def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
+def _expand_at_infinity(
+    expr: sympy.Expr,
+) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
     """Waves and expansion at infinity; nothing of a formula that falls faster than powers."""
     try:
         waves = read_waves(expr)
