@@ -306,7 +306,8 @@ class _Quadrature:
             if np.abs(series(z) - value).max() <= 16.0 * EPS * np.abs(value).max():
                 least = EPS * float(np.abs(series.coef).max())
                 plain = series.trim(least).convert(domain=[-1.0, 1.0], kind=Polynomial).coef
-                return np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
+                found = np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
+                return np.asarray(found, dtype=float)
         raise AccuracyError(
             f"The callable {self.name} is no power series next to z = 0 as far as its values "
             "show, so its density has no tail that can be read off. State origin=..., or write it "
