@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import sympy
@@ -20,7 +19,7 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
 from spectra.density.half_line.ends.formula_ends import Ends, ends_of
 from spectra.density.half_line.ends.plane_waves import without_spheres
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.kernel_on_rays import KernelOnRays, kernel_on_rays
 from spectra.density.half_line.power_tail import PowerTail, end_of_samples, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples
 from spectra.density.half_line.sampled_density import connect_tail, sampled_density
@@ -137,9 +136,3 @@ def _order_rays(
     axis = next((ray.end for ray in found if not ray.angle), np.inf)
     rays = [ray for ray in found if ray.angle or on_axis]
     yield from sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
-
-
-@lru_cache(maxsize=16)
-def kernel_on_rays(expr: sympy.Expr) -> KernelOnRays:
-    """The kernel on rays, which every dimension shares."""
-    return KernelOnRays(expr)

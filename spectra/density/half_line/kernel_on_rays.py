@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil
 
 import flint
@@ -14,7 +14,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.evaluation.ball_function import continued
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["KernelOnRays"]
+__all__ = ["KernelOnRays", "kernel_on_rays"]
 
 # Working bits are multiples of this, so that few programs of a formula are made.
 _BITS_STEP = 64
@@ -85,3 +85,9 @@ class KernelOnRays:
 
 def _round_up(bits: int) -> int:
     return _BITS_STEP * ceil(bits / _BITS_STEP)
+
+
+@lru_cache(maxsize=16)
+def kernel_on_rays(expr: sympy.Expr) -> KernelOnRays:
+    """The kernel on rays, which every dimension shares."""
+    return KernelOnRays(expr)

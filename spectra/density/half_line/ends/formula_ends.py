@@ -10,7 +10,7 @@ import sympy
 
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
 from spectra.density.half_line.ends.read_waves import Wave, oscillation, read_waves
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.kernel_on_rays import kernel_on_rays
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
@@ -93,7 +93,7 @@ def _expand_at_infinity(
 def _falls_fast(expr: sympy.Expr) -> bool:
     """Whether values on the half-line fall below every power of interest."""
     try:
-        kernel = KernelOnRays(expr)
+        kernel = kernel_on_rays(expr)
         sizes = [kernel.log_size(kernel.scale + s, 0.0, _NOTHING) for s in _BEYOND]
     except (FormulaError, NoRouteError):
         return False
