@@ -35,6 +35,8 @@ _ANGLES, _AGREE = (0.8, 0.6), 1e-12
 _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 # Integrals are resolved to this share of the largest value; first panels have this width.
 _RESOLVED, _WIDTH = 7e-15, 2.0
+# The error of all coefficients together, as a share of the largest value.
+_MARGIN = 3e-13
 # Errors fall towards a radius with a logarithm, which a power law below all panels leaves out.
 _LOGARITHM = float(np.log(4.0))
 # Below this share the mass beside a frequency counts as 0.  A density that is singular there has
@@ -71,7 +73,8 @@ def slow_wave_density(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWav
             f"angles differ by {apart / peak:.0e} of its largest value. Use a smaller dimension, "
             "or design a finite measure for your range of distances (design)."
         )
-    pieces = [side.piece(own, 2.0 * apart) for side, own in zip(sides, panels, strict=True)]
+    error = 2.0 * apart + _MARGIN * peak
+    pieces = [side.piece(own, error) for side, own in zip(sides, panels, strict=True)]
     if beyond is not None:
         pieces.append(Piece(0.0, 1.0, top, np.inf, beyond))
     singular = [
