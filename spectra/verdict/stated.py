@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from spectra.density.callables.fit import found_edge, found_origin
+from spectra.density.callables.fit import find_edge, find_origin
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.pieces import Piece
@@ -111,7 +111,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
     """What is stated of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        found = _found(lambda: found_origin(term))
+        found = _found(lambda: find_origin(term))
         yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...{found}", _NIL)
     elif function.origin is not sympy.oo:
         at = Singularity(_NIL, function.origin, right=UNKNOWN, exact=False)
@@ -129,7 +129,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        hint = "edge=..." + _found(lambda: found_edge(term, support))
+        hint = "edge=..." + _found(lambda: find_edge(term, support))
         yield support, _at_radius(name, support, function.edge, hint)
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
