@@ -7,7 +7,7 @@ cosines and sines are written straight into their places, scaled.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,13 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.feature_maps.backend import WaveKernel, wave_kernel
+from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, waves_with_numba
+from rf.feature_maps.sincos import LIMIT, waves_with_numpy
 from rf.feature_maps.threads import on_threads, serial_blas
 from rf.inputs.arrays import array_waves, asarray_like, is_foreign
 from spectra.base.arrays import FloatArray
+from spectra.base.compiled import implementation
 from spectra.errors import ParameterError
 
-__all__ = ["Rays", "copied_into", "wave_columns"]
+__all__ = ["Rays", "copied_into", "wave_columns", "wave_kernel"]
+
+WaveKernel = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
 
 # Columns of a block, and least rows.  Measured on 2 MB of second-level cache, on a busy machine: a
 # megabyte of doubles is still read back from the cache, and the calls are not seen beside the work.
@@ -73,6 +77,13 @@ def wave_columns(
     with serial_blas() as threads:
         on_threads(work.run, work.tasks, threads)
     return out
+
+
+def wave_kernel(dtype: Any) -> tuple[WaveKernel, float]:
+    """The function that writes cosines and sines of a block, and the largest phase it takes."""
+    if implementation() == "numpy":
+        return waves_with_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
+    return waves_with_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
 
 
 def copied_into(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:

@@ -42,7 +42,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from rf.inputs.dask_arrays import first_chunk, first_rows, is_dask
+from rf.inputs.arrays import first_chunk, first_rows, is_dask
 from rf.krein.chunks import checked_chunks, sums_of_chunks, sums_of_dask
 from rf.krein.on_features import FEATURES, OnFeatures
 from rf.krein.sums import GramSums, KreinSpace, KreinSums, in_double

@@ -8,12 +8,11 @@ from typing import final
 
 import numpy as np
 
-from rf.sampling.coupling import Request
+from rf.sampling.coupling import RADII, Radii
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.frequencies import Frequencies
-from rf.sampling.radii import RADII, Radii
 from rf.schemes.scheme import TableScheme, check_within
-from rf.variance.coupling_score import candidates
+from rf.variance.allocation import candidates
 from rf.variance.grouped_variance import GroupedModel
 from spectra.base.arrays import FloatArray
 from spectra.table import GroupedTable
@@ -68,8 +67,8 @@ def draw_grouped(
         rows = np.arange(first, first + n)
         for group, own in part.factors:
             dim = len(table.groups[group].columns)
-            asked = Request([n], dim, 1, RADII[radii], rng)
-            ((u, directions),) = COUPLINGS[coupling].draw(asked)
+            drawn = COUPLINGS[coupling].draw([n], dim, rng, radii=RADII[radii])
+            ((u, directions),) = drawn
             signs = rng.choice([-1.0, 1.0], size=n)
             of_group = (signs * own.law.ppf(u[0]))[:, None] * directions[0]
             table.place(frequencies, rows, group, of_group[rng.permutation(n)])

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from rf.variance.differences import DegreeProducts
 from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
 from spectra.base.arrays import FloatArray, panel_rule
 from spectra.base.special.harmonics import wave_coefficients
@@ -28,16 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NODES",
-    "StrataProducts",
     "approximate_stratum_means",
     "composite_rule",
     "stratum_means",
-    "stratum_products",
 ]
-
-#: E[g_m(R_i z) g_m(R_j z)] for i != j of one draw, m = 0, 2, ..., at each difference; the same for
-#: independent radii; and a bound of the sum of the absolute products of higher degrees.
-StrataProducts = tuple[FloatArray, FloatArray, FloatArray]
 
 # Gauss points of one stratum, fine and coarse; the coarse ones tell the error.
 NODES = (6, 4)
@@ -56,18 +49,6 @@ _END = 2.0**-30
 # up to this phase.
 _STEP = 1.0 / 8.0
 _REACH = 512.0
-
-
-def stratum_products(
-    means: FloatArray, missing: FloatArray, combine: DegreeProducts
-) -> StrataProducts:
-    """The products over draws without replacement of the strata of a part, from their means."""
-    n = len(means)
-    root = np.sqrt(missing.mean(axis=0))
-    beyond = combine.bound(root, root) * n / max(n - 1, 1)
-    independent = combine(means.mean(axis=0), means.mean(axis=0))
-    products = combine(means.sum(axis=0) - means, means).sum(axis=0) / max(n * (n - 1.0), 1.0)
-    return products, independent, 2.0 * beyond + 1e-14
 
 
 def stratum_means(
