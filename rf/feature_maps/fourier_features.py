@@ -27,6 +27,8 @@ __all__ = ["Rays", "copied_into", "wave_columns", "wave_kernel"]
 
 WaveKernel = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
 
+# What a cosine and its sine take with numpy.
+_SECONDS_OF_A_WAVE = 2e-8
 # Columns of a block, and least rows.  Measured on 2 MB of second-level cache, on a busy machine: a
 # megabyte of doubles is still read back from the cache, and the calls are not seen beside the work.
 _PANEL = 512
@@ -79,9 +81,12 @@ def wave_columns(
     return out
 
 
-def wave_kernel(dtype: Any) -> tuple[WaveKernel, float]:
-    """The function that writes cosines and sines of a block, and the largest phase it takes."""
-    if implementation() == "numpy":
+def wave_kernel(dtype: Any, waves: float = np.inf) -> tuple[WaveKernel, float]:
+    """The function that writes cosines and sines of a block, and the largest phase it takes.
+
+    ``waves``: how many are made.
+    """
+    if implementation(work=_SECONDS_OF_A_WAVE * waves) == "numpy":
         return waves_with_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
     return waves_with_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
 
@@ -230,7 +235,7 @@ class _Work:
                 _Group(_Dense.of(frequencies[a:b], dtype), (panel(a, b),)) for a, b in _stretches(n)
             ]
         least = min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
-        kernel, limit = wave_kernel(dtype)
+        kernel, limit = wave_kernel(dtype, X.shape[0] * n)
         task = max(least, _TASK // max(n, 1))
         return cls(X, tuple(groups), out, kernel, limit, block=least * _PANEL, rows=task)
 

@@ -212,7 +212,8 @@ class AsKRFF(BaseSpectralFeatures):
         )
         weights = (self.masses_ / np.array(self.counts_))[self.frequencies_.part]
         assert isinstance(self.feature_map_, FourierMap)  # of every asymmetric plan
-        self._take(self.feature_map_.reweighted(weights))
+        self.feature_map_ = self.feature_map_.reweighted(weights)
+        self.frequencies_ = self.feature_map_.frequencies
 
 
 def least_squares_masses(

@@ -413,13 +413,13 @@ class BaseSpectralFeatures(
         if not error >= USELESS:
             return
         n = self._n_features_out
-        columns = [max(n + 1, round(n * (error / wanted) ** 2)) for wanted in (USELESS, 0.1)]
+        half, tenth = (float(f"{n * (error / wanted) ** 2:.2g}") for wanted in (USELESS, 0.1))
         warnings.warn(
             f"The {n} features of {self._formula} for these rows are expected to err by "
             f"{100 * error:.3g} % of its matrix (Frobenius norm), and a matrix of zeros errs by "
             "100 %: few rows are near one another, in units of the kernel's length. You have three "
             f"options: allow more columns (the error falls like 1/sqrt(n_components): about "
-            f"{columns[0]:.2g} for {100 * USELESS:g} %, {columns[1]:.2g} for 10 %), take a kernel "
+            f"{half:g} for {100 * USELESS:g} %, {tenth:g} for 10 %), take a kernel "
             "that varies less over the distances of the rows (a larger length_scale, or "
             "length_scale='median'), or reduce the number of dimensions. explain() shows how the "
             "features were made.",

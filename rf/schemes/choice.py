@@ -87,14 +87,16 @@ def _chosen(
         scheme.check_coupling(coupling)
     parts = len(table.parts)
     if parts > n:
-        if coupling not in ("auto", "iid"):
+        if coupling not in ("auto", "iid") and n > 1:
             raise ParameterError(
                 f"coupling={coupling!r} needs a frequency for each of the {parts} parts of "
                 f"{table.formula}, and there are {n}. Ask for n_components >= {2 * parts}, or "
                 "take GRFF, or SpectralFeatures with coupling='auto' or 'iid', which draw the part "
                 "of each frequency."
             )
-        return replace(scheme, coupling="iid", counts=(n,), pooled=True)
+        # A single frequency has any coupling.
+        coupling = "iid" if coupling == "auto" else coupling
+        return replace(scheme, coupling=coupling, counts=(n,), pooled=True)
     offered = scheme.offered(n) if coupling == "auto" and rows is not None else ()
     if len(offered) < 2:
         default = offered[0] if offered else scheme.default_coupling

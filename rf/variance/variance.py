@@ -186,6 +186,13 @@ class VarianceModel(PartModel):
             )
         return single, 0.5 * (1.0 + double)
 
+    @property
+    def kernel(self) -> FloatArray:
+        if not self.approximate:
+            return super().kernel
+        waves = [self._pairs.mean_waves(p, self.z) for p in range(len(self.table.parts))]
+        return np.asarray((self.signs * self.masses) @ np.array(waves))
+
     @cached_property
     def _pairs(self) -> PairCovariances:
         laws = [part.law for part in self.table.parts]

@@ -46,9 +46,9 @@ _JUMP = 1e-6
 # Jumps nearer to the ends of the law than this weigh less than the error of the strata.
 _END = 2.0**-30
 # Cubic splines of this step err by h^4 / 384 = 6e-7 in a wave of frequency at most 1, and are made
-# up to this phase.
+# up to phases between these.
 _STEP = 1.0 / 8.0
-_REACH = 512.0
+_LEAST_REACH, _REACH = 32.0, 512.0
 
 
 def stratum_means(
@@ -156,15 +156,16 @@ def _even_waves(dim: int, degree: int, x: FloatArray) -> FloatArray:
     """
     flat = x.ravel()
     near = flat <= _REACH
-    values = _even_spline(dim, degree)(np.where(near, flat, 0.0))
+    reach = max(_LEAST_REACH, 2.0 ** np.ceil(np.log2(flat[near].max(initial=1.0))))
+    values = _even_spline(dim, degree, float(reach))(np.where(near, flat, 0.0))
     if not near.all():
         values[~near] = _even_values(dim, degree, flat[~near])
     return np.asarray(values.reshape(*x.shape, degree // 2 + 1))
 
 
-@lru_cache(maxsize=8)
-def _even_spline(dim: int, degree: int) -> CubicSpline:
-    knots = np.arange(0.0, _REACH + _STEP, _STEP)
+@lru_cache(maxsize=16)
+def _even_spline(dim: int, degree: int, reach: float) -> CubicSpline:
+    knots = np.arange(0.0, reach + _STEP, _STEP)
     return CubicSpline(knots, _even_values(dim, degree, knots))
 
 
