@@ -388,7 +388,7 @@ def _interpolated(
     for degree in _DEGREES:
         if 2 * degree > z.size or not (np.all(z >= 0.0) and 0.0 < top < np.inf):
             break
-        series = chebinterpolate(at_place, degree)
+        series = chebinterpolate(at_place, degree)  # type: ignore[type-var]
         missing = float(np.abs(series[-4:]).sum())
         if missing <= _RESOLVED * float(np.abs(series).max()):
             found = chebval(2.0 * (z / top) ** 0.25 - 1.0, series)
