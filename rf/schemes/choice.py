@@ -58,7 +58,8 @@ def scheme_for(
     """The scheme of least predicted variance over the rows X, within the options.
 
     If there are more parts than frequencies, these are independent, each of a part that is drawn
-    by mass.  The scheme depends on what is passed alone, and recent ones are kept in memory.
+    by mass; couplings other than "iid" are refused.  The scheme depends on what is passed alone,
+    and recent ones are kept in memory.
 
     ``n``: frequencies in all; ``X`` (n_samples, d): without rows "auto" is "orthogonal" (for the l1
     distance "iid"), and allocation "optimal" is not possible.
