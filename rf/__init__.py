@@ -34,7 +34,7 @@ _HOME = {
     "UselessFeaturesWarning": "features.spectral_features",
     "draw_frequencies": "sampling.frequencies",
     "load_dataset": "papers.datasets",
-    "show_config": "feature_maps.backend",
+    "show_config": "feature_maps.threads",
     "two_sample_test": "two_sample",
 }
 

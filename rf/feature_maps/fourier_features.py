@@ -7,7 +7,7 @@ cosines and sines are written straight into their places, scaled.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,14 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.feature_maps.backend import WaveKernel, wave_kernel
+from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, waves_with_numba
+from rf.feature_maps.sincos import LIMIT, waves_with_numpy
 from rf.feature_maps.threads import on_threads, serial_blas
 from rf.inputs.arrays import array_waves, asarray_like, is_foreign
 from spectra.base.arrays import FloatArray
+from spectra.base.compiled import implementation
 from spectra.errors import ParameterError
 
-__all__ = ["Rays", "copied_into", "wave_columns"]
+__all__ = ["Rays", "copied_into", "wave_columns", "wave_kernel"]
 
+WaveKernel = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
+
+# What a cosine and its sine take with numpy.
+_SECONDS_OF_A_WAVE = 2e-8
 # Columns of a block, and least rows.  Measured on 2 MB of second-level cache, on a busy machine: a
 # megabyte of doubles is still read back from the cache, and the calls are not seen beside the work.
 _PANEL = 512
@@ -75,6 +81,16 @@ def wave_columns(
     return out
 
 
+def wave_kernel(dtype: Any, waves: float = np.inf) -> tuple[WaveKernel, float]:
+    """The function that writes cosines and sines of a block, and the largest phase it takes.
+
+    ``waves``: how many are made.
+    """
+    if implementation(work=_SECONDS_OF_A_WAVE * waves) == "numpy":
+        return waves_with_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
+    return waves_with_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
+
+
 def copied_into(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
     """Columns of rows X that were made elsewhere, in ``out`` where there is one."""
     if is_foreign(X):
@@ -125,24 +141,6 @@ class Rays:
 
 @final
 @dataclass(frozen=True)
-class _Dense:
-    """Projections on any frequencies, by a product."""
-
-    weights: NDArray[Any]  # (d, columns)
-
-    @classmethod
-    def of(cls, frequencies: FloatArray, dtype: Any) -> _Dense:
-        return cls(np.ascontiguousarray(frequencies.T, dtype=dtype))
-
-    def __call__(self, X: Any, out: NDArray[Any]) -> None:
-        if issparse(X):
-            out[:] = X @ self.weights
-        else:
-            np.matmul(X, self.weights, out=out)
-
-
-@final
-@dataclass(frozen=True)
 class _Panel:
     """Consecutive frequencies: those of a projection, or this radius times its directions."""
 
@@ -157,20 +155,11 @@ class _Panel:
 
 @final
 @dataclass(frozen=True)
-class _Group:
-    """One projection, and the panels that use it."""
-
-    project: _Dense
-    panels: tuple[_Panel, ...]
-
-
-@final
-@dataclass(frozen=True)
 class _Work:
     """All that a thread needs, and what it does: tasks of some rows by all panels."""
 
     X: Any
-    groups: tuple[_Group, ...]
+    groups: list[tuple[NDArray[Any], list[_Panel]]]  # directions (d, columns), and their panels
     out: NDArray[Any]
     kernel: WaveKernel
     limit: float
@@ -192,7 +181,7 @@ class _Work:
         sines = n + np.arange(n) if lone is None else np.insert(n + np.arange(n - 1), lone, -1)
         reach = np.linalg.norm(frequencies, axis=1)
 
-        def panel(start: int, stop: int, radius: float | None = None) -> _Panel:
+        def panel(start: int, stop: int, radius: float | None) -> _Panel:
             part = slice(start, stop)
             shift = None if phases is None else phases[part]
             return _Panel(
@@ -205,23 +194,20 @@ class _Work:
                 sines[part],
             )
 
-        if rays is not None:
-            size = len(rays.directions)
-            groups = [
-                _Group(
-                    _Dense.of(rays.directions[a:b], dtype),
-                    tuple(panel(i * size + a, i * size + b, r) for i, r in enumerate(rays.radii)),
-                )
-                for a, b in _stretches(size)
-            ]
-        else:
-            groups = [
-                _Group(_Dense.of(frequencies[a:b], dtype), (panel(a, b),)) for a, b in _stretches(n)
-            ]
+        radii: list[float | None] = [None] if rays is None else list(rays.radii)
+        directions = frequencies if rays is None else rays.directions
+        size = len(directions)
+        groups = [
+            (
+                np.ascontiguousarray(directions[a:b].T, dtype=dtype),
+                [panel(i * size + a, i * size + b, radius) for i, radius in enumerate(radii)],
+            )
+            for a, b in itertools.pairwise([*range(0, size, _PANEL), size])
+        ]
         least = min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
-        kernel, limit = wave_kernel(dtype)
+        kernel, limit = wave_kernel(dtype, X.shape[0] * n)
         task = max(least, _TASK // max(n, 1))
-        return cls(X, tuple(groups), out, kernel, limit, block=least * _PANEL, rows=task)
+        return cls(X, groups, out, kernel, limit, block=least * _PANEL, rows=task)
 
     @property
     def tasks(self) -> int:
@@ -229,23 +215,27 @@ class _Work:
 
     def run(self, tasks: Iterator[int]) -> None:
         """Do the tasks, with scratch arrays of one's own."""
-        widths = [group.panels[0].scale.size for group in self.groups]
+        widths = [weights.shape[1] for weights, _ in self.groups]
         size = max(min(self.block, max(widths, default=0) * self.rows), *widths, 0)
         # Radii need a second array: the projections serve all of them.
-        scaled = any(group.panels[0].radius is not None for group in self.groups)
+        scaled = any(panels[0].radius is not None for _, panels in self.groups)
         scratch = np.empty((1 + scaled, size), self.out.dtype)
         for task in tasks:
             first = task * self.rows
             rows = slice(first, min(first + self.rows, self.X.shape[0]))
             X, out = self.X[rows], self.out[rows]
             length = _row_norms(X)
-            for group, n in zip(self.groups, widths, strict=True):
+            for weights, panels in self.groups:
+                n = weights.shape[1]
                 step = size // n
                 for start in range(0, len(out), step):
                     few = slice(start, min(start + step, len(out)))
                     each = scratch[:, : (few.stop - start) * n].reshape(1 + scaled, -1, n)
-                    group.project(X[few], each[0])
-                    for panel in group.panels:
+                    if issparse(X):
+                        each[0][:] = X[few] @ weights
+                    else:
+                        np.matmul(X[few], weights, out=each[0])
+                    for panel in panels:
                         phase = each[-1]
                         if panel.radius is not None:
                             np.multiply(each[0], panel.radius, out=phase)
@@ -277,10 +267,6 @@ class _Work:
         if first < stop:
             sines = int(panel.sines[first])
             self.kernel(phase, panel.scale, out, (first, stop), panel.start + first, sines)
-
-
-def _stretches(n: int) -> Iterator[tuple[int, int]]:
-    return itertools.pairwise([*range(0, n, _PANEL), n])
 
 
 _Far = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]

@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["on_threads", "serial_blas"]
+from spectra.base.compiled import implementation, why_no_numba
+
+__all__ = ["on_threads", "serial_blas", "show_config"]
 
 
 class _Limit:
@@ -96,3 +100,27 @@ def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) 
         helper.join()
     if faults:
         raise faults[0]
+
+
+def show_config() -> None:
+    """Print what runs: versions, the implementation of the inner loop, the number of threads.
+
+    Examples
+    --------
+    >>> show_config()  # doctest: +ELLIPSIS
+    kernel-spectra ...
+    """
+    for name in ("kernel-spectra", "numpy", "scipy", "scikit-learn", "numba"):
+        print(f"{name} {_version(name)}")
+    print(f"Python {platform.python_version()}, {platform.machine()}")
+    reason = why_no_numba()
+    print(f"inner loop: {implementation()}" + (f" (no numba: {reason})" if reason else ""))
+    with serial_blas() as threads:
+        print(f"threads: {threads}, as many as BLAS may use")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

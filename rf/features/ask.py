@@ -14,14 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.features.base import BaseSpectralFeatures, Resolved
-from rf.inputs.callers import user_stacklevel
+from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
 from rf.inputs.lengths import LENGTHS
 from rf.inputs.rows import FITTING_ADVICE, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
 from rf.sampling.frequencies import Frequencies, Radii
+from rf.schemes.choice import SamplingOptions
 from rf.schemes.complex import NEGLIGIBLE, Decomposed, axial_scheme
 from rf.schemes.feature_map import FourierMap
-from rf.schemes.scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.errors import DataError, ParameterError
@@ -148,6 +148,8 @@ class AsKRFF(BaseSpectralFeatures):
                     "kernel. Pass the kernel, or take masses='exact'."
                 )
             self._fit_masses(X, self.kernel_)
+        if is_foreign(self.signature_):
+            self.masses_ = asarray_like(self.masses_, self.signature_)
         return self
 
     def _resolve(self, X: Any) -> Resolved:
@@ -202,7 +204,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     def _fit_masses(self, X: Any, kernel: Any) -> None:
         rng = check_random_state(self.random_state)
-        X = self._validated(X)
+        X = on_host(self._validated(X))
         chosen = X[rng.permutation(X.shape[0])[: self.n_samples]]
         rows = np.asarray(chosen.toarray() if issparse(chosen) else chosen, dtype=float)
         self.masses_ = least_squares_masses(
@@ -210,7 +212,8 @@ class AsKRFF(BaseSpectralFeatures):
         )
         weights = (self.masses_ / np.array(self.counts_))[self.frequencies_.part]
         assert isinstance(self.feature_map_, FourierMap)  # of every asymmetric plan
-        self._take(self.feature_map_.reweighted(weights))
+        self.feature_map_ = self.feature_map_.reweighted(weights)
+        self.frequencies_ = self.feature_map_.frequencies
 
 
 def least_squares_masses(

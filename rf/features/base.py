@@ -20,26 +20,49 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rf.feature_maps.threads import serial_blas
 from rf.features.operators import FeatureOperator, checked_ridge
-from rf.inputs.arrays import asarray_like, is_foreign, on_host, refuse_other_library, validated_rows
-from rf.inputs.callers import user_stacklevel
-from rf.inputs.dask_arrays import by_chunks
+from rf.inputs.arrays import (
+    asarray_like,
+    by_chunks,
+    is_foreign,
+    on_host,
+    refuse_other_library,
+    user_stacklevel,
+    validated_rows,
+)
 from rf.inputs.lengths import divided, lengths_for, product_of_lengths, warn_of_units
 from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
 from rf.inputs.tables import Spectrum, resolve_spectrum, without_lengths
 from rf.sampling.frequencies import Radii
-from rf.schemes.choice import scheme_for
+from rf.schemes.choice import SamplingOptions, scheme_for
 from rf.schemes.feature_map import FeatureMap
-from rf.schemes.scheme import SamplingOptions, Scheme, TableScheme
+from rf.schemes.scheme import Scheme, TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["BaseSpectralFeatures", "MixedSignature", "Resolved", "SignatureWarning"]
+__all__ = [
+    "USELESS",
+    "BaseSpectralFeatures",
+    "MixedSignature",
+    "Resolved",
+    "SignatureWarning",
+    "UselessFeaturesWarning",
+]
 
 MixedSignature = Literal["warn", "ignore", "error"]
+
+
+# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
+# between an approximation and none, which has the error 1.
+USELESS = 0.5
+
+
+class UselessFeaturesWarning(UserWarning):
+    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
 
 
 class SignatureWarning(UserWarning):
@@ -112,6 +135,8 @@ class BaseSpectralFeatures(
             options = options.laid_out(spectrum.layout, self.n_components)
         with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
+        if np.isfinite(spectrum.table.domain):
+            scheme = replace(scheme, kernel=spectrum.kernel)
         return Resolved(scheme, spectrum.kernel, rows, rows.domain)
 
     def _checked_range(self, spectrum: Spectrum, X: Any) -> RowRange:
@@ -172,16 +197,22 @@ class BaseSpectralFeatures(
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         _, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
         check_size(X)
-        scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
-        self.kernel_ = kernel if own is None else self.kernel
-        self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
-        self.coupling_, self.counts_, self.report_ = scheme.coupling, scheme.counts, scheme.compared
-        with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
-            self._take(scheme.draw(self.n_components, for_draw))
-            self.cancellation_bound_ = self.feature_map_.mass(X)
-        self._announce()
+        with serial_blas():  # the products are small
+            scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
+            self.kernel_ = kernel if own is None else self.kernel
+            self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
+            self.coupling_, self.counts_ = scheme.coupling, scheme.counts
+            self.report_ = scheme.compared
+            with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
+                self._take(scheme.draw(self.n_components, for_draw))
+                self.cancellation_bound_ = self.feature_map_.mass(X)
+                error = self.expected_error_
+        self._warn_of_signs()
+        self._warn_of_error(error)
         if is_foreign(given):
             self.signature_ = asarray_like(self.signature_, given, double=True)
+            if self.length_scale_ is not None:
+                self.length_scale_ = asarray_like(self.length_scale_, given, double=True)
         return self
 
     def _take(self, features: FeatureMap) -> None:
@@ -300,7 +331,8 @@ class BaseSpectralFeatures(
         """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.
 
         It is right to about 1e-8 of the squared mass, or 1e-4 for a measure with an oscillating
-        tail (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).
+        tail (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).  At more than
+        256 distances it is interpolated, to about 1e-6 of the squared mass.
 
         Parameters
         ----------
@@ -320,7 +352,9 @@ class BaseSpectralFeatures(
         scheme = self.scheme_
         if radii is not None and isinstance(scheme, TableScheme):
             scheme = replace(scheme, radii=radii)
-        return scheme.variance(z)[0] + self.feature_map_.extra_variance
+        advice = "ask for the variance at fewer distances"
+        with serial_blas(), stage("computing variances", of=self._formula, advice=advice):
+            return scheme.variance(z)[0] + self.feature_map_.extra_variance
 
     def n_components_for(
         self,
@@ -374,7 +408,26 @@ class BaseSpectralFeatures(
             self._rows.check_between(X, Y)
         return X, Y
 
-    def _announce(self) -> None:
+    def _warn_of_error(self, error: float) -> None:
+        """Warn of features that are expected to err by half of the kernel matrix or more."""
+        if not error >= USELESS:
+            return
+        n = self._n_features_out
+        half, tenth = (float(f"{n * (error / wanted) ** 2:.2g}") for wanted in (USELESS, 0.1))
+        warnings.warn(
+            f"The {n} features of {self._formula} for these rows are expected to err by "
+            f"{100 * error:.3g} % of its matrix (Frobenius norm), and a matrix of zeros errs by "
+            "100 %: few rows are near one another, in units of the kernel's length. You have three "
+            f"options: allow more columns (the error falls like 1/sqrt(n_components): about "
+            f"{half:g} for {100 * USELESS:g} %, {tenth:g} for 10 %), take a kernel "
+            "that varies less over the distances of the rows (a larger length_scale, or "
+            "length_scale='median'), or reduce the number of dimensions. explain() shows how the "
+            "features were made.",
+            UselessFeaturesWarning,
+            stacklevel=user_stacklevel(),
+        )
+
+    def _warn_of_signs(self) -> None:
         negative = int(np.sum(self.signature_ < 0))
         if negative == 0 or self.mixed_signature == "ignore":
             return

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
 from rf.inputs.lengths import LENGTHS
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
-from rf.schemes.scheme import SamplingOptions
+from rf.schemes.choice import SamplingOptions
 from spectra.errors import ParameterError
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
@@ -171,7 +171,7 @@ class GORF(SignedSystem):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 
     Directions of both signs are columns of one Haar matrix, cut to d rows: see
-    :func:`rf.sampling.couplings.haar.haar`.  As the estimate is a difference, joint orthogonality
+    :func:`rf.sampling.haar.haar`.  As the estimate is a difference, joint orthogonality
     makes its variance larger than that of separate blocks (:class:`ORF`): a system to compare
     with, not to recommend.
 

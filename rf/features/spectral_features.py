@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
@@ -11,13 +10,19 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved, SignatureWarning
-from rf.inputs.callers import user_stacklevel
+from rf.features.base import (
+    USELESS,
+    BaseSpectralFeatures,
+    MixedSignature,
+    Resolved,
+    SignatureWarning,
+    UselessFeaturesWarning,
+)
 from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.inputs.rows import RowRange, centre_of
 from rf.inputs.tables import named_kernel, resolve_spectrum
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
-from rf.schemes.scheme import SamplingOptions
+from rf.schemes.choice import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 
@@ -28,13 +33,6 @@ __all__ = ["LengthScaleWarning", "SignatureWarning", "SpectralFeatures", "Useles
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
-# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
-# between an approximation and none, which has the error 1.
-_USELESS = 0.5
-
-
-class UselessFeaturesWarning(UserWarning):
-    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
 
 
 @final
@@ -279,20 +277,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
         # The range of X was checked when the problem was made.
         rows = RowRange(np.inf if made.best.everywhere else made.z_max, sphere, centre_of(X))
-        _warn_if_useless(made.best.error, f"The best {made.best.columns} features", problem.kernel)
         return Resolved(made, problem.kernel, rows, made.z_max)
-
-
-def _warn_if_useless(error: float, which: str, kernel: Any) -> None:
-    if error >= _USELESS:
-        warnings.warn(
-            f"{which} of {kernel} for these rows are expected to err by {100 * error:.3g} % of its "
-            "matrix (Frobenius norm), and a matrix of zeros errs by 100 %. Allow more columns, or "
-            "take a kernel that varies less over the distances of the data; explain() shows what "
-            "was tried.",
-            UselessFeaturesWarning,
-            stacklevel=user_stacklevel(),
-        )
 
 
 def _refused_group(kernel: Any) -> str:
@@ -323,7 +308,7 @@ def _describe_error(error: float) -> str:
     """The expected error of drawn features in words; nothing where it is not known."""
     if np.isnan(error):
         return ""
-    zeros = ", and a matrix of zeros errs by 100 %" if error >= _USELESS else ""
+    zeros = ", and a matrix of zeros errs by 100 %" if error >= USELESS else ""
     return (
         f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
         f"(Frobenius norm){zeros}."

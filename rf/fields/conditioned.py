@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 
-from rf.inputs.callers import user_stacklevel
+from rf.inputs.arrays import user_stacklevel
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.base.numbers import real_array

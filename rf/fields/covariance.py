@@ -22,8 +22,8 @@ from rf.fields.gradients import (
     slope_of_table,
 )
 from rf.inputs.tables import Spectrum, resolve_spectrum
-from rf.schemes.choice import scheme_for
-from rf.schemes.scheme import SamplingOptions, TableScheme
+from rf.schemes.choice import SamplingOptions, scheme_for
+from rf.schemes.scheme import TableScheme
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError, SpectraError

@@ -12,8 +12,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.inputs.arrays import asarray_like, on_host
-from rf.inputs.callers import user_stacklevel
+from rf.inputs.arrays import asarray_like, on_host, user_stacklevel
 from rf.inputs.rows import check_size, dense, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array

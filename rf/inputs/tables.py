@@ -57,11 +57,15 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     if isinstance(spectrum, SpectralTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
-    from spectra.designs import Design
     from spectra.kernels.asymmetric import AsymmetricKernel
     from spectra.kernels.grouped import GroupedKernel
     from spectra.kernels.kernel import Kernel
     from spectra.kernels.l1_kernel import L1Kernel
+
+    spectrum = named_kernel(spectrum)
+    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
+        return Spectrum(_table_of(spectrum, dim), spectrum)
+    from spectra.designs import Design
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
 
@@ -72,9 +76,6 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
         _check_dimension("design", spectrum.dim, dim)
         layout = None if spectrum.n_components is None else layout_of(spectrum)
         return Spectrum(spectrum.table, spectrum.kernel, layout)
-    spectrum = named_kernel(spectrum)
-    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
-        return Spectrum(_table_of(spectrum, dim), spectrum)
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
         "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."

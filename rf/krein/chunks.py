@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from rf.inputs.dask_arrays import dask_module, rows_of
+from rf.inputs.arrays import dask_module, rows_of
 from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import whole_file

@@ -43,7 +43,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from rf.inputs.dask_arrays import first_chunk, first_rows, is_dask
+from rf.inputs.arrays import first_chunk, first_rows, is_dask
 from rf.krein.chunks import checked_chunks, sums_of_chunks, sums_of_dask
 from rf.krein.on_features import FEATURES, OnFeatures
 from rf.krein.sums import KreinSpace, KreinSums, in_double

@@ -23,19 +23,20 @@ from itertools import islice
 import numpy as np
 from scipy.optimize import minimize
 
-from rf.sampling.directions import checked_draws, orthogonal
+from rf.sampling.coupling import CosineLaw, Coupling, Pairs
+from rf.sampling.directions import checked_draws, first_or_all, orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.base.special.harmonics import gegenbauer_sequence
 
 __all__ = [
+    "DESIGNED",
     "angular_means",
     "cosh_energy",
     "coupled_sizes",
     "coupling_gains",
     "designed",
     "designed_angular_means",
-    "designed_cosines",
     "designed_sizes",
     "least_energy",
     "quick_angular_means",
@@ -184,18 +185,6 @@ def coupling_gains(n: int, dim: int) -> bool:
     return n > dim > 1 and _quick_size(dim) >= _WORTHWHILE * dim
 
 
-def designed_cosines(n: int, dim: int) -> tuple[FloatArray, FloatArray]:
-    """All |c| of pairs within the sets of the coupling (cosh energy), and weights of sum 1."""
-    sizes = [size for size in coupled_sizes(n, dim) if size > 1]
-    sets = {size: _set(size, dim) for size in set(sizes)}
-    cosines = {
-        size: np.minimum(np.abs((rows @ rows.T)[np.triu_indices(size, 1)]), 1.0)
-        for size, rows in sets.items()
-    }
-    counts = np.concatenate([np.full(cosines[k].size, float(sizes.count(k))) for k in cosines])
-    return np.concatenate(list(cosines.values())), counts / counts.sum()
-
-
 def quick_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
     """As :func:`designed_angular_means`, of a set that was moved by few steps: for rankings."""
     start = orthogonal(n, dim, np.random.default_rng(_SEED))
@@ -228,3 +217,40 @@ def _set(n: int, dim: int) -> FloatArray:
             rows = least_energy(rows, cosh_energy)
     rows.setflags(write=False)
     return rows
+
+
+def _coupled_directions(
+    n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
+) -> FloatArray:
+    count = checked_draws(n, dim, draws)
+    return first_or_all(designed(n, dim, rng, sizes=coupled_sizes(n, dim), draws=count), draws)
+
+
+def _pairs_of_a_set(n: int, dim: int, total: int) -> Sequence[Pairs]:
+    pairs = sum(size * (size - 1) for size in coupled_sizes(n, dim))
+    return (Pairs(CosineLaw(_set_cosines, n), pairs),)
+
+
+def _set_cosines(n: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
+    """All |c| of pairs within the sets of the coupling, and weights of sum 1."""
+    sizes = [size for size in coupled_sizes(int(n), dim) if size > 1]
+    cosines, counts = [], []
+    for size in dict.fromkeys(sizes):
+        rows = _set(size, dim)
+        cosines.append(np.minimum(np.abs((rows @ rows.T)[np.triu_indices(size, 1)]), 1.0))
+        counts.append(np.full(cosines[-1].size, float(sizes.count(size))))
+    weights = np.concatenate(counts)
+    return np.concatenate(cosines), weights / weights.sum()
+
+
+#: Sets of least pairwise energy, each under a random rotation; parts are independent.  The first
+#: set of a size costs a minimisation: a third of a second, and more if d exceeds 70; a set for
+#: every possible split would take seconds.  Many directions are several independent sets.
+DESIGNED = Coupling(
+    "designed",
+    _coupled_directions,
+    _pairs_of_a_set,
+    considered=True,
+    gains=coupling_gains,
+    split_of="orthogonal",
+)

@@ -1,13 +1,26 @@
-"""Random directions, independent or in orthonormal blocks: what every coupling is made of."""
+"""Random directions, independent or in orthonormal blocks, and the couplings made of these."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from rf.sampling.coupling import Coupling, Pairs, fixed_cosine, pairs_in_blocks
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
-__all__ = ["checked_draws", "first_or_all", "haar_columns", "iid", "orthogonal", "unit_rows"]
+__all__ = [
+    "INDEPENDENT",
+    "ORTHOGONAL",
+    "SHARED",
+    "checked_draws",
+    "first_or_all",
+    "haar_columns",
+    "iid",
+    "orthogonal",
+    "unit_rows",
+]
 
 
 def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
@@ -70,3 +83,42 @@ def unit_rows(rows: FloatArray) -> FloatArray:
     """Rows divided by their lengths."""
     unit: FloatArray = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
     return unit
+
+
+def _no_pairs(n: int, dim: int, total: int) -> Sequence[Pairs]:
+    return ()
+
+
+def _pairs_of_a_block(n: int, dim: int, total: int) -> Sequence[Pairs]:
+    return (Pairs(fixed_cosine(0.0), pairs_in_blocks(n, dim)),)
+
+
+def _shared_blocks(
+    counts: Sequence[int], dim: int, rng: np.random.Generator, draws: int
+) -> list[FloatArray]:
+    """Directions for the largest part; the others use the first of them."""
+    rows = orthogonal(max(counts), dim, rng, draws=draws)
+    return [rows[:, :n] for n in counts]
+
+
+def _pairs_of_shared_blocks(n: int, m: int, dim: int, total: int) -> Sequence[Pairs]:
+    """Equal directions, and the pairs within a block; the last block may extend beyond n."""
+    full, rest = divmod(n, dim)
+    in_blocks = full * dim**2 + rest * min(dim, m - full * dim)
+    return Pairs(fixed_cosine(1.0), n), Pairs(fixed_cosine(0.0), in_blocks - n)
+
+
+#: Independent frequencies: plain Monte Carlo (Rahimi, Recht, NeurIPS 2007).
+INDEPENDENT = Coupling("iid", iid, _no_pairs, considered=True)
+#: Blocks of d orthonormal directions (Yu et al., NeurIPS 2016); parts are independent.
+ORTHOGONAL = Coupling("orthogonal", orthogonal, _pairs_of_a_block, considered=True)
+#: Every part uses the first rows of the same orthonormal blocks, with independent radii: along a
+#: common direction, the errors of parts of opposite sign partly cancel.
+SHARED = Coupling(
+    "shared",
+    orthogonal,
+    _pairs_of_a_block,
+    joint=_shared_blocks,
+    across=_pairs_of_shared_blocks,
+    considered=True,
+)

@@ -20,9 +20,8 @@ from typing import Any, Literal, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.sampling.coupling import Request
+from rf.sampling.coupling import RADII, Radii
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.radii import RADII, Radii
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.numbers import random_source, whole_number
 from spectra.errors import ParameterError
@@ -178,8 +177,7 @@ def draw_repeatedly(
         )
     chosen = choice(COUPLINGS, coupling, "coupling")
     rule = choice(RADII, radii, "radii")
-    asked = Request(counts, table.dim, draws, rule, rng)
-    drawn = chosen.draw(asked)
+    drawn = chosen.draw(counts, table.dim, rng, radii=rule, draws=draws)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
     )

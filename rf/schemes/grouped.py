@@ -8,12 +8,11 @@ from typing import final
 
 import numpy as np
 
-from rf.sampling.coupling import Request
+from rf.sampling.coupling import RADII, Radii
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.frequencies import Frequencies
-from rf.sampling.radii import RADII, Radii
 from rf.schemes.scheme import TableScheme, check_within
-from rf.variance.coupling_score import candidates
+from rf.variance.allocation import candidates
 from rf.variance.grouped_variance import GroupedModel
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable
@@ -67,8 +66,9 @@ def draw_grouped(
     for part, n in zip(table.parts, counts, strict=True):
         rows = frequencies[first : first + n]
         for group in part.groups:
-            asked = Request([n], len(group.columns), 1, RADII[radii], rng)
-            ((u, directions),) = COUPLINGS[coupling].draw(asked)
+            dim = len(group.columns)
+            drawn = COUPLINGS[coupling].draw([n], dim, rng, radii=RADII[radii])
+            ((u, directions),) = drawn
             signs = rng.choice([-1.0, 1.0], size=n)
             of_group = (signs * group.law.ppf(u[0]))[:, None] * directions[0]
             group.place(rows, of_group[rng.permutation(n)])

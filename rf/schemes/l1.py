@@ -17,8 +17,8 @@ from typing import final
 
 import numpy as np
 
+from rf.sampling.coupling import Radii
 from rf.sampling.frequencies import Frequencies
-from rf.sampling.radii import Radii
 from rf.schemes.scheme import TableScheme
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray

@@ -1,7 +1,7 @@
 """How features are sampled, and what is known of their error before anything is drawn.
 
 A scheme leads from the table of a kernel to a feature map.  There is one implementation for each
-kind of table: :mod:`rf.schemes.radial` (radial and shifted kernels), :mod:`rf.schemes.grouped`,
+kind of table: :mod:`rf.schemes.choice` (radial and shifted kernels), :mod:`rf.schemes.grouped`,
 :mod:`rf.schemes.l1` and :mod:`rf.schemes.complex`.  :func:`rf.schemes.choice.scheme_for` chooses
 the coupling and the number of frequencies of each part.  Features without a table, designed for
 the data, have schemes as well (:mod:`rf.dot_product`).
@@ -10,33 +10,36 @@ the data, have schemes as well (:mod:`rf.dot_product`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebinterpolate, chebval
 
-from rf.inputs.rows import typical_differences
+from rf.inputs.rows import graded_distances, typical_differences, typical_distances
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import Allocation, Frequencies, Radii, pooled_frequencies
+from rf.sampling.frequencies import Frequencies, Radii, draw_frequencies, pooled_frequencies
 from rf.schemes.feature_map import FeatureMap, FourierMap
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from rf.inputs.tables import Layout
-    from rf.variance.coupling_score import CouplingScore
-    from rf.variance.variance import PartModel
+    from rf.variance.allocation import CouplingScore
+    from rf.variance.variance import PartModel, VarianceModel
 
 __all__ = [
     "RANKED_PAIRS",
     "SIZED_PAIRS",
     "STATED_PAIRS",
     "DesignedScheme",
-    "SamplingOptions",
+    "RadialScheme",
     "Scheme",
     "TableScheme",
     "check_within",
+    "model_at",
     "relative_error",
 ]
 
@@ -46,35 +49,12 @@ RANKED_PAIRS = 48
 STATED_PAIRS = 384
 # The same for the mean square of the kernel, which a few near pairs may dominate.
 SIZED_PAIRS = 4096
-
-
-@dataclass(frozen=True)
-class SamplingOptions:
-    """How frequencies are to be drawn, from the parameters of an estimator.
-
-    ``coupling``, ``radii``, ``allocation``: as in :class:`rf.SpectralFeatures`; ``counts``:
-    frequencies of each part, if the masses were made for them.
-    """
-
-    coupling: str
-    radii: Radii
-    allocation: Allocation
-    counts: tuple[int, ...] | None = None
-
-    def laid_out(self, layout: Layout, n_components: int) -> SamplingOptions:
-        """These options with the coupling and the split of a design that was made for them."""
-        if self.coupling not in ("auto", layout.coupling):
-            raise ParameterError(
-                f"The design was made for coupling={layout.coupling!r}, with which alone its "
-                f"masses cancel, and coupling={self.coupling!r} was asked for. Take "
-                f"coupling='auto' or {layout.coupling!r}."
-            )
-        if n_components < layout.columns:
-            raise ParameterError(
-                f"The design fills {layout.columns} columns, and n_components is {n_components}. "
-                "Ask for as many, or design for fewer (budget=)."
-            )
-        return replace(self, coupling=layout.coupling, counts=layout.counts)
+# Models of the variance kept in memory: a grid search over the number of columns fits the same
+# kernel to the same rows.
+_RECENT = 16
+# Degrees of a polynomial for variances at many distances, and what its last coefficients may be,
+# relative to the largest variance.
+_DEGREES, _RESOLVED = (128, 256), 1e-5
 
 
 class Scheme(ABC):
@@ -150,8 +130,8 @@ class TableScheme(Scheme):
     ``table``, ``coupling``, ``counts``, ``compared``: as in :class:`Scheme`; ``rows``: a sample of
     the rows, which stands for all; ``n_rows``: number of rows; ``pooled``: whether each frequency
     belongs to a part that is drawn by mass, because there are more parts than frequencies;
-    ``counts`` is then the number of frequencies alone; ``note``: where the table comes from, if it
-    is not that of the kernel.
+    ``counts`` is then the number of frequencies alone; ``note``: where the table comes from, and
+    ``kernel``: what it approximates, if it is not the table of the kernel.
     """
 
     table: Any
@@ -163,6 +143,7 @@ class TableScheme(Scheme):
     compared: tuple[CouplingScore, ...] = ()
     pooled: bool = False
     note: str = ""
+    kernel: Any = None
 
     # --- what an implementation provides ----------------------------------------------------
 
@@ -194,7 +175,7 @@ class TableScheme(Scheme):
 
     def offered(self, n: int) -> tuple[str, ...]:
         """The couplings that "auto" compares for n frequencies."""
-        from rf.variance.coupling_score import candidates
+        from rf.variance.allocation import candidates
 
         return candidates(1, n)
 
@@ -253,13 +234,18 @@ class TableScheme(Scheme):
     def expected_error(self, extra_variance: float = 0.0) -> float:
         if self.rows is None:
             return float("nan")
-        wrong, own = extra_variance + self.bias**2, 0.0
+        typical = self.typical_model(STATED_PAIRS)
+        square = self.variance_of(typical)[0] + self.square_bias(typical) + extra_variance
+        alone = self.model(np.zeros((1, self.table.dim)), approximate=True)
+        own = float(np.max(self.square_bias(alone))) + extra_variance
         if not self.is_exact_at_zero:
-            alone = self.model(np.zeros((1, self.table.dim)), approximate=True)
-            own = float(self.variance_of(alone)[0][0])
-        square = self.variance_of(self.typical_model(STATED_PAIRS))[0] + wrong
-        diagonal = own + wrong, float(self.table.k_zero)
+            own += float(self.variance_of(alone)[0][0])
+        diagonal = own, float(self.table.k_zero)
         return relative_error(square, self.mean_square_kernel(), diagonal, self.n_rows)
+
+    def square_bias(self, model: PartModel) -> FloatArray | float:
+        """Squared difference of the kernel and the mean of the estimate, at most, at a model."""
+        return self.bias**2
 
     @property
     def bias(self) -> float:
@@ -306,3 +292,129 @@ def check_within(coupling: str, of: str) -> None:
             f"coupling={coupling!r} was asked for {of}, which takes couplings within each part: "
             f"{', '.join(allowed)}, or 'auto'."
         )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RadialScheme(TableScheme):
+    """Frequencies of a radial table, or of a table of shifted parts.
+
+    The frequencies of a shifted part have its radial distribution, and weights of their own.  If
+    all parts have one shift r the weights are constant, and everything is that of the radial
+    kernel k of K(D) = k(D + r).
+    """
+
+    table: SpectralTable
+
+    @property
+    def method(self) -> str:
+        """ "radial"; "shifted" if K(D) = k(D + r); else "weighted"."""
+        if self.table.is_radial:
+            return "radial"
+        return "weighted" if self.table.one_shift() is None else "shifted"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.table.is_radial
+
+    @property
+    def is_exact_at_zero(self) -> bool:
+        return self.table.is_radial and not self.pooled
+
+    def check_coupling(self, coupling: str) -> None:
+        if self.method == "weighted":
+            check_within(coupling, f"{self.table.formula}, a sum of several shifted kernels")
+
+    def offered(self, n: int) -> tuple[str, ...]:
+        from rf.variance.allocation import candidates
+
+        return candidates(1 if self.method == "weighted" else len(self.table.parts), n)
+
+    def _frequencies(self, rng: np.random.Generator) -> Frequencies:
+        return draw_frequencies(
+            self.table, self.counts, coupling=self.coupling, radii=self.radii, random_state=rng
+        )
+
+    def checked(self, points: FloatArray) -> FloatArray:
+        return points if self.table.is_radial else super().checked(points)
+
+    def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if not self.table.is_radial:
+            return super().variance(points)
+        value, error = _interpolated(super().variance, points.ravel())
+        return value.reshape(points.shape), error.reshape(points.shape)
+
+    def model(self, points: FloatArray, *, approximate: bool = False) -> VarianceModel:
+        """At distances, or at differences of shape (n, d) if parts are shifted."""
+        if self.table.is_radial and points.ndim == 2:
+            points = np.linalg.norm(points, axis=1)
+        return model_at(self.table, points, approximate=approximate)
+
+    def typical_model(self, pairs: int) -> PartModel:
+        """At quantiles of |D|, or of |D + r| for one shift; else at random differences."""
+        single = self.table.one_shift()
+        if single is None:
+            return super().typical_model(pairs)
+        radial, shift = single
+        return _model_at(radial, typical_distances(self.rows, shift).tobytes())
+
+    def square_bias(self, model: PartModel) -> FloatArray | float:
+        if self.kernel is None or not isinstance(z := getattr(model, "z", None), np.ndarray):
+            return super().square_bias(model)
+        return np.asarray((self.kernel(z) - self.table.expected_kernel(z)) ** 2)
+
+    def mean_square_kernel(self) -> float:
+        single = self.table.one_shift()
+        if single is None:
+            return super().mean_square_kernel()
+        radial, shift = single
+        z, shares = graded_distances(self.rows, shift)
+        return float(shares @ model_at(radial, z, approximate=True).kernel ** 2)
+
+
+def _interpolated(
+    variance: Callable[[FloatArray], tuple[FloatArray, FloatArray]], z: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The variance at many distances from a polynomial in z^(1/4), in which tails are smooth.
+
+    If no degree resolves it, it is computed at each distance.
+    """
+    top, errors = float(z.max(initial=0.0)), [0.0]
+
+    def at_place(y: FloatArray) -> FloatArray:
+        value, error = variance(top * (0.5 + 0.5 * y) ** 4)
+        errors.append(float(error.max()))
+        return value
+
+    for degree in _DEGREES:
+        if 2 * degree > z.size or not (np.all(z >= 0.0) and 0.0 < top < np.inf):
+            break
+        series = chebinterpolate(at_place, degree)  # type: ignore[type-var]
+        missing = float(np.abs(series[-4:]).sum())
+        if missing <= _RESOLVED * float(np.abs(series).max()):
+            found = chebval(2.0 * (z / top) ** 0.25 - 1.0, series)
+            return np.maximum(found, 0.0), np.full(z.shape, max(errors) + missing)
+    return variance(z)
+
+
+def model_at(
+    table: SpectralTable, points: FloatArray, *, approximate: bool = False
+) -> VarianceModel:
+    """The variance at distances, or at differences of shape (n, d) if parts are shifted."""
+    from rf.variance.variance import VarianceModel
+
+    if table.is_radial:
+        return VarianceModel(table, points, approximate)
+    single = table.one_shift()
+    if single is None:
+        from rf.variance.weighted_variance import WeightedModel
+
+        return WeightedModel.of(table, points, approximate=approximate)
+    radial, shift = single
+    return VarianceModel(radial, np.linalg.norm(points + shift, axis=-1), approximate)
+
+
+@lru_cache(maxsize=_RECENT)
+def _model_at(table: SpectralTable, distances: bytes) -> VarianceModel:
+    """The approximate model, whose integrals serve every fit on the same rows."""
+    return model_at(table, np.frombuffer(distances), approximate=True)

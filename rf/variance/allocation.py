@@ -1,25 +1,40 @@
-"""How n frequencies are split over the parts of a table."""
+"""Split frequencies over the parts of a table, and compare couplings with their best splits.
+
+The score of a coupling is the exact variance of the estimate with the radii that will be drawn
+(:mod:`rf.variance.variance`), averaged over the distances of the data: the expected squared error
+of an entry of the kernel matrix.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.sampling.coupling import Coupling, Pairs, pairs_across, pairs_within
+from rf.sampling.coupling import CosineLaw, Coupling, Pairs, Radii, pairs_across, pairs_within
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.frequencies import ALLOCATIONS, Allocation, choice
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rf.sampling.cosines import CosineLaw
     from spectra.table import SpectralTable
 
-__all__ = ["ALLOCATIONS", "Allocation", "allocate", "apportion", "least_split", "split"]
+__all__ = [
+    "ALLOCATIONS",
+    "Allocation",
+    "CouplingScore",
+    "allocate",
+    "apportion",
+    "candidates",
+    "least_split",
+    "ranked_couplings",
+    "split",
+]
 
 # The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
 # wastes at most one part in this number, and the variance is flat at its least.
@@ -202,3 +217,55 @@ class _Terms:
                 self._means[key] = float(value.mean())
             total += pair.count * self._means[key]
         return self._signed[p] * self._signed[q] * total
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CouplingScore:
+    """A coupling, the frequencies of each part, and the predicted variance.
+
+    ``variance``: mean over the distances, to about two percent.
+    """
+
+    coupling: str
+    counts: tuple[int, ...]
+    variance: float
+
+    def __repr__(self) -> str:
+        counts = " + ".join(map(str, self.counts))
+        error = f"root mean square error {max(self.variance, 0.0) ** 0.5:.3g}"
+        return f"CouplingScore: {self.coupling}, {counts} frequencies, {error}"
+
+
+def candidates(parts: int, n: int) -> tuple[str, ...]:
+    """The couplings that "auto" compares for n frequencies of a number of parts."""
+    if n == 1:
+        return ("iid",)
+    return tuple(
+        name
+        for name, coupling in COUPLINGS.items()
+        if coupling.considered and (parts > 1 or not coupling.across_parts)
+    )
+
+
+def ranked_couplings(
+    model: PartModel, n: int, *, couplings: Sequence[str], radii: Radii, allocation: Allocation
+) -> tuple[CouplingScore, ...]:
+    """Couplings of n frequencies with their splits, the one of least predicted variance first.
+
+    A coupling is left out if no part gains by it: designed directions need a part of more than d
+    frequencies, and a small d.
+
+    ``model``: at the distances of the data; ``n``: frequencies, at least one for each part;
+    ``couplings``: names of couplings; see :func:`candidates`; ``radii``, ``allocation``: as in
+    :func:`rf.sampling.frequencies.draw_frequencies` and :func:`rf.variance.allocation.allocate`.
+    """
+    model, width, scores = model.approximation, model.width, []
+    for name in dict.fromkeys(couplings):
+        if name in COUPLINGS and not COUPLINGS[name].gains(n, width):
+            continue
+        counts = split(model, n, allocation=allocation, coupling=name)
+        if any(COUPLINGS[name].gains(m, width) for m in counts):
+            value = model.mean_variance(counts, coupling=name, radii=radii)
+            scores.append(CouplingScore(name, counts, value))
+    return tuple(sorted(scores, key=lambda score: score.variance))

@@ -30,7 +30,7 @@ from typing import final
 
 import numpy as np
 
-from rf.sampling.radii import Radii
+from rf.sampling.coupling import Radii
 from rf.variance.radii.pair_covariances import MEAN_ERROR
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.base.arrays import FloatArray

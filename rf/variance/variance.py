@@ -24,7 +24,7 @@ In general, and in every case that is drawn, with E[g_n g_n'] in place of the pr
 
 radii in strata are dealt without replacement (:mod:`rf.variance.radii.strata`), and waves of
 shifted kernels are seen through several vectors v, which for a radial one are the difference itself
-(:mod:`rf.variance.differences`, :mod:`rf.variance.weighted_variance`).
+(:mod:`rf.variance.radii.pair_covariances`, :mod:`rf.variance.weighted_variance`).
 
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
 """
@@ -39,12 +39,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from rf.sampling.cosines import CosineLaw
-from rf.sampling.coupling import dependent_pairs
-from rf.sampling.couplings import COUPLINGS, Coupling, Pairs
-from rf.sampling.radii import RADII, Radii
-from rf.variance.differences import ShiftedDifferences
-from rf.variance.radii.pair_covariances import MEAN_ERROR, PairCovariances
+from rf.sampling.coupling import RADII, CosineLaw, Coupling, Pairs, Radii, dependent_pairs
+from rf.sampling.couplings import COUPLINGS
+from rf.variance.radii.pair_covariances import MEAN_ERROR, PairCovariances, ShiftedDifferences
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
@@ -188,6 +185,13 @@ class VarianceModel(PartModel):
                 for z in (self.z, 2.0 * self.z)
             )
         return single, 0.5 * (1.0 + double)
+
+    @property
+    def kernel(self) -> FloatArray:
+        if not self.approximate:
+            return super().kernel
+        waves = [self._pairs.mean_waves(p, self.z) for p in range(len(self.table.parts))]
+        return np.asarray((self.signs * self.masses) @ np.array(waves))
 
     @cached_property
     def _pairs(self) -> PairCovariances:

@@ -3,7 +3,7 @@ r"""The variance of a radial measure whose draws are weighted: sums of shifted k
 A draw of a part :math:`m \sum_j c_j\, k(D + t_j e)` is :math:`m \sum_j c_j \cos(w \cdot v_j)` with
 v_j = D + t_j e and w of the radial law, so that every coupling within the parts applies,
 and its variance is that of :mod:`rf.variance.variance`, seen through v_j
-(:mod:`rf.variance.differences`).
+(:mod:`rf.variance.radii.pair_covariances`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from rf.sampling.cosines import Fixed
-from rf.sampling.couplings import Coupling, Pairs
-from rf.variance.differences import ShiftedDifferences
-from rf.variance.radii.pair_covariances import PairCovariances
+from rf.sampling.coupling import Coupling, Pairs, fixed_cosine
+from rf.variance.radii.pair_covariances import PairCovariances, ShiftedDifferences
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
@@ -91,7 +89,7 @@ class WeightedModel(VarianceModel):
 
     def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
         pairs = super()._dependent(coupling, counts)
-        if any(pair.cosine == Fixed(1.0) for _, _, pair in pairs):
+        if any(pair.cosine == fixed_cosine(1.0) for _, _, pair in pairs):
             raise ParameterError(
                 f"The coupling {coupling.name!r} gives parts one direction, and what two waves "
                 "along it have in common is known for radial kernels: these parts are shifted by "

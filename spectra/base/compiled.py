@@ -5,7 +5,9 @@ Numba is loaded when a loop is first asked for, never by an import of ours.
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +24,8 @@ Implementation = Literal["numba", "numpy"]
 #: Names an implementation for a whole process.
 VARIABLE = "SPECTRA_IMPLEMENTATION"
 
+# Seconds in which numba is loaded.
+_LOADING = 0.5
 _CHOSEN: ContextVar[Implementation | None] = ContextVar("implementation", default=None)
 
 
@@ -35,10 +39,13 @@ def why_no_numba() -> str:
     return ""
 
 
-def implementation() -> Implementation:
-    """The implementation that runs here: "numba" or "numpy"."""
+def implementation(*, work: float = math.inf) -> Implementation:
+    """The implementation that runs here: "numba" or "numpy".
+
+    ``work``: seconds that numpy would take; numba is not loaded for less than loading takes.
+    """
     name = _CHOSEN.get() or os.environ.get(VARIABLE, "")
-    if name == "numpy":
+    if name == "numpy" or (not name and work < _LOADING and "numba" not in sys.modules):
         return "numpy"
     why = why_no_numba()
     if name in ("", "numba") and not why:

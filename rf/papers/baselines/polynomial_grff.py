@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.papers.baselines.base import Baseline
-from rf.sampling.couplings import COUPLINGS
+from rf.sampling import COUPLINGS
 from spectra.base.arrays import FloatArray
 from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
 from spectra.errors import ParameterError

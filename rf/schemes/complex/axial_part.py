@@ -18,7 +18,7 @@ from typing import final
 
 import numpy as np
 
-from rf.sampling.radii import Radii
+from rf.sampling.coupling import Radii
 from rf.schemes.complex.axis_law import AxisLaw, layer_ends
 from rf.schemes.complex.harmonic_sums import HarmonicSums
 from rf.schemes.complex.rejection import AxialProposal

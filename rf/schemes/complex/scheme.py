@@ -10,12 +10,11 @@ from typing import Any, final
 import numpy as np
 
 from rf.inputs.rows import typical_differences
+from rf.sampling.coupling import RADII, Radii, RadiusRule
 from rf.sampling.frequencies import Frequencies
-from rf.sampling.radii import RADII, Radii, RadiusRule
 from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.decomposition import Decomposed, Decomposition
-from rf.schemes.radial import RadialScheme
-from rf.schemes.scheme import RANKED_PAIRS, SamplingOptions, TableScheme
+from rf.schemes.scheme import RANKED_PAIRS, RadialScheme, TableScheme
 from rf.variance.allocation import Allocation, split
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
@@ -153,7 +152,9 @@ def axial_scheme(
 
 
 @lru_cache(maxsize=_RECENT)
-def least_axial_scheme(scheme: TableScheme, n: int, options: SamplingOptions) -> TableScheme:
+def least_axial_scheme(
+    scheme: TableScheme, n: int, *, allocation: Allocation, radii: Radii
+) -> TableScheme:
     """The polar or Jordan parts of a shifted measure, if they leave less variance than a scheme.
 
     No decomposition is always best: weighted draws take every coupling of directions, Jordan parts
@@ -172,8 +173,8 @@ def least_axial_scheme(scheme: TableScheme, n: int, options: SamplingOptions) ->
             n,
             scheme.rows,
             scheme.n_rows,
-            allocation=options.allocation,
-            radii=options.radii,
+            allocation=allocation,
+            radii=radii,
         )
         few = AxialModel(measure, differences, True)
         value = float(np.mean(other.variance_of(few)[0]))

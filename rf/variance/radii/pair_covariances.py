@@ -1,36 +1,40 @@
 r"""Covariances of two cosines, from the distribution of the radius and the coupling of directions.
 
-A coupling of directions enters through the cosine between two of them
-(:mod:`rf.sampling.cosines`), the radii through their projections
-(:mod:`rf.variance.radii.projection`) and strata (:mod:`rf.variance.radii.strata`).
+A frequency w of a radial part gives cos(w.D), which depends on |D| alone.  One of a sum of
+shifted kernels gives :math:`\sum_j c_j \cos(w \cdot v_j)`, v_j = D + t_j e, and two directions
+with the cosine c between them leave of two such waves the mean
+
+.. math:: \sum_{j,k} c_j c'_k \sum_n E[g_n(R |v_j|)\, g_n(R' |v'_k|)]\;
+          P_n(\cos\angle(v_j, v'_k))\; E P_n(c),
+
+The radial case has one vector on each side, the same one.  The radii enter through their
+projections (:mod:`rf.variance.radii.projection`) and strata (:mod:`rf.variance.radii.strata`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
-from rf.sampling.cosines import AngularMeans, CosineLaw, Fixed, angular_means
-from rf.variance.differences import DegreeProducts, ShiftedDifferences
+from rf.sampling.coupling import AngularMeans, CosineLaw, angular_means, fixed_cosine
 from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
-from rf.variance.radii.strata import (
-    NODES,
-    StrataProducts,
-    approximate_stratum_means,
-    stratum_means,
-    stratum_products,
-)
+from rf.variance.radii.strata import NODES, approximate_stratum_means, stratum_means
 from spectra.base.arrays import FloatArray
+from spectra.base.special.harmonics import gegenbauer
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
-__all__ = ["MEAN_ERROR", "PairCovariances"]
+__all__ = ["MEAN_ERROR", "DegreeProducts", "PairCovariances", "ShiftedDifferences"]
 
 Bounded = tuple[FloatArray, FloatArray]
+#: E[g_m(R_i z) g_m(R_j z)] for i != j of one draw, m = 0, 2, ..., at each difference; the same for
+#: independent radii; and a bound of the sum of the absolute products of higher degrees.
+StrataProducts = tuple[FloatArray, FloatArray, FloatArray]
 
 # Error of the expected plane waves of a table; a variance needs a few of them.
 MEAN_ERROR = 1e-12
@@ -57,6 +61,105 @@ _LAST_ROUGH_DEGREE = 32
 _KEPT = 1 << 20
 # Phase of a wave that 16 nodes resolve with its products.
 _PHASE_OF_A_PANEL = 10.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ShiftedDifferences:
+    """m differences, each seen through J vectors.
+
+    ``lengths`` (m, J): |v_j|; ``points`` are the same in one row; ``weights`` (J,): c_j; ``units``
+    (m, J, d): v_j / |v_j|; None where there is one vector, the difference itself.
+    """
+
+    lengths: FloatArray
+    weights: FloatArray
+    units: FloatArray | None = None
+
+    @classmethod
+    def at(cls, z: FloatArray) -> Self:
+        """Distances of a radial kernel."""
+        return cls(z[:, None], np.ones(1))
+
+    @classmethod
+    def through(cls, differences: FloatArray, offsets: FloatArray, weights: FloatArray) -> Self:
+        """Differences (m, d) shifted by offsets (J, d)."""
+        vectors = differences[:, None, :] + offsets
+        lengths = np.linalg.norm(vectors, axis=-1)
+        # A vector of length 0 has no waves of degree 2 and more: its direction does not matter.
+        units = vectors / np.where(lengths > 0.0, lengths, 1.0)[..., None]
+        return cls(lengths, weights, units)
+
+    @property
+    def points(self) -> FloatArray:
+        """All lengths in one row, shape (m J,)."""
+        return self.lengths.ravel()
+
+    @property
+    def bound(self) -> float:
+        """Sum of |c_j|, which bounds the wave."""
+        return float(np.abs(self.weights).sum())
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Sums of |c_j| times values at the points: shape (..., m J) to (..., m)."""
+        parts = values.reshape(*values.shape[:-1], -1, self.weights.size)
+        return np.asarray(parts @ np.abs(self.weights))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DegreeProducts:
+    """The sum over j and k of products of two waves, degree by degree.
+
+    ``angular`` (m, J, K, degrees): c_j c'_k P_n(cos of v_j and v'_k), n = 0, 2, ...; None where it
+    is 1.
+    """
+
+    first: ShiftedDifferences
+    second: ShiftedDifferences
+    angular: FloatArray | None
+
+    @classmethod
+    def of(
+        cls, first: ShiftedDifferences, second: ShiftedDifferences, dim: int, degree: int
+    ) -> Self:
+        """All even degrees up to the given one."""
+        if first.units is None or second.units is None:
+            return cls(first, second, None)
+        cosines = np.einsum("mjd,mkd->mjk", first.units, second.units)
+        # Parallel unit vectors have the cosine 1 up to rounding.
+        waves = gegenbauer(dim, degree, np.clip(cosines, -1.0, 1.0))[::2]
+        weights = np.multiply.outer(first.weights, second.weights)
+        return cls(first, second, np.moveaxis(waves, 0, -1) * weights[..., None])
+
+    def __call__(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """The sum for a (..., m J, degrees) and b (..., m K, degrees): (..., m, degrees)."""
+        if self.angular is None:
+            return a * b
+        j, k = self.first.weights.size, self.second.weights.size
+        a = a.reshape(*a.shape[:-2], -1, j, a.shape[-1])
+        b = b.reshape(*b.shape[:-2], -1, k, b.shape[-1])
+        summed = np.einsum("...mjn,...mkn,mjkn->...mn", a, b, self.angular, optimize=True)
+        return np.asarray(summed)
+
+    def at(self, difference: int) -> DegreeProducts:
+        """The combination at one difference."""
+        one = slice(difference, difference + 1)
+        angular = None if self.angular is None else self.angular[one]
+        return DegreeProducts(self.first, self.second, angular)
+
+    @property
+    def size(self) -> float:
+        """Bound of the combination of waves of size 1."""
+        return self.first.bound * self.second.bound
+
+    def bound(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Bound of the combination of waves of sizes a (..., m J) and b (..., m K)."""
+        return self.first.total(a) * self.second.total(b)
+
+    def error(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """What waves of size 1 with errors a and b leave in the combination."""
+        return self.first.total(a) * self.second.bound + self.second.total(b) * self.first.bound
 
 
 class PairCovariances:
@@ -151,7 +254,7 @@ class PairCovariances:
         """
         remainder: FloatArray | float = 0.0
         of: Callable[[int], Bounded]
-        if law == Fixed(1.0):
+        if law == fixed_cosine(1.0):
             panels = self.panels_for(_FIRST_DEGREE, rough=rough)
             of = partial(self._same, first, second)
         else:
@@ -221,7 +324,7 @@ class PairCovariances:
             for at, lengths in enumerate(self._points[part].lengths):
                 panels = self._strata_panels(law, n, float(lengths.max()), degree) // halves
                 means = stratum_means(law, n, lengths, self._dim, panels, degree, nodes)
-                rows.append(stratum_products(*means, combine.at(at)))
+                rows.append(_stratum_products(*means, combine.at(at)))
             results.append([np.concatenate(arrays) for arrays in zip(*rows, strict=True)])
         tabulated = self.moments(degree, self.panels_for(degree))[part][2]
         errors = 4.0 * combine.error(tabulated, tabulated)
@@ -245,7 +348,7 @@ class PairCovariances:
                 self._radii[part], fewer, lengths, self._dim, degree, whole
             )
             missing = np.zeros(means.shape[:2])
-            self._rough_strata[key] = stratum_products(
+            self._rough_strata[key] = _stratum_products(
                 means, missing, self.products(part, part, degree)
             )
         products, independent, beyond = self._rough_strata[key]
@@ -275,3 +378,15 @@ class PairCovariances:
         farthest = float(law.ppf(1.0 - 1.0 / n))
         wanted = int(min(farthest * z / _PHASE_OF_A_PANEL, _MOST_STRATA_PANELS))
         return max(self.panels_for(degree), 1 << wanted.bit_length())
+
+
+def _stratum_products(
+    means: FloatArray, missing: FloatArray, combine: DegreeProducts
+) -> StrataProducts:
+    """The products over draws without replacement of the strata of a part, from their means."""
+    n = len(means)
+    root = np.sqrt(missing.mean(axis=0))
+    beyond = combine.bound(root, root) * n / max(n - 1, 1)
+    independent = combine(means.mean(axis=0), means.mean(axis=0))
+    products = combine(means.sum(axis=0) - means, means).sum(axis=0) / max(n * (n - 1.0), 1.0)
+    return products, independent, 2.0 * beyond + 1e-14

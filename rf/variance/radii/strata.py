@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from rf.variance.differences import DegreeProducts
 from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
 from spectra.base.arrays import FloatArray, panel_rule
 from spectra.base.special.harmonics import wave_coefficients
@@ -28,16 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NODES",
-    "StrataProducts",
     "approximate_stratum_means",
     "composite_rule",
     "stratum_means",
-    "stratum_products",
 ]
-
-#: E[g_m(R_i z) g_m(R_j z)] for i != j of one draw, m = 0, 2, ..., at each difference; the same for
-#: independent radii; and a bound of the sum of the absolute products of higher degrees.
-StrataProducts = tuple[FloatArray, FloatArray, FloatArray]
 
 # Gauss points of one stratum, fine and coarse; the coarse ones tell the error.
 NODES = (6, 4)
@@ -53,21 +46,9 @@ _JUMP = 1e-6
 # Jumps nearer to the ends of the law than this weigh less than the error of the strata.
 _END = 2.0**-30
 # Cubic splines of this step err by h^4 / 384 = 6e-7 in a wave of frequency at most 1, and are made
-# up to this phase.
+# up to phases between these.
 _STEP = 1.0 / 8.0
-_REACH = 512.0
-
-
-def stratum_products(
-    means: FloatArray, missing: FloatArray, combine: DegreeProducts
-) -> StrataProducts:
-    """The products over draws without replacement of the strata of a part, from their means."""
-    n = len(means)
-    root = np.sqrt(missing.mean(axis=0))
-    beyond = combine.bound(root, root) * n / max(n - 1, 1)
-    independent = combine(means.mean(axis=0), means.mean(axis=0))
-    products = combine(means.sum(axis=0) - means, means).sum(axis=0) / max(n * (n - 1.0), 1.0)
-    return products, independent, 2.0 * beyond + 1e-14
+_LEAST_REACH, _REACH = 32.0, 512.0
 
 
 def stratum_means(
@@ -175,15 +156,16 @@ def _even_waves(dim: int, degree: int, x: FloatArray) -> FloatArray:
     """
     flat = x.ravel()
     near = flat <= _REACH
-    values = _even_spline(dim, degree)(np.where(near, flat, 0.0))
+    reach = max(_LEAST_REACH, 2.0 ** np.ceil(np.log2(flat[near].max(initial=1.0))))
+    values = _even_spline(dim, degree, float(reach))(np.where(near, flat, 0.0))
     if not near.all():
         values[~near] = _even_values(dim, degree, flat[~near])
     return np.asarray(values.reshape(*x.shape, degree // 2 + 1))
 
 
-@lru_cache(maxsize=8)
-def _even_spline(dim: int, degree: int) -> CubicSpline:
-    knots = np.arange(0.0, _REACH + _STEP, _STEP)
+@lru_cache(maxsize=16)
+def _even_spline(dim: int, degree: int, reach: float) -> CubicSpline:
+    knots = np.arange(0.0, reach + _STEP, _STEP)
     return CubicSpline(knots, _even_values(dim, degree, knots))
 
 

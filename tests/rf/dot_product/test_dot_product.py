@@ -113,6 +113,19 @@ def test_what_is_no_polynomial_on_the_range_is_none():
     assert powers_of_square(both, 1.0) == [1.0, pytest.approx(8 / 9)]
 
 
+def test_the_error_of_a_design_with_a_coupling_counts_its_bias_where_the_rows_are():
+    X = np.random.default_rng(0).normal(size=(200, 16))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    features = SpectralFeatures(
+        "exp(u)", n_components=64, coupling="orthogonal", mixed_signature="ignore"
+    )
+    exact, seen = np.exp(X @ X.T), []
+    for seed in range(6):
+        error = features.set_params(random_state=seed).fit(X).gram(X) - exact
+        seen.append(np.linalg.norm(error) / np.linalg.norm(exact))
+    assert np.mean(seen) == pytest.approx(features.expected_error_, rel=0.3)
+
+
 @pytest.mark.slow
 def test_useless_features_give_a_warning():
     X = np.random.default_rng(0).normal(size=(200, 16)) / 4

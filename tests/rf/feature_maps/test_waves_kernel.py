@@ -11,8 +11,7 @@ from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rf
-from rf.feature_maps.backend import wave_kernel
-from rf.feature_maps.fourier_features import Rays, wave_columns
+from rf.feature_maps.fourier_features import Rays, wave_columns, wave_kernel
 from rf.feature_maps.sincos import LIMIT
 from rf.feature_maps.threads import on_threads, serial_blas
 from spectra.base.compiled import VARIABLE, implementation, using

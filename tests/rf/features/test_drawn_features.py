@@ -27,14 +27,12 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from scipy import special
 
-import rf.sampling.couplings.haar
-import rf.sampling.couplings.kerdock
 import rf.sampling.designed_directions
 import rf.sampling.directions
 import rf.sampling.frequencies
+import rf.sampling.haar
+import rf.sampling.kerdock
 from rf import SpectralFeatures
-from rf.sampling.coupling import Coupling
-from rf.sampling.couplings.blocks import Orthogonal, Shared
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies
 from rf.schemes.feature_map import FourierMap
 from rf.variance.variance import VarianceModel
@@ -397,20 +395,28 @@ MISTAKES = {
         rf.sampling.directions, "haar_columns", not_turned, at("orthogonal"), "mean"
     ),
     "blocks of one part used for another": Mistake(
-        Orthogonal, "draw", lambda f: Shared.draw, PLAIN._replace(parts=CANCELLING), "spread"
+        rf.sampling.frequencies,
+        "COUPLINGS",
+        lambda known: {**known, "orthogonal": known["shared"]},
+        PLAIN._replace(parts=CANCELLING),
+        "spread",
     ),
     "shared blocks that are not shared": Mistake(
-        Shared, "draw", lambda f: Coupling.draw, at("shared", parts=CANCELLING), "spread"
+        rf.sampling.frequencies,
+        "COUPLINGS",
+        lambda known: {**known, "shared": replace(known["shared"], joint=None)},
+        at("shared", parts=CANCELLING),
+        "spread",
     ),
     "a Haar matrix that is not cut": Mistake(
-        rf.sampling.couplings.haar,
+        rf.sampling.haar,
         "haar_columns",
         lambda f: lambda count, order, columns, rng: f(count, order // 2, columns, rng),
         at("haar", parts=TWO[:1], columns=6),
         "spread",
     ),
     "Kerdock lines that are not turned": Mistake(
-        rf.sampling.couplings.kerdock,
+        rf.sampling.kerdock,
         "haar_columns",
         not_turned,
         at("kerdock", dim=4, columns=16, distances=(1.0, 2.0, 3.0)),

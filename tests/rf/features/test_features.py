@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures
+import rf.schemes.scheme
+from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures, UselessFeaturesWarning
 from rf.sampling.frequencies import pooled_frequencies
 from spectra.errors import DataError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
@@ -123,8 +124,8 @@ class TestTypes:
 
 class TestSignature:
     def test_a_mixed_signature_warns_once_at_the_line_that_fits(self, X, signed):
-        features = SpectralFeatures(signed, n_components=8)
-        pipeline = make_pipeline(StandardScaler(), SpectralFeatures(signed, n_components=8))
+        features = SpectralFeatures(signed, n_components=256)
+        pipeline = make_pipeline(StandardScaler(), SpectralFeatures(signed, n_components=256))
         for fit in (features.fit, features.fit_transform, pipeline.fit, pipeline.fit_transform):
             with pytest.warns(SignatureWarning, match=r"Z \* signature_") as record:
                 fit(X)
@@ -343,3 +344,42 @@ def test_a_group_of_infinite_mass_is_refused_with_advice():
         SpectralFeatures(kernel, n_components=40, domain="data").fit(X)
     with pytest.raises(ParameterError, match="distances of its own"):
         SpectralFeatures(radial("exp(-z)").on([0, 1]), n_components=40, domain=2.0).fit(X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_every_estimator_warns_of_an_error_above_half_and_says_what_helps(estimator, recwarn):
+    X, table = np.random.default_rng(0).normal(size=(60, 8)), gaussian_mixture(8, [(1.0, 1.0)])
+    with pytest.warns(
+        UselessFeaturesWarning, match=r"The 64 features .* err by [0-9.]+ %"
+    ) as record:
+        fitted = estimator(table, n_components=64, random_state=0).fit(X)
+    said, error = str(record[0].message), fitted.expected_error_
+    assert record[0].filename == __file__
+    assert f"{100 * error:.3g} %" in said
+    assert f"{float(f'{64 * (error / 0.1) ** 2:.2g}'):g} for 10 %" in said
+    estimator(table, n_components=64, length_scale="median", random_state=0).fit(X)
+    assert not recwarn.list
+
+
+def test_a_single_frequency_has_any_coupling_and_too_few_are_refused():
+    X, three = np.eye(4), gaussian_mixture(4, [(1.5, 1.0), (-0.5, 2.0), (0.4, 0.5)])
+    fitted = GORF(three, n_components=2, mixed_signature="ignore").fit(X)
+    assert (fitted.coupling_, fitted.counts_) == ("haar", (1,))
+    with pytest.raises(ParameterError, match=r"'haar' needs .* 3 parts .* n_components >= 6"):
+        GORF(three, n_components=4, mixed_signature="ignore").fit(X)
+
+
+def test_variances_at_many_distances_come_from_few(monkeypatch):
+    X, sizes = np.random.default_rng(0).normal(size=(30, 4)), []
+    fitted = plain(gaussian_mixture(4, [(1.0, 1.0)]), n_components=16).fit(X)
+    model_at = rf.schemes.scheme.model_at
+
+    def counted(table, points, **options):
+        sizes.append(points.size)
+        return model_at(table, points, **options)
+
+    monkeypatch.setattr(rf.schemes.scheme, "model_at", counted)
+    z = np.linspace(0.0, 6.0, 2000)
+    many, few = fitted.variance(z), fitted.variance(z[::250])
+    assert max(sizes) < 300
+    np.testing.assert_allclose(many[::250], few, rtol=0, atol=1e-8)

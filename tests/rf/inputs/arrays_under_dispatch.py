@@ -101,6 +101,15 @@ def test_features_made_to_order_and_those_of_asymmetric_kernels_come_out_too(xp)
             assert np.allclose(np.asarray(found), getattr(reference, side)(X), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("xp", LIBRARIES)
+def test_what_fit_finds_in_the_rows_is_in_their_library(xp):
+    X = xp.asarray(rows(3))
+    median = SpectralFeatures(n_components=8, length_scale="median", random_state=0).fit(X)
+    ask = AsKRFF(shifted(), n_components=64, masses="least-squares", random_state=0).fit(X)
+    for found in (median.length_scale_, ask.masses_):
+        assert type(found) is type(X)
+
+
 def shifted():
     import spectra as sp
 

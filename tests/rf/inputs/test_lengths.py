@@ -129,7 +129,7 @@ def test_a_wrong_unit_is_named_with_its_numbers(unit, said):
     for length in (unit, "median"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            system(EXPONENTIAL, n_components=8, length_scale=length, random_state=0).fit(unit * X)
+            system(EXPONENTIAL, n_components=128, length_scale=length, random_state=0).fit(unit * X)
 
 
 COMPACT = sp.radial(TL1)
@@ -170,7 +170,7 @@ def test_the_group_of_a_wrong_unit_is_named():
     for given in (PLACE * DAY, sp.derive(PLACE * DAY, 3)):
         with pytest.warns(LengthScaleWarning, match=r"X\[:, \[2\]\]") as caught:
             SpectralFeatures(given, n_components=8, coupling="iid").fit(X * [1.0, 1.0, 1e-3])
-        assert len(caught) == 1
+        assert [w.category for w in caught].count(LengthScaleWarning) == 1
 
 
 def test_near_neighbours_are_enough():

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from rf.sampling.cosines import angular_means
-from rf.sampling.coupling import Request, dependent_pairs
+from rf.sampling.coupling import RADII, angular_means, dependent_pairs, pairs_across
 from rf.sampling.couplings import COUPLINGS
-from rf.sampling.couplings.kerdock import kerdock_bases, kerdock_lines
 from rf.sampling.designed_directions import angular_means as means_of_a_set
-from rf.sampling.radii import RADII
-from rf.variance.coupling_score import candidates, ranked_couplings
+from rf.sampling.kerdock import kerdock_bases, kerdock_lines
+from rf.variance.allocation import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer
 from tests.oracles.laws import gaussian_mixture
@@ -32,7 +30,7 @@ def stated_sums(name, counts, dim):
 def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
     """E P_n(c) over the pairs of one draw, within each part and of both; independent ones add 0."""
     counts, draws, rng = (2 * dim + 3, dim + 1), 400, np.random.default_rng(dim)
-    drawn = COUPLINGS[name].draw(Request(counts, dim, draws, RADII["iid"], rng))
+    drawn = COUPLINGS[name].draw(counts, dim, rng, radii=RADII["iid"], draws=draws)
     sums = stated_sums(name, counts, dim)
     for p, q in ((0, 0), (1, 1), (0, 1)):
         cosines = np.clip(drawn[p][1] @ drawn[q][1].swapaxes(1, 2), -1.0, 1.0)
@@ -50,7 +48,8 @@ def test_no_coupling_states_more_pairs_than_there_are():
         assert coupling.name == name
         for n in (1, 2, 30):
             assert sum(p.count for p in coupling.within(n, 3, n + 4)) <= n * (n - 1)
-            assert sum(p.count for p in coupling.across(n, n + 4, 3, 2 * n + 4)) <= n * (n + 4)
+            across = pairs_across(coupling, n, n + 4, 3, 2 * n + 4)
+            assert sum(p.count for p in across) <= n * (n + 4)
 
 
 @pytest.mark.parametrize("dim", [4, 16])

@@ -12,9 +12,8 @@ from rf.inputs.rows import sample_of_rows, typical_distances
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.directions import iid
 from rf.sampling.frequencies import draw_repeatedly
-from rf.schemes.choice import scheme_for
-from rf.schemes.scheme import SamplingOptions
-from rf.variance.coupling_score import candidates, ranked_couplings
+from rf.schemes.choice import SamplingOptions, scheme_for
+from rf.variance.allocation import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture, matern_law, table_of

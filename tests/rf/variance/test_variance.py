@@ -8,11 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from rf.sampling.cosines import Fixed, gegenbauer_means
+from rf.sampling.coupling import RADII, fixed_cosine, gegenbauer_means
 from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
-from rf.sampling.couplings.haar import haar_cosine
 from rf.sampling.designed_directions import angular_means, designed
-from rf.sampling.radii import RADII
+from rf.sampling.haar import haar_cosine
 from rf.variance.allocation import least_split
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
@@ -100,7 +99,7 @@ def test_the_sum_over_harmonics_is_the_closed_form_of_a_pair(dim, kind):
                 waves = plane_wave_mean(dim, np.sqrt(np.maximum(length2, 0))[..., None] * z)
                 joint += 0.5 * np.einsum("i,j,ijz->z", v, w, waves)
             exact = joint - a.expected_plane_wave(dim, z) * b.expected_plane_wave(dim, z)
-            value, error = model.covariance(p, q, Fixed(c))
+            value, error = model.covariance(p, q, fixed_cosine(c))
             assert np.all(np.abs(value - exact) <= error + 1e-12)
             assert np.all(error < 1e-8)
 
@@ -247,7 +246,7 @@ def test_one_block_is_orthogonal_and_a_second_is_independent():
     table = table_of(3, [(2.0, gaussian_atoms(3, 1.0))])
     model = VarianceModel(table, np.array([1.0]))
     (single,) = model.part_variance[:, 0]
-    cov = model.covariance(0, 0, Fixed(0.0))[0][0] * 4.0
+    cov = model.covariance(0, 0, fixed_cosine(0.0))[0][0] * 4.0
     for n, pairs in ((1, 0), (2, 2), (3, 6), (4, 6), (5, 8), (6, 12)):
         value = model.variance((n,), coupling="orthogonal")[0][0]
         assert value == pytest.approx(single / n + pairs * cov / n**2, rel=1e-12)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from rf.sampling.couplings import COUPLINGS
-from rf.schemes.choice import scheme_for
-from rf.schemes.radial import RadialScheme
-from rf.schemes.scheme import SamplingOptions
+from rf.schemes.choice import SamplingOptions, scheme_for
+from rf.schemes.scheme import RadialScheme
 from rf.variance.variance import VarianceModel
 from rf.variance.weighted_variance import WeightedModel
 from spectra.derivation import derive

@@ -28,7 +28,7 @@ from rf.papers.experiments.methods import (
     PaperKernel,
 )
 from rf.papers.experiments.tables import Cell, Experiment
-from rf.sampling.couplings import COUPLINGS
+from rf.sampling import COUPLINGS
 from rf.variance import VarianceModel, least_split
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable

@@ -19,19 +19,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import hadamard as sylvester
 
-from rf.sampling.cosines import Fixed
-from rf.sampling.coupling import Coupling, Pairs, pairs_in_blocks
+from rf.sampling.coupling import Coupling, Pairs, fixed_cosine, pairs_in_blocks
 from rf.sampling.designed_directions import coupling_gains
 from rf.sampling.directions import checked_draws, first_or_all, haar_columns
 from spectra.base.arrays import FloatArray
 
-__all__ = ["Kerdock", "kerdock_bases", "kerdock_lines"]
+__all__ = ["KERDOCK", "kerdock_bases", "kerdock_lines"]
 
 # Irreducible polynomials over F_2, their coefficients as bits, by degree (Lidl, Niederreiter,
 # Introduction to Finite Fields and their Applications, Cambridge 1994, table C).
@@ -104,39 +102,38 @@ def _trace(a: int, r: int) -> int:
     return total
 
 
-@final
-class Kerdock(Coupling):
-    """Randomly rotated sets of d (d/2 + 1) lines with cosines 0 and 1/sqrt(d), d = 4, 16, 64, ...
+def _kerdock_directions(
+    n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
+) -> FloatArray:
+    """Independent sets, each rotated by a Haar matrix; the last one may be incomplete."""
+    count = checked_draws(n, dim, draws)
+    size = dim * kerdock_bases(dim)
+    whole, rest = divmod(n, size)
+    sets = []
+    if whole:
+        turned = kerdock_lines(dim, size // dim) @ haar_columns(count * whole, dim, dim, rng)
+        sets.append(turned.reshape(count, whole * size, dim))
+    if rest:
+        lines = kerdock_lines(dim, -(-rest // dim))[:rest]
+        sets.append(lines @ haar_columns(count, dim, dim, rng))
+    return first_or_all(np.concatenate(sets, axis=1), draws)
 
-    In other dimensions there is one basis, and the coupling equals "orthogonal".  It needs no
-    minimisation, so it also suits dimensions in which sets of least energy are too expensive.
-    """
 
-    name: ClassVar[str] = "kerdock"
-    considered: ClassVar[bool] = True
+def _pairs_of_lines(n: int, dim: int, total: int) -> Sequence[Pairs]:
+    """The pairs within a basis, and those of two bases of a set."""
+    same = pairs_in_blocks(n, dim)
+    coupled = pairs_in_blocks(n, dim * kerdock_bases(dim))
+    return Pairs(fixed_cosine(0.0), same), Pairs(fixed_cosine(dim**-0.5), coupled - same)
 
-    def directions(
-        self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
-    ) -> FloatArray:
-        """Independent sets, each rotated by a Haar matrix; the last one may be incomplete."""
-        count = checked_draws(n, dim, draws)
-        size = dim * kerdock_bases(dim)
-        whole, rest = divmod(n, size)
-        sets = []
-        if whole:
-            turned = kerdock_lines(dim, size // dim) @ haar_columns(count * whole, dim, dim, rng)
-            sets.append(turned.reshape(count, whole * size, dim))
-        if rest:
-            lines = kerdock_lines(dim, -(-rest // dim))[:rest]
-            sets.append(lines @ haar_columns(count, dim, dim, rng))
-        return first_or_all(np.concatenate(sets, axis=1), draws)
 
-    def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
-        """The pairs within a basis, and those of two bases of a set."""
-        same = pairs_in_blocks(n, dim)
-        coupled = pairs_in_blocks(n, dim * kerdock_bases(dim))
-        return (Pairs(Fixed(0.0), same), Pairs(Fixed(dim**-0.5), coupled - same))
+def _gains_by_lines(n: int, dim: int) -> bool:
+    """True if there are several bases, and a set of least energy would be slow to find."""
+    return n > dim and kerdock_bases(dim) > 1 and not coupling_gains(n, dim)
 
-    def gains(self, n: int, dim: int) -> bool:
-        """True if there are several bases, and a set of least energy would be slow to find."""
-        return n > dim and kerdock_bases(dim) > 1 and not coupling_gains(n, dim)
+
+#: Randomly rotated sets of d (d/2 + 1) lines with cosines 0 and 1/sqrt(d), d = 4, 16, 64, ...  In
+#: other dimensions there is one basis, and the coupling equals "orthogonal".  It needs no
+#: minimisation, so it also suits dimensions in which sets of least energy are too expensive.
+KERDOCK = Coupling(
+    "kerdock", _kerdock_directions, _pairs_of_lines, considered=True, gains=_gains_by_lines
+)

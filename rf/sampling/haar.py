@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, final
 
 import numpy as np
 from scipy.special import roots_jacobi
 
-from rf.sampling.cosines import CosineLaw
-from rf.sampling.coupling import Coupling, Drawn, Pairs, Request
+from rf.sampling.coupling import CosineLaw, Coupling, Pairs
 from rf.sampling.directions import checked_draws, first_or_all, haar_columns, unit_rows
 from spectra.base.arrays import FloatArray
 
-__all__ = ["CutColumns", "Haar", "haar", "haar_cosine", "haar_order"]
+__all__ = ["HAAR", "haar", "haar_cosine", "haar_order"]
 
 
 def haar_order(n: int, dim: int) -> int:
@@ -66,39 +63,28 @@ def haar_cosine(dim: int, size: int, degree: int) -> tuple[FloatArray, FloatArra
     return c.ravel(), weights.ravel()
 
 
-@final
-@dataclass(frozen=True)
-class CutColumns(CosineLaw):
-    """The cosine of two columns of a Haar matrix of some order, cut to ``dim`` rows."""
-
-    order: int
-
-    def nodes(self, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-        """See :func:`haar_cosine`."""
-        return haar_cosine(dim, self.order, degree)
+def _columns_of_one_matrix(
+    counts: Sequence[int], dim: int, rng: np.random.Generator, draws: int
+) -> list[FloatArray]:
+    """The parts divide the columns of one matrix."""
+    every = haar(sum(counts), dim, rng, draws=draws)
+    return np.split(every, np.cumsum(counts)[:-1], axis=1)
 
 
-@final
-class Haar(Coupling):
-    """All parts take columns of one Haar matrix of order max(n, 2d), cut to d rows.
+def _pairs_of_cut_columns(pairs: int, dim: int, total: int) -> Sequence[Pairs]:
+    return (Pairs(CosineLaw(_cut_cosine, haar_order(total, dim)), pairs),)
 
-    No two directions are orthogonal, since the order is at least twice the dimension.
-    """
 
-    name: ClassVar[str] = "haar"
-    across_parts: ClassVar[bool] = True
-    directions = staticmethod(haar)
+def _cut_cosine(order: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
+    return haar_cosine(dim, int(order), degree)
 
-    def draw(self, asked: Request) -> Drawn:
-        """The parts divide the columns of one matrix."""
-        every = self.directions(sum(asked.counts), asked.dim, asked.rng, draws=asked.draws)
-        rows = np.split(every, np.cumsum(asked.counts)[:-1], axis=1)
-        return [(asked.own_radii(n), r) for n, r in zip(asked.counts, rows, strict=True)]
 
-    def within(self, n: int, dim: int, total: int) -> Sequence[Pairs]:
-        """All pairs."""
-        return (Pairs(CutColumns(haar_order(total, dim)), n * (n - 1)),)
-
-    def across(self, n: int, m: int, dim: int, total: int) -> Sequence[Pairs]:
-        """All pairs."""
-        return (Pairs(CutColumns(haar_order(total, dim)), n * m),)
+#: All parts take columns of one Haar matrix of order max(n, 2d), cut to d rows.  No two directions
+#: are orthogonal, since the order is at least twice the dimension.
+HAAR = Coupling(
+    "haar",
+    haar,
+    lambda n, dim, total: _pairs_of_cut_columns(n * (n - 1), dim, total),
+    joint=_columns_of_one_matrix,
+    across=lambda n, m, dim, total: _pairs_of_cut_columns(n * m, dim, total),
+)

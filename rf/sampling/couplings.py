@@ -21,16 +21,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rf.sampling.coupling import Coupling, Pairs
-from rf.sampling.couplings.blocks import Independent, Orthogonal, Shared
-from rf.sampling.couplings.designed import Designed
-from rf.sampling.couplings.haar import Haar
-from rf.sampling.couplings.kerdock import Kerdock
+from rf.sampling.coupling import Coupling
+from rf.sampling.designed_directions import DESIGNED
+from rf.sampling.directions import INDEPENDENT, ORTHOGONAL, SHARED
+from rf.sampling.haar import HAAR
+from rf.sampling.kerdock import KERDOCK
 
-__all__ = ["COUPLINGS", "Coupling", "Pairs"]
+__all__ = ["COUPLINGS"]
 
-# Where variances are equal, "auto" prefers the first of these.
-_ALL: tuple[Coupling, ...] = (Orthogonal(), Independent(), Haar(), Shared(), Designed(), Kerdock())
-
-#: Every coupling by its name.
-COUPLINGS: Mapping[str, Coupling] = MappingProxyType({each.name: each for each in _ALL})
+#: Every coupling by its name.  Where variances are equal, "auto" prefers the first.
+COUPLINGS: Mapping[str, Coupling] = MappingProxyType(
+    {each.name: each for each in (ORTHOGONAL, INDEPENDENT, HAAR, SHARED, DESIGNED, KERDOCK)}
+)
