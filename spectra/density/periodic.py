@@ -22,9 +22,9 @@ import sympy
 
 from spectra.base.precision import Ball, working
 from spectra.density.components import Atom, SpectralDensity
+from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
-from spectra.density.series import series
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction, continued
 from spectra.formula.pieces import Piece

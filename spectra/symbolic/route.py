@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import mpmath
@@ -30,7 +29,6 @@ from spectra.density import (
 )
 from spectra.density.ball import ball_form, compact_formula
 from spectra.density.closed_pairs import W
-from spectra.density.gamma_sums import GammaProduct, mellin_component
 from spectra.errors import FormulaError, NoRouteError, SpectraError
 from spectra.formula import Opaque
 from spectra.formula.reader import Z
@@ -100,10 +98,10 @@ def _believed(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, SpectralDens
                 "it has no finite spectral measure, and a formula would be one of a distribution."
             )
     reasons: list[str] = []
-    for source, candidate, products in _candidates(kernel, dim, reasons):
+    for source, candidate in _candidates(kernel, dim, reasons):
         try:
             for d in _CHECKED_DIMENSIONS if dim is None else (dim,):
-                numbers = _numbers(kernel, d, products, reasons)
+                numbers = _numbers(kernel, d, reasons)
                 if numbers is None:
                     _compare_with_others(candidate, kernel, d)
                 else:
@@ -119,12 +117,9 @@ def _believed(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, SpectralDens
     )
 
 
-def _numbers(
-    kernel: Kernel, dim: int, products: list[GammaProduct] | None, reasons: list[str]
-) -> SpectralDensity | None:
-    """The density by the first route that gives back the kernel; to ``reasons`` why others do not.
-    ``products`` are Mellin transforms that the tables do not have."""
-    for route in (series, lookup, numeric, partial(_from_products, products)):
+def _numbers(kernel: Kernel, dim: int, reasons: list[str]) -> SpectralDensity | None:
+    """The density of the first route that gives back the kernel; to ``reasons`` why others fail."""
+    for route in (series, lookup, numeric):
         try:
             found = route(kernel, dim)
         except SpectraError as error:
@@ -136,13 +131,6 @@ def _numbers(
                 return found
             reasons.append(f"the numbers of the {found.route} route are wrong: {why}")
     return None
-
-
-def _from_products(
-    products: list[GammaProduct] | None, kernel: Kernel, dim: int
-) -> SpectralDensity | None:
-    component = mellin_component(products, dim) if products else None
-    return None if component is None else SpectralDensity(kernel, dim, (component,), (), "series")
 
 
 def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
@@ -172,7 +160,7 @@ def _compare_with_others(formula: sympy.Expr, kernel: Kernel, dim: int) -> None:
     if general is None:
         raise FormulaError(f"there are no numbers to compare it with in dimension {dim}")
     for d in _CHECKED_DIMENSIONS:
-        numbers = _numbers(kernel, d, None, [])
+        numbers = _numbers(kernel, d, [])
         if numbers is None:
             raise FormulaError(f"there are no numbers in dimensions {d} and {dim}")
         _compare(general, numbers)
@@ -200,14 +188,13 @@ def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
 
 def _candidates(
     kernel: Kernel, dim: int | None, reasons: list[str]
-) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
-    """Formulas, the shortest first, with their sources, and sympy's Mellin transform where it was
-    used; to ``reasons`` what gives none."""
+) -> Iterator[tuple[str, sympy.Expr]]:
+    """Formulas, the shortest first, with their sources; to ``reasons`` what gives none."""
     size = DIMENSION if dim is None else sympy.Integer(dim)
 
     def asked(
         tasks: list[str], expr: sympy.Expr, support: sympy.Expr | None = None
-    ) -> Iterator[tuple[str, sympy.Expr, list[GammaProduct] | None]]:
+    ) -> Iterator[tuple[str, sympy.Expr]]:
         if expr.has(Opaque):
             reasons.append("sympy is not asked: a callable has no formula")
             return
@@ -216,24 +203,24 @@ def _candidates(
             if found is None:
                 reasons.append(f"{task}: {reason}")
                 continue
-            formula, products = found, None
+            formula = found
             if task == "mellin":
                 products = read_mellin(found, _S)
                 formula = None if products is None else gamma_formula(products, size, W)
             if formula is None:
                 reasons.append(f"mellin: {found} is no product of Gamma functions")
             else:
-                yield f"sympy ({task})", formula, products
+                yield f"sympy ({task})", formula
 
     if dim is not None:
         known = lookup(kernel, dim)
         if known is not None and known.expr is not None and not _is_special(known.expr):
-            yield "the catalogue", known.expr, None
+            yield "the catalogue", known.expr
     formula = _from_tables(kernel, size)
     if formula is not None:
         if dim is not None and _is_special(formula):
             yield from asked(["expand"], formula)
-        yield "the tables", formula, None
+        yield "the tables", formula
         return
     reasons.append("the tables know no Mellin transform of it")
     tasks = ["mellin"]

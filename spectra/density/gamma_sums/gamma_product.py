@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import flint
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument
+from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument, summands
 from spectra.formula.evaluation.ball_function import number
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]
+__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product", "gamma_products"]
 
 #: The argument offset + slope * s of a Gamma function.
 LinearArgument = tuple[sympy.Rational, sympy.Rational]
@@ -100,32 +99,21 @@ class GammaProduct:
         front = self.coefficient / self.scale / sympy.gamma(sympy.Rational(dim, 2))
         return GammaProduct(front, 1 / (2 * self.scale), tuple(above), tuple(below))
 
-    def order(self, place: sympy.Rational) -> int:
-        """Order of the pole at a real place; negative for a zero."""
-        up = sum(_is_pole(a + b * place) for a, b in self.above)
-        return up - sum(_is_pole(a + b * place) for a, b in self.below)
+    def value(self, u: Ball) -> Ball:
+        """M(u) at Arb's precision."""
+        front, base = self.logs
+        total = (front + base * u).exp()
+        for arguments, is_above in ((self.above, True), (self.below, False)):
+            for a, b in arguments:
+                argument = number(a) + number(b) * u
+                total *= argument.gamma() if is_above else argument.rgamma()
+        return total
 
     @cached_property
     def logs(self) -> tuple[Ball, Ball]:
         """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
         with working(BITS):
             return number(self.coefficient).log(), -number(self.scale).log()
-
-    def laurent(self, place: sympy.Rational) -> list[Ball]:
-        """Coefficients of (s - place)^-m, m = 0, 1, ..., as far as there are any."""
-        length = self.order(place) + 1
-        if length < 1:
-            return []
-        front, base = self.logs
-        total = flint.acb_series([front + number(place) * base, base], prec=length).exp()
-        for arguments, is_above in ((self.above, True), (self.below, False)):
-            for a, b in arguments:
-                value = a + b * place
-                reciprocal = flint.acb_series([number(value), number(b)], prec=length + 1).rgamma()
-                if _is_pole(value):
-                    reciprocal = flint.acb_series(reciprocal.coeffs()[1:], prec=length)
-                total = total / reciprocal if is_above else total * reciprocal
-        return [total[length - 1 - m] for m in range(length)]
 
     def times_power(self, power: sympy.Rational) -> GammaProduct:
         """The Mellin transform of z**power times the kernel: s becomes s + power."""
@@ -135,11 +123,6 @@ class GammaProduct:
             tuple((a + b * power, b) for a, b in self.above),
             tuple((c + e * power, e) for c, e in self.below),
         )
-
-
-def _is_pole(value: sympy.Rational) -> bool:
-    """Whether Gamma has a pole there."""
-    return bool(value.is_Integer and value.p <= 0)
 
 
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:
@@ -174,6 +157,18 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
         return None
     scaled = GammaProduct(found.coefficient * coefficient, found.scale, found.above, found.below)
     return scaled.times_power(summand.power)
+
+
+def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
+    """The Mellin transforms of the summands of a formula in Z, None if one is not in the table.
+
+    Examples
+    --------
+    >>> len(gamma_products((1 + Z) * sympy.exp(-Z)))
+    2
+    """
+    found = [gamma_product(term) if term.has(Z) else None for term in summands(expr)]
+    return None if None in found else [product for product in found if product is not None]
 
 
 def _without_power(falling: sympy.Expr, factors: list[sympy.Expr]) -> GammaProduct | None:
