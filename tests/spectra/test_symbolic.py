@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import replace
 
+import flint
 import numpy as np
 import pytest
 import sympy
@@ -174,7 +175,7 @@ def test_a_mellin_transform_is_read_as_gamma_products(text):
     expr = sympy.parsing.parse_expr(text, {"s": S})
     products = read_mellin(expr, S)
     for s in (0.3, 0.7):
-        total = sum(sympy.re(sympy.N(p.formula(sympy.Rational(s)), 20)) for p in products)
+        total = sum(float(p.value(flint.acb(s)).real) for p in products)
         assert float(total) == pytest.approx(float(sympy.N(expr.subs(S, sympy.Rational(s)), 20)))
 
 
