@@ -20,7 +20,7 @@ import sympy
 
 from spectra.base.precision import Ball, log_of, working
 from spectra.density.closed_pairs.summands import summands
-from spectra.density.components import Component, SpectralDensity
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_products
 from spectra.density.half_line.ends.formula_ends import ends_of
 from spectra.density.half_line.power_tail import power_tail
@@ -62,7 +62,7 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
     if not any(gamma_products(term) for term in summands(rest)):
         return None
     known: list[Component] = []
-    atoms = []
+    atoms: list[Atom] = []
     products = gamma_products(rest)
     if products is None:
         known[:], atoms, rest = known_part(rest, dim)
