@@ -32,7 +32,7 @@ from spectra.base.enclosures import (
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, proved_sign, sums_of_signs
 from spectra.density.components import Component
-from spectra.measure.ranges import NEGLIGIBLE, ChartRange, chart_ranges
+from spectra.measure.ranges import NEGLIGIBLE, chart_ranges
 from spectra.measure.roots import split_points
 
 __all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels"]
@@ -128,40 +128,41 @@ def radial_panels(
     components: Sequence[Component], dim: int, *, cut: float = np.inf
 ) -> RadialPanels:
     """Fit a density from radius 0 to its end, or to ``cut``, and read its signs."""
-    ranges = chart_ranges(components, cut)
-    found = [
-        _split(r.chart, resolve(_values(components, dim, r.chart), r.edges, negligible=_VANISHED))
-        for r in ranges
-    ]
-    panels = _merged(_trimmed(_with_signs(_joined(found), proved_sign(components))))
-    return _with_closures(panels, ranges[-1])
+    ranges, is_open = chart_ranges(components, cut)
+    found = []
+    for chart, edges in ranges:
+        fit = resolve(_sample_density(components, dim, chart), edges, negligible=_VANISHED)
+        found.append(_cut_at_roots(chart, fit))
+    panels = _assign_signs(_join(found), proved_sign(components))
+    panels = _merge_half_waves(_list_sign_changes(panels))
+    return _close_ends(panels, ranges[-1][0] if is_open else None)
 
 
-def _values(components: Sequence[Component], dim: int, chart: Chart) -> Integrand:
+def _sample_density(components: Sequence[Component], dim: int, chart: Chart) -> Integrand:
     """The density per unit of t, signed."""
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         sizes, errors = sums_of_signs(components, dim, chart, t)
-        unit = _unit(np.concatenate([sizes, errors]))
+        unit = _find_unit(np.concatenate([sizes, errors]))
         scaled = np.exp(sizes - unit)
         return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
 
     return values
 
 
-def _unit(logs: FloatArray) -> FloatArray:
+def _find_unit(logs: FloatArray) -> FloatArray:
     """The largest of the logarithms in each row of each point set."""
     top = logs.max(axis=(0, -1), keepdims=True)[0]
     return np.where(np.isfinite(top), top, 0.0)
 
 
-def _joined(parts: Sequence[RadialPanels]) -> RadialPanels:
+def _join(parts: Sequence[RadialPanels]) -> RadialPanels:
     names = [f.name for f in fields(RadialPanels)[:_COLUMNS]]
     rows: dict[str, Any] = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
     return RadialPanels(**rows)
 
 
-def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
+def _cut_at_roots(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     """Cut panels at the real roots of their series; signs are those of the integrals."""
     row, low, high, touch = split_points(fit.coefficients)
     whole = (low == -1.0) & (high == 1.0)
@@ -194,7 +195,7 @@ def _split(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     )
 
 
-def _with_signs(panels: RadialPanels, proved: int) -> RadialPanels:
+def _assign_signs(panels: RadialPanels, proved: int) -> RadialPanels:
     """Give what errors hide the sign of its neighbors, if they agree, and make series positive."""
     sign = np.where(panels.sign * proved < 0, 0, panels.sign)
     known = np.flatnonzero(sign)
@@ -221,27 +222,16 @@ def _with_signs(panels: RadialPanels, proved: int) -> RadialPanels:
     )
 
 
-def _trimmed(panels: RadialPanels) -> RadialPanels:
-    """List the sign changes, and leave out panels of next to no mass in their range of one sign."""
+def _list_sign_changes(panels: RadialPanels) -> RadialPanels:
+    """List the radii between panels of known and different signs."""
     k = panels.known
-    if not k.size:
-        return panels
     differs = panels.sign[k[1:]] != panels.sign[k[:-1]]
     # Between two signs that are not neighbors any radius may be the change.
     i = (k[:-1][differs] + 1 + k[1:][differs]) // 2
-    changes = panels.radii(i, panels.start[i])
-    lobe = np.append(0, np.cumsum(differs))
-    size = panels.coefficients[k, 0]
-    first = np.append(0, np.flatnonzero(differs) + 1)
-    peaks = np.maximum.reduceat(size, first)
-    out = k[size <= np.exp(-NEGLIGIBLE) * peaks[lobe]]
-    sign, doubts = panels.sign.copy(), panels.doubts.copy()
-    sign[out] = 0
-    doubts[out] = panels.masses[out] + panels.errors[out]
-    return replace(panels, sign=sign, doubts=doubts, sign_changes=changes)
+    return replace(panels, sign_changes=panels.radii(i, panels.start[i]))
 
 
-def _merged(p: RadialPanels) -> RadialPanels:
+def _merge_half_waves(p: RadialPanels) -> RadialPanels:
     """Make one panel of each half-wave on two panels, if one series resolves it."""
     new = (p.sign[1:] != p.sign[:-1]) | (p.way[1:] != p.way[:-1]) | (p.origin[1:] != p.origin[:-1])
     first = np.flatnonzero(np.append(True, new | p.touches[1:]))
@@ -264,20 +254,20 @@ def _merged(p: RadialPanels) -> RadialPanels:
     return replace(p, **rows)
 
 
-def _with_closures(panels: RadialPanels, last: ChartRange) -> RadialPanels:
+def _close_ends(panels: RadialPanels, last: Chart | None) -> RadialPanels:
     """Add the mass below the first panel and above the last one, by the power laws seen there."""
     if not panels.known.size:
         return panels
     first, end = panels.known[[0, -1]]
-    head, rate = _close(panels, int(first), 1)
+    head, rate = _close_end(panels, int(first), 1)
     tail, rates = ZERO, (rate, np.inf)
-    if last.open_end and Chart(panels.origin[end], panels.way[end]) == last.chart:
-        tail, rate = _close(panels, int(end), -1)
+    if Chart(panels.origin[end], panels.way[end]) == last:
+        tail, rate = _close_end(panels, int(end), -1)
         rates = (rates[0], rate)
     return replace(panels, head=head, tail=tail, rates=rates)
 
 
-def _close(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, float]:
+def _close_end(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, float]:
     """Mass beyond panel i, and the rate at which the density falls there."""
     width = float(panels.stop[i] - panels.start[i])
     step = min(1.0, width)
@@ -295,7 +285,7 @@ def cancelled_mass(components: Sequence[Component], dim: int, panels: RadialPane
     def smaller(t: FloatArray, chart: Chart) -> tuple[FloatArray, FloatArray, FloatArray]:
         sizes, errors = sums_of_signs(components, dim, chart, t)
         size, error = sizes.min(axis=0), np.where(sizes[0] < sizes[1], *errors)
-        unit = _unit(size[None])
+        unit = _find_unit(size[None])
         return np.exp(size - unit), np.exp(error - unit), unit[..., 0]
 
     total = ZERO

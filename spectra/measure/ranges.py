@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
-__all__ = ["NEGLIGIBLE", "ChartRange", "chart_ranges"]
+__all__ = ["NEGLIGIBLE", "chart_ranges"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
 NEGLIGIBLE = 92.0
@@ -31,27 +30,24 @@ _RADIANS = 4.0
 _MOST_PLACES = 20
 
 
-class ChartRange(NamedTuple):
-    """Edges of first panels in one chart, and whether mass may lie beyond the last one."""
+def chart_ranges(
+    components: Sequence[Component], cut: float
+) -> tuple[list[tuple[Chart, FloatArray]], bool]:
+    """Charts in ascending order of the radius that cover all components up to ``cut``.
 
-    chart: Chart
-    edges: FloatArray
-    open_end: bool
-
-
-def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange]:
-    """Charts in ascending order of the radius that cover all components up to ``cut``."""
+    Each comes with the edges of its first panels; the flag says whether mass may lie beyond.
+    """
     require_moderate_scale(components)
     depths = break_depths(components, _END_DEPTH)
     end = max(c.end for c in components)
     depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
     log_cut = float(np.log(cut))
-    low = min(log_cut - 1.0, *(_extent(c, -1.0) for c in components))
+    low = min(log_cut - 1.0, *(_find_extent(c, -1.0) for c in components))
     if depths:
         low = min(low, float(np.log(min(0.5 * min(depths), cut))) - 1.0)
     last = max(
         *(float(np.log(r)) for r in depths),
-        *(_extent(c, 1.0) for c in components if np.isinf(c.end)),
+        *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
     places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
@@ -60,22 +56,19 @@ def chart_ranges(components: Sequence[Component], cut: float) -> list[ChartRange
     for chart, start, stop in charts:
         edges = np.linspace(start, stop, 2 + int((stop - start) / _BESIDE_BREAK))
         if not chart.origin:
-            edges = _edges(components, start, stop)
+            edges = _place_edges(components, start, stop)
         elif chart.origin == max(depths) and chart.way > 0.0:
             # Beyond the last break lies all that is far.
             first, far = np.log(chart.radius(edges[[0, -1]]))
-            between = chart.variable(np.exp(_edges(components, first, far)[1:-1]))
+            between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
         w = chart.radius(edges[[0, -1]])
         inside = places[(places > w[0]) & (places < w[1])]
-        edges = _with_places(edges, chart.variable(inside))
-        is_last = chart is charts[-1][0]
-        open_end = chart.origin < cut if chart.way < 0.0 else log_cut > last
-        found.append(ChartRange(chart, edges, is_last and open_end))
-    return found
+        found.append((chart, _divide_by_places(edges, chart.variable(inside))))
+    return found, chart.origin < cut if chart.way < 0.0 else log_cut > last
 
 
-def _extent(component: Component, side: float) -> float:
+def _find_extent(component: Component, side: float) -> float:
     """The t = log w beyond which the component is negligible, seen from its bulk."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
     limit = side * _FARTHEST
@@ -90,7 +83,7 @@ def _extent(component: Component, side: float) -> float:
     return float(t[min(alive[-1] + 1, t.size - 1)])
 
 
-def _edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
+def _place_edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
     """Edges of panels in log w: narrow near every bulk and along waves, wide elsewhere."""
     bulks = np.log([c.bulk for c in components]) + np.array([-2.0, 2.0])
     steep = [min(_BULK, _STEEP / np.sqrt(1.0 + abs(c.origin_exponent))) for c in components]
@@ -105,7 +98,7 @@ def _edges(components: Sequence[Component], low: float, high: float) -> FloatArr
     return np.array([*edges[:-1], high])
 
 
-def _with_places(edges: FloatArray, places: FloatArray) -> FloatArray:
+def _divide_by_places(edges: FloatArray, places: FloatArray) -> FloatArray:
     """Edges with so few places between them that a panel passes over no feature."""
     while True:
         full = np.flatnonzero(np.diff(np.searchsorted(places, edges)) > _MOST_PLACES)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SpectralMeasure", "merged_atoms"]
 
-# Slopes at sign changes are differences across this share of the radius; a safety factor.
-_STEP, _SLACK = 1e-6, 8.0
 # k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
 _LAW_SLACK = 8.0
 # Sign changes listed at most, in a truncated measure and on request.
@@ -170,46 +168,24 @@ class SpectralMeasure:
             both = both + replace(self, atoms=(), density=alone).mass
         return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
 
-    @overload
-    def sign_changes(
-        self, *, up_to: float = ..., return_error: Literal[False] = ...
-    ) -> FloatArray: ...
-
-    @overload
-    def sign_changes(
-        self, *, up_to: float = ..., return_error: Literal[True]
-    ) -> tuple[FloatArray, FloatArray]: ...
-
-    def sign_changes(
-        self, *, up_to: float = np.inf, return_error: bool = False
-    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def sign_changes(self, *, up_to: float = np.inf) -> FloatArray:
         """Radii at which the density changes sign, ascending, up to a radius.
 
         Parameters
         ----------
         up_to : float
             Largest radius; needed if there are infinitely many sign changes, and not too large.
-        return_error : bool
-            Whether to return error estimates too: a multiple of the error of the density over its
-            slope.
         """
         if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
-            return (np.empty(0), np.empty(0)) if return_error else np.empty(0)
+            return np.empty(0)
         found, listed_to = self._listed.sign_changes, self._listed_to
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
             found = radial_panels(self.components, self.dim, cut=up_to).sign_changes
-        found = np.asarray(found[found <= up_to])
-        if not return_error:
-            return found
-        assert self.density is not None
-        rho, near = self.density, (1.0 - _STEP, 1.0 + _STEP)
-        with np.errstate(divide="ignore"):
-            slopes = np.subtract(*(rho.radial(found * x) for x in near)) / (2.0 * _STEP * found)
-            return found, _SLACK * (rho.error(found) / np.abs(slopes) + EPS * found)
+        return np.asarray(found[found <= up_to])
 
     @cached_property
     @staged("splitting the measure by sign")

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from spectra.density.callables.fit import found_edge, found_origin
+from spectra.density.callables.fit import find_edge, find_origin
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.pieces import Piece
@@ -120,7 +120,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
     yield sympy.oo, Ending(limit=_NIL)
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        hint = "edge=..." + _found(lambda: found_edge(term, support))
+        hint = "edge=..." + _found(lambda: find_edge(term, support))
         yield support, _at_radius(name, support, function.edge, hint)
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
@@ -130,7 +130,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
 def _at_origin(term: OpaqueTerm) -> Ending:
     s = term.function.origin
     if s is None:
-        found = _found(lambda: found_origin(term))
+        found = _found(lambda: find_origin(term))
         text = f"how {term.function.__name__} starts at z = 0; state origin=...{found}"
         return Ending(gaps=(Gap(text, location=_NIL),))
     if s is sympy.oo:

@@ -1,24 +1,18 @@
-r"""Spectral densities of Python callables, from values in double precision.
+"""Spectral densities of Python callables, from values in double precision.
 
-A callable with a support is written as a sum of functions on balls, one for each radius
-:math:`b_1 < \dots < b_n = R` at which it is not smooth, from the outside inwards:
-
-.. math:: k(z) = \sum_i P_i(z)\,[z \le b_i]
-
-with series P_i that are transformed exactly.  A second sum, with longer series through other
-values, shows the error.  A callable without a support is integrated by Gauss-Legendre panels at
-each radius w.
+A callable with a support is replaced by a series through its values, which is transformed exactly.
+A second, longer series through other values shows the error.  A callable without a support is
+integrated by Gauss-Legendre panels at each radius w.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import sympy
-from numpy.polynomial import Polynomial, chebyshev
+from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 from scipy.fft import dct
 from scipy.special import gammaln, rgamma
 
@@ -26,13 +20,7 @@ from spectra.base.enclosures import EPS, NODES, WEIGHTS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.compact import BallComponent
-from spectra.density.callables.fit import (
-    Values,
-    fit_on_ball,
-    found_exponent,
-    found_origin,
-    values_of,
-)
+from spectra.density.callables.fit import find_edge, find_origin, fit_ball_form, values_of
 from spectra.density.components import Component
 from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
@@ -81,23 +69,21 @@ def opaque_part(
             "the product and state its facts."
         )
     terms, rest = split
-    return [c for term in terms for c in _components(term, support, dim)], rest
+    return [_component(term, support, dim) for term in terms], rest
 
 
-def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Component]:
+def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
     function, name = term.function, term.function.__name__
-    breaks = [(r * term.scale, e) for r, e in function.breaks or ()]
-    inside = [(r, e) for r, e in breaks if float(r) < float(support)]
-    origin = found_origin(term)
-    if support is not sympy.oo:
-        edge = function.edge if function.support * term.scale == support else None
-        return _on_support(term, (*inside, (support, edge)), origin, dim)
+    inside = [r for r, _ in function.breaks or () if float(r * term.scale) < float(support)]
     if inside:
         raise NoRouteError(
-            f"The callable {name} has no support and is not smooth at z = {inside[0][0]}. "
-            "Values give the density of a kernel with breaks only if it ends: add callables with "
-            "a support for what ends at its breaks to one that is smooth."
+            f"The callable {name} is not smooth at z = {inside[0] * term.scale}, and values give "
+            "the density of one that is smooth inside its support only. Give what ends at the "
+            "break as a callable with a support of its own, and add it to one that is smooth."
         )
+    origin = find_origin(term)
+    if support is not sympy.oo:
+        return _density_on_ball(term, support, origin, dim)
     if not (function.decay is None or function.decay in FAST_DECAYS):
         raise NoRouteError(
             f"The callable {name} decays like z^(-{function.decay}), and values alone do not give "
@@ -108,88 +94,44 @@ def _components(term: OpaqueTerm, support: sympy.Expr, dim: int) -> list[Compone
             f"The callable {name} has no support and starts like z^({origin}); values give the "
             "density of one that starts like an odd power. Write it as a formula."
         )
-    return [_Integral(term, dim).component(origin)]
+    return _Quadrature(term, dim).component(origin)
 
 
 # --- callables with a support ---------------------------------------------------------------------
 
 
-def _on_support(
-    term: OpaqueTerm,
-    breaks: Sequence[tuple[sympy.Expr, sympy.Expr | None]],
-    origin: sympy.Expr,
-    dim: int,
-) -> list[Component]:
-    """One component for each break, the support last; an exponent None is read off the values."""
-    power = sympy.Integer(2)
+def _density_on_ball(
+    term: OpaqueTerm, support: sympy.Expr, origin: sympy.Expr, dim: int
+) -> BallComponent:
+    """The density of a series through the values; a second series shows its error."""
+    function, power = term.function, sympy.Integer(2)
     if origin is not sympy.oo:
         if not (origin.is_Rational and origin.q <= 2):
             raise NoRouteError(
-                f"The callable {term.function.__name__} starts like z^({origin}), and values are "
+                f"The callable {function.__name__} starts like z^({origin}), and values are "
                 "followed in powers of z and of its root only. Write it as a formula."
             )
         power = sympy.Rational(1, origin.q)
-    first, miss = _balls(term, breaks, power, dim, more=0)
-    second, _ = _balls(term, breaks, power, dim, more=_MORE)
-    doubt = _difference(first, second, miss)
-    return [replace(ball, doubt=doubt) for ball in first]
-
-
-def _balls(
-    term: OpaqueTerm,
-    breaks: Sequence[tuple[sympy.Expr, sympy.Expr | None]],
-    power: sympy.Rational,
-    dim: int,
-    *,
-    more: int,
-) -> tuple[list[BallComponent], float]:
-    """The balls from the inside outwards, and by how much the series miss the values."""
-    rest: Values = partial(values_of, term)
-    size = float(np.abs(rest(float(breaks[-1][0]) * np.linspace(0.01, 0.99, 99))).max())
-    balls: list[BallComponent] = []
-    missed = 0.0
-    for i in range(len(breaks) - 1, -1, -1):
-        end, edge = breaks[i]
-        radius = float(end)
-        if edge is None:
-            edge = found_exponent(rest, term.function.__name__, radius, size)
-        # Only the innermost series reaches z = 0; the others are smooth there.
-        fit = fit_on_ball(
-            partial(_scaled, rest, radius),
-            edge,
-            sympy.Integer(2) if i else power,
-            more=more,
-            low=float(breaks[i - 1][0]) / radius if i else 0.0,
-            size=size,
-        )
-        missed = max(missed, fit.miss)
-        balls.insert(0, BallComponent.of(fit.form(end), dim))
-        rest = partial(_without, rest, fit, radius)
-    return balls, missed
-
-
-def _scaled(values: Values, radius: float, x: FloatArray) -> FloatArray:
-    return values(radius * x)
-
-
-def _without(values: Values, fit: Values, radius: float, z: FloatArray) -> FloatArray:
-    return values(z) - fit(z / radius)
+    edge = function.edge if function.support * term.scale == support else None
+    if edge is None:
+        edge = find_edge(term, support)
+    (first, miss), (second, _) = (
+        fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
+    )
+    density = BallComponent.of(first, dim)
+    return replace(density, doubt=_difference(density, BallComponent.of(second, dim), miss))
 
 
 def _difference(
-    first: Sequence[BallComponent], second: Sequence[BallComponent], miss: float
+    first: BallComponent, second: BallComponent, miss: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of radii, and what two sums differ by there, relative to all envelopes."""
-    low, high = min(b.bulk[0] for b in first), max(b.bulk[1] for b in first)
-    w = np.geomspace(_FIRST * low, _LAST * high, _GRID)
+    """Logarithms of radii, and what two densities differ by there, relative to the envelope."""
+    w = np.geomspace(_FIRST * first.bulk[0], _LAST * first.bulk[1], _GRID)
     # Points between those of the grid meet other phases of the wave.
     w = np.sort(np.concatenate([w, w * 1.003, w * 1.011]))
-    envelope = np.logaddexp.reduce([b.log_envelope(w) for b in first], axis=0)
-    difference = np.zeros_like(w)
-    for sign, balls in ((1.0, first), (-1.0, second)):
-        for ball in balls:
-            own, log = ball.signed_log(w)
-            difference += sign * own * np.exp(log - envelope)
+    envelope = first.log_envelope(w)
+    (sign, log), (other, size) = (density.signed_log(w) for density in (first, second))
+    difference = sign * np.exp(log - envelope) - other * np.exp(size - envelope)
     padded = np.pad(np.abs(difference), _NEIGHBOURS, mode="edge")
     window = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
     differs = _SAFETY * window.max(axis=1) + miss
@@ -205,12 +147,12 @@ def _difference(
 # --- callables without a support ------------------------------------------------------------------
 
 
-class _Integral:
+class _Quadrature:
     """The transform of a callable that is negligible beyond a distance, by quadrature."""
 
     def __init__(self, term: OpaqueTerm, dim: int) -> None:
         self.name, self.dim = term.function.__name__, dim
-        self.values: Values = partial(values_of, term)
+        self.values = partial(values_of, term)
         if dim > _LARGEST_DIM:
             raise AccuracyError(
                 f"The integral of the callable {self.name} was requested in dimension {dim}, and "
@@ -357,20 +299,15 @@ class _Integral:
 
     def _taylor(self, degree: int) -> FloatArray:
         """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
-        end = 0.25 * self.reach
-        nodes = chebyshev.chebpts1(2 * degree)
-        for _ in range(_ORIGIN_HALVINGS):
-            value = self.values(0.5 * end * (1.0 + nodes))
-            series = chebyshev.chebfit(nodes, value, degree)
-            miss = np.abs(chebyshev.chebval(nodes, series) - value).max()
-            if miss <= 16.0 * EPS * np.abs(value).max():
-                series = series[np.cumsum(np.abs(series[::-1]))[::-1] > EPS * np.abs(series).max()]
-                plain = Polynomial(chebyshev.cheb2poly(series))(Polynomial([-1.0, 2.0 / end]))
-                found = np.zeros(_ORIGIN_POWERS + 1)
-                count = min(plain.coef.size, found.size)
-                found[:count] = plain.coef[:count]
-                return found
-            end *= 0.5
+        for end in 0.25 * self.reach * 0.5 ** np.arange(_ORIGIN_HALVINGS):
+            z = 0.5 * end * (1.0 + chebyshev.chebpts1(2 * degree))
+            value = self.values(z)
+            series = Chebyshev.fit(z, value, degree, [0.0, end])
+            if np.abs(series(z) - value).max() <= 16.0 * EPS * np.abs(value).max():
+                least = EPS * float(np.abs(series.coef).max())
+                plain = series.trim(least).convert(domain=[-1.0, 1.0], kind=Polynomial).coef
+                found = np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
+                return np.asarray(found, dtype=float)
         raise AccuracyError(
             f"The callable {self.name} is no power series next to z = 0 as far as its values "
             "show, so its density has no tail that can be read off. State origin=..., or write it "

@@ -7,14 +7,10 @@ and in a root of x otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-
 import flint
 import numpy as np
 import sympy
-from numpy.polynomial import chebyshev
+from numpy.polynomial import Chebyshev, chebyshev
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
@@ -24,17 +20,7 @@ from spectra.density.ball.interpolate import monomials
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import OpaqueTerm
 
-__all__ = [
-    "BallFit",
-    "Values",
-    "fit_on_ball",
-    "found_edge",
-    "found_exponent",
-    "found_origin",
-    "values_of",
-]
-
-Values = Callable[[FloatArray], FloatArray]
+__all__ = ["find_edge", "find_origin", "fit_ball_form", "values_of"]
 
 # Bits with which the sums of powers are exact.
 _EXACT_BITS = 2048
@@ -52,92 +38,50 @@ _SEEN = 1e-9
 _EVEN_DEGREE, _EVEN_PART, _EVEN_MISS = 24, 0.25, 1e-11
 
 
-@dataclass(frozen=True, eq=False)
-class BallFit:
-    """(1 - x^2)^edge times a Chebyshev series in 2t - 1, t = x^power."""
-
-    edge: sympy.Expr
-    power: sympy.Rational
-    series: FloatArray
-    miss: float
-
-    def __call__(self, x: FloatArray) -> FloatArray:
-        """Values at an array of x."""
-        t = 2.0 * np.asarray(x, dtype=float) ** float(self.power) - 1.0
-        weight = ((1.0 - x) * (1.0 + x)) ** float(self.edge)
-        return np.asarray(chebyshev.chebval(t, self.series) * weight)
-
-    def form(self, radius: sympy.Expr) -> BallForm:
-        """The same function exactly, as a sum of powers."""
-        with working(_EXACT_BITS):
-            poly = monomials([flint.arb(float(c)) for c in self.series])
-        return BallForm.of_series(radius, [(self.edge, poly)], self.power)
-
-
-def fit_on_ball(
-    function: Values,
-    edge: sympy.Expr,
-    power: sympy.Rational,
-    *,
-    more: int = 0,
-    low: float = 0.0,
-    size: float | None = None,
-) -> BallFit:
-    """The series of least degree through the values of a function of x on [low, 1].
+def fit_ball_form(
+    term: OpaqueTerm, radius: sympy.Expr, edge: sympy.Expr, power: sympy.Rational, *, more: int = 0
+) -> tuple[BallForm, float]:
+    """The series of least degree through values on a ball, and by what share it misses them.
 
     It is in x**power, times (1 - x^2)**edge; ``more`` terms and nodes make an independent fit to
-    compare with.  Misses are relative to ``size``, the largest value by default.
-
-    Examples
-    --------
-    >>> fit = fit_on_ball(lambda x: (1 - x) ** 2 * np.exp(x), sympy.Integer(2), sympy.Integer(1))
-    >>> bool(abs(fit(np.array([0.5]))[0] - 0.25 * np.exp(0.5)) < 1e-14)
-    True
+    compare with.
     """
-    best: BallFit | None = None
+    best, missed = np.empty(0), np.inf
     for degree in _DEGREES:
         terms = degree + more + 1
-        least = low ** float(power)
-        t = least + 0.5 * (1.0 - least) * (
-            1.0 + chebyshev.chebpts1(_SAMPLES_PER_TERM * terms + more)
-        )
+        t = 0.5 * (1.0 + chebyshev.chebpts1(_SAMPLES_PER_TERM * terms + more))
         x = t ** (1.0 / float(power))
-        value = function(x)
         check = 0.5 * (x[1:] + x[:-1])
-        unit = float(np.abs(value).max()) if size is None else size
-        weight = ((1.0 - x) * (1.0 + x)) ** float(edge)
-        design = weight[:, None] * chebyshev.chebvander(2.0 * t - 1.0, terms - 1)
+        value, wanted = (values_of(term, float(radius) * place) for place in (x, check))
+        design, other = (
+            (((1.0 - place) * (1.0 + place)) ** float(edge))[:, None]
+            * chebyshev.chebvander(2.0 * place ** float(power) - 1.0, terms - 1)
+            for place in (x, check)
+        )
         scale = np.sqrt((design**2).sum(axis=0))
         series = np.linalg.lstsq(design / scale, value, rcond=1e-15)[0] / scale
-        found = BallFit(edge, power, series, 0.0)
-        miss = np.abs(found(check) - function(check))
-        found = replace(found, miss=float(miss.max()) / max(unit, 1e-300))
-        if best is None or found.miss < best.miss:
-            best = found
-        if found.miss <= _GOAL:
-            return found
-    assert best is not None
-    if best.miss <= _LIMIT:
-        return best
-    raise AccuracyError(
-        f"A callable could not be followed by a series of {_DEGREES[-1]} terms: it misses by "
-        f"{best.miss:.1e} of the largest value. It is not as smooth inside its support as its "
-        "statements say (check edge= and origin=, and state where it breaks with breaks=...), or "
-        "a fractional power begins at one of its breaks, where one may only end "
-        "(docs/callables.md)."
-    )
+        miss = float(np.abs(other @ series - wanted).max() / max(np.abs(value).max(), 1e-300))
+        if miss < missed:
+            best, missed = series, miss
+        if missed <= _GOAL:
+            break
+    if not missed <= _LIMIT:
+        raise AccuracyError(
+            f"A callable could not be followed by a series of {_DEGREES[-1]} terms: it misses by "
+            f"{missed:.1e} of the largest value. It is not as smooth inside its support as its "
+            "statements say: check edge= and origin=, or state breaks= (docs/callables.md)."
+        )
+    with working(_EXACT_BITS):
+        poly = monomials([flint.arb(float(c)) for c in best])
+    return BallForm.of_series(radius, [(edge, poly)], power), missed
 
 
-def found_exponent(function: Values, name: str, radius: float, size: float) -> sympy.Expr:
-    """The exponent with which values end at a radius, a multiple of 1/2, from their ``size``.
-
-    Examples
-    --------
-    >>> found_exponent(lambda z: (2 - z) ** 1.5 * np.exp(z), "k", 2.0, 3.0)
-    3/2
-    """
+def find_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
+    """The exponent with which values end at a support, a multiple of 1/2."""
+    end = float(support)
+    size = np.abs(values_of(term, end * np.linspace(0.01, 0.99, 99))).max()
     distance = np.asarray(2.0**-_HALVINGS, dtype=float)
-    value = np.abs(function(radius * (1.0 - distance)))
+    value = np.abs(values_of(term, end * (1.0 - distance)))
     seen = value > _SEEN * size
     if seen.sum() >= 4 and np.all(seen[: seen.sum()]):
         slope = np.diff(np.log2(value[seen])) / np.diff(np.log2(distance[seen]))
@@ -147,19 +91,12 @@ def found_exponent(function: Values, name: str, radius: float, size: float) -> s
         if abs(exponent - half) < _CLOSE and half >= 0.0:
             return sympy.Rational(round(2.0 * half), 2)
     raise NoRouteError(
-        f"The exponent of the callable {name} at z = {radius:.6g} could not be read off its "
-        "values. State it, with edge=... at the support and breaks={radius: exponent} inside."
+        f"The exponent of the callable {term.function.__name__} at z = {end:.6g} could not be read "
+        "off its values. State it with edge=..."
     )
 
 
-def found_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:
-    """The exponent of a callable at its support, as :func:`found_exponent` finds it."""
-    values, end = partial(values_of, term), float(support)
-    size = np.abs(values(np.asarray(end * np.linspace(0.01, 0.9, 40)))).max()
-    return found_exponent(values, term.function.__name__, end, float(size))
-
-
-def found_origin(term: OpaqueTerm) -> sympy.Expr:
+def find_origin(term: OpaqueTerm) -> sympy.Expr:
     """The exponent stated for z = 0; else ``oo`` if the values look smooth, 1 if they look odd."""
     function = term.function
     if function.origin is not None:
@@ -169,8 +106,8 @@ def found_origin(term: OpaqueTerm) -> sympy.Expr:
     for power, answer in ((2.0, sympy.oo), (1.0, sympy.Integer(1))):
         t = 0.5 * (1.0 + chebyshev.chebpts1(2 * _EVEN_DEGREE))
         value = values_of(term, reach * t ** (1.0 / power))
-        series = chebyshev.chebfit(2.0 * t - 1.0, value, _EVEN_DEGREE)
-        miss = np.abs(chebyshev.chebval(2.0 * t - 1.0, series) - value).max()
+        series = Chebyshev.fit(t, value, _EVEN_DEGREE, [0.0, 1.0])
+        miss = np.abs(series(t) - value).max()
         if miss <= _EVEN_MISS * np.abs(value).max():
             return answer
     raise NoRouteError(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import sympy
@@ -20,12 +19,12 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
 from spectra.density.half_line.ends.formula_ends import Ends, ends_of
 from spectra.density.half_line.ends.plane_waves import without_spheres
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
-from spectra.density.half_line.power_tail import PowerTail, power_tail
+from spectra.density.half_line.kernel_on_rays import KernelOnRays, kernel_on_rays
+from spectra.density.half_line.power_tail import PowerTail, end_of_samples, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples
-from spectra.density.half_line.sampled_density import joined, rounding_of, sampled_density
-from spectra.density.half_line.slow_waves import beside_frequencies
-from spectra.errors import AccuracyError, NoRouteError, SpectraError
+from spectra.density.half_line.sampled_density import connect_tail, sampled_density
+from spectra.density.half_line.slow_waves import slow_wave_density
+from spectra.errors import AccuracyError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 
@@ -62,61 +61,45 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
         return [], atoms
     kernel = kernel_on_rays(rest.expr)
     if rest.turning:
-        return [beside_frequencies(rest, kernel, dim)], atoms
+        return [slow_wave_density(rest, kernel, dim)], atoms
     try:
-        return [_by_rays(rest, kernel, dim)], atoms
+        return [_sum_on_rays(rest, kernel, dim)], atoms
     except AccuracyError as refusal:
+        if not rest.waves:
+            raise
         try:
-            if rest.expr.is_Add:
-                return _by_summands(rest, dim), atoms
-            if rest.waves:
-                return [beside_frequencies(rest, kernel, dim)], atoms
+            return [slow_wave_density(rest, kernel, dim)], atoms
         except SpectraError:
             raise refusal from None
-        raise
 
 
-def _by_summands(found: Ends, dim: int) -> list[Component]:
-    """The densities of summands that fall fast: each decays on rays of its own."""
-    parts = [ends_of(term) for term in found.expr.args]
-    if any(part.limit != 0 or part.turning for part in parts):
-        raise NoRouteError(f"The summands of {found.expr} do not all decay fast.")
-    return [_by_rays(part, kernel_on_rays(part.expr), dim) for part in parts]
-
-
-def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
+def _sum_on_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
     """The density by the first two rays that agree."""
     ending = power_tail(found.zero, dim)
-    decay = next((a for a, _, _ in found.infinity), np.inf)
+    decay = next((float(a) for a, _, _ in found.infinity), np.inf)
     reasons: list[str] = []
     tried: list[Samples] = []
-    refuted: list[Samples] = []
-    for ray in _rays(kernel, dim, reasons, on_axis=ending is None):
-        ray.shift = 0.5 * ((len(tried) + len(refuted)) % 2)
+    for ray in _order_rays(kernel, dim, reasons, on_axis=ending is None):
+        ray.shift = 0.5 * (len(tried) % 2)
         try:
-            samples = ray.whole(stop=_stop(ending))
+            samples = ray.whole(stop=end_of_samples(ending))
         except AccuracyError as refusal:
             reasons.append(str(refusal))
             continue
-        # What agrees with refuted sums is wrong, too: both rays lie beyond the same singularity.
-        if any(_apart(other, samples) <= _AGREE for other in refuted):
-            refuted.append(samples)
-            continue
         for other in tried if ray.angle else [samples]:
-            apart = _apart(other, samples) if ray.angle else 0.0
+            apart = samples.difference(other) / samples.peak if ray.angle else 0.0
             if not apart <= _AGREE:
                 reasons.append(f"rays differ by {apart:.0e} of the largest value")
                 continue
             best = min(other, samples, key=lambda s: (s.error, s.step))
-            error = 2.0 * (apart * best.peak + best.error) + rounding_of(best)
-            answer = _checked(found, replace(best, error=error), decay, ending, dim)
-            if isinstance(answer, Component):
-                return answer
-            reasons.append(answer)
-            refuted += [other, samples]
-            break
-        else:
-            tried.append(samples)
+            error = 2.0 * (apart * best.peak + best.error) + best.rounding
+            try:
+                return _check_samples(found, replace(best, error=error), decay, ending, dim)
+            except AccuracyError as refusal:
+                # Both rays lie beyond the same singularity.
+                reasons.append(str(refusal))
+                break
+        tried.append(samples)
     raise AccuracyError(
         f"The density of {found.expr} on R^{dim} was not found to 1e-12 of its largest value: "
         f"{'; '.join(dict.fromkeys(reasons))}. The kernel cancels, or is singular close to the "
@@ -125,31 +108,22 @@ def _by_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
     )
 
 
-def _apart(one: Samples, other: Samples) -> float:
-    """The difference of two sums, relative to the largest value."""
-    return one.difference(other) / other.peak
-
-
-def _stop(ending: PowerTail | None) -> float:
-    """The log w up to which samples are needed; a short series does not show where it serves."""
-    return np.inf if ending is None or ending.is_short else ending.start
-
-
-def _checked(
-    found: Ends, samples: Samples, decay: sympy.Expr, ending: PowerTail | None, dim: int
-) -> Component | str:
-    """The component of samples, or why it is not the density of the kernel."""
+def _check_samples(
+    found: Ends, samples: Samples, decay: float, ending: PowerTail | None, dim: int
+) -> Component:
+    """The component of samples; an AccuracyError if it is not the density of the kernel."""
     if ending is not None:
-        ending = joined(samples, ending)
+        ending = connect_tail(samples, ending)
         if ending is None:
-            return "the sums do not approach the power law at large radii"
+            raise AccuracyError("the sums do not approach the power law at large radii")
     component = sampled_density(samples, found.total, dim, decay, ending)
     kernel = Kernel((Piece(sympy.oo, found.expr),))
-    why = contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric"))
-    return why or component
+    if why := contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric")):
+        raise AccuracyError(why)
+    return component
 
 
-def _rays(
+def _order_rays(
     kernel: KernelOnRays, dim: int, reasons: list[str], *, on_axis: bool
 ) -> Iterator[RaySums]:
     """The rays on which the kernel decays, the cheapest first."""
@@ -162,9 +136,3 @@ def _rays(
     axis = next((ray.end for ray in found if not ray.angle), np.inf)
     rays = [ray for ray in found if ray.angle or on_axis]
     yield from sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
-
-
-@lru_cache(maxsize=16)
-def kernel_on_rays(expr: sympy.Expr) -> KernelOnRays:
-    """The kernel on rays, which every dimension shares."""
-    return KernelOnRays(expr)

@@ -41,7 +41,7 @@ class HankelFactor:
             self._bits = bits
         if s not in self._known:
             with working(self._bits):
-                self._known[s] = self._computed(s)
+                self._known[s] = self._compute(s)
         return self._known[s]
 
     def range(self, bits: float) -> tuple[float, float, float]:
@@ -61,7 +61,7 @@ class HankelFactor:
             max(float(sizes.max()), 0.0) + 1.0,
         )
 
-    def _computed(self, s: float) -> Ball:
+    def _compute(self, s: float) -> Ball:
         log_y, half = flint.acb(flint.arb(s), flint.arb(self.angle)), flint.arb(self.dim) / 2
         front = (flint.arb(2).log() * (1 - half) - half.lgamma()).exp()
         power = front * ((half + 1 - flint.arb(self.tilt)) * log_y).exp()

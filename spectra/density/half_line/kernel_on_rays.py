@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil
 
 import flint
@@ -14,7 +14,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.evaluation.ball_function import continued
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["KernelOnRays"]
+__all__ = ["KernelOnRays", "kernel_on_rays"]
 
 # Working bits are multiples of this, so that few programs of a formula are made.
 _BITS_STEP = 64
@@ -34,9 +34,9 @@ class KernelOnRays:
 
     def value(self, s: float, angle: float, unit: int) -> Ball:
         """The value with an error below 2^-unit, or a ball that is not finite."""
-        bits = _rounded_up(max(unit, 0) + 40)
+        bits = _round_up(max(unit, 0) + 40)
         for _ in range(_MOST_DOUBLINGS):
-            value = self._once(s, angle, bits)
+            value = self._evaluate(s, angle, bits)
             if (
                 value.is_finite()
                 and max(value.real.rad(), value.imag.rad()) < flint.arb(2) ** -unit
@@ -49,7 +49,7 @@ class KernelOnRays:
         """About log|k|: -inf if it is below 2^-floor, inf if it is not known."""
         least = flint.arb(2) ** -floor
         for bits in (floor + 20, 2 * floor + 100, 4 * floor + 640):
-            value = self._once(s, angle, _rounded_up(bits))
+            value = self._evaluate(s, angle, _round_up(bits))
             if not value.is_finite():
                 continue
             size, wrong = abs(value).mid(), max(value.real.rad(), value.imag.rad())
@@ -59,7 +59,7 @@ class KernelOnRays:
                 return float(size.log().mid())
         return np.inf
 
-    def _once(self, s: float, angle: float, bits: int) -> Ball:
+    def _evaluate(self, s: float, angle: float, bits: int) -> Ball:
         with working(bits + _SPARE):
             z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
         return self._continued.once(z, bits)
@@ -83,5 +83,11 @@ class KernelOnRays:
         return float(_SURVEY[np.flatnonzero(sizes > sizes.max() - 1.0)[-1]])
 
 
-def _rounded_up(bits: int) -> int:
+def _round_up(bits: int) -> int:
     return _BITS_STEP * ceil(bits / _BITS_STEP)
+
+
+@lru_cache(maxsize=16)
+def kernel_on_rays(expr: sympy.Expr) -> KernelOnRays:
+    """The kernel on rays, which every dimension shares."""
+    return KernelOnRays(expr)

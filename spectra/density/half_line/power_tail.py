@@ -26,7 +26,7 @@ from spectra.density.half_line.ends.power_terms import PowerTerms
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.evaluation.ball_function import number
 
-__all__ = ["PowerTail", "power_tail"]
+__all__ = ["PowerTail", "end_of_samples", "power_tail"]
 
 # The last two terms of the series, this many times, stand for its error, unless they are few.
 _MARGIN, _FEW = 10.0, 4
@@ -83,6 +83,11 @@ class PowerTail(Radial):
         whole = np.abs(self._terms(log).sum(axis=0))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray((left_out + EPS * sizes.sum(axis=0)) / whole + rounding)
+
+
+def end_of_samples(ending: PowerTail | None) -> float:
+    """The log w up to which samples are needed; a short series does not show where it serves."""
+    return np.inf if ending is None or ending.is_short else ending.start
 
 
 def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:

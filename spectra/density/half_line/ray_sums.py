@@ -19,6 +19,7 @@ from math import ceil, floor, log, log2, pi, tan
 import flint
 import numpy as np
 
+from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
 from spectra.density.half_line.hankel_factor import hankel_factor
@@ -43,8 +44,8 @@ _DEPTH = 26.0
 _LOOK, _MOST_LOOKS, _BEFORE = 0.25, 140, 12.0
 # The widest range of log w.
 _WIDEST = 1400.0
-# Interpolation needs so many samples on both sides.
-MARGIN = 20
+# Interpolation needs so many samples on both sides, and rounds by so many units.
+MARGIN, _ROUNDING = 20, 16.0
 
 _BINOMIALS = np.cumprod([1.0, *((2 * MARGIN - j) / j for j in range(1, 2 * MARGIN))])
 _WEIGHTS = _BINOMIALS * (-1.0) ** np.arange(2 * MARGIN)
@@ -66,6 +67,11 @@ class Samples:
     def peak(self) -> float:
         """The largest absolute value."""
         return float(np.abs(self.values).max())
+
+    @property
+    def rounding(self) -> float:
+        """The rounding of interpolated samples."""
+        return _ROUNDING * EPS * self.peak
 
     @cached_property
     def logs(self) -> FloatArray:
@@ -106,8 +112,9 @@ class Samples:
 class RaySums:
     """Sums of a kernel along one ray, or along the half-line, whose angle is 0.
 
-    ``shifted`` puts radii half a step beside multiples of the step: two rays, one of them shifted,
-    show the error of the interpolation, too.  Sums are asked for log w above ``lowest`` only.
+    ``shift`` = 1/2 puts radii half a step beside multiples of the step: two rays, one of them
+    shifted, show the error of the interpolation, too.  Sums are computed for log w above ``lowest``
+    only.
     """
 
     def __init__(
@@ -116,19 +123,18 @@ class RaySums:
         dim: int,
         angle: float,
         *,
-        shifted: bool = False,
+        shift: float = 0.0,
         lowest: float = -np.inf,
     ) -> None:
         self.kernel, self.dim, self.angle = kernel, dim, angle
-        self.shift = 0.5 if shifted else 0.0
-        self.lowest, self.factor = lowest, hankel_factor(dim, angle)
+        self.shift, self.lowest, self.factor = shift, lowest, hankel_factor(dim, angle)
         self._known: dict[float, Ball] = {}
         self._bits = 0
-        self.largest, self.end = self._looked_at()
+        self.largest, self.end = self._survey_kernel()
         if angle == 0.0 and self.end == np.inf:
             raise AccuracyError("the kernel falls too slowly on the half-line")
 
-    def _looked_at(self) -> tuple[float, float]:
+    def _survey_kernel(self) -> tuple[float, float]:
         """The largest log|k z^tilt| on the ray, and the s from which on it is below all bits."""
         tilt, scale = self.factor.tilt, self.kernel.scale
         highest = 0.5 * log(self.dim) + 4.0 - scale
@@ -169,7 +175,7 @@ class RaySums:
         wanted = _STEPS_AGREE if self.angle else _STEPS_AGREE_ON_AXIS
         halvings = _MOST_HALVINGS if self.angle else _MOST_HALVINGS + 3
         for n in range(first, min(first + halvings, _LAST_STEP) + 1):
-            found, change = self._at_step(low, high, 2.0**-n)
+            found, change = self._sum_at_step(low, high, 2.0**-n)
             peak = max(found.peak, least_peak)
             if change < wanted * peak:
                 error = change**2 / max(peak, 1e-300) * 4.0 if self.angle else change
@@ -211,7 +217,7 @@ class RaySums:
             if high - low > _WIDEST:
                 raise AccuracyError("the density falls too slowly at an end")
 
-    def _at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
+    def _sum_at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
         """The sums at one step, and how far those at twice the step are from them."""
         factor, tilt = self.factor, self.factor.tilt
         bits = _KEPT_BITS + max(tilt * high, 0.0) / log(2.0)
@@ -232,16 +238,21 @@ class RaySums:
         if work > self._bits:
             self._known.clear()
             self._bits = work + 32
-        k = [_whole(self._kernel(i * step, units[0]), units[0]) for i in range(a0, a1 + 1)]
+        k = [
+            _round_to_integers(self._evaluate_kernel(i * step, units[0]), units[0])
+            for i in range(a0, a1 + 1)
+        ]
         places = [(i + self.shift) * step for i in range(a0 + j0, a1 + j1 + 1)]
         nothing = flint.fmpz(0), flint.fmpz(0)
         g = [
-            _whole(factor.value(s, work + 32), units[1]) if least_y <= s <= most_y else nothing
+            _round_to_integers(factor.value(s, work + 32), units[1])
+            if least_y <= s <= most_y
+            else nothing
             for s in places
         ]
-        return self._correlated(k, g, j0 + self.shift, step, sum(units))
+        return self._correlate(k, g, j0 + self.shift, step, sum(units))
 
-    def _correlated(
+    def _correlate(
         self, k: list[_Pair], g: list[_Pair], first: float, step: float, unit: int
     ) -> tuple[Samples, float]:
         """Sums over even and over odd terms, at all radii, as samples."""
@@ -271,7 +282,7 @@ class RaySums:
         change = float(np.abs(even - uneven).max()) / 2.0
         return Samples(step, first, (even + uneven) / 2.0, change), change
 
-    def _kernel(self, s: float, unit: int) -> Ball:
+    def _evaluate_kernel(self, s: float, unit: int) -> Ball:
         """k z^tilt on the ray."""
         if s not in self._known:
             tilt = self.factor.tilt
@@ -292,7 +303,7 @@ class RaySums:
 _Pair = tuple[flint.fmpz, flint.fmpz]
 
 
-def _whole(value: Ball, unit: int) -> _Pair:
+def _round_to_integers(value: Ball, unit: int) -> _Pair:
     """Both parts times 2^unit, rounded down."""
     found = []
     for part in (value.real, value.imag):

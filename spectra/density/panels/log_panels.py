@@ -179,10 +179,7 @@ class Panels(Radial):
         return i, t / self.half[i], self.level[i] + self.slope[i] * t - np.log(w)
 
     def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
-        now, before = np.zeros_like(x), np.zeros_like(x)
-        for row in self.series.T[:0:-1]:
-            now, before = row[i] + 2.0 * x * now - before, now
-        return np.asarray(self.series[i, 0] + x * now - before)
+        return np.asarray(chebyshev.chebval(x, self.series[i].T, tensor=False))
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho| at radii on the panels."""
@@ -224,8 +221,10 @@ class Panels(Radial):
         return float(radii[low]), float(radii[min(high, radii.size - 1)])
 
 
-def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray) -> Panels:
+def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray, *, tilt: bool = True) -> Panels:
     """Panels between ascending edges in log w, halved until the series resolve the values.
+
+    Without ``tilt`` all slopes are 0: values are as accurate as the largest one on their panel.
 
     Raises
     ------
@@ -238,7 +237,7 @@ def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray) -> Panels:
     while waiting:
         low, high = waiting.pop()
         centre, half = float(np.exp(0.5 * (low + high))), 0.5 * (high - low)
-        row, size, resolved = _fit_panel(sample, centre, half, peak)
+        row, size, resolved = _fit_panel(sample, centre, half, peak, tilt)
         peak = max(peak, size)
         if resolved:
             rows.append(row)
@@ -255,7 +254,7 @@ def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray) -> Panels:
 
 
 def _fit_panel(
-    sample: Sample, centre: float, half: float, peak: float
+    sample: Sample, centre: float, half: float, peak: float, tilt: bool
 ) -> tuple[tuple[Any, ...], float, bool]:
     """The arrays' entries for one panel, the log of its largest value, and if it is resolved."""
     x = np.concatenate([chebyshev.chebpts1(DEGREE + 1), _CHECKS])
@@ -265,9 +264,8 @@ def _fit_panel(
     ends = np.maximum([size[:third].max(), size[-third:].max()], 5e-324)
     slope = float(np.log(ends[1] / ends[0])) / (1.5 * half)
     # Where one end is mostly noise, a power would carry its error to the other end.
-    if np.max(wrong * np.exp(-slope * half * x)) > _CLEAN * np.max(
-        size * np.exp(-slope * half * x[: DEGREE + 1])
-    ):
+    tilted = np.exp(-slope * half * x)
+    if not tilt or np.max(wrong * tilted) > _CLEAN * np.max(size * tilted[: DEGREE + 1]):
         slope = 0.0
     factor = np.exp(-slope * half * x)
     unit = float(np.max(np.abs(value) * factor)) or 1.0

@@ -74,8 +74,10 @@ def test_what_happens_at_infinity_must_be_stated():
 def test_a_stated_break_bounds_the_dimension():
     k = sp.radial(lambda z: np.exp(-z) * (z < 0.5), breaks={0.5: 1}, origin=1, decay="exponential")
     assert str(sp.existence(k).condition) == "d < 3"
-    with pytest.raises(NoRouteError, match=r"not smooth at z = 1/2.*with a support"):
-        sp.spectral_density(k, 1)
+    within = sp.radial(cubic, support=1, edge=3, breaks={0.5: 1}, origin=1)
+    for kernel in (k, within):
+        with pytest.raises(NoRouteError, match=r"not smooth at z = 1/2.*with a support"):
+            sp.spectral_density(kernel, 1)
 
 
 def test_questions_about_a_part_of_the_range_are_refused():

@@ -56,15 +56,6 @@ def test_the_sign_changes_of_a_ball_are_zeros_of_a_bessel_function():
         m.sign_changes()
 
 
-@pytest.mark.parametrize("dim", [2])
-def test_changes_of_sign_are_as_far_off_as_is_said(dim):
-    found, error = measure("(1 - z**2/4)**2", dim, 2).sign_changes(up_to=200.0, return_error=True)
-    with mp.workdps(25):
-        exact = [mp.besseljzero(mp.mpf(dim) / 2 + 2, n) / 2 for n in range(1, 60)]
-    for w, wrong, zero in zip(found, error, exact, strict=False):
-        assert abs(w - zero) <= wrong <= 1e-12 * w
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "dim", "missed"),

@@ -122,15 +122,6 @@ def test_the_radii_of_an_oscillating_law_have_the_probability_of_exact_masses():
                 assert abs(positive.law.ppf(np.array([u]))[0] - float(w)) * slope <= 1e-13
 
 
-def test_the_far_tail_of_an_oscillating_law_is_its_power_law():
-    (positive, negative) = table("(1 - z**2/4)**2", 3, 2).parts
-    # rho ~ (8/pi) cos / w^2, and each sign takes half of the root mean square of the cosine.
-    for part in (positive, negative):
-        q = np.array([1e-8, 1e-10, 1e-12])
-        constant = part.law.isf(q) * q * part.mass
-        assert constant == pytest.approx(2.0 * np.sqrt(2.0) / np.pi, rel=1e-6)
-
-
 def test_atoms_stay_where_they_are():
     k = radial("exp(-z**2/2)") + radial("sin(2*z)/(2*z)") * 0.5 + 0.25
     t = tabulate(measure_of(spectral_density(k, 3)))

@@ -10,7 +10,7 @@ import sympy
 
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
 from spectra.density.half_line.ends.read_waves import Wave, oscillation, read_waves
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.kernel_on_rays import kernel_on_rays
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
@@ -63,13 +63,13 @@ def ends_of(expr: sympy.Expr) -> Ends:
             "a finite measure for your range of distances."
         )
     smooth = cut.exprs[0]
-    waves, infinity, turning = _ending(smooth)
+    waves, infinity, turning = _expand_at_infinity(smooth)
     limit = next((c for a, q, c in infinity if a == 0 and q == 0), sympy.Integer(0))
     if any(a.is_negative or (a == 0 and q > 0) for a, q, _ in infinity):
         raise NoRouteError(f"The formula {expr} is unbounded at infinity: it has no measure.")
     if limit != 0:
         smooth = smooth - limit
-        waves, infinity, turning = _ending(smooth)
+        waves, infinity, turning = _expand_at_infinity(smooth)
     at_zero = value_at_zero(smooth)
     if at_zero is None:
         raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that could be found.")
@@ -77,7 +77,9 @@ def ends_of(expr: sympy.Expr) -> Ends:
     return Ends(smooth, limit, float(at_zero), zero, infinity, turning, waves)
 
 
-def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
+def _expand_at_infinity(
+    expr: sympy.Expr,
+) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
     """Waves and expansion at infinity; nothing of a formula that falls faster than powers."""
     try:
         waves = read_waves(expr)
@@ -91,7 +93,7 @@ def _ending(expr: sympy.Expr) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.
 def _falls_fast(expr: sympy.Expr) -> bool:
     """Whether values on the half-line fall below every power of interest."""
     try:
-        kernel = KernelOnRays(expr)
+        kernel = kernel_on_rays(expr)
         sizes = [kernel.log_size(kernel.scale + s, 0.0, _NOTHING) for s in _BEYOND]
     except (FormulaError, NoRouteError):
         return False

@@ -21,8 +21,8 @@ _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
     """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest."""
     atoms: list[Atom] = []
-    while (b := _slowest(found, dim)) is not None:
-        atom, rest = _without(found, b, dim)
+    while (b := _find_slowest(found, dim)) is not None:
+        atom, rest = _take_atom(found, b, dim)
         atoms.append(atom)
         if rest == 0:
             return atoms, None
@@ -35,7 +35,7 @@ def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
     return atoms, found
 
 
-def _slowest(found: Ends, dim: int) -> sympy.Expr | None:
+def _find_slowest(found: Ends, dim: int) -> sympy.Expr | None:
     """The frequency of a wave of the decay of a plane wave's mean."""
     least = sympy.Rational(dim - 1, 2)
     for b, (a, q, _) in found.turning.items():
@@ -48,7 +48,7 @@ def _slowest(found: Ends, dim: int) -> sympy.Expr | None:
     return next((b for b, (a, *_) in found.turning.items() if a == least), None)
 
 
-def _without(found: Ends, b: sympy.Expr, dim: int) -> tuple[Atom, sympy.Expr]:
+def _take_atom(found: Ends, b: sympy.Expr, dim: int) -> tuple[Atom, sympy.Expr]:
     """The atom of the wave of a frequency, and the formula without it."""
     (a, _, c), half = found.turning[b], sympy.Rational(dim, 2)
     order = half - 1

@@ -30,8 +30,7 @@ from spectra.formula.reader.parsing import Z
 __all__ = ["Wave", "oscillation", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
-# A product of more waves than this is not multiplied out.
-_MOST_PRODUCTS = 200
+# A higher power of waves is not multiplied out.
 _LARGEST_POWER = 12
 
 
@@ -92,22 +91,6 @@ def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
     return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
 
 
-@dataclass(frozen=True)
-class _Carrier:
-    """The argument u = c z + rest of a sine, a cosine, or a Bessel function of some order."""
-
-    frequency: sympy.Expr
-    rest: sympy.Expr
-    order: sympy.Expr | None
-
-
-# A product of waves: how often exp(iu) (or H1) and exp(-iu) (or H2) of each carrier occur, and
-# how often i, mod 4.
-_Product = tuple[tuple[tuple[_Carrier, int, int], ...], int]
-_Sum = dict[_Product, sympy.Expr]
-_PLAIN: _Product = ((), 0)
-
-
 def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
     """The waves of a formula in Z, by ascending frequency; none where it has no such function.
 
@@ -118,119 +101,70 @@ def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
     """
     if not expr.has(*_WAVES):
         return ()
+    factors: _Factors = {}
     try:
-        products = _products(expr)
+        total = sympy.expand(_rewrite(expr, factors))
     except sympy.PolynomialError as error:
         raise NoRouteError(
             f"The formula {expr} oscillates, and not as a polynomial in sines, cosines and Bessel "
             f"functions ({error}): its waves cannot be told apart, so the numeric route cannot "
             "integrate them. Design a finite measure for your range of distances."
         ) from error
-    found: dict[sympy.Expr, list[tuple[_Product, sympy.Expr]]] = {}
-    for product, factor in products.items():
-        b = sympy.Add(*((p - m) * c.frequency for c, p, m in product[0]))
+    found: dict[sympy.Expr, sympy.Expr] = {}
+    for term in sympy.Add.make_args(total):
+        b, amplitude = sympy.S.Zero, sympy.S.One
+        for base, power in term.as_powers_dict().items():
+            frequency, factor = factors.get(base, (sympy.S.Zero, base))
+            b, amplitude = b + power * frequency, amplitude * factor**power
         b = sympy.simplify(b) if b.has(sympy.Add) else b
         if not b.is_negative:
-            found.setdefault(b, []).append((product, factor))
+            found[b] = found.get(b, sympy.S.Zero) + amplitude
     if set(found) == {sympy.S.Zero}:
         return ()
-    waves = [Wave(b, _amplitude(found[b])) for b in found]
-    return tuple(sorted(waves, key=lambda wave: wave.rate))
+    return tuple(sorted((Wave(*each) for each in found.items()), key=lambda wave: wave.rate))
 
 
-# --- multiplying out --------------------------------------------------------------------------
+#: The frequency and the amplitude that a symbol stands for.
+_Factors = dict[sympy.Expr, tuple[sympy.Expr, sympy.Expr]]
 
 
-def _products(expr: sympy.Expr) -> _Sum:
+def _rewrite(expr: sympy.Expr, factors: _Factors) -> sympy.Expr:
+    """A formula as a polynomial in symbols for its waves and for what does not oscillate."""
     if not expr.has(*_WAVES):
-        return {_PLAIN: expr}
-    if expr.is_Add:
-        total: _Sum = {}
-        for part in expr.args:
-            for product, factor in _products(part).items():
-                total[product] = total.get(product, sympy.S.Zero) + factor
-        return total
-    if expr.is_Mul:
-        total = {_PLAIN: sympy.S.One}
-        for part in expr.args:
-            total = _times(total, _products(part))
-        return total
+        return _symbol(sympy.S.Zero, expr, factors)
+    if expr.is_Add or expr.is_Mul:
+        return expr.func(*(_rewrite(part, factors) for part in expr.args))
     if expr.is_Pow and expr.exp.is_Integer and 0 < expr.exp <= _LARGEST_POWER:
-        base = _products(expr.base)
-        total = base
-        for _ in range(int(expr.exp) - 1):
-            total = _times(total, base)
-        return total
+        return _rewrite(expr.base, factors) ** expr.exp
     if isinstance(expr, _WAVES):
-        return _wave(expr)
+        return _rewrite_wave(expr, factors)
     raise sympy.PolynomialError(f"it has {expr}")
 
 
-def _times(first: _Sum, second: _Sum) -> _Sum:
-    if len(first) * len(second) > _MOST_PRODUCTS:
-        raise sympy.PolynomialError("it is too long to be multiplied out")
-    total: _Sum = {}
-    for (one, i), a in first.items():
-        for (two, j), b in second.items():
-            powers: dict[_Carrier, tuple[int, int]] = {c: (p, m) for c, p, m in one}
-            for c, p, m in two:
-                before = powers.get(c, (0, 0))
-                powers[c] = (before[0] + p, before[1] + m)
-            kept = []
-            for c, (p, m) in powers.items():
-                if c.order is None:
-                    p, m = p - min(p, m), m - min(p, m)
-                if p or m:
-                    kept.append((c, p, m))
-            product = (tuple(sorted(kept, key=str)), (i + j) % 4)
-            total[product] = total.get(product, sympy.S.Zero) + a * b
-    return total
-
-
-def _wave(node: sympy.Expr) -> _Sum:
-    """A sine, a cosine or a Bessel function by its two waves."""
+def _rewrite_wave(node: sympy.Expr, factors: _Factors) -> sympy.Expr:
+    """A sine, a cosine or a Bessel function by exp(iu) and exp(-iu), with amplitudes."""
     u = node.args[-1]
     if u.has(*_WAVES):
         raise sympy.PolynomialError(f"it has {node}")
-    terms = {a: c for a, q, c in _far(u) if q == 0}
+    terms = {a: c for a, q, c in expansion_of(u, sympy.oo) if q == 0}
     c = terms.get(sympy.Integer(-1), sympy.S.Zero)
     if c == 0 or any(a.is_negative and a != -1 for a in terms):
-        return {_PLAIN: node}
-    half = sympy.Rational(1, 2)
-    if isinstance(node, sympy.besselj):
-        if not (c.is_positive and node.args[0].is_real):
-            raise sympy.PolynomialError(f"it has {node}")
-        carrier = _Carrier(c, u - c * Z, node.args[0])
-        return {(((carrier, 1, 0),), 0): half, (((carrier, 0, 1),), 0): half}
-    flip = -1 if c.is_negative else 1
-    carrier = _Carrier(flip * c, flip * (u - c * Z), None)
-    up: tuple[tuple[_Carrier, int, int], ...] = ((carrier, 1, 0),)
-    down: tuple[tuple[_Carrier, int, int], ...] = ((carrier, 0, 1),)
-    if isinstance(node, sympy.cos):
-        return {(up, 0): half, (down, 0): half}
-    # sin u = (-i e^(iu) + i e^(-iu))/2
-    return {(up, 3): flip * half, (down, 1): flip * half}
+        return _symbol(sympy.S.Zero, node, factors)
+    is_bessel = isinstance(node, sympy.besselj)
+    if is_bessel and not (c.is_positive and node.args[0].is_real):
+        raise sympy.PolynomialError(f"it has {node}")
+    both = []
+    for sign in (1, -1):
+        amplitude = sympy.exp(sign * sympy.I * (u - c * Z))
+        if is_bessel:
+            amplitude *= HankelAmplitude(node.args[0], u, sign)
+        both.append(_symbol(sign * c, amplitude, factors))
+    if isinstance(node, sympy.sin):
+        return (both[0] - both[1]) / (2 * sympy.I)
+    return (both[0] + both[1]) / 2
 
 
-def _far(expr: sympy.Expr) -> tuple[tuple[sympy.Expr, int, sympy.Expr], ...]:
-    return expansion_of(expr, sympy.oo)
-
-
-# --- amplitudes -------------------------------------------------------------------------------
-
-
-def _amplitude(products: list[tuple[_Product, sympy.Expr]]) -> sympy.Expr:
-    """The sum of products without their common wave."""
-    total = sympy.S.Zero
-    for (carriers, turns), factor in products:
-        total += sympy.I**turns * factor * sympy.Mul(*(_left_of(*c) for c in carriers))
-    return total
-
-
-def _left_of(c: _Carrier, up: int, down: int) -> sympy.Expr:
-    """What is left of the waves of a carrier once their exponentials are taken out."""
-    left = sympy.exp(sympy.I * (up - down) * c.rest)
-    if c.order is None:
-        return left
-    u = c.frequency * Z + c.rest
-    return left * HankelAmplitude(c.order, u, 1) ** up * HankelAmplitude(c.order, u, -1) ** down
+def _symbol(frequency: sympy.Expr, amplitude: sympy.Expr, factors: _Factors) -> sympy.Expr:
+    symbol = sympy.Dummy()
+    factors[symbol] = frequency, amplitude
+    return symbol

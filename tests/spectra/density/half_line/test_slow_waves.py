@@ -144,15 +144,6 @@ def test_without_that_phase_the_mass_is_infinite_and_the_refusal_says_so():
         half_line(sp.radial("sin(z)/(1+z)").pieces[0].expr, 5)
 
 
-@SLOW
-def test_other_kernels_of_slow_waves_are_singular_at_the_frequency_and_go_on():
-    (component,), _ = half_line(sp.radial("cos(z)/(1+z**2)").pieces[0].expr, 1)
-    assert component.decay == np.inf
-    assert component.breaks == ((1.0, 0.0),)
-    (component,), _ = half_line(sp.radial("cos(z)/(1+z)").pieces[0].expr, 1)
-    assert component.decay == 2.0
-
-
 @pytest.mark.parametrize("text", ["sin(z)**2/z**2", "besselj(0,z)**2", "sin(2*z)*cos(z)*exp(-z)"])
 def test_the_waves_of_a_formula_add_up_to_it(text):
     expr = sp.radial(text).pieces[0].expr
