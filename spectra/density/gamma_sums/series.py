@@ -25,8 +25,9 @@ from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_p
 from spectra.density.half_line.ends.formula_ends import ends_of
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.half_line.sampled_density import joined, rounding_of, sampled_density
+from spectra.density.half_line.sampled_density import connect_tail, sampled_density
 from spectra.density.lookup import known_part
+from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel
 
 __all__ = ["series"]
@@ -81,13 +82,20 @@ def _density_of(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Com
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
     found = ends_of(expr)
-    decay = next((a for a, _, _ in found.infinity), np.inf)
+    decay = next((float(a) for a, _, _ in found.infinity), np.inf)
     ending = power_tail(found.zero, dim)
-    gaps = float(min(decay, dim)), np.inf if ending is None else ending.exponent - 1.0
+    gaps = min(decay, float(dim)), np.inf if ending is None else ending.exponent - 1.0
     samples = _sample_inverse([product.radial(dim) for product in products], *gaps)
-    if samples is None or (ending is not None and (ending := joined(samples, ending)) is None):
+    if samples is not None and ending is not None:
+        ending = connect_tail(samples, ending)
+        samples = samples if ending is not None else None
+    if samples is None:
         return None
-    return sampled_density(samples, found.total, dim, decay, ending)
+    try:
+        return sampled_density(samples, found.total, dim, decay, ending)
+    except AccuracyError:
+        # Waves too fast for these panels in high dimension: other routes may know the kernel.
+        return None
 
 
 def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> Samples | None:
@@ -160,4 +168,4 @@ def _sample_period(products: list[GammaProduct], start: int, count: int, step: f
     rounded = np.array([float(v.mid()) for v in values])
     wrong = max(float(v.rad()) for v in values)
     samples = Samples(step, float(start), rounded, wrong)
-    return replace(samples, error=wrong + rounding_of(samples))
+    return replace(samples, error=wrong + samples.rounding)
