@@ -16,11 +16,12 @@ against its kernel.  The routes: ``lookup`` (:mod:`.closed_pairs`, :mod:`.ball`)
 
 from spectra.density.closed_pairs.summands import summands
 from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.gamma_sums import gamma_products
+from spectra.density.gamma_sums.series import series
 from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.routes import AUTO, LARGEST_DIMENSION, ROUTES, spectral_density
-from spectra.density.series import gamma_products, series
 
 __all__ = [
     "AUTO",

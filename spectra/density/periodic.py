@@ -22,9 +22,9 @@ import sympy
 
 from spectra.base.precision import Ball, working
 from spectra.density.components import Atom, SpectralDensity
+from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
-from spectra.density.series import series
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction, continued
 from spectra.formula.pieces import Piece
@@ -47,8 +47,10 @@ _COUNTS = tuple(1 << n for n in range(5, 15))
 
 
 def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """The density of a periodic kernel on the line, or of a sum of one with others.
+    """The density of a periodic kernel on the line, or of a sum or product of one with others.
 
+    Of a product with a kernel of a closed form it is a sum of densities of that kernel, moved to
+    the frequencies of the periodic one (MacKay's quasi-periodic kernel is such a product).
     None for another dimension, in which no periodic kernel has a measure, and where the Fourier
     series is not that of an analytic function.
 
@@ -63,7 +65,9 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
         return None
     terms = sympy.Add.make_args(kernel.pieces[0].expr)
     turning = [term for term in terms if is_of_waves(term)]
-    if not turning:
+    others = [term for term in terms if term not in turning]
+    expanded = [_expand_waves(term) for term in others]
+    if not turning and expanded == others:
         return None
     atoms: list[Atom] = []
     for term in turning:
@@ -71,17 +75,44 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
         if found is None:
             return None
         atoms.extend(found)
-    rest = sympy.Add(*(term for term in terms if term not in turning))
+    rest = sympy.Add(*expanded)
     if rest == 0:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
     left = Kernel((Piece(sympy.oo, rest),))
-    for route in (lookup, series, numeric):
+    for route in (lookup, series, numeric) if expanded == others else (lookup,):
         density = route(left, 1)
         if density is not None:
             return SpectralDensity(
                 kernel, 1, density.components, (*atoms, *density.atoms), "periodic"
             )
-    return None
+    if expanded == others:
+        return None
+    raise NoRouteError(
+        f"{kernel} is a periodic formula times one that has no closed form:",
+        in_python="write the factors as kernels of their own, k1.on([0]) * k2.on([0]).",
+        at_shell="'spectra design' makes a finite measure for the distances of your data.",
+    )
+
+
+def _expand_waves(term: sympy.Expr) -> sympy.Expr:
+    """A product with its periodic part as a sum of cosines; other formulas as they are.
+
+    Polynomials in sines and cosines are left to routes that multiply them out.
+    """
+    parts: dict[bool, sympy.Expr] = {True: sympy.Integer(1), False: sympy.Integer(1)}
+    for factor in sympy.Mul.make_args(sympy.expand_power_exp(term)):
+        parts[factor.has(Z) and bool(is_periodic(factor))] *= factor
+    turning = parts[True]
+    if not turning.has(Z) or turning.is_polynomial(*turning.atoms(sympy.sin, sympy.cos)):
+        return term
+    atoms = fourier_atoms(turning)
+    if atoms is None:
+        return term
+    rate = _rate(turning)
+    waves = (
+        sympy.Rational(a.mass) * sympy.cos(rate * round(a.radius / float(rate)) * Z) for a in atoms
+    )
+    return sympy.Add(*(wave * parts[False] for wave in waves))
 
 
 def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage, staged
 from spectra.density.components import SpectralDensity
+from spectra.density.gamma_sums.series import series
 from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup, unknown_summand
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
-from spectra.density.series import series
 from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
 from spectra.formula.callables import Opaque
 from spectra.kernels.catalogue.reading import kernel_from_text

@@ -171,9 +171,9 @@ def below(
         above, under, error = _times(near, *weight(np.exp(t)))
         rise = np.maximum(above, under)
         if np.all(np.isfinite(rise)):
-            unit = rise[0]
+            unit = max(rise[0], error[0])
             mass = (np.exp(above[0] - unit) - np.exp(under[0] - unit)) / power
-            drift = min(2.0 * abs((rise[1] - unit) / power - 1.0), 1.0) * abs(mass)
+            drift = min(2.0 * abs((rise[1] - rise[0]) / power - 1.0), 1.0) * abs(mass)
             found[:, i] = unit, mass, drift + np.exp(error[0] - unit) / power, abs(mass)
     return found
 

@@ -41,12 +41,6 @@ _FIRST_PHASE = 42.0
 # (large exponents) reach it later.  Found by trial; the loop below raises them where needed.
 _FIRST_START = 76.0
 _START_PER_EXPONENT = 4.0
-# From this exponent on (chosen) the edge may be so flat that its wave is nothing beside the
-# background long before its series serves.
-_FLAT = 12.0
-# What the background may fall to, relative to its leading power, while it bounds that wave.
-_STEADY = 0.1
-_STEADY_POINTS = 513
 _GROWTH = 1.2
 _MAX_TRIES = 12
 # The tail is accepted where its series end and agree with the ascending series to this.
@@ -104,8 +98,6 @@ def build_tail(series: AscendingSeries) -> EdgeTail:
     order = 0.5 * dim + lead
     start = _first_start(order, lead, exact=form.has_finite_edge)
     starts = [start * _GROWTH**k for k in range(_MAX_TRIES)]
-    if lead >= _FLAT and not form.has_finite_edge:
-        starts = [_first_start(order, lead, exact=True), *starts]
     best = math.inf
     for start in starts:
         tail = _Ends(series, start).tail()
@@ -142,16 +134,13 @@ class _Ends:
             waves = [self._wave(e) for e in self.exponents]
             sizes = [[t.abs_upper() for t in self._terms(*wave, self.s)] for wave in waves]
             leading, edge_unit = sizes[0][0], self._edge_unit()
-            share = self._share(edge_unit * leading)
             left_out, kept = flint.arb(0), []
             for (exponent, coefficients), each in zip(waves, sizes, strict=True):
                 scale = self._scale(exponent)
-                floor = _TRUNCATION * leading / (scale * share)
+                floor = _TRUNCATION * leading / scale
                 count, left = _truncate(
                     each, floor, ends=len(each) < self.length and not self.form.exponents
                 )
-                if share < _TRUNCATION:
-                    count = max(count, 1)
                 if count == 0:
                     return None
                 kept.append((exponent, coefficients[:count]))
@@ -163,7 +152,7 @@ class _Ends:
             truncation = float((left_out * edge_unit + left_background) / at_start)
             if truncation > _TAIL_TOLERANCE / 4:
                 return None
-            tail = self._fit(kept, size, background, unit, truncation, float(share))
+            tail = self._fit(kept, size, background, unit, truncation)
             return None if tail is None else self._compared(tail)
 
     def _wave(self, exponent: sympy.Expr) -> tuple[sympy.Expr, list[Ball]]:
@@ -197,19 +186,6 @@ class _Ends:
         shape = (s / 2) ** (flint.arb(self.dim) / 2 - p) / s
         return (p + 1).gamma() * shape * (2 / (flint.arb.pi() * s)).sqrt()
 
-    def _share(self, unit: Ball) -> Ball:
-        """A bound of the part of the edge wave in the density, here and further out; 1 for none."""
-        background, _ = self._background(unit)
-        if not background or float(self.exponents[0]) - 0.5 * (self.dim - 1) <= background[0][0]:
-            return flint.arb(1)
-        first = background[0][0]
-        sizes = [(float(m - first), float(self._sum([(m, b)]))) for m, b in background]
-        x = np.linspace(0.0, 1.0, _STEADY_POINTS)
-        course = np.abs(np.sum([v * x**k for k, v in sizes], axis=0))
-        if np.min(course) < _STEADY * course[-1]:
-            return flint.arb(1)
-        return (unit / (_STEADY * course[-1])).min(flint.arb(1))
-
     def _background(self, unit: Ball) -> tuple[_Background, Ball]:
         """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2).
 
@@ -238,7 +214,6 @@ class _Ends:
         background: _Background,
         unit: Ball,
         truncation: float,
-        share: float,
     ) -> EdgeTail | None:
         n, p0 = to_ball(self.order), to_ball(self.exponents[0])
 
@@ -258,13 +233,13 @@ class _Ends:
             rows = [modulations(x) for x in _unit_nodes(degree)]
             columns = [np.array([complex(v) for v in each]) for each in zip(*rows, strict=True)]
             fits = [chebyshev_coefficients(column) for column in columns]
-            if all(share * np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
+            if all(np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
                 break
         else:
             return None
         fit_error = 2.0 * truncation + 4.0 * max(float(v.rad()) for row in rows for v in row)
         for f in fits:
-            fit_error += share * float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
+            fit_error += float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
         offsets = [float(e - self.exponents[0]) for e in self.exponents]
         stored = tuple((o, _trim(f)) for o, f in zip(offsets, fits, strict=True))
         radius = to_ball(self.form.radius)

@@ -229,7 +229,7 @@ def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> list[sympy.Rat
 
 def _no_powers(expr: sympy.Expr, place: sympy.Expr, reason: str) -> NoRouteError:
     return NoRouteError(
-        f"The density of {expr} on a ball is computed from its powers at z = {place}, but "
-        f"{reason}. Treat its summands as kernels of their own, or design a finite measure for "
-        "the range of your data (design)."
+        f"The density of {expr} on a ball is computed from its powers at z = {place}, which are "
+        f"not known: {reason}. Treat its summands as kernels of their own, or design a finite "
+        "measure for the range of your data (design)."
     )

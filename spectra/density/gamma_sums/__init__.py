@@ -1,14 +1,13 @@
-"""Kernels whose Mellin transform is a product of Gamma functions: sums on vertical lines.
+"""Kernels whose Mellin transform is a product of Gamma functions.
 
-Read in this order: ``gamma_product`` (the products), ``poles`` (of the transform of a density),
-``vertical_lines`` (sums), ``gamma_component`` (the component that they make).
+``gamma_product`` reads the products, ``series`` is the route that inverts them.
 """
 
-from spectra.density.gamma_sums.gamma_component import mellin_component
-from spectra.density.gamma_sums.gamma_product import GammaProduct, LinearArgument
+from spectra.density.gamma_sums.gamma_product import (
+    GammaProduct,
+    LinearArgument,
+    gamma_product,
+    gamma_products,
+)
 
-__all__ = [
-    "GammaProduct",
-    "LinearArgument",
-    "mellin_component",
-]
+__all__ = ["GammaProduct", "LinearArgument", "gamma_product", "gamma_products"]

@@ -8,19 +8,17 @@ All of a, b, c, e are rational, so that poles are told from their cancellations 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-import flint
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument
+from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument, summands
 from spectra.formula.evaluation.ball_function import number
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product"]
+__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product", "gamma_products"]
 
 #: The argument offset + slope * s of a Gamma function.
 LinearArgument = tuple[sympy.Rational, sympy.Rational]
@@ -75,12 +73,6 @@ class GammaProduct:
         """Whether coefficient and scale are real, so that M(s) is real for real s."""
         return bool(self.coefficient.is_real and self.scale.is_real)
 
-    def formula(self, s: sympy.Expr) -> sympy.Expr:
-        """M(s) as a sympy expression."""
-        above = [sympy.gamma(a + b * s) for a, b in self.above]
-        below = [sympy.gamma(c + e * s) for c, e in self.below]
-        return self.coefficient * self.scale ** (-s) * sympy.Mul(*above) / sympy.Mul(*below)
-
     def radial(self, dim: int) -> GammaProduct:
         r"""That of the radial density in a dimension, in u = 1 - s; what cancels is left out.
 
@@ -100,32 +92,21 @@ class GammaProduct:
         front = self.coefficient / self.scale / sympy.gamma(sympy.Rational(dim, 2))
         return GammaProduct(front, 1 / (2 * self.scale), tuple(above), tuple(below))
 
-    def order(self, place: sympy.Rational) -> int:
-        """Order of the pole at a real place; negative for a zero."""
-        up = sum(_is_pole(a + b * place) for a, b in self.above)
-        return up - sum(_is_pole(a + b * place) for a, b in self.below)
+    def value(self, u: Ball) -> Ball:
+        """M(u) at Arb's precision."""
+        front, base = self.logs
+        total = (front + base * u).exp()
+        for arguments, is_above in ((self.above, True), (self.below, False)):
+            for a, b in arguments:
+                argument = number(a) + number(b) * u
+                total *= argument.gamma() if is_above else argument.rgamma()
+        return total
 
     @cached_property
     def logs(self) -> tuple[Ball, Ball]:
         """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
         with working(BITS):
             return number(self.coefficient).log(), -number(self.scale).log()
-
-    def laurent(self, place: sympy.Rational) -> list[Ball]:
-        """Coefficients of (s - place)^-m, m = 0, 1, ..., as far as there are any."""
-        length = self.order(place) + 1
-        if length < 1:
-            return []
-        front, base = self.logs
-        total = flint.acb_series([front + number(place) * base, base], prec=length).exp()
-        for arguments, is_above in ((self.above, True), (self.below, False)):
-            for a, b in arguments:
-                value = a + b * place
-                reciprocal = flint.acb_series([number(value), number(b)], prec=length + 1).rgamma()
-                if _is_pole(value):
-                    reciprocal = flint.acb_series(reciprocal.coeffs()[1:], prec=length)
-                total = total / reciprocal if is_above else total * reciprocal
-        return [total[length - 1 - m] for m in range(length)]
 
     def times_power(self, power: sympy.Rational) -> GammaProduct:
         """The Mellin transform of z**power times the kernel: s becomes s + power."""
@@ -137,16 +118,11 @@ class GammaProduct:
         )
 
 
-def _is_pole(value: sympy.Rational) -> bool:
-    """Whether Gamma has a pole there."""
-    return bool(value.is_Integer and value.p <= 0)
-
-
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     """The Mellin transform of one summand in Z on [0, oo), or None where it is not in the table.
 
     The table: a power of z times one of exp(-c z^p), exp(-c z) cos(b z), exp(-c z) sin(b z),
-    (A + B z^p)^(-alpha), K_nu(c z), exp(-c z) K_nu(c z), erfc(c z); p rational.
+    (A + B z^p)^(-alpha), K_nu(c z), erfc(c z); p rational.
     (Erdelyi and others, Tables of Integral Transforms I, chapter 6.)
 
     Examples
@@ -176,29 +152,33 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     return scaled.times_power(summand.power)
 
 
+def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
+    """The Mellin transforms of the summands of a formula in Z, None if one is not in the table.
+
+    Examples
+    --------
+    >>> len(gamma_products((1 + Z) * sympy.exp(-Z)))
+    2
+    """
+    found = [gamma_product(term) if term.has(Z) else None for term in summands(expr)]
+    return None if None in found else [product for product in found if product is not None]
+
+
 def _without_power(falling: sympy.Expr, factors: list[sympy.Expr]) -> GammaProduct | None:
     """The table proper; ``falling`` is the exponent of an exponential."""
     if len(factors) > 1:
         return None
-    exponential = None
-    if falling != 0:
-        exponential = _monomial(-falling)
-        if exponential is None or not exponential[0].is_positive:
-            return None
-    if not factors:
-        return _exponential(*exponential) if exponential else None
-    factor = factors[0]
-    if exponential is None:
-        readings: Iterable[Callable[[sympy.Expr], GammaProduct | None]] = (
-            _binomial,
-            _bessel_k,
-            _complementary_error,
-        )
-        return next((found for read in readings if (found := read(factor)) is not None), None)
-    rate, order = exponential
-    if order != 1:
+    if falling == 0:
+        found = (read(*factors) for read in (_binomial, _bessel_k, _complementary_error) if factors)
+        return next((product for product in found if product is not None), None)
+    exponential = _monomial(-falling)
+    if exponential is None or not exponential[0].is_positive:
         return None
-    return _wave(rate, factor) or _scaled_bessel_k(rate, factor)
+    rate, order = exponential
+    if not factors:
+        # Gamma(s/p) / p * (c^(1/p))^(-s)
+        return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
+    return _wave(rate, *factors) if order == 1 else None
 
 
 def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
@@ -208,11 +188,6 @@ def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
     if base != Z or not order.is_Rational or not order.is_positive or not coefficient.is_real:
         return None
     return coefficient, order
-
-
-def _exponential(rate: sympy.Expr, order: sympy.Rational) -> GammaProduct:
-    """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
-    return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
 
 
 def _wave(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
@@ -244,27 +219,13 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
     )
 
 
-def _bessel_argument(factor: sympy.Expr) -> tuple[sympy.Rational, sympy.Expr] | None:
-    match = scaled_argument(factor, sympy.besselk)
-    return (abs(match[0]), match[1]) if match is not None and match[0].is_Rational else None
-
-
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
     """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
-    match = _bessel_argument(factor)
-    if match is None:
+    match = scaled_argument(factor, sympy.besselk)
+    if match is None or not match[0].is_Rational:
         return None
     nu, rate = match
     return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))
-
-
-def _scaled_bessel_k(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
-    """exp(-c z) K_nu(c z): sqrt(pi) Gamma(s+nu) Gamma(s-nu) / Gamma(s+1/2) (2c)^(-s)."""
-    match = _bessel_argument(factor)
-    if match is None or match[1] != rate:
-        return None
-    nu = match[0]
-    return GammaProduct(sympy.sqrt(sympy.pi), 2 * rate, ((nu, _ONE), (-nu, _ONE)), ((_HALF, _ONE),))
 
 
 def _complementary_error(factor: sympy.Expr) -> GammaProduct | None:

@@ -48,6 +48,7 @@ class PowerTail(Radial):
     exponent: float
     start: float
     _powers: FloatArray
+    _log_sizes: FloatArray
     _polynomials: tuple[FloatArray, ...]
     joint_error: float = 0.0
 
@@ -60,8 +61,8 @@ class PowerTail(Radial):
         """The terms at log w, in units of w^-exponent."""
         return np.array(
             [
-                np.polynomial.polynomial.polyval(log, p) * np.exp(-a * log)
-                for a, p in zip(self._powers, self._polynomials, strict=True)
+                np.polynomial.polynomial.polyval(log, p) * np.exp(size - a * log)
+                for a, size, p in zip(self._powers, self._log_sizes, self._polynomials, strict=True)
             ]
         )
 
@@ -92,6 +93,7 @@ def end_of_samples(ending: PowerTail | None) -> float:
 def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
     """The series of a density for large w; None for a kernel that is even at zero."""
     powers: list[float] = []
+    sizes: list[float] = []
     polynomials: list[FloatArray] = []
     first: sympy.Expr | None = None
     with working(_BITS):
@@ -112,10 +114,13 @@ def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
                 continue
             first = a if first is None else first
             powers.append(float(sympy.N(a - first, 20)))
-            polynomials.append(np.array([float(p) for p in polynomial]))
+            # Powers of a length far from 1 are no doubles.
+            size = max(abs(p).mid() for p in polynomial)
+            sizes.append(float(size.log()))
+            polynomials.append(np.array([float(p / size) for p in polynomial]))
     if first is None:
         return None
-    tail = PowerTail(float(first) + 1.0, 0.0, np.array(powers), tuple(polynomials))
+    tail = PowerTail(float(first) + 1.0, 0.0, np.array(powers), np.array(sizes), tuple(polynomials))
     w = np.exp(_LOGS)
     with np.errstate(all="ignore"):
         rounding = EPS * (8.0 + 4.0 * tail.exponent * np.abs(_LOGS))

@@ -35,9 +35,13 @@ def sampled_density(
         high = min(high, ending.start)
     high = max(high, low + _WIDTH)
 
+    # log w is rounded, which steep waves feel.
+    steepest = float(np.abs(np.diff(samples.values)).max()) / samples.step
+
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         value = samples(np.log(centre) + offsets)
-        return value, EPS * samples.peak + _ROUNDING * np.abs(value), 0.0
+        rounded = EPS * (samples.peak + steepest * abs(float(np.log(centre))))
+        return value, rounded + _ROUNDING * np.abs(value), 0.0
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)

@@ -4,6 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy
+from scipy.special import ive
 
 import spectra as sp
 from spectra.density import spectral_density
@@ -146,3 +147,29 @@ def test_infinitely_many_kinks_are_found_up_to_the_end_of_a_range():
         inside = float(end) > float(sympy.pi)
         found = verdict.on_domain(end)
         assert (found.status is sp.Status.INFINITE) == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "bell"),
+    [
+        ("exp(-2*sin(pi*z)**2/(49/100) - z**2/1800)", "exp(-z**2/1800)"),
+        ("exp(-z/30 - 2*sin(pi*z)**2)", "exp(-z/30)"),
+    ],
+)
+def test_a_quasi_periodic_kernel_has_its_bell_at_every_frequency(text, bell):
+    power = 100 / 49 if "49" in text else 1.0
+    found, plain = sp.spectral_density(text, 1), sp.spectral_density(bell, 1)
+    assert found.route == "periodic"
+    w = np.array([0.013, 0.4, 6.29, 12.5])
+    exact = np.zeros_like(w)
+    for n in range(40):
+        weight = (2 - (n == 0)) * ive(n, power) / 2
+        exact += weight * (
+            plain.radial(np.abs(w - 2 * np.pi * n)) + plain.radial(w + 2 * np.pi * n)
+        )
+    assert np.max(np.abs(found.radial(w) - exact)) < 1e-12 * exact.max()
+
+
+def test_a_product_of_a_periodic_kernel_and_one_without_a_closed_form_is_refused_with_advice():
+    with pytest.raises(NoRouteError, match="on"):
+        sp.spectral_density("exp(cos(z))*exp(-sqrt(z))", 1)

@@ -58,8 +58,7 @@ NO_LOOKUP = ("stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse")
 NO_TRUTH = ("dagum", "two_seasons", "spectral_mixture")
 WAVES = ("cosine", "sinc", "bessel_j0", "j_bessel_16", "j_bessel_9/2", "sinc_minus_cosine")
 DEFAULT = (
-    ("series", "laplace", 1), ("series", "matern_1", 2), ("series", "wendland_31", 3),
-    ("series", "askey_3/2", 16), ("series", "epanechnikov", 64),
+    ("series", "laplace", 1), ("series", "matern_1", 2),
     ("quadrature", "half_disc", 3), ("quadrature", "epanechnikov", 64), ("numeric", "askey_3/2", 3),
     ("symbolic", "spherical_polynomial_2_2", 3),
 )  # fmt: skip
@@ -172,7 +171,7 @@ def test_the_true_error_is_at_most_the_stated_one_and_small(route, name, dim):
                 assert abs(mp.mpf(float(value)) - exact) <= mp.mpf(float(bound)), x
             else:
                 assert np.isinf(value), x
-            if route == "quadrature":  # right to a share of the largest w |rho|
+            if route not in ("lookup", "numeric"):  # right to a share of the largest w |rho|
                 worst = max(worst, x * miss / peak)
                 continue
             if size == 0 or (route != "lookup" and x * size < 1e-16 * peak):
