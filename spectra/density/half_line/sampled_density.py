@@ -33,6 +33,9 @@ def sampled_density(
     low, high = float(np.log(beginning.scale)), samples.ends[1]
     if ending is not None:
         high = min(high, ending.start)
+    else:  # beyond, samples are rounding
+        seen = np.abs(samples.values) > NEGLIGIBLE * samples.peak
+        high = min(high, float(samples.logs[seen].max(initial=low)))
     high = max(high, low + _WIDTH)
 
     # log w is rounded, which steep waves feel.
