@@ -117,7 +117,7 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
     --------
     >>> from spectra.kernels.kernel import zonal
     >>> c = sphere_coefficients(zonal("1 - acos(u)/pi"), dim=3, degree=3)
-    >>> c.values.round(7).tolist(), c.nonnegative
+    >>> (c.values.round(7) + 0.0).tolist(), c.nonnegative
     ([0.5, 0.125, 0.0, 0.0078125], True)
     """
     if isinstance(kernel, str):
