@@ -136,6 +136,8 @@ def test_rows_of_another_library_and_arrays_to_write_to_are_refused(xp):
 @pytest.mark.parametrize("dim", [3])
 def test_columns_have_their_derivatives_in_torch(dim):
     X = torch.asarray(rows(dim)).requires_grad_()
+    if not torch.asarray(X).requires_grad:
+        pytest.skip("asarray of this version of torch, which scikit-learn calls, drops derivatives")
     features = SpectralFeatures("gaussian", n_components=64, random_state=0).fit(X)
     entry = features.gram(X)[0, 1]
     (slope,) = torch.autograd.grad(entry, X)
