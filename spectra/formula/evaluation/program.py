@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from spectra.base.precision import working
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.functions import WITH_ORDER
 
 __all__ = ["RELATIONS", "Step", "function_of", "steps_of"]
 
@@ -91,17 +90,8 @@ def _planned(symbol: sympy.Symbol, node: sympy.Basic) -> Step:
         exponent = int(node.exp) if node.exp.is_Integer else float(node.exp)
         return (lambda x: x**exponent), (node.base,)
     if isinstance(node, sympy.hyper):
-        if node.ap.free_symbols or node.bq.free_symbols:
-            raise FormulaError(
-                f"the parameters of {node} depend on the variable; "
-                "only the last argument of hyper(...) may"
-            )
         above, below = ([_to_float(c) for c in each] for each in (node.ap, node.bq))
         return partial(_hyper, above, below), (node.argument,)
-    if node.func in WITH_ORDER and node.args[0].free_symbols:
-        raise FormulaError(
-            f"the order of {node} depends on the variable; give it as a number or a parameter"
-        )
     if node.func not in _DOUBLES:
         raise FormulaError(
             f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
@@ -113,13 +103,8 @@ def _to_float(number: sympy.Basic) -> float:
     """Round an exact real number to the nearest double (to one ulp where it is irrational)."""
     if number in (sympy.true, sympy.false):
         return float(bool(number))
-    if number.is_Rational:
-        try:
-            return int(number.p) / int(number.q)
-        except OverflowError:
-            return float("inf") if number > 0 else float("-inf")
     value = number.evalf(30)
-    if not value.is_Float:
+    if not value.is_Float and value != 0:
         raise FormulaError(f"cannot evaluate the constant {number}: it is not a real number")
     return float(value)
 

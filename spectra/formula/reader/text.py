@@ -44,7 +44,8 @@ _REFUSED: dict[type, str] = {
     ast.Compare: "a comparison is a condition, not a number; put it into Piecewise or Heaviside",
     ast.BoolOp: "and / or make conditions, not numbers; put them into Piecewise",
     ast.Tuple: "a comma makes a list of values; a formula has one value",
-    ast.List: "a list has its place only in hyper([a], [b], x)",
+    ast.List: "a list has its place only in hyper([a], [b], x); the radius at which "
+    "a formula ends is support=... (--support), or in Piecewise((a, z <= 1), (0, True))",
     bool: "True and False are conditions, not numbers; write 1 or 0",
     complex: _NO_IMAGINARY,
     str: "a string is not part of a formula; leave out the quotation marks",

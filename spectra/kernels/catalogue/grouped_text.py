@@ -1,4 +1,4 @@
-"""Kernels of groups of columns from text: what such a kernel prints is what makes it.
+"""Kernels of groups of columns from text, as such a kernel prints.
 
 A sum of terms, each a product of numbers and of ``(KERNEL).on([columns])``, with ``length=`` for
 columns that are divided, and KERNEL a name of the catalogue or a formula in z.
@@ -66,8 +66,7 @@ def named_by_text(
             "it into the kernel of a group."
         )
     values, used = dict(parameters or {}), set[str]()
-    # For Python's parser "|" divides a formula from the radius at which it ends.
-    source = " ".join(text.split()).replace(" on z <= ", " | ")
+    source = " ".join(text.split())
     try:
         tree = ast.parse(source, mode="eval").body
         kernel: GroupedKernel = _evaluate(tree, source, values, used)
@@ -87,7 +86,7 @@ def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[s
     """The value of an expression of numbers and groups; ``used`` gathers names of parameters."""
     match node:
         case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=more):
-            text = (ast.get_source_segment(source, inner) or "").replace(" | ", " on z <= ")
+            text = ast.get_source_segment(source, inner) or ""
             own = parameters_in(text, values)
             used.update(own)
             lengths = {str(option.arg): ast.literal_eval(option.value) for option in more}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from functools import reduce
 from typing import Any
 
 from spectra.errors import ParameterError
@@ -25,8 +24,6 @@ __all__ = [
 
 #: What Python's parser raises for a text that it cannot read.
 UNREADABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
-# What a kernel that ends at a radius prints.
-_PIECE = re.compile(r"\[([^\[\]]+) on z <= ([^\[\]]+)\]")
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 
 
@@ -43,8 +40,7 @@ def kernel_from_text(
     ----------
     text : str
         A name of the catalogue (with its default parameters), such a name with
-        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.  What
-        ends at a radius may be written as it prints, "[1 - z on z <= 1] + exp(-z)".
+        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
     support : number or str, optional
         Radius beyond which a formula in z is zero.
     is_zonal : bool, optional
@@ -81,22 +77,10 @@ def kernel_from_text(
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None
     if not is_zonal:
-        if support is None and _PIECE.search(text):
-            return _of_pieces(text, values)
         return radial(text, support=None if support is None else _number(support), **values)
     if support is not None:
         raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
     return zonal(text, **values)
-
-
-def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
-    """The sum of formulas that end at radii, and of one that does not, as a kernel prints it."""
-    found = []
-    for part in re.split(r"(?<=\])\s*\+\s*", text.strip()):
-        piece = _PIECE.fullmatch(part)
-        inner, support = (part, None) if piece is None else (piece[1], _number(piece[2]))
-        found.append(radial(inner, support=support, **parameters_in(inner, values)))
-    return reduce(lambda a, b: a + b, found)
 
 
 def kernel_named(named: Kernel | Entry | str, asked: str) -> Kernel:

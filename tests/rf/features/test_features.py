@@ -343,3 +343,8 @@ def test_a_group_of_infinite_mass_is_refused_with_advice():
         SpectralFeatures(kernel, n_components=40, domain="data").fit(X)
     with pytest.raises(ParameterError, match="distances of its own"):
         SpectralFeatures(radial("exp(-z)").on([0, 1]), n_components=40, domain=2.0).fit(X)
+
+
+def test_a_function_is_refused_with_what_makes_it_a_kernel() -> None:
+    with pytest.raises(ParameterError, match=r"spectra.radial\(k, support=...\)"):
+        SpectralFeatures(np.cos).fit(np.zeros((2, 3)))
