@@ -12,7 +12,6 @@ from spectra.formula.expansions.elementary import limit
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.kinks import resolve, sign_near_zero
-from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
@@ -27,8 +26,8 @@ _JUMP = 1e-9
 def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
     """Return the exact limit of a formula in Z as Z decreases to 0, if it is finite.
 
-    It is that of the expansion at 0, which is held to values beside it; None where it is infinite,
-    oscillating, undefined, or not found.
+    It is that of the expansion at 0; None where it is infinite, oscillating, undefined, or not
+    found.
 
     Examples
     --------
@@ -83,11 +82,7 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -
 def _limit(smooth: sympy.Expr) -> sympy.Expr | None:
     for window in _WINDOWS:
         try:
-            expansion = expand_at(smooth, _ZERO, 1, window)
-            found = limit(expansion)
+            return limit(expand_at(smooth, _ZERO, 1, window))
         except MoreTermsNeeded:
             continue
-        # Terms that were cut off may be large where values are asked for.
-        if expansion_agrees(smooth, expansion, _ZERO, 1):
-            return found
     return None

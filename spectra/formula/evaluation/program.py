@@ -143,9 +143,8 @@ def _hyper(a: list[float], b: list[float], x: Array) -> Array:
     """pFq by scipy where it has the function to all digits, point by point in balls elsewhere."""
     if not a and len(b) == 1:
         return np.asarray(scipy.special.hyp0f1(b[0], x))
-    is_polynomial = any(c.is_integer() and c <= 0 for c in a)
     # scipy's own power series; beyond it loses digits.
-    if len(a) == 2 and len(b) == 1 and not is_polynomial and np.all(np.abs(x) < 0.9):
+    if len(a) == 2 and len(b) == 1 and np.all(np.abs(x) < 0.9):
         return np.asarray(scipy.special.hyp2f1(*a, *b, x))
     above, below = ([flint.acb(c) for c in each] for each in (a, b))
     return _pointwise(lambda at: at.hypgeom(above, below), x)

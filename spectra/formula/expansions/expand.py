@@ -90,8 +90,7 @@ def _expanded(node: sympy.Expr, visit: Visit) -> Expansion:
         base, exponent = node.args
         if exponent.free_symbols:
             return exp(visit(exponent) * log(visit(base)))
-        found: Expansion = visit(base) ** exponent
-        return found
+        return visit(base) ** exponent
     if isinstance(node, Opaque):
         raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
     return _RULES.get(node.func, _analytic)(node, visit)
@@ -117,8 +116,7 @@ def _circular(node: sympy.Expr, visit: Visit) -> Expansion:
     s, c, delta = sympy.sin(value), sympy.cos(value), g - value
     if node.func == sympy.cos:
         s, c = c, -s
-    found: Expansion = cosine(delta) * s + sine(delta) * c
-    return found
+    return cosine(delta) * s + sine(delta) * c
 
 
 def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
@@ -145,8 +143,7 @@ def _erf(node: sympy.Expr, visit: Visit) -> Expansion:
     slopes = (
         scale * (-_ONE) ** k * sympy.hermite(k, value) / sympy.factorial(k + 1) for k in count()
     )
-    found: Expansion = (g - value).compose(chain([sympy.erf(value)], slopes))
-    return found
+    return (g - value).compose(chain([sympy.erf(value)], slopes))
 
 
 def _erfc(node: sympy.Expr, visit: Visit) -> Expansion:
@@ -192,19 +189,13 @@ def _expint(node: sympy.Expr, visit: Visit) -> Expansion:
     coefficients = (
         _NIL if k == order else (-_ONE) ** k / sympy.factorial(k) / (s - 1 - k) for k in count()
     )
-    found: Expansion = rough + g.compose(coefficients)
-    return found
+    return rough + g.compose(coefficients)
 
 
 def _gamma(node: sympy.Expr, visit: Visit) -> Expansion:
     """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
-    argument = node.args[0]
-    g = visit(argument)
-    value = limit(g)
-    if value is not None and value.is_Integer and value <= 0:  # a pole
-        n = 1 - int(value)
-        return visit(sympy.gamma(argument + n) / sympy.Mul(*(argument + k for k in range(n))))
-    if value is not None:
+    g = visit(node.args[0])
+    if limit(g) is not None:
         return _analytic(node, visit)
     if sign(g.plain.terms[0][1]) < 0:
         raise ExpansionError("gamma at -infinity")
@@ -238,16 +229,14 @@ def _analytic(node: sympy.Expr, visit: Visit) -> Expansion:
             slope = sympy.diff(slope, _X)
         raise ExpansionError(f"more than {_MOST_DERIVATIVES} derivatives of {node.func}")
 
-    found: Expansion = (g - value).compose(coefficients())
-    return found
+    return (g - value).compose(coefficients())
 
 
 def _erfc_tail(g: Expansion) -> Expansion:
     """erfc(g) ~ exp(-g^2)/(g sqrt(pi)) sum (-1)^k (1/2)_k g^(-2k), DLMF 7.12.1."""
     square = g * g
     falling = hypergeometric_series((_HALF, _ONE), (), -_ONE)
-    found: Expansion = exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
-    return found
+    return exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
 
 
 _RULES: dict[object, Callable[[sympy.Expr, Visit], Expansion]] = {

@@ -122,18 +122,18 @@ def apply(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
 def hypergeometric(
     upper: Sequence[sympy.Expr], lower: Sequence[sympy.Expr], argument: sympy.Expr
 ) -> sympy.Expr:
-    """Make the function pFq where its series is defined and converges."""
+    """Make the function pFq where its series is infinite, defined and converges."""
     for parameter in (*upper, *lower):
         if parameter.free_symbols:
             raise FormulaError(
                 f"the parameter {short(parameter)} of hyper depends on the variable; "
                 "only its last argument may"
             )
-    whole = any(parameter.is_integer and parameter.is_nonpositive for parameter in lower)
+    whole = any(parameter.is_integer and parameter.is_nonpositive for parameter in (*upper, *lower))
     if whole or not lower or len(upper) > len(lower) + 1:
         raise FormulaError(
-            "hyper has a lower parameter at least, none of them 0, -1, -2, ..., and at most one "
-            "more above than below; hyper([a], [], x) is (1 - x)**(-a), and hyper([], [], x) is "
-            "exp(x)"
+            "hyper has a lower parameter at least, at most one more above than below, and none of "
+            "them is 0, -1, -2, ...: write polynomials out, (1 - x)**(-a) for hyper([a], [], x), "
+            "and exp(x) for hyper([], [], x)"
         )
     return sympy.hyper(upper, lower, argument)

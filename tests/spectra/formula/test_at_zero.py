@@ -98,13 +98,6 @@ def test_a_small_limit_is_not_taken_for_zero() -> None:
     assert found == 1 / (2**50 * sympy.factorial(50))
 
 
-@pytest.mark.parametrize("n", [0, 3])
-def test_poles_of_gamma_cancel_against_zeros(n: int) -> None:
-    """gamma(z - n) is (-1)^n/(n! z) at its pole (DLMF 5.2.1)."""
-    found = value_at_zero(Z * sympy.gamma(Z - n) * sympy.exp(-Z))
-    assert found == R((-1) ** n, sympy.factorial(n))
-
-
 def test_a_formula_that_jumps_at_zero_is_refused() -> None:
     with pytest.raises(FormulaError, match=r"is 2 at z = 0 and nears 1 .* nugget"):
         radial("exp(-z) + Piecewise((1, z <= 0), (0, True))")
