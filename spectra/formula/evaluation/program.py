@@ -10,13 +10,11 @@ from functools import partial, reduce
 from operator import add, mul
 from typing import Any
 
-import flint
 import numpy as np
 import scipy.special
 import sympy
 from numpy.typing import NDArray
 
-from spectra.base.precision import working
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 
@@ -26,8 +24,6 @@ Array = NDArray[Any]
 Evaluate = Callable[[Any], Any]
 #: One step of a program: a function of values, and the nodes it is applied to.
 Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
-# Bits of a double, and those with which a ball is computed until it has them.
-_DOUBLE_BITS, _PRECISIONS = 53, (80, 160, 320, 640, 1280)
 
 
 def steps_of(
@@ -54,7 +50,7 @@ def steps_of(
 
 
 def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
-    """A function of one real array, in doubles."""
+    """A function of one real array, in doubles; nan also where scipy has no such function."""
     steps = steps_of(expr, symbol, partial(_planned, symbol))
     last_use = {place: i for i, (_, operands) in enumerate(steps) for place in operands}
 
@@ -140,35 +136,19 @@ def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array
 
 
 def _hyper(a: list[float], b: list[float], x: Array) -> Array:
-    """pFq by scipy where it has the function to all digits, point by point in balls elsewhere."""
+    """pFq by scipy where it has the function to all digits; nan elsewhere."""
     if not a and len(b) == 1:
         return np.asarray(scipy.special.hyp0f1(b[0], x))
     # scipy's own power series; beyond it loses digits.
-    if len(a) == 2 and len(b) == 1 and np.all(np.abs(x) < 0.9):
-        return np.asarray(scipy.special.hyp2f1(*a, *b, x))
-    above, below = ([flint.acb(c) for c in each] for each in (a, b))
-    return _pointwise(lambda at: at.hypgeom(above, below), x)
-
-
-def _pointwise(function: Callable[[Any], Any], x: Any) -> Array:
-    """Values of a function of balls at an array; nan where it leaves the reals."""
-    points = np.asarray(x, dtype=float)
-    out = np.full(points.shape, np.nan)
-    for index, point in np.ndenumerate(points):
-        for bits in _PRECISIONS:
-            with working(bits):
-                value = function(flint.acb(float(point)))
-            if value.is_finite() and value.rel_accuracy_bits() > _DOUBLE_BITS:
-                out[index] = float(value.real.mid()) if value.imag.contains(0) else np.nan
-                break
-    return out
+    if len(a) == 2 and len(b) == 1:
+        return np.where(np.abs(x) < 0.9, scipy.special.hyp2f1(*a, *b, x), np.nan)
+    return np.full_like(x, np.nan)
 
 
 def _expint(order: float, x: Any) -> Any:
-    """E_s(x): by scipy for integer orders, point by point in balls for others."""
-    if order.is_integer() and order >= 0:
-        return scipy.special.expn(int(order), x)
-    return _pointwise(lambda at: at.expint(flint.acb(order)), x)
+    """E_s(x) by scipy for integer orders; nan for others."""
+    is_whole = order.is_integer() and order >= 0
+    return scipy.special.expn(int(order), x) if is_whole else np.full_like(x, np.nan)
 
 
 # Truth is the number 1 or 0, and nan where a side of a comparison is undefined: minimum and

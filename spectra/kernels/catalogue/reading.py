@@ -65,13 +65,8 @@ def kernel_from_text(
                 f"{name!r} is a kernel of the catalogue, whose support and variable are known: "
                 "they cannot be set."
             )
-        named: Kernel | Entry = catalogue[name]
-        if isinstance(named, Entry):
-            kernel: Kernel = named(**values)
-            return kernel
-        if values:
-            raise ParameterError(f"The kernel {name!r} has no parameters, not {', '.join(values)}.")
-        return named
+        kernel: Kernel = catalogue.by_name[name](**values)
+        return kernel
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
         raise ParameterError(catalogue.unknown(text))
     if is_zonal is None:
