@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import reduce
-from itertools import chain, count
+from itertools import count
 from operator import add, mul
 
 import sympy
@@ -24,7 +24,7 @@ from spectra.formula.expansions.elementary import (
     log,
     sine,
 )
-from spectra.formula.expansions.exact_numbers import ExpansionError, exponential, is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expansion import ZERO, Expansion, Series, hypergeometric_series
 from spectra.formula.expansions.special_functions import (
     bessel_at_infinity,
@@ -104,12 +104,7 @@ def _circular(node: sympy.Expr, visit: Visit) -> Expansion:
     if node.func == sympy.tan:
         return visit(sympy.sin(node.args[0]) / sympy.cos(node.args[0]))
     g = visit(node.args[0])
-    if g.waves:
-        if not g.small:
-            raise ExpansionError("the sine or cosine of an oscillating argument")
-        value: sympy.Expr | None = _NIL
-    else:
-        value = limit(g)
+    value = limit(g)
     if value is None:
         plus, minus = exp(g * sympy.I), exp(g * -sympy.I)
         return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
@@ -133,17 +128,16 @@ def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
 
 
 def _erf(node: sympy.Expr, visit: Visit) -> Expansion:
-    """By Hermite polynomials where g tends to a number, and by erfc at infinity."""
+    """By its series at 0, DLMF 7.6.1, and by erfc at infinity."""
     g = visit(node.args[0])
     value = limit(g)
     if value is None:
         s = sign(g.plain.terms[0][1])
         return (-_erfc_tail(g * s) + 1) * s
-    scale = 2 / sympy.sqrt(sympy.pi) * exponential(-(value**2))
-    slopes = (
-        scale * (-_ONE) ** k * sympy.hermite(k, value) / sympy.factorial(k + 1) for k in count()
-    )
-    return (g - value).compose(chain([sympy.erf(value)], slopes))
+    if not is_zero(value):
+        return _analytic(node, visit)
+    series = hypergeometric_series((_HALF,), (3 * _HALF,), -_ONE)
+    return g * (g * g).compose(series) * 2 / sympy.sqrt(sympy.pi)
 
 
 def _erfc(node: sympy.Expr, visit: Visit) -> Expansion:

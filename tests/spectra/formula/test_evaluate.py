@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.special
 import sympy
 from mpmath import mp
 
@@ -137,13 +136,6 @@ def test_a_part_that_overflows_does_not_hide_the_value(text: str, same: str) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(values(text, points), values(same, points), rtol=1e-14)
-
-
-def test_bessel_functions_that_overflow_keep_their_product() -> None:
-    z = np.array([720.0, 1000.0])
-    np.testing.assert_allclose(values("exp(-z)*besseli(0, z)", z), scipy.special.ive(0, z), 1e-14)
-    product = values("cosh(z)*besselk(1/3, z)", z)
-    np.testing.assert_allclose(product, scipy.special.kve(1 / 3, z) / 2, rtol=1e-14)
 
 
 def test_values_that_no_precision_resolves_are_refused() -> None:

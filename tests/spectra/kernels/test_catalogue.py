@@ -104,16 +104,6 @@ def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
                 assert (condition.subs(DIMENSION, dim) == sympy.true) == problem.is_finite(dim)
 
 
-def test_other_names_find_the_same_family() -> None:
-    for entry in catalogue.entries.values():
-        for alias in entry.aliases:
-            assert alias not in catalogue.entries
-            assert catalogue[alias] == catalogue[entry.id]
-    assert catalogue["stable"](power=1.5) == catalogue["powered_exponential"](power=1.5)
-    assert "exponential" in catalogue
-    assert "exponential" not in list(catalogue)
-
-
 # --- geostatistics ------------------------------------------------------------------------------
 
 VALID = [
