@@ -79,8 +79,6 @@ def _planned(symbol: sympy.Symbol, node: sympy.Basic) -> Step:
         return partial(_piecewise, branches), (symbol,)
     if isinstance(node, Opaque):
         return type(node).values, tuple(node.args)
-    if node.is_Mul:
-        return _plan_product(node)
     if node.is_Pow and node.exp.is_Rational:
         # A float base with a Python int exponent keeps the sign of negative bases.
         exponent = int(node.exp) if node.exp.is_Integer else float(node.exp)
@@ -103,21 +101,6 @@ def _to_float(number: sympy.Basic) -> float:
     if not value.is_Float and value != 0:
         raise FormulaError(f"cannot evaluate the constant {number}: it is not a real number")
     return float(value)
-
-
-def _plan_product(node: sympy.Mul) -> Step:
-    """Divide once instead of multiplying by a reciprocal: sin(z)/z then rounds once less."""
-    below = [f for f in node.args if f.is_Pow and f.exp.is_Rational and f.exp < 0]
-    above = [factor for factor in node.args if factor not in below]
-    if not below or not above:
-        return _product, tuple(node.args)
-    count = len(above)
-    inverted = [sympy.Pow(factor.base, -factor.exp) for factor in below]
-    return lambda *xs: _product(*xs[:count]) / _product(*xs[count:]), (*above, *inverted)
-
-
-def _product(*factors: Any) -> Any:
-    return reduce(mul, factors)
 
 
 def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
@@ -179,6 +162,7 @@ _DOUBLES: dict[Any, Callable[..., Any]] = {
     sympy.besselk: scipy.special.kv,
     sympy.expint: _expint,
     sympy.Add: lambda *terms: reduce(add, terms),
+    sympy.Mul: lambda *factors: reduce(mul, factors),
     sympy.Pow: np.power,
     sympy.Abs: np.abs,
     sympy.Heaviside: np.heaviside,
