@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import sympy
 
@@ -42,10 +44,14 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
         at_zero = float(numpy_function(expr, Z)(0.0))
         return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
     try:
-        value = _limit(resolve(expr, sign_near_zero))
+        smooth = resolve(expr, sign_near_zero)
+        for window in _WINDOWS:
+            with suppress(MoreTermsNeeded):
+                value = limit(expand_at(smooth, _ZERO, 1, window))
+                return value if value is None or value.evalf(20, chop=True).is_real else None
     except ExpansionError:
-        return None
-    return value if value is not None and value.evalf(20, chop=True).is_real else None
+        pass
+    return None
 
 
 def refuse_jump_at_zero(expr: sympy.Expr) -> None:
@@ -77,12 +83,3 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -
         return float("nan")
     found = limits.pop()
     return float("nan") if limits or found is None else float(found)
-
-
-def _limit(smooth: sympy.Expr) -> sympy.Expr | None:
-    for window in _WINDOWS:
-        try:
-            return limit(expand_at(smooth, _ZERO, 1, window))
-        except MoreTermsNeeded:
-            continue
-    return None
