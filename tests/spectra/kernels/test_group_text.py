@@ -9,7 +9,7 @@ import spectra as sp
 from spectra.cli.commands import main
 from spectra.errors import FormulaError, ParameterError
 from spectra.kernels.catalogue import kernel_from_text
-from spectra.kernels.catalogue.grouped_text import named_by_text
+from spectra.kernels.catalogue.reading import named_by_text
 from spectra.table import SpectralTable
 
 SPACE, TIME = sp.radial("exp(-z**2/2)"), sp.radial("exp(-z)")
