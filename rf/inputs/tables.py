@@ -78,7 +78,8 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
         "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
-        + _MAKE_IT_A_KERNEL * callable(spectrum)
+        + _MAKE_IT_A_KERNEL
+        * callable(spectrum)
     )
 
 
