@@ -79,7 +79,15 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
         "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
+        + _MAKE_IT_A_KERNEL
+        * callable(spectrum)
     )
+
+
+_MAKE_IT_A_KERNEL = (
+    " Make a function k(z) a kernel with spectra.radial(k, support=...), or with decay=... if it "
+    "does not end."
+)
 
 
 def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:

@@ -19,7 +19,7 @@ from spectra.derivation.cache import address_of, default_cache, keep_table, load
 from spectra.errors import AccuracyError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Entry, kernel_named
-from spectra.kernels.catalogue.grouped_text import named_by_text
+from spectra.kernels.catalogue.reading import named_by_text
 from spectra.kernels.column_products import Factor
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel

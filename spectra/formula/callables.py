@@ -8,9 +8,8 @@ so that kernels made of it add, scale and compare like all others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import sympy
@@ -78,11 +77,6 @@ class Opaque(sympy.Function):  # type: ignore[misc]
     def values(cls, z: Any) -> FloatArray:
         """Values at an array of distances."""
         z = np.asarray(z)
-        if np.iscomplexobj(z):
-            raise FormulaError(
-                f"The callable {cls.__name__} takes real distances only: write the kernel as a "
-                "formula where it is needed at complex points."
-            )
         if cls.is_vectorised:
             values = _called(cls.function, z, cls.__name__)
         else:
@@ -99,8 +93,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         return values
 
 
-@dataclass(frozen=True)
-class OpaqueTerm:
+class OpaqueTerm(NamedTuple):
     """The summand coefficient * function(z / scale)."""
 
     coefficient: sympy.Expr

@@ -1,12 +1,13 @@
 """The functions of the formula language: their names in text and their heads in sympy.
 
 To add a function, add it to :data:`BY_NAME`, its values in doubles to
-:mod:`spectra.formula.evaluation.doubles`, and its ball to
+:mod:`spectra.formula.evaluation.program`, and its ball to
 :mod:`spectra.formula.evaluation.ball_function`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import sympy
@@ -17,7 +18,6 @@ __all__ = [
     "BY_NAME",
     "CONSTANTS",
     "KINKS",
-    "LARGEST",
     "WITH_ORDER",
     "is_supported",
 ]
@@ -40,16 +40,10 @@ BY_NAME |= {name: BY_NAME[other] for name, other in _ALIASES.items()}
 #: The functions whose first argument is an order, which is a number.
 WITH_ORDER = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.expint)
 #: The least and the largest number of arguments, where they are not 1.
-ARITIES: dict[Any, tuple[int, int | None]] = {
+ARITIES: dict[Any, tuple[int, float]] = {
     **dict.fromkeys(WITH_ORDER, (2, 2)),
     sympy.Heaviside: (1, 2),
-    **dict.fromkeys((sympy.Min, sympy.Max), (1, None)),
-}
-#: The size of a numeric argument beyond which sympy may work for ever.
-LARGEST: dict[Any, int] = {
-    **dict.fromkeys((sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh), 2000),
-    sympy.gamma: 400,
-    **dict.fromkeys((sympy.erf, sympy.erfc, *WITH_ORDER), 10_000),
+    **dict.fromkeys((sympy.Min, sympy.Max), (1, math.inf)),
 }
 #: Functions that change their branch: they have no analytic continuation.
 KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import sympy
 
@@ -12,7 +14,6 @@ from spectra.formula.expansions.elementary import limit
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.kinks import resolve, sign_near_zero
-from spectra.formula.expansions.verification import expansion_agrees
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
@@ -27,8 +28,8 @@ _JUMP = 1e-9
 def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
     """Return the exact limit of a formula in Z as Z decreases to 0, if it is finite.
 
-    It is that of the expansion at 0, which is held to values beside it; None where it is infinite,
-    oscillating, undefined, or not found.
+    It is that of the expansion at 0; None where it is infinite, oscillating, undefined, or not
+    found.
 
     Examples
     --------
@@ -43,10 +44,14 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
         at_zero = float(numpy_function(expr, Z)(0.0))
         return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
     try:
-        value = _limit(resolve(expr, sign_near_zero))
+        smooth = resolve(expr, sign_near_zero)
+        for window in _WINDOWS:
+            with suppress(MoreTermsNeeded):
+                value = limit(expand_at(smooth, _ZERO, 1, window))
+                return value if value is None or value.evalf(20, chop=True).is_real else None
     except ExpansionError:
-        return None
-    return value if value is not None and value.evalf(20, chop=True).is_real else None
+        pass
+    return None
 
 
 def refuse_jump_at_zero(expr: sympy.Expr) -> None:
@@ -78,16 +83,3 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -
         return float("nan")
     found = limits.pop()
     return float("nan") if limits or found is None else float(found)
-
-
-def _limit(smooth: sympy.Expr) -> sympy.Expr | None:
-    for window in _WINDOWS:
-        try:
-            expansion = expand_at(smooth, _ZERO, 1, window)
-            found = limit(expansion)
-        except MoreTermsNeeded:
-            continue
-        # Terms that were cut off may be large where values are asked for.
-        if expansion_agrees(smooth, expansion, _ZERO, 1):
-            return found
-    return None

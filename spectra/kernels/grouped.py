@@ -110,8 +110,7 @@ class GroupedKernel(Algebra):
         """The kernel of rows divided by a number, or by a length for each of the d columns."""
         given, dim = checked_lengths(length), self.dim
         if np.ndim(length):
-            dim = _one_dim(self.dim, given.size)
-            _check_columns(self.columns, given.size)
+            dim = self.checked(given.size)
         lengths = np.broadcast_to(given, max(given.size, max(self.columns, default=0) + 1))
         return GroupedKernel(
             self._terms_with(
@@ -149,7 +148,11 @@ class GroupedKernel(Algebra):
                 f"The kernel {self} has lengths for {self.dim} columns, and the data have {dim}. "
                 "Give one length for each column."
             )
-        _check_columns(self.columns, dim)
+        if self.columns and self.columns[-1] >= dim:
+            raise DataError(
+                f"The kernel is one of the columns {list(self.columns)}, counted from 0, and the "
+                f"data have {dim} column(s)."
+            )
         return dim
 
     def __add__(self, other: Any) -> GroupedKernel:
@@ -253,14 +256,6 @@ def checked_lengths(lengths: ArrayLike) -> FloatArray:
             "for each column of the data."
         )
     return values
-
-
-def _check_columns(columns: tuple[int, ...], dim: int) -> None:
-    if columns and columns[-1] >= dim:
-        raise DataError(
-            f"The kernel is one of the columns {list(columns)}, counted from 0, and the data have "
-            f"{dim} column(s)."
-        )
 
 
 def _one_dim(first: int | None, second: int | None) -> int | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
+from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
-from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.periodic import recurs
 from spectra.singularities.places import Ending, Gap, Requirement, Singularity
@@ -25,7 +25,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     """Requirements and gaps at infinity, from an expansion of so many powers."""
     if expr == 0:
         return Ending(limit=_NIL)
-    expanded = verified_expansion(expr, sympy.oo, 1, window)
+    expanded = expand_at(expr, sympy.oo, 1, window)
     requirements: list[Requirement] = []
     gaps: list[Gap] = []
     seen: list[Singularity] = []

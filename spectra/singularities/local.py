@@ -14,9 +14,9 @@ from itertools import pairwise
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
+from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import FLAT, ONE, Expansion, by_size, coarsest, compare
 from spectra.formula.expansions.kinks import KINKS, resolve
-from spectra.formula.expansions.verification import verified_expansion
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import at_infinity, if_recurring
 from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
@@ -143,10 +143,10 @@ def _at_radius(left: sympy.Expr, right: sympy.Expr, r: sympy.Expr, window: int) 
             difference = sympy.expand(difference)
         if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
             return Ending()
-        before, beyond = verified_expansion(difference, r, -1, window), Expansion((), window)
+        before, beyond = expand_at(difference, r, -1, window), Expansion((), window)
     else:
-        before = verified_expansion(left_expr, r, -1, window)
-        beyond = verified_expansion(right_expr, r, 1, window)
+        before = expand_at(left_expr, r, -1, window)
+        beyond = expand_at(right_expr, r, 1, window)
     if before.grows or beyond.grows:
         return unbounded(r)
     a, b = before.plain, beyond.plain
@@ -176,7 +176,7 @@ def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
 
 
 def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
-    expanded = verified_expansion(expr, r, -1, window)
+    expanded = expand_at(expr, r, -1, window)
     if expanded.grows:
         return unbounded(r)
     series = expanded.plain
@@ -194,7 +194,7 @@ def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
 
 
 def _at_origin(expr: sympy.Expr, window: int) -> Ending:
-    expanded = verified_expansion(expr, _NIL, 1, window)
+    expanded = expand_at(expr, _NIL, 1, window)
     if expanded.grows:
         return unbounded(_NIL)
     if expanded.waves:

@@ -85,8 +85,6 @@ def _multiplied(
     """Gamma(offset + slope s) = constant * base^s * prod Gamma(c +- s), DLMF 5.5.6."""
     m = int(abs(slope))
     sign = 1 if slope > 0 else -1
-    if m == 1:
-        return sympy.Integer(1), sympy.Integer(1), [(sympy.expand(offset), sign)]
     constant = (2 * sympy.pi) ** (_HALF * (1 - m)) * sympy.Integer(m) ** (offset - _HALF)
     parts = [(sympy.expand((offset + r) / m), sign) for r in range(m)]
     return constant, sympy.Integer(m) ** slope, parts

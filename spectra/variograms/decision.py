@@ -58,8 +58,7 @@ def decide(minus: Kernel, covariance: Kernel | None, dim: int) -> Definiteness:
 
 def limit_far_out(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z grows; None where it has none, or none was found."""
-    limit = value_at_zero(gamma.subs(Z, 1 / Z))
-    return None if limit is None or not limit.is_finite else limit
+    return value_at_zero(gamma.subs(Z, 1 / Z))
 
 
 def _of_covariance(covariance: Kernel, dim: int) -> Definiteness:

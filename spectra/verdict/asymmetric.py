@@ -18,8 +18,8 @@ import sympy
 
 from spectra.errors import ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import Series, Size, compare
-from spectra.formula.expansions.verification import verified_expansion
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.kernel import Kernel
@@ -111,7 +111,7 @@ def _decay(far: sympy.Expr) -> sympy.Expr | None:
     """
     for window in _WINDOWS:
         try:
-            parts = verified_expansion(far, sympy.oo, 1, window).parts
+            parts = expand_at(far, sympy.oo, 1, window).parts
             rates = [(_rate(phase), bool(series.terms)) for phase, series in parts]
         except ExpansionError:
             continue

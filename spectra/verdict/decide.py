@@ -18,7 +18,7 @@ from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue.entry import Entry
-from spectra.kernels.catalogue.grouped_text import named_by_text
+from spectra.kernels.catalogue.reading import named_by_text
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel

@@ -1,4 +1,4 @@
-r"""The Bessel function K of integer and half-integer orders in ball arithmetic.
+r"""The Bessel function K of integer orders in ball arithmetic.
 
 Orders 0 and 1 come from the power series (DLMF 10.31.1, 10.31.2), or from the asymptotic series
 with a bound of its remainder (DLMF 10.40.2, 10.40.11), in the right half plane.  Arb's own K takes
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil, exp, factorial, log
+from math import ceil, exp, log
 from typing import Any
 
 import flint
 
 from spectra.base.precision import Ball, working
 
-__all__ = ["bessel_k", "k_half_way", "k_zero_and_one", "reaches_far"]
+__all__ = ["bessel_k", "k_zero_and_one", "reaches_far"]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -61,31 +61,6 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     slope = abs(below).upper() + abs(order) * abs(value).upper() / size
     wrong = flint.arb(0, 2 * missed * slope)
     return value + flint.acb(wrong, wrong)
-
-
-def k_half_way(order: int, q: Ball) -> Ball:
-    r"""K of order n + 1/2, n >= 0, by its finite asymptotic series (DLMF 10.49.12).
-
-    .. math:: K_{n+1/2}(q) = \sqrt{\frac{\pi}{2q}}\, e^{-q}
-              \sum_{k \le n} \frac{(n+k)!}{k!\,(n-k)!}\, (2q)^{-k}.
-
-    Examples
-    --------
-    >>> k_half_way(1, flint.acb(1)).overlaps(flint.acb(1).bessel_k(flint.arb(3) / 2))
-    True
-    """
-    inverse, total = 1 / (2 * q), flint.acb(0)
-    for coefficient in _half_way(order):
-        total = total * inverse + coefficient
-    return (flint.arb.pi() * inverse).sqrt() * (-q).exp() * total
-
-
-@lru_cache(maxsize=64)
-def _half_way(order: int) -> tuple[int, ...]:
-    """The coefficients of that sum, the last one first."""
-    return tuple(
-        factorial(order + k) // (factorial(k) * factorial(order - k)) for k in range(order, -1, -1)
-    )
 
 
 def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:

@@ -17,7 +17,7 @@ import flint
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.base.special.bessel_k import bessel_k, k_half_way
+from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 from spectra.formula.evaluation.program import RELATIONS, Step, steps_of
@@ -32,11 +32,8 @@ HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
 _LOST_BITS, _DOUBLINGS, _MOST_BITS = 32, 4, 6000
 # A value below 2^(-12 bits) is small enough whatever its digits.
 _NEGLIGIBLE = 12
-# Wider intervals are bounded by the values at their ends.
-_WIDE = 1e-6
 # Larger whole exponents overflow the C integers of Arb.
 _LARGEST_EXPONENT = 2**31
-_LARGEST_HALF_ORDER = 64
 _NAN = flint.acb("nan")
 
 
@@ -165,13 +162,6 @@ def _planned(node: sympy.Basic) -> Step:
     if node.func is sympy.besselk and node.order.is_Integer:
         order = int(node.order)
         return (lambda x: bessel_k(order, x, flint.ctx.prec)), (node.argument,)
-    if (
-        node.func is sympy.besselk
-        and (2 * node.order).is_Integer
-        and abs(node.order) < _LARGEST_HALF_ORDER
-    ):
-        half = int(abs(node.order) - sympy.S.Half)
-        return (lambda x: k_half_way(half, x)), (node.argument,)
     if node.func is sympy.hyper:
         above, below = [[number(a) for a in each] for each in (node.ap, node.bq)]
         return (lambda x: x.hypgeom(above, below)), (node.argument,)
@@ -213,26 +203,6 @@ def _relation(name: str) -> Callable[[Ball, Ball], Ball]:
     return truth
 
 
-def _bessel_j(order: Ball, x: Ball) -> Ball:
-    value = x.bessel_j(order)
-    real = x.imag.is_zero() and order.imag.is_zero() and order.real >= 0
-    # |J| <= 1 (DLMF 10.14.1); the series of a wide interval gives less.
-    if real and not (value.is_finite() and value.real.rad() < 1):
-        return flint.acb(flint.arb(0, 1))
-    return value
-
-
-def _monotone(function: Callable[[Ball, Ball], Ball], order: Ball, x: Ball) -> Ball:
-    """I and K, which are monotone for positive arguments (DLMF 10.37): the values at the ends of
-    an interval bound them better than its series."""
-    real = x.imag.is_zero() and order.imag.is_zero() and order.real >= 0 and x.real > 0
-    if real and x.real.rad() > _WIDE * x.real.mid():
-        ends = (x.real.lower(), x.real.upper())
-        low, high = (function(flint.acb(end), order).real for end in ends)
-        return flint.acb(low.union(high))
-    return function(x, order)
-
-
 def _hankel_amplitude(order: Ball, u: Ball, sign: Ball) -> Ball:
     i = flint.acb(0, 1) * sign
     turn = (-i * flint.acb.pi() * order / 2).exp()
@@ -259,28 +229,10 @@ _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
 }
 _ANALYTIC = [f for f in BY_NAME.values() if f not in (*ARITIES, *KINKS)]
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
-    **{
-        getattr(sympy, name): getattr(flint.acb, name)
-        for name in [
-            "exp",
-            "log",
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "gamma",
-            "erf",
-            "erfc",
-        ]
-    },
-    sympy.besselj: _bessel_j,
-    sympy.besseli: partial(_monotone, flint.acb.bessel_i),
-    sympy.besselk: partial(_monotone, flint.acb.bessel_k),
+    **{f: getattr(flint.acb, f.__name__) for f in _ANALYTIC},
+    sympy.besselj: lambda order, x: x.bessel_j(order),
+    sympy.besseli: lambda order, x: x.bessel_i(order),
+    sympy.besselk: lambda order, x: x.bessel_k(order),
     sympy.bessely: lambda order, x: x.bessel_y(order),
     HankelAmplitude: _hankel_amplitude,
     sympy.expint: lambda order, x: x.expint(order),

@@ -10,16 +10,13 @@ from functools import partial, reduce
 from operator import add, mul
 from typing import Any
 
-import flint
 import numpy as np
 import scipy.special
 import sympy
 from numpy.typing import NDArray
 
-from spectra.base.precision import working
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.functions import WITH_ORDER
 
 __all__ = ["RELATIONS", "Step", "function_of", "steps_of"]
 
@@ -27,8 +24,6 @@ Array = NDArray[Any]
 Evaluate = Callable[[Any], Any]
 #: One step of a program: a function of values, and the nodes it is applied to.
 Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
-# Bits of a double, and those with which a ball is computed until it has them.
-_DOUBLE_BITS, _PRECISIONS = 53, (80, 160, 320, 640, 1280)
 
 
 def steps_of(
@@ -55,7 +50,7 @@ def steps_of(
 
 
 def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
-    """A function of one real array, in doubles."""
+    """A function of one real array, in doubles; nan also where scipy has no such function."""
     steps = steps_of(expr, symbol, partial(_planned, symbol))
     last_use = {place: i for i, (_, operands) in enumerate(steps) for place in operands}
 
@@ -84,24 +79,13 @@ def _planned(symbol: sympy.Symbol, node: sympy.Basic) -> Step:
         return partial(_piecewise, branches), (symbol,)
     if isinstance(node, Opaque):
         return type(node).values, tuple(node.args)
-    if node.is_Mul:
-        return _plan_product(node)
     if node.is_Pow and node.exp.is_Rational:
         # A float base with a Python int exponent keeps the sign of negative bases.
         exponent = int(node.exp) if node.exp.is_Integer else float(node.exp)
         return (lambda x: x**exponent), (node.base,)
     if isinstance(node, sympy.hyper):
-        if node.ap.free_symbols or node.bq.free_symbols:
-            raise FormulaError(
-                f"the parameters of {node} depend on the variable; "
-                "only the last argument of hyper(...) may"
-            )
         above, below = ([_to_float(c) for c in each] for each in (node.ap, node.bq))
         return partial(_hyper, above, below), (node.argument,)
-    if node.func in WITH_ORDER and node.args[0].free_symbols:
-        raise FormulaError(
-            f"the order of {node} depends on the variable; give it as a number or a parameter"
-        )
     if node.func not in _DOUBLES:
         raise FormulaError(
             f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
@@ -113,30 +97,10 @@ def _to_float(number: sympy.Basic) -> float:
     """Round an exact real number to the nearest double (to one ulp where it is irrational)."""
     if number in (sympy.true, sympy.false):
         return float(bool(number))
-    if number.is_Rational:
-        try:
-            return int(number.p) / int(number.q)
-        except OverflowError:
-            return float("inf") if number > 0 else float("-inf")
     value = number.evalf(30)
-    if not value.is_Float:
+    if not value.is_Float and value != 0:
         raise FormulaError(f"cannot evaluate the constant {number}: it is not a real number")
     return float(value)
-
-
-def _plan_product(node: sympy.Mul) -> Step:
-    """Divide once instead of multiplying by a reciprocal: sin(z)/z then rounds once less."""
-    below = [f for f in node.args if f.is_Pow and f.exp.is_Rational and f.exp < 0]
-    above = [factor for factor in node.args if factor not in below]
-    if not below or not above:
-        return _product, tuple(node.args)
-    count = len(above)
-    inverted = [sympy.Pow(factor.base, -factor.exp) for factor in below]
-    return lambda *xs: _product(*xs[:count]) / _product(*xs[count:]), (*above, *inverted)
-
-
-def _product(*factors: Any) -> Any:
-    return reduce(mul, factors)
 
 
 def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
@@ -155,36 +119,19 @@ def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array
 
 
 def _hyper(a: list[float], b: list[float], x: Array) -> Array:
-    """pFq by scipy where it has the function to all digits, point by point in balls elsewhere."""
+    """pFq by scipy where it has the function to all digits; nan elsewhere."""
     if not a and len(b) == 1:
         return np.asarray(scipy.special.hyp0f1(b[0], x))
-    is_polynomial = any(c.is_integer() and c <= 0 for c in a)
     # scipy's own power series; beyond it loses digits.
-    if len(a) == 2 and len(b) == 1 and not is_polynomial and np.all(np.abs(x) < 0.9):
-        return np.asarray(scipy.special.hyp2f1(*a, *b, x))
-    above, below = ([flint.acb(c) for c in each] for each in (a, b))
-    return _pointwise(lambda at: at.hypgeom(above, below), x)
-
-
-def _pointwise(function: Callable[[Any], Any], x: Any) -> Array:
-    """Values of a function of balls at an array; nan where it leaves the reals."""
-    points = np.asarray(x, dtype=float)
-    out = np.full(points.shape, np.nan)
-    for index, point in np.ndenumerate(points):
-        for bits in _PRECISIONS:
-            with working(bits):
-                value = function(flint.acb(float(point)))
-            if value.is_finite() and value.rel_accuracy_bits() > _DOUBLE_BITS:
-                out[index] = float(value.real.mid()) if value.imag.contains(0) else np.nan
-                break
-    return out
+    if len(a) == 2 and len(b) == 1:
+        return np.where(np.abs(x) < 0.9, scipy.special.hyp2f1(*a, *b, x), np.nan)
+    return np.full_like(x, np.nan)
 
 
 def _expint(order: float, x: Any) -> Any:
-    """E_s(x): by scipy for integer orders, point by point in balls for others."""
-    if order.is_integer() and order >= 0:
-        return scipy.special.expn(int(order), x)
-    return _pointwise(lambda at: at.expint(flint.acb(order)), x)
+    """E_s(x) by scipy for integer orders; nan for others."""
+    is_whole = order.is_integer() and order >= 0
+    return scipy.special.expn(int(order), x) if is_whole else np.full_like(x, np.nan)
 
 
 # Truth is the number 1 or 0, and nan where a side of a comparison is undefined: minimum and
@@ -215,6 +162,7 @@ _DOUBLES: dict[Any, Callable[..., Any]] = {
     sympy.besselk: scipy.special.kv,
     sympy.expint: _expint,
     sympy.Add: lambda *terms: reduce(add, terms),
+    sympy.Mul: lambda *factors: reduce(mul, factors),
     sympy.Pow: np.power,
     sympy.Abs: np.abs,
     sympy.Heaviside: np.heaviside,

@@ -2,6 +2,5 @@
 
 Read in this order: ``exact_numbers`` (which of them are zero), ``expansion`` (the algebra of
 expansions), ``elementary`` and ``special_functions`` (functions of them), ``expand`` (from a
-formula to an expansion). ``verification`` holds expansions to numbers, and ``kinks`` takes the
-branch that a formula has somewhere.
+formula to an expansion). ``kinks`` takes the branch that a formula has somewhere.
 """

@@ -107,21 +107,17 @@ def arcsine(g: Expansion) -> Expansion:
     if v is None:
         raise ExpansionError("the arcsine of an unbounded argument")
     if v in (1, -1):
-        near_one: Expansion = (arcsine(((-g * v + 1) / 2) ** _HALF) * -2 + sympy.pi / 2) * v
-        return near_one
+        return (arcsine(((-g * v + 1) / 2) ** _HALF) * -2 + sympy.pi / 2) * v
     x = g * sympy.sqrt(1 - v**2) - (-(g * g) + 1) ** _HALF * v
     series = (x * x).compose(hypergeometric_series((_HALF, _HALF), (3 * _HALF,)))
-    found: Expansion = x * series + sympy.asin(v)
-    return found
+    return x * series + sympy.asin(v)
 
 
 def arctangent(g: Expansion) -> Expansion:
     """atan g: atan v + atan((g - v)/(1 + g v)) where g tends to v, and by 1/g at infinity."""
     v = limit(g)
     if v is None:
-        far: Expansion = -arctangent(g**-1) + sympy.pi / 2 * sign(g.plain.terms[0][1])
-        return far
+        return -arctangent(g**-1) + sympy.pi / 2 * sign(g.plain.terms[0][1])
     x = (g - v) / (g * v + 1)
     series = (x * x).compose(hypergeometric_series((_HALF, _ONE), (3 * _HALF,), -_ONE))
-    found: Expansion = x * series + sympy.atan(v)
-    return found
+    return x * series + sympy.atan(v)

@@ -6,15 +6,10 @@ from functools import lru_cache
 from itertools import islice
 
 import sympy
-from mpmath import mp
-from mpmath.libmp import dps_to_prec
 
-from spectra.base.precision import working
-from spectra.errors import FormulaError, SpectraError
-from spectra.formula.evaluation.ball_function import number
+from spectra.errors import SpectraError
 
 __all__ = [
-    "PRECISE",
     "ExpansionError",
     "MoreTermsNeeded",
     "exponential",
@@ -35,10 +30,8 @@ _PLAINLY_NOT_ZERO = sympy.Float(10, 15) ** -6
 #: Nodes of an exact coefficient beyond which it goes on as a number: products of long ones swell.
 _LONG_COEFFICIENT = 60
 #: Digits of those numbers, and the share of its summands below which a sum of them is zero.
-PRECISE = 400
+_PRECISE = 200
 _CANCELLED = sympy.Float(10, 30) ** -100
-#: Bits for rounding, and how often the precision is doubled.
-_SPARE_BITS, _DOUBLINGS = 64, 4
 #: A number below this, not compared with what it was summed from, is not told from zero.
 _REMNANT = sympy.Float(10, 30) ** -90
 #: Exponents of numbers that can be evaluated in milliseconds: 43 000 digits (chosen).
@@ -106,27 +99,7 @@ def tidy(c: sympy.Expr) -> sympy.Expr:
         return c
     if not c.has(sympy.Float) and is_zero(c):
         return sympy.Integer(0)
-    return _in_digits(c)
-
-
-def _in_digits(c: sympy.Expr) -> sympy.Expr:
-    """A number of 400 digits: by balls, which are faster, or by sympy where they have no rule."""
-    wanted = dps_to_prec(PRECISE)
-    try:
-        for n in range(_DOUBLINGS):
-            with working(wanted + _SPARE_BITS << n):
-                ball = number(c)
-            if ball.rel_accuracy_bits() > wanted:
-                break
-    except FormulaError:
-        return c.evalf(PRECISE, maxn=2 * PRECISE)
-    real, imag = (
-        sympy.Integer(0)
-        if part.contains(0)
-        else sympy.Float(mp.make_mpf(part.mid()._mpf_), PRECISE)
-        for part in (ball.real, ball.imag)
-    )
-    return real + sympy.I * imag
+    return c.evalf(_PRECISE, maxn=2 * _PRECISE, chop=True)
 
 
 def _is_long(c: sympy.Expr) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import reduce
-from itertools import chain, count
+from itertools import count
 from operator import add, mul
 
 import sympy
@@ -24,7 +24,7 @@ from spectra.formula.expansions.elementary import (
     log,
     sine,
 )
-from spectra.formula.expansions.exact_numbers import ExpansionError, exponential, is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expansion import ZERO, Expansion, Series, hypergeometric_series
 from spectra.formula.expansions.special_functions import (
     bessel_at_infinity,
@@ -90,8 +90,7 @@ def _expanded(node: sympy.Expr, visit: Visit) -> Expansion:
         base, exponent = node.args
         if exponent.free_symbols:
             return exp(visit(exponent) * log(visit(base)))
-        found: Expansion = visit(base) ** exponent
-        return found
+        return visit(base) ** exponent
     if isinstance(node, Opaque):
         raise ExpansionError(f"the callable {node.func.__name__} shows no formula")
     return _RULES.get(node.func, _analytic)(node, visit)
@@ -105,20 +104,14 @@ def _circular(node: sympy.Expr, visit: Visit) -> Expansion:
     if node.func == sympy.tan:
         return visit(sympy.sin(node.args[0]) / sympy.cos(node.args[0]))
     g = visit(node.args[0])
-    if g.waves:
-        if not g.small:
-            raise ExpansionError("the sine or cosine of an oscillating argument")
-        value: sympy.Expr | None = _NIL
-    else:
-        value = limit(g)
+    value = limit(g)
     if value is None:
         plus, minus = exp(g * sympy.I), exp(g * -sympy.I)
         return ((plus + minus) if node.func == sympy.cos else (minus - plus) * sympy.I) / 2
     s, c, delta = sympy.sin(value), sympy.cos(value), g - value
     if node.func == sympy.cos:
         s, c = c, -s
-    found: Expansion = cosine(delta) * s + sine(delta) * c
-    return found
+    return cosine(delta) * s + sine(delta) * c
 
 
 def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
@@ -135,18 +128,16 @@ def _hyperbolic(node: sympy.Expr, visit: Visit) -> Expansion:
 
 
 def _erf(node: sympy.Expr, visit: Visit) -> Expansion:
-    """By Hermite polynomials where g tends to a number, and by erfc at infinity."""
+    """By its series at 0, DLMF 7.6.1, and by erfc at infinity."""
     g = visit(node.args[0])
     value = limit(g)
     if value is None:
         s = sign(g.plain.terms[0][1])
         return (-_erfc_tail(g * s) + 1) * s
-    scale = 2 / sympy.sqrt(sympy.pi) * exponential(-(value**2))
-    slopes = (
-        scale * (-_ONE) ** k * sympy.hermite(k, value) / sympy.factorial(k + 1) for k in count()
-    )
-    found: Expansion = (g - value).compose(chain([sympy.erf(value)], slopes))
-    return found
+    if not is_zero(value):
+        return _analytic(node, visit)
+    series = hypergeometric_series((_HALF,), (3 * _HALF,), -_ONE)
+    return g * (g * g).compose(series) * 2 / sympy.sqrt(sympy.pi)
 
 
 def _erfc(node: sympy.Expr, visit: Visit) -> Expansion:
@@ -192,19 +183,13 @@ def _expint(node: sympy.Expr, visit: Visit) -> Expansion:
     coefficients = (
         _NIL if k == order else (-_ONE) ** k / sympy.factorial(k) / (s - 1 - k) for k in count()
     )
-    found: Expansion = rough + g.compose(coefficients)
-    return found
+    return rough + g.compose(coefficients)
 
 
 def _gamma(node: sympy.Expr, visit: Visit) -> Expansion:
     """Stirling's series at infinity, DLMF 5.11.1; derivatives elsewhere."""
-    argument = node.args[0]
-    g = visit(argument)
-    value = limit(g)
-    if value is not None and value.is_Integer and value <= 0:  # a pole
-        n = 1 - int(value)
-        return visit(sympy.gamma(argument + n) / sympy.Mul(*(argument + k for k in range(n))))
-    if value is not None:
+    g = visit(node.args[0])
+    if limit(g) is not None:
         return _analytic(node, visit)
     if sign(g.plain.terms[0][1]) < 0:
         raise ExpansionError("gamma at -infinity")
@@ -238,16 +223,14 @@ def _analytic(node: sympy.Expr, visit: Visit) -> Expansion:
             slope = sympy.diff(slope, _X)
         raise ExpansionError(f"more than {_MOST_DERIVATIVES} derivatives of {node.func}")
 
-    found: Expansion = (g - value).compose(coefficients())
-    return found
+    return (g - value).compose(coefficients())
 
 
 def _erfc_tail(g: Expansion) -> Expansion:
     """erfc(g) ~ exp(-g^2)/(g sqrt(pi)) sum (-1)^k (1/2)_k g^(-2k), DLMF 7.12.1."""
     square = g * g
     falling = hypergeometric_series((_HALF, _ONE), (), -_ONE)
-    found: Expansion = exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
-    return found
+    return exp(-square) / g * (square**-1).compose(falling) / sympy.sqrt(sympy.pi)
 
 
 _RULES: dict[object, Callable[[sympy.Expr, Visit], Expansion]] = {

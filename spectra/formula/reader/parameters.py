@@ -12,19 +12,14 @@ import sympy
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.functions import CONSTANTS
-from spectra.formula.reader.building import sized
-from spectra.formula.reader.text import Reader, audited, printed
+from spectra.formula.reader.building import checked
+from spectra.formula.reader.text import Reader, printed
 from spectra.formula.reader.wording import CALLABLE_NAMES, did_you_mean, short
 
 __all__ = ["exact_length", "exact_parameter", "exact_parameters", "refuse_unused"]
 
 # Beside either limit of doubles there is room for what a length is multiplied by.
 _SHORTEST = sympy.Rational(1, 10**300)
-_NO_NUMBERS: tuple[tuple[Any, str, str], ...] = (
-    (bool | np.bool_, "is a bool", "pass 1 or 0 if a number is meant"),
-    (str, "is text", "pass a number, or write the text in the formula"),
-    (complex | np.complexfloating, "is complex", "kernels take real parameters"),
-)
 
 
 def exact_parameter(name: str, value: Any) -> sympy.Expr:
@@ -39,20 +34,25 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
     >>> exact_parameter("a", 0.1), exact_parameter("a", np.float32(0.3))
     (1/10, 3/10)
     """
-    for kinds, why, remedy in _NO_NUMBERS:
-        if isinstance(value, kinds):
-            raise _bad_parameter(name, value, why, remedy)
+    is_real = isinstance(value, sympy.Basic) or (
+        isinstance(value, numbers.Number)
+        and not isinstance(value, bool | np.bool_ | complex | np.complexfloating)
+    )
+    if not is_real:
+        raise ParameterError(
+            f"the parameter {name!r} = {short(value)} is of type {type(value).__name__}; pass a "
+            "real number: an int, float, Fraction or sympy number"
+        )
     if isinstance(value, sympy.Basic) and value.free_symbols:
         others = ", ".join(sorted(str(s) for s in value.free_symbols))
-        raise _bad_parameter(name, value, f"depends on {others}", "pass a number")
-    if not isinstance(value, sympy.Basic | numbers.Number):
-        remedy = "pass an int, float, Fraction or sympy number"
-        raise _bad_parameter(name, value, f"is a {type(value).__name__}", remedy)
+        raise ParameterError(
+            f"the parameter {name!r} = {short(value)} depends on {others}; pass a number"
+        )
     try:
         if isinstance(value, numbers.Rational):
-            return sized(sympy.Rational(int(value.numerator), int(value.denominator)))
+            return checked(sympy.Rational(int(value.numerator), int(value.denominator)))
         text = printed(value) if isinstance(value, sympy.Basic) else str(value)
-        return audited(Reader(sympy.Symbol("z"), {}, text).read())
+        return Reader(sympy.Symbol("z"), {}, text).read()
     except FormulaError as error:
         raise ParameterError(f"the parameter {name!r} is not accepted: {error}") from error
 
@@ -75,10 +75,6 @@ def exact_length(length: Any) -> sympy.Expr:
             "1e300."
         )
     return scale
-
-
-def _bad_parameter(name: str, value: object, why: str, remedy: str) -> ParameterError:
-    return ParameterError(f"the parameter {name!r} = {short(value)} {why}; {remedy}")
 
 
 def exact_parameters(parameters: Mapping[str, Any] | None, variable: str) -> dict[str, sympy.Expr]:

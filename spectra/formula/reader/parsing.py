@@ -4,7 +4,7 @@ Python's grammar gives the syntax tree of text (``^`` is read as ``**``); an exp
 read from the text that sympy prints of it.  Each node is in the language or refused by name:
 numbers, one variable, parameters with values, ``+ - * / **``, the functions of
 :mod:`spectra.formula.functions`, ``sqrt``, ``hyper``, and ``Piecewise`` with comparisons.  Numbers
-are exact, and their size is bounded before sympy computes them.
+are exact, and their size is bounded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sympy
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
-from spectra.formula.reader.text import Reader, audited, checked_text, printed
+from spectra.formula.reader.text import Reader, checked_text, printed
 
 __all__ = ["U", "Z", "parse_formula"]
 
@@ -70,4 +70,4 @@ def parse_formula(
     reader = Reader(symbol, values, text)
     expr = reader.read()
     refuse_unused(values, reader.used, text)
-    return audited(expr)
+    return expr

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import sympy
@@ -15,14 +15,12 @@ from sympy.printing.str import StrPrinter
 from spectra.errors import FormulaError, SpectraError
 from spectra.formula.functions import CONSTANTS, is_supported
 from spectra.formula.reader.building import (
-    MAX_DEPTH,
     MAX_DIGITS,
     OPERATIONS,
     SYMPY_FAILURES,
     apply,
+    checked,
     hypergeometric,
-    piecewise,
-    sized,
 )
 from spectra.formula.reader.wording import (
     CALLABLE_NAMES,
@@ -32,13 +30,12 @@ from spectra.formula.reader.wording import (
     unknown_function,
 )
 
-__all__ = ["Reader", "audited", "checked_text", "printed"]
+__all__ = ["Reader", "checked_text", "printed"]
 
-# No formula of a kernel is as long.
-_MAX_TEXT = 2000
-_MAX_NODES = 5000
+# No formula of a kernel is as long, or has as many brackets within brackets.
+_MAX_TEXT, _MAX_DEPTH = 20_000, 40
+_TOO_DEEP = f"the formula is nested more than {_MAX_DEPTH} levels deep; write it in fewer"
 _NO_IMAGINARY = "imaginary numbers have no place in a real kernel; leave it out"
-_NOT_A_PART = "this is not part of a formula"
 # Nodes, and the types of constants, that are written by mistake.
 _REFUSED: dict[type, str] = {
     ast.Subscript: "indexing with [...] is not part of a formula",
@@ -47,7 +44,8 @@ _REFUSED: dict[type, str] = {
     ast.Compare: "a comparison is a condition, not a number; put it into Piecewise or Heaviside",
     ast.BoolOp: "and / or make conditions, not numbers; put them into Piecewise",
     ast.Tuple: "a comma makes a list of values; a formula has one value",
-    ast.List: "a list has its place only in hyper([a], [b], x)",
+    ast.List: "a list has its place only in hyper([a], [b], x); the radius at which "
+    "a formula ends is support=... (--support), or in Piecewise((a, z <= 1), (0, True))",
     bool: "True and False are conditions, not numbers; write 1 or 0",
     complex: _NO_IMAGINARY,
     str: "a string is not part of a formula; leave out the quotation marks",
@@ -73,7 +71,7 @@ _JOINS: dict[type[ast.AST], Any] = {
 
 
 def checked_text(text: str) -> str:
-    """Check that text is short and has no comments, and join its lines."""
+    """Check that text is short and has no comments, join its lines, and write ^ as Python does."""
     if not text.strip():
         raise FormulaError('the formula is empty; write one such as "exp(-z**2/2)"')
     if len(text) > _MAX_TEXT or "#" in text:
@@ -81,64 +79,33 @@ def checked_text(text: str) -> str:
             f"a formula has no '#' and at most {_MAX_TEXT} characters, and this one has "
             f"{len(text)}; build long kernels by adding shorter ones"
         )
-    return " ".join(text.split())
+    return " ".join(text.replace("^", "**").split())
 
 
 def _syntax_tree(text: str) -> ast.expr:
     """Parse text, and refuse what is not well formed or nested too deep."""
+    depths = accumulate((c in "([") - (c in ")]") for c in text)
+    if max(depths, default=0) > _MAX_DEPTH:
+        raise FormulaError(_TOO_DEEP)
     try:
         with warnings.catch_warnings():
             # Python's advice on odd spellings ("1if") concerns code, not formulas.
             warnings.simplefilter("ignore")
-            root = ast.parse(text.replace("^", "**"), mode="eval").body
+            return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        raise _not_well_formed(text, error) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        reason = "it is nested too deep" if not isinstance(error, ValueError) else str(error)
-        raise FormulaError(f"the formula {short(text)} cannot be read: {reason}") from None
-    stack: list[tuple[ast.AST, int]] = [(root, 0)]
-    while stack:
-        node, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            raise FormulaError(
-                f"the formula is nested more than {MAX_DEPTH} levels deep; write it in fewer"
-            )
-        for child in ast.iter_child_nodes(node):
-            # Chains such as a + b + c + ... are flat.
-            flat = isinstance(node, ast.BinOp) and child is node.left
-            stack.append((child, depth if flat else depth + 1))
-    return root
-
-
-def _not_well_formed(text: str, error: SyntaxError) -> FormulaError:
-    # Python gives 0 for an error at the end.
-    position = _as_typed(text, error.offset - 1 if error.offset else 2 * len(text))
-    advice = "check brackets, commas and operators; a product needs its *"
-    if re.search(r"\blambda\b", text):
-        advice = "lambda is a reserved word: give the parameter another name, such as lam"
-    place = (text, position, position + 1)
-    pointer = SpectraError(place=place).pointer.replace("\n", "\n    ")
-    return FormulaError(
-        f"the formula is not complete or not well formed ({error.msg}) at character "
-        f"{position + 1}:\n    {pointer}\n{advice}",
-        place=place,
-    )
-
-
-def _place_of(text: str, node: ast.AST) -> tuple[str, int, int]:
-    """The text, and the characters [start, stop) of it that a node was read from."""
-    if not isinstance(node, ast.expr) or node.end_col_offset is None:
-        return text, 0, len(text)
-    # Python counts the bytes of UTF-8.
-    source = text.replace("^", "**").encode()
-    start, stop = (len(source[:n].decode()) for n in (node.col_offset, node.end_col_offset))
-    return text, _as_typed(text, start), _as_typed(text, stop)
-
-
-def _as_typed(text: str, column: int) -> int:
-    """The position in the text of a column counted with ^ written as **."""
-    columns = [i for i, c in enumerate(text) for _ in range(2 if c == "^" else 1)]
-    return columns[column] if column < len(columns) else len(text)
+        position = error.offset - 1 if error.offset else len(text)  # 0 is an error at the end
+        advice = "check brackets, commas and operators; a product needs its *"
+        if re.search(r"\blambda\b", text):
+            advice = "lambda is a reserved word: give the parameter another name, such as lam"
+        place = (text, position, position + 1)
+        pointer = SpectraError(place=place).pointer.replace("\n", "\n    ")
+        raise FormulaError(
+            f"the formula is not complete or not well formed ({error.msg}) at character "
+            f"{position + 1}:\n    {pointer}\n{advice}",
+            place=place,
+        ) from None
+    except ValueError as error:
+        raise FormulaError(f"the formula {short(text)} cannot be read: {error}") from None
 
 
 class Reader:
@@ -146,26 +113,36 @@ class Reader:
 
     def __init__(self, symbol: sympy.Symbol, values: Mapping[str, sympy.Expr], text: str) -> None:
         self._symbol, self._values, self._text = symbol, values, text
-        self._source = text.replace("^", "**")
         self.used: set[str] = set()
 
     def read(self) -> sympy.Expr:
-        return self._value(_syntax_tree(self._text))
+        """The expression; only what the language has can be in it."""
+        try:
+            return _audited(self._value(_syntax_tree(self._text)))
+        except (RecursionError, MemoryError):
+            raise FormulaError(_TOO_DEEP) from None
 
     def _show(self, node: ast.AST) -> str:
-        return short(ast.get_source_segment(self._source, node) or type(node).__name__)
+        return short(ast.get_source_segment(self._text, node) or type(node).__name__)
+
+    def _place(self, node: ast.AST) -> tuple[str, int, int]:
+        """The text, and the characters [start, stop) of it that a node was read from."""
+        if not isinstance(node, ast.expr) or node.end_col_offset is None:
+            return self._text, 0, len(self._text)
+        source = self._text.encode()  # Python counts the bytes of UTF-8
+        start, stop = (len(source[:n].decode()) for n in (node.col_offset, node.end_col_offset))
+        return self._text, start, stop
 
     def _refusal(self, node: ast.AST, why: str, *, at: ast.AST | None = None) -> FormulaError:
         part, whole = self._show(node), short(self._text)
-        place = "" if part in (whole, short(self._source)) else f" in {whole!r}"
-        return FormulaError(
-            f"cannot read {part!r}{place}: {why}", place=_place_of(self._text, at or node)
-        )
+        place = "" if part == whole else f" in {whole!r}"
+        return FormulaError(f"cannot read {part!r}{place}: {why}", place=self._place(at or node))
 
     def _build(self, node: ast.AST, build: Callable[..., Any], *arguments: Any) -> Any:
-        """Put an expression together; a refusal names the node."""
+        """Put an expression together and check it; a refusal names the node."""
         try:
-            return build(*arguments)
+            found = build(*arguments)
+            return checked(found) if isinstance(found, sympy.Expr) else found
         except FormulaError as error:
             raise self._refusal(node, str(error)) from None
         except SYMPY_FAILURES as error:
@@ -185,29 +162,22 @@ class Reader:
                 return -self._value(operand)
             case ast.Call():
                 return self._call(node)
-            case ast.Attribute():
-                raise self._refusal(node, self._attribute_advice(node))
-        reason = _REFUSED.get(type(node), _NOT_A_PART)
-        raise self._refusal(node, reason)
-
-    def _attribute_advice(self, node: ast.Attribute) -> str:
-        if node.attr in (*CALLABLE_NAMES, *CONSTANTS):
-            return f"names with a dot are not accepted; write {node.attr}"
-        return f"attributes such as .{node.attr} are not part of a formula; write plain names"
+            case ast.Attribute(attr=name):
+                raise self._refusal(node, f"names have no dots; write {name} if it is of a formula")
+        raise self._refusal(node, _REFUSED.get(type(node), "this is not part of a formula"))
 
     def _number(self, node: ast.Constant) -> sympy.Expr:
         kind = type(node.value)
         if kind is int:
-            return self._build(node, sized, sympy.Integer(node.value))
+            return self._build(node, sympy.Integer, node.value)
         if kind is not float:
             raise self._refusal(node, _REFUSED.get(kind, "this is not a number"))
-        source = (ast.get_source_segment(self._source, node) or "").replace("_", "")
+        source = (ast.get_source_segment(self._text, node) or "").replace("_", "")
         _, _, exponent = source.lower().partition("e")
         # The exponent is bounded before it becomes an integer with that many digits.
         if len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DIGITS:
             raise self._refusal(node, f"its exponent is beyond {MAX_DIGITS}; rescale the formula")
-        number = Fraction(source)
-        return self._build(node, sized, sympy.Rational(number.numerator, number.denominator))
+        return self._build(node, sympy.Rational, source)
 
     def _name(self, node: ast.Name) -> sympy.Expr:
         name = node.id
@@ -220,7 +190,7 @@ class Reader:
             return CONSTANTS[name]
         if name in _REFUSED_NAMES:
             raise self._refusal(node, _REFUSED_NAMES[name])
-        raise no_value(name, self._symbol, self._values, place=_place_of(self._text, node))
+        raise no_value(name, self._symbol, self._values, place=self._place(node))
 
     def _chain(self, node: ast.BinOp) -> sympy.Expr:
         """Read a + b - c * ... with a loop: the left spine of a long sum is deep."""
@@ -243,7 +213,7 @@ class Reader:
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self._refusal(node, "arguments are given by their place, without names and stars")
         if name == "Piecewise":
-            return self._build(node, piecewise, self._pairs(node))
+            return self._build(node, sympy.Piecewise, *self._pairs(node))
         if name == "hyper":
             if len(node.args) != 3:
                 raise self._refusal(
@@ -256,7 +226,7 @@ class Reader:
     def _callee(self, node: ast.Call) -> str:
         function = node.func
         if isinstance(function, ast.Attribute):
-            raise self._refusal(function, self._attribute_advice(function))
+            self._value(function)  # refuses it
         name = self._show(function)
         if name in CALLABLE_NAMES:
             return name
@@ -309,25 +279,19 @@ class Reader:
 
 
 def printed(expr: sympy.Basic) -> str:
-    """The text of a sympy expression of the language, which is read like any other text."""
+    """The text of a sympy expression, which is read like any other text."""
     if not isinstance(expr, sympy.Expr):
         raise FormulaError(
             f"{short(expr)} is a {type(expr).__name__}, not an expression with a value; "
             "inside Piecewise it would be a condition"
         )
-    for count, node in enumerate(sympy.preorder_traversal(expr)):
-        if count > _MAX_NODES:
-            raise FormulaError("the expression is too large; write a shorter one")
-        if not (node.is_Atom or isinstance(node, sympy.Tuple) or is_supported(node)):
-            name = node.func.__name__
-            raise FormulaError(f"cannot accept {short(node)!r}: {unknown_function(name, name)}")
     printer = StrPrinter()
     # At double precision by the shortest decimal, as for a parameter; beyond it by its digits.
     printer._print_Float = lambda f: repr(float(f)) if f._prec == 53 else str(f)
-    return " ".join(str(printer.doprint(expr)).split())
+    return checked_text(str(printer.doprint(expr)))
 
 
-def audited(expr: sympy.Expr) -> sympy.Expr:
+def _audited(expr: sympy.Expr) -> sympy.Expr:
     """Check the whole expression: sympy may have rewritten it into something else."""
     for node in sympy.preorder_traversal(expr):
         if not (isinstance(node, sympy.Tuple) or is_supported(node)):

@@ -5,11 +5,11 @@ parameters.
 """
 
 from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter
-from spectra.kernels.catalogue.grouped_text import named_by_text
 from spectra.kernels.catalogue.named import Catalogue, catalogue
 from spectra.kernels.catalogue.reading import (
     kernel_from_text,
     kernel_named,
+    named_by_text,
     named_with_parameters,
     read_numbers,
 )

@@ -7,7 +7,14 @@ from typing import Any
 import sympy
 
 from spectra.formula.reader.parsing import Z
-from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter, ending_at_length, positive
+from spectra.kernels.catalogue.entry import (
+    DIMENSION,
+    Entry,
+    Parameter,
+    ending_at_length,
+    positive,
+    valid_everywhere,
+)
 from spectra.kernels.catalogue.entry import length as _length
 from spectra.kernels.catalogue.entry import parameter_symbol as _symbol
 from spectra.kernels.catalogue.geostatistics import GEOSTATISTICS
@@ -126,34 +133,28 @@ ENTRIES: tuple[Entry, ...] = (
         reference="Bochner, Lectures on Fourier Integrals (1959), section 20",
         parameters=(Parameter("value", sympy.Integer(1), sympy.Ne(_symbol("value"), 0), "k(z)"),),
     ),
-    Entry(
+    valid_everywhere(
         id="gaussian",
         aliases=("rbf", "squared_exponential"),
         title="Gaussian (RBF, squared exponential)",
         formula="exp(-z**2/(2*length**2))",
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.9)",
         parameters=(_length(),),
     ),
-    Entry(
+    valid_everywhere(
         id="laplace",
         aliases=("exponential",),
         title="Laplace (exponential, Matern of order 1/2)",
         formula="exp(-z/length)",
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.18)",
         parameters=(_length(),),
         note="In the distance of R^d, not coordinate by coordinate.",
     ),
-    Entry(
+    valid_everywhere(
         id="matern",
         title="Matern",
         formula="2**(1-nu)/gamma(nu)*(sqrt(2*nu)*z/length)**nu*besselk(nu, sqrt(2*nu)*z/length)",
         build=_matern,
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.14)",
         parameters=(
             positive("nu", "3/2", "smoothness; above 400 it is the Gaussian to 6e-4", most=400),
@@ -161,30 +162,24 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         note="The law of the frequency is a multivariate t with 2 nu degrees of freedom.",
     ),
-    Entry(
+    valid_everywhere(
         id="rational_quadratic",
         title="Rational quadratic",
         formula="(1 + z**2/(2*alpha*length**2))**(-alpha)",
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.19)",
         parameters=(positive("alpha", 1, "exponent"), _length()),
     ),
-    Entry(
+    valid_everywhere(
         id="cauchy",
         title="Cauchy",
         formula="1/(1 + z**2/length**2)",
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference=f"{_RW}, equation (4.19) with alpha = 1",
         parameters=(_length(),),
     ),
-    Entry(
+    valid_everywhere(
         id="generalized_cauchy",
         title="Generalized Cauchy",
         formula="(1 + (z/length)**power)**(-tail/power)",
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference="Gneiting and Schlather, SIAM Review 46 (2004) 269, "
         "doi:10.1137/S0036144501394387",
         parameters=(
@@ -194,13 +189,11 @@ ENTRIES: tuple[Entry, ...] = (
         ),
         note="A closed density is known for power = 2, the rational quadratic.",
     ),
-    Entry(
+    valid_everywhere(
         id="powered_exponential",
         aliases=("stable",),
         title="Powered exponential (stable)",
         formula="exp(-(z/length)**power)",
-        finite=_TRUE,
-        positive_definite=_TRUE,
         reference="Schoenberg, Trans. Amer. Math. Soc. 44 (1938) 522, "
         "doi:10.1090/S0002-9947-1938-1501980-0",
         parameters=(positive("power", 1, "order at z = 0", most=2), _length()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import sympy
@@ -22,6 +22,7 @@ __all__ = [
     "length",
     "parameter_symbol",
     "positive",
+    "valid_everywhere",
 ]
 
 #: The symbol d of the conditions.
@@ -157,6 +158,10 @@ class Entry:
     def positive_definite_for(self, **parameters: Any) -> Any:
         """The condition on d for a positive definite kernel, with these values; None if unknown."""
         return _substituted(self.positive_definite, parameters)
+
+
+#: The entry of a kernel that is positive definite on every R^d.
+valid_everywhere = partial(Entry, finite=sympy.true, positive_definite=sympy.true)
 
 
 def _substituted(condition: Any, parameters: Mapping[str, Any]) -> Any:

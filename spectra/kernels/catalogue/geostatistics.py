@@ -18,6 +18,7 @@ from spectra.kernels.catalogue.entry import (
     ending_at_length,
     length,
     positive,
+    valid_everywhere,
 )
 from spectra.kernels.catalogue.entry import parameter_symbol as _symbol
 from spectra.kernels.kernel import Kernel, radial
@@ -87,12 +88,10 @@ def _generalized_wendland(mu: sympy.Expr, smoothness: sympy.Expr, length: sympy.
 def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
     """Modes exp(-(z/l)^power) of all lengths l up to the longest, of variance l^(2 H - 1) dl."""
     formula = f"2*hurst/{power}*expint(1 + 2*hurst/{power}, (z/length)**{power})"
-    return Entry(
+    return valid_everywhere(
         id=f"tpl_{modes.lower()}",
         title=f"Truncated power law of {modes} modes",
         formula=formula,
-        finite=sympy.true,
-        positive_definite=sympy.true,
         reference="Di Federico and Neuman, Water Resources Research 33 (1997) 1075, "
         "doi:10.1029/97WR00299",
         parameters=(
@@ -178,12 +177,10 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         "An integration lowers the dimension by two, so that the condition is Askey's in "
         "d + 2 smoothness, and necessary as well.",
     ),
-    Entry(
+    valid_everywhere(
         id="dagum",
         title="Dagum",
         formula="1 - ((z/length)**tail/(1 + (z/length)**tail))**(power/tail)",
-        finite=sympy.true,
-        positive_definite=sympy.true,
         reference="Berg, Mateu and Porcu, Bernoulli 14 (2008) 1134, doi:10.3150/08-BEJ139",
         parameters=(
             positive("power", "1/2", "order at 0", most=2),

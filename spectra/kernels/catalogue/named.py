@@ -44,16 +44,17 @@ class Catalogue(Mapping[str, Any]):
         #: The asymmetric kernels by name; they are found by ``catalogue[name]`` as well.
         self.asymmetric: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ASYMMETRIC})
         aliases = {alias: entry for entry in ENTRIES for alias in entry.aliases}
-        self._by_name = {**self.entries, **self.asymmetric, **aliases}
+        #: The same by every name, aliases among them.
+        self.by_name: Mapping[str, Entry] = {**self.entries, **self.asymmetric, **aliases}
 
     def __getitem__(self, name: str) -> Any:
-        entry = self._by_name.get(name) if isinstance(name, str) else None
-        if entry is None:
+        if name not in self:
             raise ParameterError(self.unknown(name))
+        entry = self.by_name[name]
         return entry if entry.parameters else entry.fixed
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._by_name
+        return isinstance(name, str) and name in self.by_name
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a name, or ``default`` for an unknown one."""

@@ -1,32 +1,44 @@
-"""From what a user types to a kernel: a name of the catalogue, or a formula in z or u."""
+"""From what a user types to a kernel: a name of the catalogue, or a formula in z or u.
+
+A kernel of groups of columns is a sum of terms, each a product of numbers and of
+``(KERNEL).on([columns])``, with ``length=`` for columns that are divided.
+"""
 
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Mapping
-from functools import reduce
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
-from spectra.errors import ParameterError
+from spectra.errors import ParameterError, SpectraError
 from spectra.formula.reader.parsing import parse_formula
+from spectra.formula.reader.wording import short
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
+from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
+from spectra.kernels.l1_kernel import L1Kernel
 
 __all__ = [
-    "UNREADABLE",
     "kernel_from_text",
     "kernel_named",
+    "named_by_text",
     "named_with_parameters",
-    "parameters_in",
     "read_numbers",
 ]
 
-#: What Python's parser raises for a text that it cannot read.
-UNREADABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
-# What a kernel that ends at a radius prints.
-_PIECE = re.compile(r"\[([^\[\]]+) on z <= ([^\[\]]+)\]")
+# What Python's parser raises for a text that it cannot read.
+_UNREADABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
+_HAS_GROUPS = re.compile(r"\.\s*on\s*\(")
+_OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 
 
@@ -43,8 +55,7 @@ def kernel_from_text(
     ----------
     text : str
         A name of the catalogue (with its default parameters), such a name with
-        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.  What
-        ends at a radius may be written as it prints, "[1 - z on z <= 1] + exp(-z)".
+        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
     support : number or str, optional
         Radius beyond which a formula in z is zero.
     is_zonal : bool, optional
@@ -69,34 +80,17 @@ def kernel_from_text(
                 f"{name!r} is a kernel of the catalogue, whose support and variable are known: "
                 "they cannot be set."
             )
-        named: Kernel | Entry = catalogue[name]
-        if isinstance(named, Entry):
-            kernel: Kernel = named(**values)
-            return kernel
-        if values:
-            raise ParameterError(f"The kernel {name!r} has no parameters, not {', '.join(values)}.")
-        return named
+        kernel: Kernel = catalogue.by_name[name](**values)
+        return kernel
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
         raise ParameterError(catalogue.unknown(text))
     if is_zonal is None:
         is_zonal = re.search(r"\bu\b", text) is not None
     if not is_zonal:
-        if support is None and _PIECE.search(text):
-            return _of_pieces(text, values)
         return radial(text, support=None if support is None else _number(support), **values)
     if support is not None:
         raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
     return zonal(text, **values)
-
-
-def _of_pieces(text: str, values: Mapping[str, Any]) -> Kernel:
-    """The sum of formulas that end at radii, and of one that does not, as a kernel prints it."""
-    found = []
-    for part in re.split(r"(?<=\])\s*\+\s*", text.strip()):
-        piece = _PIECE.fullmatch(part)
-        inner, support = (part, None) if piece is None else (piece[1], _number(piece[2]))
-        found.append(radial(inner, support=support, **parameters_in(inner, values)))
-    return reduce(lambda a, b: a + b, found)
 
 
 def kernel_named(named: Kernel | Entry | str, asked: str) -> Kernel:
@@ -127,7 +121,7 @@ def named_with_parameters(
         return text, values
     try:
         call = ast.parse(text.strip(), mode="eval").body
-    except UNREADABLE:
+    except _UNREADABLE:
         call = None
     if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
         raise ParameterError(
@@ -141,11 +135,6 @@ def named_with_parameters(
     return found[1], values
 
 
-def parameters_in(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters whose names are in a text."""
-    return {name: v for name, v in values.items() if re.search(rf"\b{re.escape(name)}\b", text)}
-
-
 def read_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters with their texts read as numbers, or lists of them: "5/2", "[1, 2/3]"."""
     return {name: _number(value) for name, value in parameters.items()}
@@ -157,8 +146,78 @@ def _number(value: Any) -> Any:
         return value
     try:
         node = ast.parse(value.strip(), mode="eval").body
-    except UNREADABLE:
+    except _UNREADABLE:
         node = None  # the parser of formulas says where it cannot be read
     if isinstance(node, ast.List | ast.Tuple):
         return [_number(ast.unparse(entry)) for entry in node.elts]
     return parse_formula(value, variable="z")
+
+
+def named_by_text(
+    text: str,
+    *,
+    metric: Literal["l2", "l1"] = "l2",
+    parameters: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Kernel | GroupedKernel | L1Kernel:
+    """The kernel that a text names, of groups of columns where it has ``.on(`` in it.
+
+    ``metric`` says what z is: the Euclidean distance, or the sum of the distances of all columns
+    ("l1"); the rest is as for :func:`spectra.kernels.catalogue.kernel_from_text`.  Of groups the
+    parameters are for the kernel of each group that has them, and there are no other options.
+
+    Examples
+    --------
+    >>> kernel = named_by_text("(exp(-z**2/2)).on([0, 1])*(matern(nu=5/2)).on([2], length=30) - .5")
+    >>> named_by_text(str(kernel)) == kernel
+    True
+    """
+    if metric == "l1":
+        profile = named_by_text(text, parameters=parameters, **options)
+        if not isinstance(profile, Kernel) or profile.is_zonal:
+            raise ParameterError(
+                f"{profile} is no formula in z, and the l1 distance (--metric l1) takes one."
+            )
+        return L1Kernel(profile)
+    if _HAS_GROUPS.search(text) is None:
+        return kernel_from_text(text, parameters=parameters, **options)
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ParameterError(
+            f"{short(text)!r} is a kernel of groups of columns, which takes no {given[0]}: write "
+            "it into the kernel of a group."
+        )
+    values, used = dict(parameters or {}), set[str]()
+    source = " ".join(text.split())
+    try:
+        tree = ast.parse(source, mode="eval").body
+        kernel: GroupedKernel = _evaluate(tree, source, values, used)
+    except SpectraError:
+        raise
+    except (*_UNREADABLE, TypeError) as error:
+        raise ParameterError(
+            f"{short(text)!r} is read as a kernel of groups of columns: {error}. Here on "
+            "takes columns, and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
+        ) from error
+    if unused := set(values) - used:
+        raise ParameterError(f"No kernel of {short(text)!r} has the parameter {min(unused)!r}.")
+    return kernel
+
+
+def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
+    """The value of an expression of numbers and groups; ``used`` gathers names of parameters."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=more):
+            text = ast.get_source_segment(source, inner) or ""
+            own = {n: v for n, v in values.items() if re.search(rf"\b{re.escape(n)}\b", text)}
+            used.update(own)
+            lengths = {str(option.arg): ast.literal_eval(option.value) for option in more}
+            return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **lengths)
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return float(value)
+        case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_evaluate(inner, source, values, used))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            sides = (_evaluate(side, source, values, used) for side in (left, right))
+            return _OPERATORS[type(op)](*sides)
+    raise SyntaxError(f"{ast.unparse(node)} is not a number or (KERNEL).on([columns])")

@@ -383,3 +383,8 @@ def test_variances_at_many_distances_come_from_few(monkeypatch):
     many, few = fitted.variance(z), fitted.variance(z[::250])
     assert max(sizes) < 300
     np.testing.assert_allclose(many[::250], few, rtol=0, atol=1e-8)
+
+
+def test_a_function_is_refused_with_what_makes_it_a_kernel() -> None:
+    with pytest.raises(ParameterError, match=r"spectra.radial\(k, support=...\)"):
+        SpectralFeatures(np.cos).fit(np.zeros((2, 3)))

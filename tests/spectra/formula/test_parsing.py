@@ -96,7 +96,7 @@ def test_a_refusal_says_which_characters_it_is_about(text: str, meant: str) -> N
     with pytest.raises((FormulaError, ParameterError)) as refused:
         parse_formula(text, variable="z")
     read, start, stop = refused.value.place
-    assert read == " ".join(text.split())
+    assert read == " ".join(text.replace("^", "**").split())
     assert read[start:stop] == meant
 
 
@@ -109,7 +109,7 @@ def test_a_parameter_may_be_called_like_a_function() -> None:
 REFUSED = [
     ("", "empty"),
     ("exp(-z", "never closed"),
-    ("z^2^ + ", "character 7"),
+    ("z^2^ + ", "character 9"),
     ("lambda*z", "such as lam"),
     ("exq(z)", "'exq'.*did you mean 'exp'"),
     ("where(z < 1, 1, 0)", "'where'.*Piecewise"),
@@ -129,28 +129,30 @@ REFUSED = [
     ("min()", "at least 1"),
     ("hyper(z)", "hyper takes 3"),
     ("hyper([z], [2], 1)", "z of hyper depends on the variable"),
-    ("hyper([1], [-1], z)", "lower parameter"),
+    ("hyper([-1], [1], z)", "write polynomials out"),
     ("hyper([1], [], -z)", r"\(1 - x\)\*\*\(-a\)"),
-    ("hyper([], [], -z)", r"is exp\(x\)"),
-    ("exp(-1e310*z)", "beyond 1e300.*rescale"),
+    ("hyper([], [], -z)", r"exp\(x\) for hyper"),
+    ("exp(-1e310*z)", r"beyond 1e\+300.*rescale"),
     ("besselj(z, 1)", "order z depends"),
     ("Piecewise((1, z))", "not a condition"),
-    ("Piecewise((1, False))", "no condition"),
+    ("Piecewise((1, False))", "undefined"),
     ("I*z", "'I'.*imaginary"),
     ("sqrt(-z)", "complex"),
     ("acos(2)*z", "acos"),
     ("(-8)**(1/3)", "real"),
-    ("1/0", "divides by zero"),
+    ("1/0", "infinite"),
     ("log(0)", "infinite"),
-    ("z" + " + z" * 1000, "2000 characters"),
+    ("z" + " + z" * 6000, "20000 characters"),
     ("z # one", "no '#'"),
     ("exp(" * 60 + "z" + ")" * 60, "40 levels"),
-    ("(" * 300 + "z" + ")" * 300, "nested"),
-    ("9**9**9", "387420489 is beyond"),
+    ("z**" * 1500 + "z", "40 levels"),
+    ("9**9**9", "387420489 of 9"),
     ("1e99999999999999", "1e99999999999999"),
     ("10**900*10**900", "digits"),
     ("(1 + z)**100000", "100000 is beyond 10000"),
-    ("exp(exp(exp(100)))", r"exp\(100\) is beyond"),
+    ("exp(exp(exp(100)))", r"exp\(exp\(100\)\).*1000 digits"),
+    ("gamma(10**6)", "beyond 10000"),
+    ("-" * 1500 + "z", "40 levels"),
     ("z\x00", "null"),
     ("\ud800", "ud800"),
 ]
@@ -171,8 +173,8 @@ def test_invalid_formulas_are_refused_by_name(text: Any, named: str) -> None:
         ("leng*z", {"length": 1}, "did you mean 'length'"),
         ("exp(-gamma*z)", {}, "pass gamma=..."),
         ("z", {"a": 1}, "does not use 'a'"),
-        ("a*z", {"a": True}, "'a' = True is a bool"),
-        ("a*z", {"a": "2"}, "text"),
+        ("a*z", {"a": True}, "'a' = True is of type bool"),
+        ("a*z", {"a": "2"}, "str; pass a real number"),
         ("a*z", {"a": 1j}, "complex"),
         ("a*z", {"a": float("nan")}, "not finite"),
         ("a*z", {"a": Decimal("1e999999")}, "exponent is beyond 1000"),
@@ -216,12 +218,12 @@ def test_any_symbol_of_that_name_is_the_variable(assumptions: dict[str, bool]) -
     ("expr", "named"),
     [
         (sympy.zeta(Z), "zeta"),
-        (sympy.Function("f")(Z), "f is not a function"),
+        (sympy.Function("f")(Z), "'f' is not a function"),
         (sympy.I * Z, "I"),
         (sympy.oo * (Z + 1), "oo"),
         (Z < 1, "StrictLessThan"),
         (sympy.Pow(9, sympy.Pow(9, 9, evaluate=False), evaluate=False), "387420489"),
-        (sympy.Add(*[sympy.sqrt(Z + n) for n in range(2000)]), "too large"),
+        (sympy.Add(*[sympy.sqrt(Z + n) for n in range(2000)]), "20000 characters"),
     ],
 )
 def test_sympy_expressions_pass_the_same_whitelist(expr: Any, named: str) -> None:

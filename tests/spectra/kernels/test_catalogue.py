@@ -104,16 +104,6 @@ def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
                 assert (condition.subs(DIMENSION, dim) == sympy.true) == problem.is_finite(dim)
 
 
-def test_other_names_find_the_same_family() -> None:
-    for entry in catalogue.entries.values():
-        for alias in entry.aliases:
-            assert alias not in catalogue.entries
-            assert catalogue[alias] == catalogue[entry.id]
-    assert catalogue["stable"](power=1.5) == catalogue["powered_exponential"](power=1.5)
-    assert "exponential" in catalogue
-    assert "exponential" not in list(catalogue)
-
-
 # --- geostatistics ------------------------------------------------------------------------------
 
 VALID = [
@@ -186,25 +176,6 @@ def test_summands_keep_denominators_and_cancel() -> None:
         sympy.Integer(1),
     }
     assert summands(sympy.cosh(Z) / (1 + Z**4))[0].has(1 + Z**4)
-
-
-TYPED = {
-    "exp(-z**2/8)*exp(-z**2/2)": "exp(-5*z**2/8)",
-    "(1 + sqrt(3)*z)*exp(-sqrt(3)*z)": "2**(-1/2)/gamma(3/2)*(sqrt(3)*z)**(3/2)"
-    "*besselk(3/2, sqrt(3)*z)",
-    "1/(1 + 2*z**2 + z**4)": "(1 + z**2)**(-2)",
-    "(1 - z**2)/(1 + z**2)**2": "2/(1 + z**2)**2 - 1/(1 + z**2)",
-    "sin(3*z)/(3*z)": "sqrt(pi/(6*z))*besselj(1/2, 3*z)",
-    "z**2*besselk(0, z)": "z**2*besselk(2, z) - 2*z*besselk(1, z)",
-}
-
-
-@pytest.mark.parametrize("formula", TYPED)
-def test_two_spellings_of_one_kernel_have_one_density(formula: str) -> None:
-    a, b = (spectral_density(radial(text), 1) for text in (formula, TYPED[formula]))
-    w = np.array([0.05, 0.3, 1.1, 2.5, 4.0])
-    np.testing.assert_allclose(a.radial(w), b.radial(w), rtol=1e-12, atol=1e-300)
-    assert [(x.radius, x.mass) for x in a.atoms] == [(x.radius, x.mass) for x in b.atoms]
 
 
 # --- densities ----------------------------------------------------------------------------------

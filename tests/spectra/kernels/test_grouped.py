@@ -212,33 +212,6 @@ def test_fewer_frequencies_than_parts_are_drawn_by_mass(table):
     assert fitted.counts_ == (2,)
 
 
-@pytest.mark.slow
-def test_features_estimate_the_kernel_as_well_as_they_say():
-    columns = 32
-    kernel = GAUSS.on([0, 1]) * EXPONENTIAL.on([2]) - 0.3 * GAUSS.on([2]) + 0.1
-    X = rows(30, 3)
-    exact = kernel.gram(X)
-    fitted = [
-        SpectralFeatures(
-            kernel,
-            n_components=columns,
-            coupling="iid",
-            mixed_signature="ignore",
-            random_state=seed,
-        ).fit(X)
-        for seed in range(6)
-    ]
-    squares = np.array([np.sum((f.gram(X) - exact) ** 2) for f in fitted]) / np.sum(exact**2)
-    stated = fitted[0].expected_error_ ** 2
-    assert abs(squares.mean() - stated) < SIX * squares.std() / 6**0.5 + 0.1 * stated
-    one = fitted[0]
-    assert one.method_ == "grouped"
-    assert sum(one.counts_) == (columns + 1) // 2
-    assert one.counts_[-1] == 1  # the constant
-    np.testing.assert_allclose(np.diag(one.gram(X)), kernel.at_zero, atol=1e-12)
-    assert "grouped" in one.explain()
-
-
 def test_the_systems_of_the_papers_take_groups_that_they_cover():
     X = rows(20, 3)
     product = GAUSS.on([0, 1]) * EXPONENTIAL.on([2])

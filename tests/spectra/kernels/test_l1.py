@@ -177,11 +177,6 @@ def test_the_proposal_dominates_the_density_at_random_places(dim):
     assert 0.8 * DOMINANCE[dim] <= ratio.max() <= DOMINANCE[dim]
 
 
-def test_many_columns_are_refused_with_an_alternative():
-    with pytest.raises(NoRouteError, match="domain='data'"):
-        sp.derive(TL1, 16)
-
-
 def test_on_the_line_a_table_is_that_of_the_radial_kernel():
     kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
     z = np.array([0.0, 0.3, 2.0])

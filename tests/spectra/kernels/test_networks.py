@@ -8,7 +8,7 @@ import sympy
 from scipy.integrate import quad
 from scipy.special import eval_gegenbauer
 
-from spectra.kernels.kernel import radial, zonal
+from spectra.kernels.kernel import zonal
 from spectra.verdict import D, Status, existence
 from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
@@ -72,10 +72,3 @@ def test_a_network_is_positive_definite_on_every_sphere_and_bounded_by_its_end(t
     assert verdict.on_domain().condition == (D < 2)
     assert verdict.on_domain(sympy.sqrt(2)).condition == sympy.true
     assert verdict.condition == sympy.false  # cut off at z = 2, where it is not zero
-
-
-@pytest.mark.slow
-def test_a_network_of_a_positive_definite_kernel_is_one_on_the_whole_space() -> None:
-    verdict = existence(radial(RECTIFIER.format("exp(-z)")))
-    assert verdict.condition == sympy.true
-    assert verdict.positive_definite.max_dim == float("inf")

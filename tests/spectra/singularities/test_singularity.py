@@ -11,8 +11,7 @@ from mpmath import mp
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import ZERO, Expansion, Series
-from spectra.formula.expansions.verification import expansion_agrees
+from spectra.formula.expansions.expansion import Expansion
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
@@ -29,7 +28,7 @@ def _formula(text: str) -> sympy.Expr:
 
 
 def _sum(expanded: Expansion, t: mpmath.mpf) -> mpmath.mpf:
-    """An expansion in numbers, written apart from the toolkit's own check."""
+    """An expansion in numbers."""
     symbol, log = sympy.symbols("t L", positive=True)
     total = sympy.Integer(0)
     for phase, series in expanded.parts:
@@ -57,6 +56,13 @@ EXPANSIONS = [
     ("gamma(1 + z)", 1, 1),
     ("hyper([1/2, 1/3], [3/2], -z**2)", oo, 1),
     ("hyper([], [5/2], -z**2/4)", oo, 1),
+    ("hyper([1/2], [7/3], -z)", oo, 1),
+    ("hyper([1/2, -1/2], [3/2], z**2/4)", 2, -1),
+    ("expint(1 + 1/3, z)", 0, 1),
+    ("expint(2, z) + log(z)*besselk(2, z)", 0, 1),
+    ("erf(z)*z**2 + atan(z)*tanh(z)", oo, 1),
+    ("acos(1 - z)/(1 + cosh(z)*cos(z))", 0, 1),
+    ("gamma(z)/gamma(z + 1/2)", oo, 1),
 ]
 
 
@@ -93,16 +99,6 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
 def test_formulas_without_an_expansion_are_refused(text: str, point: object) -> None:
     with pytest.raises(ExpansionError):
         expand_at(_formula(text), sympy.sympify(point), 1, 4)
-
-
-def test_a_wrong_expansion_is_caught_by_numbers() -> None:
-    expr = _formula("acos(1 - z)")
-    expanded = expand_at(expr, sympy.Integer(0), 1, 3)
-    assert expansion_agrees(expr, expanded, sympy.Integer(0), 1)
-    series = expanded.part()
-    size, c = series.terms[1]
-    spoilt = Series((series.terms[0], (size, c * sympy.Rational(101, 100))), series.order)
-    assert not expansion_agrees(expr, expanded.of([(ZERO, spoilt)]), sympy.Integer(0), 1)
 
 
 # --- radii and branches ---------------------------------------------------------------------

@@ -8,7 +8,7 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.base.precision import working
-from spectra.base.special.bessel_k import bessel_k, k_half_way
+from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.evaluation.ball_function import continued, number
 from spectra.formula.reader.parsing import Z
@@ -47,20 +47,6 @@ def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
                 found = bessel_k(order, wide, 128)
             assert found.overlaps(true)
             assert found.rel_accuracy_bits() > (100 if wide is q else 45)
-
-
-@pytest.mark.parametrize("order", [0, 30])
-@pytest.mark.parametrize("size", [1e-9, 2.0, 400.0])
-def test_bessel_k_half_way_between_whole_orders_is_that_of_arb(order, size):
-    for angle in (-0.4, 1.57, 2.5):
-        q = flint.acb(size * np.cos(angle), size * np.sin(angle))
-        with working(600):
-            true = q.bessel_k(flint.arb(order) + flint.arb("0.5"))
-        with working(128):
-            found = k_half_way(order, q)
-        assert found.overlaps(true)
-        assert found.rel_accuracy_bits() > 70
-        assert not (found * (1 + flint.arb(2) ** -50)).overlaps(true)
 
 
 def test_functions_without_a_continuation_are_refused():
