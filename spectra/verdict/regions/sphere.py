@@ -15,12 +15,7 @@ from dataclasses import replace
 import sympy
 
 from spectra.errors import AccuracyError
-from spectra.formula.expansions.exact_numbers import sign
-from spectra.formula.expansions.kinks import KINKS, resolve
-from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.branches import value_at
 from spectra.singularities.definiteness import proved_on_sphere
 from spectra.singularities.places import LocalAnalysis
 from spectra.singularities.rules import inside_the_sphere, only_continuous
@@ -33,21 +28,6 @@ __all__ = ["decided_on_sphere", "verdict_on_sphere"]
 
 _END = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
-_ONE = sympy.Integer(1)
-
-
-def _without_idle_kinks(kernel: Kernel, analysis: LocalAnalysis) -> Kernel:
-    """The kernel by its only branch on the sphere: Max(0, f) is f where f >= 0 on z < 2."""
-    if not analysis.exprs or len(kernel.pieces) != 1 or not kernel.pieces[0].expr.has(*KINKS):
-        return kernel
-    if analysis.radii and sign(analysis.radii[0][0] - _END) < 0:
-        return kernel
-    formula = kernel.zonal
-    if formula is not None:
-        formula = resolve(formula.subs(U, 1 - Z**2 / 2), lambda f: value_at(f, _ONE)).subs(
-            Z, sympy.sqrt(2 - 2 * U)
-        )
-    return replace(kernel, pieces=(Piece(_END, analysis.exprs[0]),), zonal=formula)
 
 
 def decided_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
@@ -67,7 +47,6 @@ def verdict_on_sphere(
     kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
 ) -> RegionVerdict:
     """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
-    kernel = _without_idle_kinks(kernel, cut_at(kernel, analysis, _END))
     decision = decided_on_sphere(kernel, analysis, dim)
     coefficients: SphereCoefficients | None = None
     texts: list[str] = []
