@@ -21,7 +21,7 @@ from spectra.formula.reader.parsing import U, Z
 __all__ = ["Closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
-_MOST_DERIVATIVES = 4
+_MOST_DERIVATIVES = 3
 #: Operations in a derivative beyond which the search is given up: those that help stay short.
 _LONGEST_DERIVATIVE = 200
 #: Names of a part of a formula: never that of the variable which the formula has itself.

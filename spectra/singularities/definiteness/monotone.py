@@ -23,11 +23,10 @@ from spectra.formula.expansions.expand import expand_at
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.definiteness.sectors import is_complete_bernstein, is_stieltjes
+from spectra.singularities.definiteness.sectors import is_complete_bernstein
 
 __all__ = ["is_completely_monotone"]
 
-_LARGEST_MATERN = 40
 #: Operations in a slope beyond which no rule is tried: those that help stay short.
 _LONGEST_SLOPE = 60
 #: Slopes of slopes: each halves what there is left to show, and more than two have never helped.
@@ -46,7 +45,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
     products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
     exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
-    Stieltjes functions; the Matern kernels; sums of exponentials; means of dilates; and what falls
+    the Matern kernels; sums of exponentials; means of dilates; and what falls
     to a limit >= 0 with a completely monotone slope.
     """
     return _is_monotone(_without_tanh_squared(expr), _MOST_SLOPES)
@@ -56,7 +55,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
 def _is_monotone(expr: sympy.Expr, slopes: int) -> bool:
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
-    if is_stieltjes(expr) or _by_function(expr, slopes) or _is_matern(expr):
+    if _by_function(expr, slopes) or _is_matern(expr):
         return True
     if expr.is_Add and all(_is_monotone(a, slopes) for a in expr.args):
         return True
@@ -271,7 +270,7 @@ def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
 
 
 def _is_matern(expr: sympy.Expr) -> bool:
-    """exp(-a z) times a nonnegative sum of reverse Bessel polynomials."""
+    """exp(-a z) times a polynomial, whose slopes in z^2 are such again; 1/z is monotone."""
     c, rest = expr.as_independent(Z, as_Add=False)
     if not c.is_positive:
         return False
@@ -282,22 +281,10 @@ def _is_matern(expr: sympy.Expr) -> bool:
     body = sympy.expand(rest / exponentials[0])
     if rate.free_symbols or not rate.is_positive or not body.is_polynomial(Z):
         return False
-    poly = sympy.Poly(body.subs(Z, Z / rate), Z)
-    if poly.degree() > _LARGEST_MATERN:
-        return False
-    while not poly.is_zero:
-        n, lead = poly.degree(), poly.LC()
-        if sign(lead) < 0:
+    poly = sympy.Poly(body, Z)
+    while poly.degree() > 0:
+        # -k'/z of k = exp(-a z) p(z) is exp(-a z) (q + c/z), where z q + c = a p - p'.
+        poly, rest = sympy.div(rate * poly - poly.diff(Z), sympy.Poly(Z, Z))
+        if not (rest.is_zero or sign(rest.LC()) > 0):
             return False
-        poly = poly - sympy.Poly(lead * _reverse_bessel(n), Z)
-        if not poly.is_zero and poly.degree() >= n:
-            return False
-    return True
-
-
-def _reverse_bessel(n: int) -> sympy.Expr:
-    """The monic theta_n: z^(n + 1/2) K_(n + 1/2)(z) is a multiple of theta_n(z) exp(-z)."""
-    return sum(
-        sympy.factorial(n + k) / (sympy.factorial(n - k) * sympy.factorial(k) * 2**k) * Z ** (n - k)
-        for k in range(n + 1)
-    )
+    return bool(sign(poly.LC()) >= 0)

@@ -1,11 +1,10 @@
-r"""Complete Bernstein and Stieltjes functions of z^2, known by the sector that they keep to.
+r"""Complete Bernstein functions of z^2, known by the sector that they keep to.
 
 A function f of :math:`s = z^2` that is positive for s > 0 and analytic off the negative axis is a
-complete Bernstein function where :math:`0 \le \arg f \le \arg s` in the upper half-plane, and a
-Stieltjes function, which is completely monotone, where :math:`-\arg s \le \arg f \le 0` (R. L.
-Schilling, R. Song and Z. Vondracek, Bernstein Functions, De Gruyter 2012, theorem 6.2 and
-corollary 7.4).  Bounds of the argument follow a formula: products add them, powers multiply them,
-and a sum stays in the sector of its terms.
+complete Bernstein function where :math:`0 \le \arg f \le \arg s` in the upper half-plane (R. L.
+Schilling, R. Song and Z. Vondracek, Bernstein Functions, De Gruyter 2012, theorem 6.2).  Bounds of
+the argument follow a formula: products add them, powers multiply them, and a sum stays in the
+sector of its terms.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sympy
 
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["is_complete_bernstein", "is_stieltjes"]
+__all__ = ["is_complete_bernstein"]
 
 _NIL, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
 
@@ -26,12 +25,6 @@ def is_complete_bernstein(expr: sympy.Expr) -> bool:
     """Whether a formula in z can be shown to be a complete Bernstein function of z^2."""
     sector = _sector(expr)
     return sector is not None and bool(sector[0] >= 0 and sector[1] <= 1)
-
-
-def is_stieltjes(expr: sympy.Expr) -> bool:
-    """Whether a formula in z can be shown to be a Stieltjes function of z^2."""
-    sector = _sector(expr)
-    return sector is not None and bool(sector[0] >= -1 and sector[1] <= 0)
 
 
 def _sector(expr: sympy.Expr) -> Sector | None:
