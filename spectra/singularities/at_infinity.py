@@ -36,9 +36,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if phase.growth > 0:
             if series.terms:
                 return unbounded(sympy.oo)
-            reason = "A growing part of the kernel at infinity may cancel"
-            gaps.append(Gap(reason, location=sympy.oo, narrow=True))
-            continue
+            raise MoreTermsNeeded("a growing part of the kernel at infinity may cancel")
         frequency = _frequency(phase)
         for size, c in series.terms:
             if phase == ZERO and size == ONE:

@@ -82,10 +82,10 @@ class Closure:
             return self(expr.base)
         if expr.is_Pow and not expr.base.has(self.symbol) and sign(expr.base - 1) > 0:
             return min(self(a) for a in sympy.Add.make_args(expr.exp) if a.has(self.symbol))
-        if expr.func in (sympy.sinh, sympy.cosh):
-            return self(expr.args[0])
-        if expr.func == sympy.besseli and expr.args[0].is_Integer:
-            return self(expr.args[1])
+        if expr.func in (sympy.sinh, sympy.cosh) or (
+            expr.func == sympy.besseli and expr.args[0].is_Integer
+        ):
+            return self(expr.args[-1])
         if expr.func == sympy.asin:
             return self(expr.args[0]) if self._reaches(expr.args[0], _ONE) else 0
         if expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:

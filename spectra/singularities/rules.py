@@ -111,23 +111,19 @@ def unseen(exponent: sympy.Expr, r: sympy.Expr) -> Gap:
 
 def inside_the_sphere(ending: Ending) -> Ending:
     """A term at 0 < R < 2 for the kernel on the sphere: the rule of R^(d-1)."""
-    requirements = tuple(
-        r if r.bound == 0 else replace(r, bound=r.bound + 1, reason=_told_of_sphere(r))
-        for r in ending.requirements
-    )
+
+    def moved(r: Requirement) -> Requirement:
+        if r.bound == 0 or r.singularity is None:
+            return r
+        at, bound = r.singularity, r.bound + 1
+        reason = (
+            f"On the sphere the kernel has the term {at.term} at z = {at.location}; its Gegenbauer "
+            f"series converges absolutely exactly for d {'<=' if r.closed else '<'} {bound}."
+        )
+        return replace(r, bound=bound, reason=reason)
+
     gaps = tuple(replace(g, from_dim=g.from_dim + 1) for g in ending.gaps)
-    return replace(ending, requirements=requirements, gaps=gaps)
-
-
-def _told_of_sphere(requirement: Requirement) -> str:
-    at = requirement.singularity
-    sign = "<=" if requirement.closed else "<"
-    text = "is not smooth" if at is None else f"has the term {at.term}"
-    where = "inside" if at is None else f"at z = {at.location}"
-    return (
-        f"On the sphere the kernel {text} {where}; its Gegenbauer series converges absolutely "
-        f"exactly for d {sign} {requirement.bound + 1}."
-    )
+    return replace(ending, requirements=tuple(map(moved, ending.requirements)), gaps=gaps)
 
 
 def only_continuous(ending: Ending) -> Ending:

@@ -14,7 +14,7 @@ from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.expansions.expansion import compare
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.definiteness.one_sign import has_sign
+from spectra.singularities.definiteness.polya import has_sign
 
 __all__ = [
     "largest_of_damped_cosine",

@@ -23,9 +23,8 @@ from spectra.formula.expansions.expand import expand_at
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.definiteness.sectors import is_complete_bernstein
 
-__all__ = ["is_completely_monotone"]
+__all__ = ["is_complete_bernstein", "is_completely_monotone"]
 
 #: Operations in a slope beyond which no rule is tried: those that help stay short.
 _LONGEST_SLOPE = 60
@@ -37,6 +36,9 @@ _WINDOW = 2
 #: against is not begun.  They decide nothing else.
 _STEPS, _VALUES, _DIGITS = (mp.mpf("0.03"), mp.mpf(1), mp.mpf(30)), 7, 40
 _NIL, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
+
+#: Lower and upper bound of arg f / arg s, s = z^2.
+Sector = tuple[sympy.Expr, sympy.Expr]
 
 
 def is_completely_monotone(expr: sympy.Expr) -> bool:
@@ -94,8 +96,6 @@ def _by_function(expr: sympy.Expr, slopes: int) -> bool:
         return _is_bernstein(-inner, slopes) or _is_monotone(inner, slopes)
     if expr.is_Pow and not expr.base.has(Z) and expr.base.is_positive:
         return _is_bernstein(-sympy.log(expr.base) * expr.exp, slopes)
-    if expr.is_Pow and expr.exp.has(Z):
-        return _is_bernstein(-expr.exp * sympy.log(expr.base), slopes)
     if expr.is_Pow:
         if expr.exp.is_Integer and expr.exp > 0:
             return _is_monotone(expr.base, slopes)
@@ -213,18 +213,56 @@ def _is_bernstein(expr: sympy.Expr, slopes: int) -> bool:
         c, rest = expr.as_independent(Z, as_Add=False)
         if c != 1:
             return bool(c.is_positive) and _is_bernstein(rest, slopes)
-    if expr.is_Pow and not expr.exp.has(Z):
-        if expr.base == Z:
-            return bool(expr.exp.is_positive and expr.exp <= 2)
-        if expr.exp.is_positive and expr.exp <= 1:
-            return _is_positive_bernstein(expr.base, slopes)
-    if expr.func == sympy.log and (
-        _is_product_of_zeros(expr.args[0]) or _is_positive_bernstein(expr.args[0], slopes)
-    ):
-        return True
+    if expr.is_Pow and expr.base == Z:
+        return bool(expr.exp.is_positive and expr.exp <= 2)
     if not slopes or sympy.count_ops(expr) > _LONGEST_SLOPE:
         return False
     return _has_monotone_slope(expr, slopes)
+
+
+def is_complete_bernstein(expr: sympy.Expr) -> bool:
+    r"""Whether a formula in z can be shown to be a complete Bernstein function of z^2.
+
+    A function f of :math:`s = z^2` that is positive for s > 0 and analytic off the negative axis
+    is one where :math:`0 \le \arg f \le \arg s` in the upper half-plane (theorem 6.2 of that book).
+    Bounds of the argument follow a formula: products add them, powers multiply them, and a sum
+    stays in the sector of its terms.
+    """
+    sector = _sector(expr)
+    return sector is not None and bool(sector[0] >= 0 and sector[1] <= 1)
+
+
+def _sector(expr: sympy.Expr) -> Sector | None:
+    """None where none is known, or it holds the negative axis, about which powers are cut."""
+    if expr == Z:
+        return _HALF, _HALF
+    if expr.is_number:
+        return (_NIL, _NIL) if expr.is_positive else None
+    found = None
+    if expr.is_Pow and expr.exp.is_Rational:
+        base = _sector(expr.base)
+        if base is not None:
+            ends = base[0] * expr.exp, base[1] * expr.exp
+            found = min(ends), max(ends)
+    elif expr.is_Mul:
+        factors = [_sector(a) for a in expr.args]
+        if None not in factors:
+            found = tuple(sum(ends) for ends in zip(*factors, strict=True))
+    elif expr.is_Add:
+        terms = [_sector(a) for a in expr.args]
+        if None not in terms:
+            lows, highs = zip(*terms, strict=True)
+            found = min(lows), max(highs)
+    elif expr.func == sympy.log:
+        # log(1 + h)/h is a Stieltjes function of h.
+        inner = _sector(expr.args[0] - 1)
+        if inner is not None and inner[0] >= 0:
+            found = _NIL, inner[1]
+    # Beyond half a turn in all an argument is no longer that of the principal powers, nor is a
+    # sector convex.
+    if found is None or not (found[0] >= -1 and found[1] <= 1 and found[1] - found[0] <= 1):
+        return None
+    return found
 
 
 def _is_product_of_zeros(expr: sympy.Expr) -> bool:

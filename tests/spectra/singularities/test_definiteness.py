@@ -18,11 +18,11 @@ from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.singularities import analyse
 from spectra.singularities.definiteness import (
     has_nonnegative_taylor_series,
+    is_complete_bernstein,
     is_completely_monotone,
     proved_on_space,
     proved_on_sphere,
 )
-from spectra.singularities.definiteness.sectors import is_complete_bernstein
 from spectra.verdict import existence
 from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 

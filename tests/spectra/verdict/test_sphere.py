@@ -111,15 +111,6 @@ def test_finitely_many_signs_prove_nothing() -> None:
     assert found.tail_bound == float("inf")
 
 
-@pytest.mark.parametrize("dim", [3])
-def test_positive_definite_kernels_of_the_space_have_a_bounded_tail_on_the_sphere(dim: int) -> None:
-    kernel = radial("exp(-z**2)*cos(z)")
-    few, more = (sphere_coefficients(kernel, dim, degree=n) for n in (4, 12))
-    assert few.nonnegative is True
-    beyond = np.sum((more.values * more.multiplicity)[5:])
-    assert beyond <= few.tail_bound <= beyond + more.tail_bound + 1e-15
-
-
 @pytest.mark.parametrize(("dim", "degree"), [(1, 3), (2.5, 3), (3, -1), (3, 10**7)])
 def test_arguments_outside_their_range_are_refused(dim: object, degree: object) -> None:
     with pytest.raises(ParameterError):

@@ -27,11 +27,6 @@ def test_the_text_has_answer_reason_and_condition(
     assert "Positive definite in d = 3: no" in rest[1]
 
 
-def test_without_a_dimension_the_condition_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    text = _told(capsys, "(1 - z**2/4)**2", "--support", "2")
-    assert "exactly for d < 5" in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "max_dim"),
     [
