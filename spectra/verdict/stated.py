@@ -194,22 +194,16 @@ def with_assumptions(
 ) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """Close the gaps that an assumption covers."""
 
-    def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-        left = []
-        for gap in gaps:
-            if gap.location == 0 and "origin" in stated:
-                continue
-            if gap.location is sympy.oo and "decay" in stated:
-                continue
-            if gap.location not in (0, sympy.oo) and "smoothness" in stated:
-                bound = space_bound(stated["smoothness"])
-                if bound is not sympy.oo:
-                    text = f"beyond the assumed smoothness {stated['smoothness']}"
-                    left.append(Gap(text, bound, gap.location))
-                continue
-            left.append(gap)
-        return tuple(left)
+    def close(gap: Gap) -> Iterator[Gap]:
+        if gap.location == 0 or gap.location is sympy.oo:
+            if ("origin" if gap.location == 0 else "decay") not in stated:
+                yield gap
+        elif "smoothness" not in stated:
+            yield gap
+        elif (bound := space_bound(stated["smoothness"])) is not sympy.oo:
+            text = f"beyond the assumed smoothness {stated['smoothness']}"
+            yield Gap(text, bound, gap.location)
 
-    closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
+    closed = tuple(replace(p, gaps=tuple(g for gap in p.gaps for g in close(gap))) for p in places)
     notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
     return closed, notes

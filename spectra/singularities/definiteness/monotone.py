@@ -47,8 +47,8 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
     products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
     exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
-    the Matern kernels; sums of exponentials; means of dilates; and what falls
-    to a limit >= 0 with a completely monotone slope.
+    the Matern kernels; sums of exponentials; means of dilates; and what falls to a limit >= 0 with
+    a completely monotone slope.
     """
     return _is_monotone(_without_tanh_squared(expr), _MOST_SLOPES)
 
@@ -122,7 +122,7 @@ def _is_product(expr: sympy.Expr, slopes: int) -> bool:
             return True
     if all(_is_monotone(a, slopes) for a in expr.args):
         return True
-    return any(_is_mean_of_dilates(expr, p, slopes) for p in (1, 2))
+    return _is_mean_of_dilates(expr, slopes)
 
 
 def _partner(factor: sympy.Expr) -> sympy.Expr | None:
@@ -144,17 +144,15 @@ def _partner(factor: sympy.Expr) -> sympy.Expr | None:
     return None
 
 
-def _is_mean_of_dilates(expr: sympy.Expr, power: int, slopes: int) -> bool:
-    """B(z)/z^p with B(0) = 0 is the mean of b(sz), s^p uniform, where b is B's slope in z^p."""
-    if not slopes:
-        return False
-    integral = expr * Z**power
-    if integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
+def _is_mean_of_dilates(expr: sympy.Expr, slopes: int) -> bool:
+    """B(z)/z with B(0) = 0 is the mean of b(sz), s uniform on [0, 1], where b is B's slope."""
+    integral = expr * Z
+    if not slopes or integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
         return False
     start = value_at_zero(integral)
     if start is None or not is_zero(start):
         return False
-    return _is_monotone(_simple(integral.diff(Z) / Z ** (power - 1)), slopes - 1)
+    return _is_monotone(_simple(integral.diff(Z)), slopes - 1)
 
 
 def _falls_monotonely(expr: sympy.Expr, slopes: int) -> bool:

@@ -123,9 +123,8 @@ def test_only_a_kernel_has_gegenbauer_coefficients(what):
         sphere_coefficients(what, 3)
 
 
-@pytest.mark.parametrize("degree", [31])
-def test_a_high_degree_is_integrated_as_well_as_a_low_one(degree: int) -> None:
+def test_a_high_degree_is_integrated_as_well_as_a_low_one() -> None:
     # arc-cosine 0 in d = 2: 1 - |theta|/pi has the coefficients 2/(pi n)^2 for odd n, and 0.
-    found = sphere_coefficients(catalogue["arc_cosine_0"], 2, degree=degree)
-    assert found.values[degree] == pytest.approx(2 / (np.pi * degree) ** 2, rel=1e-11)
-    assert abs(found.values[degree - 1]) < 1e-15
+    values = sphere_coefficients(catalogue["arc_cosine_0"], 2, degree=31).values
+    assert values[31] == pytest.approx(2 / (np.pi * 31) ** 2, rel=1e-11)
+    assert abs(values[30]) < 1e-15
