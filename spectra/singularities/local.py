@@ -149,7 +149,7 @@ def _at_radius(left: sympy.Expr, right: sympy.Expr, r: sympy.Expr, window: int) 
         difference = left_expr - right_expr
         if window > _WINDOWS[0]:
             difference = sympy.expand(difference)
-        if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
+        if difference == 0:
             return Ending()
         before, beyond = verified_expansion(difference, r, -1, window), Expansion((), window)
     else:
