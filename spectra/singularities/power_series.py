@@ -104,8 +104,7 @@ class Closure:
         """A power series F in one part of the formula, which is positive definite itself."""
         best, name = 0.0, _X if self.symbol != _X else _Y
         for factor, part in _parts_in_common(expr, self.symbol):
-            # asin(-g) is written -asin(g) by sympy
-            series = expr.xreplace({part: name / factor, -part: -name / factor})
+            series = _as_function_of(expr, part, name / factor)
             if part == expr or series.has(self.symbol):
                 continue
             reach, dim = self.top(factor * part), self.part(factor * part)
@@ -132,6 +131,18 @@ def _parts_in_common(
             if found[1] not in seen:
                 seen.add(found[1])
                 yield found
+
+
+def _as_function_of(expr: sympy.Expr, part: sympy.Expr, name: sympy.Expr) -> sympy.Expr:
+    """The formula with a new name for one part; exp(n g) is a power of exp(g)."""
+    series = expr.xreplace({part: name, -part: -name})  # asin(-g) is written -asin(g) by sympy
+    if part.func != sympy.exp:
+        return series
+    inner = part.args[0]
+    return series.replace(
+        lambda e: e.func == sympy.exp and (e.args[0] / inner).is_Integer,
+        lambda e: name ** (e.args[0] / inner),
+    )
 
 
 def _is_nonnegative(c: sympy.Expr) -> bool:
