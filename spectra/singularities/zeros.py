@@ -152,7 +152,7 @@ def _zeros_by_inverse(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] |
     if node.func not in _INVERSES:
         return None
     low, high, inverse = _INVERSES[node.func]
-    if not low <= y.evalf(30) <= high or not inverse(y).is_finite:
+    if not low <= y.evalf(30) <= high or inverse(y).is_infinite:
         return []
     return _zeros(node.args[0] - inverse(y), upper)
 
@@ -161,15 +161,15 @@ def _is_root(node: sympy.Basic) -> bool:
     return bool(node.is_Pow and node.exp.is_real and not (node.exp.has(Z) or node.exp.is_Integer))
 
 
-def _circular_zeros(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    """Where sin or cos of a linear argument is y on a bounded range, if it is not nowhere."""
+def _circular_zeros(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
+    """Where sin or cos of a linear argument is y on a bounded range; None for other arguments."""
     if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
         return []
     argument, turn = node.args[0], 2 * sympy.pi
     slope = sympy.diff(argument, Z)
-    if slope.free_symbols or upper is sympy.oo:
-        if _has_one_sign(node - y, upper):
-            return []
+    if slope.free_symbols:
+        return None
+    if upper is sympy.oo:
         raise ExpansionError(f"{node - y} has infinitely many zeros, or none that could be found")
     start = argument.subs(Z, 0)
     low, high = sorted(float((a / turn).evalf()) for a in (start, start + slope * upper))
