@@ -191,7 +191,9 @@ def _plane_wave_means(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]
     squares = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in product.atoms(sympy.exp)]
     for factor in sympy.Mul.make_args(product):
         base, power = factor.as_base_exp()
-        if not (power.is_Integer and power > 0) or not base.args or (base.args[-1] / Z).has(Z):
+        if base.func not in (sympy.sin, sympy.cos, sympy.besselj) or (base.args[-1] / Z).has(Z):
+            continue
+        if not (power.is_Integer and power > 0):
             continue
         if base.func == sympy.sin:
             yield (base / Z) ** power, 3
