@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero, sign
+from spectra.formula.expansions.exact_numbers import MoreTermsNeeded, is_zero, sign
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
-from spectra.formula.reader.parsing import Z
 from spectra.singularities.periodic import recurs
 from spectra.singularities.places import Ending, Gap, Requirement, Singularity
 from spectra.singularities.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
@@ -17,8 +16,6 @@ from spectra.singularities.rules import no_limit, of_chirp, of_wave, unbounded, 
 __all__ = ["at_infinity", "if_recurring"]
 
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
-# Powers that show the limit of what is beside a periodic kernel.
-_WINDOW_OF_REST = 5
 
 
 def at_infinity(expr: sympy.Expr, window: int) -> Ending:
@@ -39,9 +36,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if phase.growth > 0:
             if series.terms:
                 return unbounded(sympy.oo)
-            reason = "A growing part of the kernel at infinity may cancel"
-            gaps.append(Gap(reason, location=sympy.oo, narrow=True))
-            continue
+            raise MoreTermsNeeded("a growing part of the kernel at infinity may cancel")
         frequency = _frequency(phase)
         for size, c in series.terms:
             if phase == ZERO and size == ONE:
@@ -131,23 +126,11 @@ def _chirp(size: Size, c: sympy.Expr, phase: Series) -> Ending:
 
 
 def if_recurring(expr: sympy.Expr, known: Ending) -> Ending:
-    """Add that a kernel has no limit at infinity, where it visibly has none.
+    """Add that a kernel has no limit at infinity, where its values visibly come back.
 
-    Its values come back, or it is the sum of such a kernel and of one with a limit: a finite mass
-    gives a radial kernel in d >= 2 the limit mu({0}), since the mean of a wave over the sphere
-    tends to 0 (bounded convergence).
+    A finite mass gives a radial kernel in d >= 2 the limit mu({0}), since the mean of a wave over
+    the sphere tends to 0 (bounded convergence).
     """
-    turning = sympy.Add(*(term for term in sympy.Add.make_args(expr) if recurs(term)))
-    rest = expr - turning
-    if not recurs(turning):
+    if not recurs(expr):
         return known
-    if rest.has(Z):
-        try:
-            far = at_infinity(rest, _WINDOW_OF_REST)
-        except ExpansionError:
-            return known
-        # What is left of an expansion tends to 0; what grows and may cancel is another gap.
-        left = all(gap.narrow and gap.from_dim > 1 for gap in far.gaps)
-        if not left or far.limit is None:
-            return known
     return replace(known, requirements=(*known.requirements, no_limit()))

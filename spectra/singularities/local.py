@@ -15,7 +15,15 @@ import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import FLAT, ONE, Expansion, by_size, coarsest, compare
+from spectra.formula.expansions.expansion import (
+    FLAT,
+    ONE,
+    Expansion,
+    Series,
+    by_size,
+    coarsest,
+    compare,
+)
 from spectra.formula.expansions.kinks import KINKS, resolve
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import at_infinity, if_recurring
@@ -28,7 +36,7 @@ from spectra.singularities.places import (
     Requirement,
     Singularity,
 )
-from spectra.singularities.rules import at_the_end, on_space, unbounded, unseen
+from spectra.singularities.rules import at_radius, unbounded, unseen
 from spectra.singularities.zeros import distinct
 
 __all__ = ["analyse", "one_sided", "profile"]
@@ -141,15 +149,36 @@ def _at_radius(left: sympy.Expr, right: sympy.Expr, r: sympy.Expr, window: int) 
         difference = left_expr - right_expr
         if window > _WINDOWS[0]:
             difference = sympy.expand(difference)
-        if difference == 0 or (window == _WINDOWS[-1] and sympy.simplify(difference) == 0):
+        if difference == 0:
             return Ending()
         before, beyond = expand_at(difference, r, -1, window), Expansion((), window)
     else:
         before = expand_at(left_expr, r, -1, window)
         beyond = expand_at(right_expr, r, 1, window)
-    if before.grows or beyond.grows:
+    smooth = left_expr == right_expr and left_kind == "meromorphic"
+    return _first_singular_term(before, beyond, r, smooth)
+
+
+def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
+    """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
+    kind = is_analytic_at(expr, r)
+    if kind == "analytic":
+        return Ending()
+
+    def look(window: int) -> Ending:
+        before = expand_at(expr, r, -1, window)
+        return _first_singular_term(before, None, r, kind == "meromorphic")
+
+    return _first_settled(look, r)
+
+
+def _first_singular_term(
+    before: Expansion, beyond: Expansion | None, r: sympy.Expr, smooth: bool
+) -> Ending:
+    """The lowest term at a radius that is not smooth; without ``beyond``, for any continuation."""
+    if before.grows or (beyond is not None and beyond.grows):
         return unbounded(r)
-    a, b = before.plain, beyond.plain
+    a, b = before.plain, Series(()) if beyond is None else beyond.plain
     order = coarsest(a.order, b.order)
     left_of, right_of = dict(a.terms), dict(b.terms)
     for size in sorted({*left_of, *right_of}, key=by_size):
@@ -158,36 +187,13 @@ def _at_radius(left: sympy.Expr, right: sympy.Expr, r: sympy.Expr, window: int) 
         s, q = size[0], -size[1]
         x, y = left_of.get(size, _NIL), right_of.get(size, _NIL)
         if s.is_Integer and s >= 0 and q == 0:
-            jump = sympy.expand(x - (-1) ** int(s) * y)
-            if is_zero(jump):
+            x, y = sympy.expand(x - (-1) ** int(s) * y), _NIL
+            if beyond is None or is_zero(x):
                 continue
-            x, y = jump, _NIL
-        return on_space(Singularity(r, s, x, y, q))
-    if order is None or order == FLAT or (left_expr == right_expr and left_kind == "meromorphic"):
+        return at_radius(Singularity(r, s, x, y, q), at_end=beyond is None)
+    if order is None or order == FLAT or smooth:
         return Ending()
     return Ending(gaps=(unseen(order[0], r),))
-
-
-def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
-    """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
-    if is_analytic_at(expr, r) == "analytic":
-        return Ending()
-    return _first_settled(lambda w: _one_sided(expr, r, w), r)
-
-
-def _one_sided(expr: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
-    expanded = expand_at(expr, r, -1, window)
-    if expanded.grows:
-        return unbounded(r)
-    series = expanded.plain
-    for size, c in series.terms:
-        s, q = size[0], -size[1]
-        if s.is_Integer and s >= 0 and q == 0:
-            continue
-        return at_the_end(Singularity(r, s, left=c, log_power=q))
-    if series.order is None or series.order == FLAT or is_analytic_at(expr, r) == "meromorphic":
-        return Ending()
-    return Ending(gaps=(unseen(series.order[0], r),))
 
 
 # --- the origin -----------------------------------------------------------------------------
@@ -197,8 +203,11 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     expanded = expand_at(expr, _NIL, 1, window)
     if expanded.grows:
         return unbounded(_NIL)
+    if any(f.terms and compare(f.terms[0][0], ONE) <= 0 for _, f in expanded.waves):
+        reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
+        return Ending((Requirement(_NIL, True, reason),))
     if expanded.waves:
-        return _oscillating_origin(expanded)
+        return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))
     series = expanded.plain
     limit = _NIL
     for size, c in series.terms:
@@ -213,10 +222,3 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     if series.order is not None and series.order[0] <= 0:
         raise MoreTermsNeeded("more terms are needed at z = 0")
     return Ending(limit=limit, regular_below=series.order[0] if series.order else sympy.oo)
-
-
-def _oscillating_origin(expanded: Expansion) -> Ending:
-    if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in expanded.waves):
-        reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
-        return Ending((Requirement(_NIL, True, reason),))
-    return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))

@@ -89,16 +89,16 @@ def periodic_analysis(
     found = analyse(Kernel((Piece(end, expr),)))
     # Without the end at which it is cut.
     found = replace(found, exprs=(), radii=tuple(p for p in found.radii if p[0] != end))
-    reflected = expr.subs(Z, -Z)
-    if reflected != expr and not is_zero((reflected - expr).subs(Z, _PROBE)):
+    odd = expr - expr.subs(Z, -Z)
+    if odd != 0:
+        if is_zero(odd.subs(Z, _PROBE)):
+            gap = Gap("whether the periodic kernel is an even formula", location=sympy.oo)
+            return replace(found, infinity=Ending(gaps=(gap,)))
         text = (
             "The kernel is periodic and its formula is not even: its one-sided means differ for "
             "z and -z, which those of no finite measure do."
         )
         return replace(found, infinity=Ending((Requirement(_NIL, True, text),)))
-    if reflected != expr:
-        open_ = Gap("whether the periodic kernel is an even formula", location=sympy.oo)
-        return replace(found, infinity=Ending(gaps=(open_,)))
     text = (
         "The kernel is periodic: its spectrum is discrete for d = 1, and for d >= 2 every finite "
         "mass gives a kernel a limit at infinity, which this one has not."

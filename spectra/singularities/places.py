@@ -34,9 +34,6 @@ class Singularity:
         s and q.
     left, right : sympy expressions
         The coefficients of the two sides.
-    exact : bool
-        Whether the coefficients are exact, or numbers of many digits because they are long.
-        Exponents that are found from a formula are exact.
     """
 
     location: sympy.Expr
@@ -46,13 +43,13 @@ class Singularity:
     log_power: sympy.Expr = _NIL
     frequency: sympy.Expr = _NIL
     phase: sympy.Expr = _NIL
-    exact: bool = True
     degree: sympy.Expr = _EVERY
 
-    def __post_init__(self) -> None:
+    @property
+    def exact(self) -> bool:
+        """Whether the coefficients are exact: known, and no numbers of many digits."""
         numbers = (self.left, self.right, self.frequency, self.phase)
-        if any(number.has(sympy.Float) for number in numbers):
-            object.__setattr__(self, "exact", False)
+        return not any(number.has(sympy.Float, UNKNOWN) for number in numbers)
 
     @property
     def side(self) -> str:
@@ -100,8 +97,7 @@ class Singularity:
 
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data; exact numbers are text."""
-        names = [f.name for f in fields(self) if f.name != "exact"]
-        data: dict[str, Any] = {name: str(_shown(getattr(self, name))) for name in names}
+        data: dict[str, Any] = {f.name: str(_shown(getattr(self, f.name))) for f in fields(self)}
         return data | {"side": self.side, "term": self.term, "exact": self.exact}
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ from spectra.formula.reader.parsing import U, Z
 __all__ = ["Closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
-_MOST_DERIVATIVES = 4
+_MOST_DERIVATIVES = 3
 #: Operations in a derivative beyond which the search is given up: those that help stay short.
 _LONGEST_DERIVATIVE = 200
 #: Names of a part of a formula: never that of the variable which the formula has itself.
@@ -82,10 +82,10 @@ class Closure:
             return self(expr.base)
         if expr.is_Pow and not expr.base.has(self.symbol) and sign(expr.base - 1) > 0:
             return min(self(a) for a in sympy.Add.make_args(expr.exp) if a.has(self.symbol))
-        if expr.func in (sympy.sinh, sympy.cosh):
-            return self(expr.args[0])
-        if expr.func == sympy.besseli and expr.args[0].is_Integer:
-            return self(expr.args[1])
+        if expr.func in (sympy.sinh, sympy.cosh) or (
+            expr.func == sympy.besseli and expr.args[0].is_Integer
+        ):
+            return self(expr.args[-1])
         if expr.func == sympy.asin:
             return self(expr.args[0]) if self._reaches(expr.args[0], _ONE) else 0
         if expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:

@@ -27,12 +27,11 @@ from spectra.formula.expansions.expansion import ONE, compare
 from spectra.singularities.places import Ending, Gap, Requirement, Singularity
 
 __all__ = [
-    "at_the_end",
+    "at_radius",
     "inside_the_sphere",
     "no_limit",
     "of_chirp",
     "of_wave",
-    "on_space",
     "only_continuous",
     "space_bound",
     "unbounded",
@@ -79,33 +78,26 @@ def _is_unbounded(at: Singularity) -> bool:
 # --- at a radius ------------------------------------------------------------------------------
 
 
-def on_space(at: Singularity) -> Ending:
-    """A term at a radius R > 0, for the kernel on R^d."""
+def at_radius(at: Singularity, *, at_end: bool) -> Ending:
+    """A term at R > 0, on R^d; or at the end of the range of data, for every continuation."""
     if _is_unbounded(at):
         return unbounded(at.location, at)
     bound = space_bound(at.exponent)
-    closed = bool(at.effective_log_power < -1)
-    sign_text = "<=" if closed else "<"
-    reason = (
-        f"At z = {at.location} the kernel has the term {at.term}; its spectrum is integrable "
-        f"exactly for d {sign_text} {bound}."
-    )
-    return Ending((Requirement(bound, closed, reason, at),), (), (at,))
-
-
-def at_the_end(at: Singularity) -> Ending:
-    """A one-sided term at the end of the range of the data: what every continuation has."""
-    if _is_unbounded(at):
-        return unbounded(at.location, at)
-    bound = space_bound(at.exponent)
-    reason = (
-        f"At z = {at.location} the kernel has the one-sided term {at.term}, which no continuation "
-        f"of finite mass has for d >= {bound}."
-    )
+    closed = bool(at.log_power < 0 if at_end else at.effective_log_power < -1)
     gaps: tuple[Gap, ...] = ()
-    if at.log_power < 0:
-        gaps = (Gap(f"A logarithmic end {at} in d = {bound}", bound, at.location),)
-    return Ending((Requirement(bound, bool(at.log_power < 0), reason, at),), gaps, (at,))
+    if at_end:
+        reason = (
+            f"At z = {at.location} the kernel has the one-sided term {at.term}, which no "
+            f"continuation of finite mass has for d >= {bound}."
+        )
+        if closed:
+            gaps = (Gap(f"A logarithmic end {at} in d = {bound}", bound, at.location),)
+    else:
+        reason = (
+            f"At z = {at.location} the kernel has the term {at.term}; its spectrum is integrable "
+            f"exactly for d {'<=' if closed else '<'} {bound}."
+        )
+    return Ending((Requirement(bound, closed, reason, at),), gaps, (at,))
 
 
 def unseen(exponent: sympy.Expr, r: sympy.Expr) -> Gap:
@@ -119,23 +111,19 @@ def unseen(exponent: sympy.Expr, r: sympy.Expr) -> Gap:
 
 def inside_the_sphere(ending: Ending) -> Ending:
     """A term at 0 < R < 2 for the kernel on the sphere: the rule of R^(d-1)."""
-    requirements = tuple(
-        r if r.bound == 0 else replace(r, bound=r.bound + 1, reason=_told_of_sphere(r))
-        for r in ending.requirements
-    )
+
+    def moved(r: Requirement) -> Requirement:
+        if r.bound == 0 or r.singularity is None:
+            return r
+        at, bound = r.singularity, r.bound + 1
+        reason = (
+            f"On the sphere the kernel has the term {at.term} at z = {at.location}; its Gegenbauer "
+            f"series converges absolutely exactly for d {'<=' if r.closed else '<'} {bound}."
+        )
+        return replace(r, bound=bound, reason=reason)
+
     gaps = tuple(replace(g, from_dim=g.from_dim + 1) for g in ending.gaps)
-    return replace(ending, requirements=requirements, gaps=gaps)
-
-
-def _told_of_sphere(requirement: Requirement) -> str:
-    at = requirement.singularity
-    sign = "<=" if requirement.closed else "<"
-    text = "is not smooth" if at is None else f"has the term {at.term}"
-    where = "inside" if at is None else f"at z = {at.location}"
-    return (
-        f"On the sphere the kernel {text} {where}; its Gegenbauer series converges absolutely "
-        f"exactly for d {sign} {requirement.bound + 1}."
-    )
+    return replace(ending, requirements=tuple(map(moved, ending.requirements)), gaps=gaps)
 
 
 def only_continuous(ending: Ending) -> Ending:

@@ -16,9 +16,9 @@ from spectra.singularities.power_series import is_below_its_end
 __all__ = ["MAY_BE_ZERO", "distinct", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
-_Y = sympy.Symbol("y", real=True)
+_NIL = sympy.Integer(0)
 #: The antipode of the unit sphere, where u = <x, y> is -1.
-_NIL, _TWO = sympy.Integer(0), sympy.Integer(2)
+_TWO = sympy.Integer(2)
 #: A number below this may be zero: a place may then be singular, or a root real.
 MAY_BE_ZERO = sympy.Float(10, 30) ** -40
 #: More zeros than this on a support are taken as too many to follow.
@@ -27,6 +27,18 @@ _MOST_ZEROS = 200
 _MOST_DEGREE = 60
 #: Balls of a proof before it is given up, and their bits.
 _MOST_BOXES, _BITS = 1000, 53
+_QUARTER = sympy.pi / 2
+#: Functions that take each value at most once: the values they take, and the inverse.
+_INVERSES = {
+    sympy.exp: (_NIL, sympy.oo, sympy.log),
+    sympy.log: (-sympy.oo, sympy.oo, sympy.exp),
+    sympy.sinh: (-sympy.oo, sympy.oo, sympy.asinh),
+    sympy.tanh: (-1, 1, sympy.atanh),
+    sympy.erf: (-1, 1, sympy.erfinv),
+    sympy.atan: (-_QUARTER, _QUARTER, sympy.tan),
+    sympy.asin: (-_QUARTER, _QUARTER, sympy.sin),
+    sympy.acos: (_NIL, sympy.pi, sympy.cos),
+}
 
 
 def same_radius(a: sympy.Expr, b: sympy.Expr) -> bool:
@@ -52,45 +64,36 @@ def distinct(radii: Iterable[sympy.Expr]) -> list[sympy.Expr]:
 def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """All zeros of an expression with 0 < z <= upper, as exact numbers."""
     try:
-        found = [r for r in _zeros(expr, upper) if not r.free_symbols]
+        found = _zeros(expr, upper)
     except (NotImplementedError, sympy.PolynomialError) as error:
-        raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found") from error
+        raise _not_found(expr) from error
     kept = []
     for r in found:
         value = r.evalf(30)
-        if not value.is_real and not is_zero(sympy.im(r)):
-            continue
-        if sympy.re(value) > 0 and (upper is sympy.oo or r == upper or r.evalf(30) <= upper):
-            kept.append(r)
-        elif upper is not sympy.oo and same_radius(r, upper):
-            kept.append(upper)
+        if (value.is_real or is_zero(sympy.im(r))) and sympy.re(value) > 0:
+            kept += [r] if sympy.re(value) <= upper or same_radius(r, upper) else []
     return tuple(kept)
 
 
+def _not_found(expr: sympy.Expr) -> ExpansionError:
+    return ExpansionError(f"the zeros of {expr} on z > 0 could not be found")
+
+
 def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    if not expr.free_symbols or expr.is_positive or expr.is_negative:
+    """All positive zeros up to a radius; some of them may be beyond it or below 0."""
+    if not expr.free_symbols or expr == Z or expr.is_positive or expr.is_negative:
         return []
-    if expr.has(*KINKS):
-        return [r for branch in _all_branches(expr) for r in _zeros(branch, upper)]
-    if expr == Z:
-        return []
+    for kink in (n for n in sympy.postorder_traversal(expr) if isinstance(n, KINKS)):
+        branches = [expr.xreplace({kink: choice}) for choice in _choices(kink)]
+        return [r for branch in branches for r in _zeros(branch, upper)]
     if expr.is_Mul:
         return [r for factor in expr.args for r in _zeros(factor, upper)]
     if expr.is_Pow and not expr.exp.free_symbols:
         if not expr.exp.is_negative:
             return _zeros(expr.base, upper)
-        # 1/base has none where base is finite, and poles are critical themselves.
         if expr.base.func == sympy.gamma and not expr.base.args[0].is_nonnegative:
-            raise ExpansionError(f"the poles of {expr.base} could not be found")
-        return []
-    if expr.func == sympy.exp or (expr.is_Pow and expr.base.is_positive):
-        return []
-    if expr.func in (sympy.Abs, sympy.asin, sympy.atan, sympy.sinh, sympy.tanh, sympy.erf):
-        return _zeros(expr.args[0], upper)
-    if expr.func in (sympy.log, sympy.acos):
-        return _zeros(expr.args[0] - 1, upper)
-    if expr.func in _CIRCULAR:
-        return _circular_zeros(expr, _NIL, upper)
+            raise _not_found(expr)
+        return []  # 1/base has none where base is finite, and poles are critical themselves
     if upper is not sympy.oo and upper.evalf(30) <= 2 and is_below_its_end(expr):
         return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []
     numerator = sympy.fraction(sympy.together(expr))[0]
@@ -99,37 +102,21 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
     roots = _algebraic_zeros(numerator)
     for form in (numerator, sympy.expand(numerator)):  # expanding takes roots of sums apart
         if roots is None:
-            roots = _zeros_through_a_function(form, upper)
+            roots = _zeros_by_inverse(form, upper)
     if roots is None and (_is_sum_of_positives(expr) or _has_one_sign(expr, upper)):
-        roots = []
+        return []
     if roots is None:
-        raise ExpansionError(f"the zeros of {expr} on z > 0 could not be found")
+        raise _not_found(expr)
     return roots
 
 
-def _all_branches(expr: sympy.Expr) -> list[sympy.Expr]:
-    """Every expression that the kinks can make of this one; its zeros are among theirs."""
-    done: list[sympy.Expr] = []
-    todo = [expr]
-    while todo:
-        branch = todo.pop()
-        kinks = [n for n in sympy.postorder_traversal(branch) if isinstance(n, KINKS)]
-        if not kinks:
-            done.append(branch)
-            continue
-        kink = kinks[0]
-        if isinstance(kink, sympy.Abs):
-            choices = [kink.args[0], -kink.args[0]]
-        elif isinstance(kink, sympy.Heaviside):
-            choices = [sympy.Integer(0), sympy.Integer(1)]
-        elif isinstance(kink, sympy.Piecewise):
-            choices = [value for value, _ in kink.args]
-        else:
-            choices = list(kink.args)
-        todo += [branch.xreplace({kink: choice}) for choice in choices]
-        if len(todo) + len(done) > _MOST_ZEROS:
-            raise ExpansionError(f"{expr} has too many branches to follow")
-    return [b for b in dict.fromkeys(done) if sympy.expand(b) != 0]
+def _choices(kink: sympy.Expr) -> list[sympy.Expr]:
+    """What |.|, Min, Max, Heaviside and Piecewise may be somewhere."""
+    if isinstance(kink, sympy.Abs):
+        return [kink.args[0], -kink.args[0]]
+    if isinstance(kink, sympy.Heaviside):
+        return [_NIL, sympy.Integer(1)]
+    return [a[0] if isinstance(kink, sympy.Piecewise) else a for a in kink.args]
 
 
 def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
@@ -138,89 +125,51 @@ def _algebraic_zeros(expr: sympy.Expr) -> list[sympy.Expr] | None:
     if not all(e.is_Rational for e in powers):
         return None
     m = sympy.ilcm(1, 1, *[e.q for e in powers])
-    poly_expr = expr.subs(Z, _X**m) if m > 1 else expr.subs(Z, _X)
-    poly_expr = sympy.powdenest(poly_expr, force=True)
+    poly_expr = sympy.powdenest(expr.subs(Z, _X**m), force=True)
     if not poly_expr.is_polynomial(_X):
         return None
     poly = sympy.Poly(poly_expr, _X)
-    if poly.is_zero:
-        raise ExpansionError(f"{expr} vanishes everywhere")
     if poly.degree() > _MOST_DEGREE:
         raise ExpansionError(f"{expr} has too high a degree to isolate its zeros")
-    if all(sympy.sign(c) == sympy.sign(poly.LC()) for c in poly.coeffs()):
-        return []
-    roots = _real_roots(poly)
-    return None if roots is None else [sympy.powdenest(r**m) for r in roots if r.evalf(30) > 0]
-
-
-def _real_roots(poly: sympy.Poly) -> list[sympy.Expr] | None:
-    """The real roots of a polynomial of rational coefficients, or of degree 1 or 2; else None."""
     if all(c.is_Rational for c in poly.all_coeffs()):
-        return [r for r, _ in poly.real_roots(multiple=False)]
-    if poly.degree() > 2:
+        roots = [r for r, _ in poly.real_roots(multiple=False)]
+    elif poly.degree() <= 2:
+        roots = [r for r in sympy.roots(poly, multiple=True) if is_zero(sympy.im(r))]
+    else:
         return None
-    return [r for r in sympy.roots(poly, multiple=True) if is_zero(sympy.im(r))]
+    return [sympy.powdenest(r**m) for r in roots if r.evalf(30) > 0]
 
 
-def _zeros_through_a_function(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
-    """Zeros of a polynomial in one f(h(z)): the roots y, then the zeros of h - f^-1(y)."""
-    inner = {
-        node
-        for node in sympy.preorder_traversal(expr)
-        if node.free_symbols and (node.func in (*_INVERSES, *_CIRCULAR) or _is_root(node))
-    }
-    outer = [n for n in inner if not any(n != m and m.has(n) for m in inner)]
-    if len(outer) != 1:
+def _zeros_by_inverse(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
+    """Zeros of a f(h(z)) + b: those of h - f^-1(-b/a), if f is known."""
+    constant, rest = expr.as_independent(Z, as_Add=True)
+    factor, node = rest.as_independent(Z, as_Add=False)
+    y = -constant / factor
+    if node.func in (sympy.sin, sympy.cos):
+        return _circular_zeros(node, y, upper)
+    if _is_root(node):
+        return _zeros(node.base - y ** (1 / node.exp), upper) if y.evalf(30) > 0 else []
+    if node.func not in _INVERSES:
         return None
-    node = outer[0]
-    rest = expr.subs(node, _Y)
-    if rest.has(Z) or not rest.is_polynomial(_Y):
-        return None
-    poly = sympy.Poly(rest, _Y)
-    values = _real_roots(poly) if poly.degree() <= _MOST_DEGREE else None
-    if values is None:
-        return None
-    found: list[sympy.Expr] = []
-    for y in values:
-        if _is_root(node):
-            if y.evalf(30) > MAY_BE_ZERO or (y == 0 and node.exp.is_positive):
-                found += _zeros(node.base - y ** (1 / node.exp), upper)
-            continue
-        if node.func in _CIRCULAR:
-            found += _circular_zeros(node, y, upper)
-            continue
-        target = _INVERSES[node.func](y)
-        if target is not None:
-            found += _zeros(node.args[0] - target, upper)
-    return found
+    low, high, inverse = _INVERSES[node.func]
+    if not low <= y.evalf(30) <= high or inverse(y).is_infinite:
+        return []
+    return _zeros(node.args[0] - inverse(y), upper)
 
 
 def _is_root(node: sympy.Basic) -> bool:
     return bool(node.is_Pow and node.exp.is_real and not (node.exp.has(Z) or node.exp.is_Integer))
 
 
-_CIRCULAR = (sympy.sin, sympy.cos)
-#: Where f(h) = y: h is the result, or there is no such place.
-_INVERSES = {
-    sympy.exp: lambda y: sympy.log(y) if y.evalf(30) > 0 else None,
-    sympy.log: sympy.exp,
-    sympy.sinh: sympy.asinh,
-    sympy.tanh: lambda y: sympy.atanh(y) if abs(y.evalf(30)) < 1 else None,
-    sympy.atan: lambda y: sympy.tan(y) if abs(y.evalf(30)) < sympy.pi / 2 else None,
-    sympy.acos: lambda y: sympy.cos(y) if 0 <= y.evalf(30) <= sympy.pi else None,
-    sympy.asin: lambda y: sympy.sin(y) if abs(y.evalf(30)) <= sympy.pi / 2 else None,
-}
-
-
-def _circular_zeros(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    """Where sin or cos of a linear argument is y on a bounded range, if it is not nowhere."""
+def _circular_zeros(node: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
+    """Where sin or cos of a linear argument is y on a bounded range; None for other arguments."""
     if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
         return []
     argument, turn = node.args[0], 2 * sympy.pi
     slope = sympy.diff(argument, Z)
-    if slope.free_symbols or upper is sympy.oo:
-        if _has_one_sign(node - y, upper):
-            return []
+    if slope.free_symbols:
+        return None
+    if upper is sympy.oo:
         raise ExpansionError(f"{node - y} has infinitely many zeros, or none that could be found")
     start = argument.subs(Z, 0)
     low, high = sorted(float((a / turn).evalf()) for a in (start, start + slope * upper))

@@ -3,8 +3,8 @@
 ``decide`` holds :func:`existence`, ``verdict`` the :class:`Verdict`, ``status`` the answers. Facts
 come from :mod:`spectra.singularities`, and from ``stated`` where a caller says them;
 ``asymmetric`` adds what tilts ask, and ``columns`` decides on kernels of groups of columns
-and of the l1 distance. Rules are in :mod:`spectra.singularities.rules`; ``regions/bounded_range``
-reads them on a range of distances, ``regions/sphere`` on the sphere. ``decision`` combines what is
+and of the l1 distance. Rules are in :mod:`spectra.singularities.rules`; ``regions/regions`` reads
+them on a range of distances and on the sphere. ``decision`` combines what is
 certain with what is open, ``positive_definite`` decides on positive definiteness, and ``report``
 prints a verdict in full.
 """

@@ -27,10 +27,11 @@ from spectra.singularities.local import analyse
 from spectra.singularities.places import Ending, Gap, LocalAnalysis, Requirement
 from spectra.verdict.status import Definiteness
 
-__all__ = ["definiteness_of_asymmetric", "moved_dimension", "moved_places"]
+__all__ = ["asymmetric_places", "definiteness_of_asymmetric", "dimension_of_vectors"]
 
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
-_WINDOWS = (5, 12, 30)
+#: Powers kept in the expansion that shows the decay.
+_WINDOW = 12
 #: A relative difference of K(D) and K(-D) above this is none of rounding.
 _ASYMMETRY = 1e-6
 #: The size of z = 1/t in a phase: the rate of an exponential.
@@ -39,7 +40,7 @@ _LINEAR: Size = (sympy.Integer(-1), _NIL)
 Vector = tuple[float, ...]
 
 
-def moved_dimension(kernel: AsymmetricKernel, dim: int | None) -> int | None:
+def dimension_of_vectors(kernel: AsymmetricKernel, dim: int | None) -> int | None:
     """The dimension of the question: the one that vectors fix, if any."""
     if kernel.dim is None or dim in (None, kernel.dim):
         return kernel.dim if dim is None else dim
@@ -49,82 +50,83 @@ def moved_dimension(kernel: AsymmetricKernel, dim: int | None) -> int | None:
     )
 
 
-def moved_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
+def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
     """What is certain and what is open of an asymmetric kernel, as for a radial one."""
-    summands = [
-        _tilted(radial, tilt, dim) for (_, tilt), radial in _by_movement(kernel, dim).items()
-    ]
+    radial: dict[tuple[Vector, Vector], Kernel] = {}
+    for term in kernel.terms:  # equal shifts and tilts are added exactly
+        key = _in_all_coordinates(term.offset, dim), _in_all_coordinates(term.tilt, dim)
+        part = exact_parameter("weight", term.weight) * term.kernel
+        radial[key] = radial[key] + part if key in radial else part
+    summands = [_analyse_tilted(k, tilt, dim) for (_, tilt), k in radial.items() if k.pieces]
     places = tuple(place for analysis in summands for place in analysis.places)
-    limit = sympy.oo if dim is None else sympy.Integer(dim)
-    infinite = [analysis for analysis in summands if _top(analysis) < limit]
+    tops = [min((r.largest for p in a.places for r in p.requirements), default=sympy.oo)
+            for a in summands]  # fmt: skip
+    infinite = [top for top in tops if top < (sympy.oo if dim is None else dim)]
     if len(infinite) <= 1:
         return places
-    first = min(_top(analysis) for analysis in infinite)
     reason = (
         f"Of its shifted or tilted summands {len(infinite)} have infinite mass, and whether they "
         "cancel"
     )
     kept = tuple(replace(place, requirements=()) for place in places)
-    return (*kept, Ending(gaps=(Gap(reason, first + 1),)))
+    return (*kept, Ending(gaps=(Gap(reason, min(infinite) + 1),)))
 
 
-def _top(analysis: LocalAnalysis) -> sympy.Expr:
-    """The largest dimension of finite mass, gaps left aside."""
-    return min((r.largest for p in analysis.places for r in p.requirements), default=sympy.oo)
-
-
-def _by_movement(kernel: AsymmetricKernel, dim: int | None) -> dict[tuple[Vector, Vector], Kernel]:
-    """The radial kernels of equal shift and tilt, added exactly."""
-    sums: dict[tuple[Vector, Vector], Kernel] = {}
-    for term in kernel.terms:
-        key = (_full(term.offset, dim), _full(term.tilt, dim))
-        part = exact_parameter("weight", term.weight) * term.kernel
-        sums[key] = sums[key] + part if key in sums else part
-    return {key: radial for key, radial in sums.items() if radial.pieces}
-
-
-def _full(vector: Vector, dim: int | None) -> Vector:
+def _in_all_coordinates(vector: Vector, dim: int | None) -> Vector:
     """A single number as a vector, so that equal movements are equal keys; 0 stays one number."""
     if not any(vector):
         return (0.0,)
     return vector * dim if dim is not None and len(vector) == 1 else vector
 
 
-def _tilted(radial: Kernel, tilt: Vector, dim: int | None) -> LocalAnalysis:
+def _analyse_tilted(radial: Kernel, tilt: Vector, dim: int | None) -> LocalAnalysis:
     """The local analysis of a kernel, with what its tilt asks at infinity."""
     analysis = analyse(radial)
     if not any(tilt):
         return analysis
     far = sum((p.expr for p in radial.pieces if p.support is sympy.oo), _NIL)
     far = analysis.exprs[-1] if analysis.exprs else far
-    infinity = Ending() if far == 0 else _needed_decay(_decay(far), tilt, dim)
-    return replace(analysis, infinity=infinity)
+    return replace(analysis, infinity=Ending() if far == 0 else _compare_decay(far, tilt, dim))
 
 
-# --- the decay of a tilted kernel ---------------------------------------------------------------
+def _compare_decay(far: sympy.Expr, tilt: Vector, dim: int | None) -> Ending:
+    """What a tilt asks at infinity of a formula: that it decays faster than the tilt grows."""
+    rate = _decay_rate(far)
+    if rate is sympy.oo:
+        return Ending()
+    what = "Whether the kernel decays faster at infinity than its tilt grows"
+    if dim is None and len(tilt) == 1:
+        what += ", whose length is that of all coordinates: ask in one dimension"
+    length = sympy.sqrt(sum((exact_parameter("tilt", t) ** 2 for t in tilt), _NIL))
+    excess = None if rate is None else sign(length - rate)
+    if excess == -1 and (dim is not None or len(tilt) > 1):
+        return Ending()
+    if excess != 1:
+        return Ending(gaps=(Gap(what, _ONE, sympy.oo),))
+    how = f"decays like exp(-{rate}*z)" if rate != 0 else "decays more slowly than exponentials"
+    reason = (
+        f"At infinity the kernel {how}, and its tilt of length {length} grows faster: the product "
+        "is unbounded."
+    )
+    return Ending((Requirement(_NIL, True, reason),))
 
 
-def _decay(far: sympy.Expr) -> sympy.Expr | None:
+def _decay_rate(far: sympy.Expr) -> sympy.Expr | None:
     """The rate c of the slowest exp(-c z) of a formula, or None if it was not found.
 
     The rate is oo for faster decay, and 0 where the kernel decays more slowly or grows.
     """
-    for window in _WINDOWS:
-        try:
-            parts = expand_at(far, sympy.oo, 1, window).parts
-            rates = [(_rate(phase), bool(series.terms)) for phase, series in parts]
-        except ExpansionError:
-            continue
-        if any(_equal(a, b) for (a, _), (b, _) in combinations(parts, 2)):
-            continue  # an exponential in two forms, which may cancel
-        least = min((rate for rate, known in rates if known), default=sympy.oo)
-        if all(known or rate is sympy.oo or sign(rate - least) >= 0 for rate, known in rates):
-            return max(least, _NIL)
-    return None
-
-
-def _equal(a: Series, b: Series) -> bool:
-    return all(is_zero(c) for _, c in (a + -b).terms)
+    try:
+        parts = expand_at(far, sympy.oo, 1, _WINDOW).parts
+        rates = [(_rate(phase), bool(series.terms)) for phase, series in parts]
+        for (a, _), (b, _) in combinations(parts, 2):
+            if all(is_zero(c) for _, c in (a + -b).terms):
+                return None  # an exponential in two forms, which may cancel
+    except ExpansionError:
+        return None
+    least = min((rate for rate, known in rates if known), default=sympy.oo)
+    shown = all(known or rate is sympy.oo or sign(rate - least) >= 0 for rate, known in rates)
+    return max(least, _NIL) if shown else None
 
 
 def _rate(phase: Series) -> sympy.Expr:
@@ -136,40 +138,6 @@ def _rate(phase: Series) -> sympy.Expr:
         if size == _LINEAR:
             return -real
     return _NIL
-
-
-def _needed_decay(rate: sympy.Expr | None, tilt: Vector, dim: int | None) -> Ending:
-    """What a tilt asks of a kernel that decays like exp(-rate z): that it grows more slowly."""
-    if rate is sympy.oo:
-        return Ending()
-    gap = Gap("Whether the kernel decays faster at infinity than its tilt grows", _ONE, sympy.oo)
-    if rate is None:
-        return Ending(gaps=(gap,))
-    square = sum((exact_parameter("tilt", t) ** 2 for t in tilt), _NIL)
-    how = f"decays like exp(-{rate}*z)" if rate != 0 else "decays more slowly than exponentials"
-    if dim is None and len(tilt) == 1:  # the length of the tilt is t sqrt(d)
-        bound = rate**2 / square
-        reason = (
-            f"At infinity the kernel {how}, and its tilt grows with the rate "
-            f"{sympy.sqrt(square)}*sqrt(d): it needs d < {bound}."
-        )
-        is_open = bool(bound.is_Integer and bound > 0)
-        gaps = (replace(gap, from_dim=bound),) if is_open else ()
-        return Ending((Requirement(bound, is_open, reason),), gaps)
-    length = sympy.sqrt(square)
-    excess = sign(length - rate)
-    if excess < 0:
-        return Ending()
-    if excess == 0:
-        return Ending(gaps=(gap,))
-    reason = (
-        f"At infinity the kernel {how}, and its tilt of length {length} grows faster: the product "
-        "is unbounded."
-    )
-    return Ending((Requirement(_NIL, True, reason),))
-
-
-# --- positive definiteness ----------------------------------------------------------------------
 
 
 def definiteness_of_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> Definiteness:

@@ -16,11 +16,11 @@ exponentials falls like :math:`w^{-4}`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf, prod
+from collections.abc import Callable, Iterable
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-from spectra.kernels.column_products import Factor, Product
+from spectra.kernels.column_products import Factor
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.status import Definiteness, Status
@@ -50,7 +50,7 @@ def facts_of_groups(kernel: GroupedKernel, dim: int | None, ask: Ask) -> Facts:
     asked = {(f.kernel, len(f.columns)) for f in kernel.factors}
     known = {key: ask(cast("Kernel", key[0]), key[1]) for key in asked}
     by_group = tuple((f, known[f.kernel, len(f.columns)]) for f in kernel.factors)
-    status, why = _decided(kernel, dict(by_group))
+    status, why = _decide(kernel, dict(by_group))
     reasons = tuple(
         f"columns {list(f.columns)}, d = {len(f.columns)}: {v.kernel}, {v.status.value}. "
         + (v.reasons[0] if v.reasons else "")
@@ -59,16 +59,20 @@ def facts_of_groups(kernel: GroupedKernel, dim: int | None, ask: Ask) -> Facts:
     return status, (why, *reasons), by_group
 
 
-def _decided(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, str]:
-    if all(verdict.status is Status.FINITE for verdict in known.values()):
+def _decide(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, str]:
+    def finite(factors: Iterable[Factor]) -> bool:
+        return all(known[f].status is Status.FINITE for f in factors)
+
+    if finite(known):
         return Status.FINITE, (
             "The measure of every group is finite, and so are their convolutions and sums."
         )
     for term in kernel.terms:
         for factor in term.factors:
-            if known[factor].status is Status.INFINITE and _stands_alone(
-                kernel, term, factor, known
-            ):
+            columns = set(factor.columns)
+            others = [t for t in kernel.terms if t is not term and columns & set(t.columns)]
+            alone = term.is_disjoint and finite(f for t in others for f in t.factors)
+            if known[factor].status is Status.INFINITE and alone:
                 return Status.INFINITE, (
                     f"Where all columns but {list(factor.columns)} are held, a multiple of "
                     f"{factor.kernel} is left, beside what is finite, and it has infinite mass in "
@@ -78,15 +82,6 @@ def _decided(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, s
         "The measure of a group is not known to be finite, and the others may cancel what is "
         "infinite in it."
     )
-
-
-def _stands_alone(
-    kernel: GroupedKernel, term: Product, factor: Factor, known: dict[Factor, Any]
-) -> bool:
-    """Whether nothing that is not finite is beside a factor when the other columns are held."""
-    others = [t for t in kernel.terms if t is not term and set(t.columns) & set(factor.columns)]
-    finite = all(known[f].status is Status.FINITE for t in others for f in t.factors)
-    return term.is_disjoint and finite
 
 
 def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definiteness:
@@ -102,13 +97,13 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
         return Definiteness(False, f"k(0) = {kernel.at_zero:.6g} is below 0.")
     if len(kernel.terms) == 1 and kernel.terms[0].is_disjoint:
         (term,) = kernel.terms
+        positive = min(term.weight, *(f.kernel.at_zero for f in term.factors)) > 0.0
         for factor in term.factors:
-            rest = term.weight * prod(f.kernel.at_zero for f in term.factors if f is not factor)
-            if answers[factor] is False and rest > 0.0:
+            if answers[factor] is False and positive:
                 return Definiteness(
                     False,
-                    f"Where all other columns agree it is a positive multiple of {factor}, which "
-                    "is not positive definite.",
+                    f"Where all other columns agree it is a multiple of {factor}, which is not "
+                    "positive definite.",
                 )
     return Definiteness(None, "Some factors or weights are negative, and may cancel or not.")
 
@@ -143,11 +138,4 @@ def definiteness_of_l1(kernel: L1Kernel, dim: int | None, by_group: ByGroup) -> 
         return Definiteness(False, "It has a kink at a positive distance and d > 1.")
     if all(c >= 0.0 for c, _ in exponentials):
         return Definiteness(True, "It is a mixture of products of exponentials exp(-t |x_i|).")
-    # At large frequencies the density has the sign of sum c t^d; if d is large, of its last c.
-    power = inf if dim is None else dim
-    top = max(t for _, t in exponentials)
-    if sum(c * (t / top) ** power for c, t in exponentials if t > 0.0) < 0.0:
-        return Definiteness(False, "The density is negative at large frequencies.")
-    if any(c < 0.0 and t == 0.0 for c, t in exponentials):
-        return Definiteness(False, "The measure has a negative atom at the frequency 0.")
     return Definiteness(None, "Exponentials with weights of both signs: no rule decides it.")

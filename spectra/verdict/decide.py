@@ -23,7 +23,7 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
-from spectra.verdict.asymmetric import moved_dimension, moved_places
+from spectra.verdict.asymmetric import asymmetric_places, dimension_of_vectors
 from spectra.verdict.columns import facts_of_groups, facts_of_l1
 from spectra.verdict.decision import closed_by_proof, decided
 from spectra.verdict.stated import analysed, checked_assumptions, with_assumptions
@@ -105,8 +105,8 @@ def existence(
     if isinstance(kernel, GroupedKernel | L1Kernel):
         return _verdict_by_columns(kernel, dim, stated)
     if isinstance(kernel, AsymmetricKernel):
-        dim = moved_dimension(kernel, dim)
-        places, notes = with_assumptions(moved_places(kernel, dim), stated)
+        dim = dimension_of_vectors(kernel, dim)
+        places, notes = with_assumptions(asymmetric_places(kernel, dim), stated)
         status, condition, reasons, deciding = decided(places, dim, _FINITE)
         # Tilts have another length in another dimension: the answer in one d is for this d only.
         condition = condition if dim is None else None

@@ -77,14 +77,21 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
             found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
             loose += plain.gaps
-    radii = distinct(radius for radius, _ in found if radius not in (_NIL, sympy.oo))
-    return LocalAnalysis(
-        (),
-        _at(_NIL, found),
-        tuple((r, _at(r, found)) for r in radii),
-        _at(sympy.oo, found),
-        tuple(loose),
-    )
+    radii = [(r, ending) for r, ending in found if r not in (_NIL, sympy.oo)]
+    rough = [(r, e.requirements[0].bound) for r, e in radii if e.requirements]
+    if len(distinct(r for r, _ in rough)) < len(rough):
+        text = "whether the singularities of several summands at one radius cancel"
+        loose.append(Gap(text, min(bound for _, bound in rough)))
+        radii = [(r, replace(ending, requirements=())) for r, ending in radii]
+    ends = [
+        Ending(
+            tuple(x for r, e in found if r == place for x in e.requirements),
+            tuple(x for r, e in found if r == place for x in e.gaps),
+            tuple(x for r, e in found if r == place for x in e.singularities),
+        )
+        for place in (_NIL, sympy.oo)
+    ]
+    return LocalAnalysis((), ends[0], tuple(radii), ends[1], tuple(loose))
 
 
 _PRODUCT = (
@@ -94,19 +101,6 @@ _PRODUCT = (
 _INSIDE = "whether {} is smooth inside its support; state breaks=(), or its radii"
 
 
-def _at(place: sympy.Expr, found: list[tuple[sympy.Expr, Ending]]) -> Ending:
-    """What several summands do at one place; requirements of two at one radius may cancel."""
-    endings = [ending for r, ending in found if same_radius(r, place)]
-    requirements = tuple(r for e in endings for r in e.requirements)
-    gaps = tuple(g for e in endings for g in e.gaps)
-    shared = sum(bool(e.requirements) for e in endings) > 1
-    if shared and place not in (_NIL, sympy.oo):
-        text = f"whether the singularities of several summands cancel at z = {place}"
-        gaps += tuple(Gap(text, r.bound, place) for r in requirements)
-        requirements = ()
-    return Ending(requirements, gaps, tuple(s for e in endings for s in e.singularities))
-
-
 def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
     """What is stated of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
@@ -114,7 +108,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
         found = _found(lambda: find_origin(term))
         yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...{found}", _NIL)
     elif function.origin is not sympy.oo:
-        at = Singularity(_NIL, function.origin, right=UNKNOWN, exact=False)
+        at = Singularity(_NIL, function.origin, right=UNKNOWN)
         yield _NIL, Ending(singularities=(at,))
     for radius, exponent in function.breaks or ():
         r = radius * term.scale
@@ -143,7 +137,7 @@ def _gap(text: str, place: sympy.Expr) -> Ending:
 def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
     if s is None:
         return _gap(f"how smooth {name} is at z = {radius}; state {hint}", radius)
-    seen = Singularity(radius, s, left=UNKNOWN, exact=False)
+    seen = Singularity(radius, s, left=UNKNOWN)
     bound = space_bound(s)
     reason = (
         f"At z = {radius} the callable {name} has, as stated, a singularity of exponent {s}; its "
@@ -200,22 +194,16 @@ def with_assumptions(
 ) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """Close the gaps that an assumption covers."""
 
-    def close(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-        left = []
-        for gap in gaps:
-            if gap.location == 0 and "origin" in stated:
-                continue
-            if gap.location is sympy.oo and "decay" in stated:
-                continue
-            if gap.location not in (0, sympy.oo) and "smoothness" in stated:
-                bound = space_bound(stated["smoothness"])
-                if bound is not sympy.oo:
-                    text = f"beyond the assumed smoothness {stated['smoothness']}"
-                    left.append(Gap(text, bound, gap.location))
-                continue
-            left.append(gap)
-        return tuple(left)
+    def close(gap: Gap) -> Iterator[Gap]:
+        if gap.location == 0 or gap.location is sympy.oo:
+            if ("origin" if gap.location == 0 else "decay") not in stated:
+                yield gap
+        elif "smoothness" not in stated:
+            yield gap
+        elif (bound := space_bound(stated["smoothness"])) is not sympy.oo:
+            text = f"beyond the assumed smoothness {stated['smoothness']}"
+            yield Gap(text, bound, gap.location)
 
-    closed = tuple(replace(p, gaps=close(p.gaps)) for p in places)
+    closed = tuple(replace(p, gaps=tuple(g for gap in p.gaps for g in close(gap))) for p in places)
     notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
     return closed, notes

@@ -21,8 +21,11 @@ from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.places import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
-from spectra.verdict.regions.bounded_range import verdict_on_range
-from spectra.verdict.regions.sphere import decided_on_sphere, verdict_on_sphere
+from spectra.verdict.regions.regions import (
+    decided_on_sphere,
+    verdict_on_range,
+    verdict_on_sphere,
+)
 from spectra.verdict.status import Definiteness, RegionVerdict, Status, in_words
 
 __all__ = ["Verdict"]

@@ -129,7 +129,8 @@ def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
     if bad.size and bad[-1] + 1 == w.size:
         raise NoRouteError(
             "The asymptotic series of the density does not settle before the largest radius that "
-            "a double holds, so its tail is not known."
+            "a double holds, so its tail is not known: design a finite measure for the range of "
+            "your data (design)."
         )
     return replace(tail, start=float(_LOGS[bad[-1] + 1]) if bad.size else -40.0)
 

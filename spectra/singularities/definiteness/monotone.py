@@ -23,11 +23,9 @@ from spectra.formula.expansions.expand import expand_at
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.definiteness.sectors import is_complete_bernstein, is_stieltjes
 
-__all__ = ["is_completely_monotone"]
+__all__ = ["is_complete_bernstein", "is_completely_monotone"]
 
-_LARGEST_MATERN = 40
 #: Operations in a slope beyond which no rule is tried: those that help stay short.
 _LONGEST_SLOPE = 60
 #: Slopes of slopes: each halves what there is left to show, and more than two have never helped.
@@ -39,6 +37,9 @@ _WINDOW = 2
 _STEPS, _VALUES, _DIGITS = (mp.mpf("0.03"), mp.mpf(1), mp.mpf(30)), 7, 40
 _NIL, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
 
+#: Lower and upper bound of arg f / arg s, s = z^2.
+Sector = tuple[sympy.Expr, sympy.Expr]
+
 
 def is_completely_monotone(expr: sympy.Expr) -> bool:
     """Whether a formula in z can be shown to be completely monotone in z^2, for z > 0.
@@ -46,8 +47,8 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
     products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
     exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
-    Stieltjes functions; the Matern kernels; sums of exponentials; means of dilates; and what falls
-    to a limit >= 0 with a completely monotone slope.
+    the Matern kernels; sums of exponentials; means of dilates; and what falls to a limit >= 0 with
+    a completely monotone slope.
     """
     return _is_monotone(_without_tanh_squared(expr), _MOST_SLOPES)
 
@@ -56,7 +57,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
 def _is_monotone(expr: sympy.Expr, slopes: int) -> bool:
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
-    if is_stieltjes(expr) or _by_function(expr, slopes) or _is_matern(expr):
+    if _by_function(expr, slopes) or _is_matern(expr):
         return True
     if expr.is_Add and all(_is_monotone(a, slopes) for a in expr.args):
         return True
@@ -95,8 +96,6 @@ def _by_function(expr: sympy.Expr, slopes: int) -> bool:
         return _is_bernstein(-inner, slopes) or _is_monotone(inner, slopes)
     if expr.is_Pow and not expr.base.has(Z) and expr.base.is_positive:
         return _is_bernstein(-sympy.log(expr.base) * expr.exp, slopes)
-    if expr.is_Pow and expr.exp.has(Z):
-        return _is_bernstein(-expr.exp * sympy.log(expr.base), slopes)
     if expr.is_Pow:
         if expr.exp.is_Integer and expr.exp > 0:
             return _is_monotone(expr.base, slopes)
@@ -123,7 +122,7 @@ def _is_product(expr: sympy.Expr, slopes: int) -> bool:
             return True
     if all(_is_monotone(a, slopes) for a in expr.args):
         return True
-    return any(_is_mean_of_dilates(expr, p, slopes) for p in (1, 2))
+    return _is_mean_of_dilates(expr, slopes)
 
 
 def _partner(factor: sympy.Expr) -> sympy.Expr | None:
@@ -145,17 +144,15 @@ def _partner(factor: sympy.Expr) -> sympy.Expr | None:
     return None
 
 
-def _is_mean_of_dilates(expr: sympy.Expr, power: int, slopes: int) -> bool:
-    """B(z)/z^p with B(0) = 0 is the mean of b(sz), s^p uniform, where b is B's slope in z^p."""
-    if not slopes:
-        return False
-    integral = expr * Z**power
-    if integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
+def _is_mean_of_dilates(expr: sympy.Expr, slopes: int) -> bool:
+    """B(z)/z with B(0) = 0 is the mean of b(sz), s uniform on [0, 1], where b is B's slope."""
+    integral = expr * Z
+    if not slopes or integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
         return False
     start = value_at_zero(integral)
     if start is None or not is_zero(start):
         return False
-    return _is_monotone(_simple(integral.diff(Z) / Z ** (power - 1)), slopes - 1)
+    return _is_monotone(_simple(integral.diff(Z)), slopes - 1)
 
 
 def _falls_monotonely(expr: sympy.Expr, slopes: int) -> bool:
@@ -214,18 +211,56 @@ def _is_bernstein(expr: sympy.Expr, slopes: int) -> bool:
         c, rest = expr.as_independent(Z, as_Add=False)
         if c != 1:
             return bool(c.is_positive) and _is_bernstein(rest, slopes)
-    if expr.is_Pow and not expr.exp.has(Z):
-        if expr.base == Z:
-            return bool(expr.exp.is_positive and expr.exp <= 2)
-        if expr.exp.is_positive and expr.exp <= 1:
-            return _is_positive_bernstein(expr.base, slopes)
-    if expr.func == sympy.log and (
-        _is_product_of_zeros(expr.args[0]) or _is_positive_bernstein(expr.args[0], slopes)
-    ):
-        return True
+    if expr.is_Pow and expr.base == Z:
+        return bool(expr.exp.is_positive and expr.exp <= 2)
     if not slopes or sympy.count_ops(expr) > _LONGEST_SLOPE:
         return False
     return _has_monotone_slope(expr, slopes)
+
+
+def is_complete_bernstein(expr: sympy.Expr) -> bool:
+    r"""Whether a formula in z can be shown to be a complete Bernstein function of z^2.
+
+    A function f of :math:`s = z^2` that is positive for s > 0 and analytic off the negative axis
+    is one where :math:`0 \le \arg f \le \arg s` in the upper half-plane (theorem 6.2 of that book).
+    Bounds of the argument follow a formula: products add them, powers multiply them, and a sum
+    stays in the sector of its terms.
+    """
+    sector = _sector(expr)
+    return sector is not None and bool(sector[0] >= 0 and sector[1] <= 1)
+
+
+def _sector(expr: sympy.Expr) -> Sector | None:
+    """None where none is known, or it holds the negative axis, about which powers are cut."""
+    if expr == Z:
+        return _HALF, _HALF
+    if expr.is_number:
+        return (_NIL, _NIL) if expr.is_positive else None
+    found = None
+    if expr.is_Pow and expr.exp.is_Rational:
+        base = _sector(expr.base)
+        if base is not None:
+            ends = base[0] * expr.exp, base[1] * expr.exp
+            found = min(ends), max(ends)
+    elif expr.is_Mul:
+        factors = [_sector(a) for a in expr.args]
+        if None not in factors:
+            found = tuple(sum(ends) for ends in zip(*factors, strict=True))
+    elif expr.is_Add:
+        terms = [_sector(a) for a in expr.args]
+        if None not in terms:
+            lows, highs = zip(*terms, strict=True)
+            found = min(lows), max(highs)
+    elif expr.func == sympy.log:
+        # log(1 + h)/h is a Stieltjes function of h.
+        inner = _sector(expr.args[0] - 1)
+        if inner is not None and inner[0] >= 0:
+            found = _NIL, inner[1]
+    # Beyond half a turn in all an argument is no longer that of the principal powers, nor is a
+    # sector convex.
+    if found is None or not (found[0] >= -1 and found[1] <= 1 and found[1] - found[0] <= 1):
+        return None
+    return found
 
 
 def _is_product_of_zeros(expr: sympy.Expr) -> bool:
@@ -271,7 +306,7 @@ def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
 
 
 def _is_matern(expr: sympy.Expr) -> bool:
-    """exp(-a z) times a nonnegative sum of reverse Bessel polynomials."""
+    """exp(-a z) times a polynomial, whose slopes in z^2 are such again; 1/z is monotone."""
     c, rest = expr.as_independent(Z, as_Add=False)
     if not c.is_positive:
         return False
@@ -282,22 +317,10 @@ def _is_matern(expr: sympy.Expr) -> bool:
     body = sympy.expand(rest / exponentials[0])
     if rate.free_symbols or not rate.is_positive or not body.is_polynomial(Z):
         return False
-    poly = sympy.Poly(body.subs(Z, Z / rate), Z)
-    if poly.degree() > _LARGEST_MATERN:
-        return False
-    while not poly.is_zero:
-        n, lead = poly.degree(), poly.LC()
-        if sign(lead) < 0:
+    poly = sympy.Poly(body, Z)
+    while poly.degree() > 0:
+        # -k'/z of k = exp(-a z) p(z) is exp(-a z) (q + c/z), where z q + c = a p - p'.
+        poly, rest = sympy.div(rate * poly - poly.diff(Z), sympy.Poly(Z, Z))
+        if not (rest.is_zero or sign(rest.LC()) > 0):
             return False
-        poly = poly - sympy.Poly(lead * _reverse_bessel(n), Z)
-        if not poly.is_zero and poly.degree() >= n:
-            return False
-    return True
-
-
-def _reverse_bessel(n: int) -> sympy.Expr:
-    """The monic theta_n: z^(n + 1/2) K_(n + 1/2)(z) is a multiple of theta_n(z) exp(-z)."""
-    return sum(
-        sympy.factorial(n + k) / (sympy.factorial(n - k) * sympy.factorial(k) * 2**k) * Z ** (n - k)
-        for k in range(n + 1)
-    )
+    return bool(sign(poly.LC()) >= 0)

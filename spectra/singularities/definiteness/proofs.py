@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations, islice
 
-import numpy as np
 import sympy
-from scipy.linalg import toeplitz
 
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero, sign
@@ -19,11 +17,9 @@ from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue import DIMENSION, catalogue
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness.closed_forms import (
-    known_largest_dimension,
     largest_of_damped_cosine,
     largest_of_edge,
     largest_of_rational_spectrum,
-    shown_of_gaussian_wave,
 )
 from spectra.singularities.definiteness.monotone import is_completely_monotone
 from spectra.singularities.definiteness.polya import hat_dimension
@@ -34,9 +30,6 @@ from spectra.singularities.power_series import Closure, finite, has_nonnegative_
 
 __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 
-#: Distances and number of the points whose matrices are looked at, and what rounding leaves of a
-#: least eigenvalue 0.
-_STEPS, _POINTS, _ROUNDING = (0.05, 0.4, 2.0), 12, 1e-9
 #: Ways to split a product into what ends and what does not.
 _MOST_CHOICES = 8
 #: Models of the catalogue that no rule here proves.
@@ -53,19 +46,15 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
     pieces = _resolved(kernel, analysis)
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
         return None
-    proof = _strongest(pieces, analysis)
-    if proof is not None and proof[0] and not _has_positive_matrices(kernel):
-        return None
-    return proof
-
-
-def _strongest(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Proof | None:
     if all(p.support is sympy.oo and is_completely_monotone(p.expr) for p in pieces):
         text = "It is completely monotone in z^2: positive definite in every dimension."
         return math.inf, text, True
-    known = known_largest_dimension(Kernel(pieces), analysis)
-    if known is not None:
-        return *known, True
+    if len(pieces) == 1:
+        (piece,) = pieces
+        endless = piece.support is sympy.oo
+        known = largest_of_damped_cosine(piece.expr) if endless else largest_of_edge(piece)
+        if known is not None:
+            return *known, True
     best: Proof | None = None
     for dim, reason in _candidates(pieces, analysis):
         if dim and (best is None or dim > best[0]):
@@ -86,19 +75,6 @@ def _candidates(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Iterator[
     if all(p.support is sympy.oo for p in pieces):
         total = sympy.Add(*(p.expr for p in pieces))
         yield largest_of_rational_spectrum(total), "Its spectrum is a nonnegative rational function"
-
-
-def _has_positive_matrices(kernel: Kernel, *, on_circle: bool = False) -> bool:
-    """Matrices of points on a line or a circle, against a mistake of a rule."""
-    for step in _STEPS:
-        at = step * np.arange(_POINTS)
-        with np.errstate(all="ignore"):
-            values = kernel(2 * np.abs(np.sin(at / 2)) if on_circle else at)
-        if not np.all(np.isfinite(values)):
-            continue
-        if not np.min(np.linalg.eigvalsh(toeplitz(values))) >= -_ROUNDING * np.max(np.abs(values)):
-            return False
-    return True
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:
@@ -126,28 +102,28 @@ def _of_piece(piece: Piece) -> float:
 
 
 def _of_ball(piece: Piece) -> float:
-    """What ends at a radius, a model of the catalogue or a polynomial, times what needs no end."""
+    """What ends at a radius, times what needs no end: a factor may belong to either side."""
     factors = sympy.Mul.make_args(sympy.factor(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
-    # A factor that does not vanish at the end may belong to either side.
+    if not polynomials:
+        return _of_end(piece)
     free = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
     choices = (c for n in range(len(free) + 1) for c in combinations(free, n))
     best = 0.0
     for choice in islice(choices, _MOST_CHOICES):
-        ends = [f for f in polynomials if f not in choice]
-        ending = Piece(piece.support, sympy.Mul(*ends)) if ends else piece
-        lasting = sympy.Mul(*(f for f in factors if f not in ends)) if ends else sympy.Integer(1)
-        known = largest_of_edge(ending)
-        if known is None:
-            shown: float = max(_of_model(ending), hat_dimension(_analysis(ending)))
-        else:
-            shown = known[0]
+        ends = sympy.Mul(*(f for f in polynomials if f not in choice))
+        lasting = sympy.Mul(*(f for f in factors if f not in polynomials or f in choice))
+        shown = _of_end(Piece(piece.support, ends))
         best = max(best, min(shown, _on_space(lasting)) if shown else 0)
     return best
 
 
-def _analysis(piece: Piece) -> LocalAnalysis:
-    return analyse(Kernel((piece,)))
+def _of_end(piece: Piece) -> float:
+    """What ends at a radius: Askey's function and integrals of it, a model, a mixture of hats."""
+    known = largest_of_edge(piece)
+    if known is not None:
+        return known[0]
+    return max(_of_model(piece), hat_dimension(analyse(Kernel((piece,)))))
 
 
 def _of_model(piece: Piece) -> int:
@@ -188,9 +164,8 @@ def _atom(expr: sympy.Expr) -> float:
     waves, decaying = _split_waves(expr)
     if waves.has(Z) and decaying.has(Z):
         best = min(_SPACE(waves), _SPACE(decaying))
-    for part, dim in _waves_in(expr) if expr.is_Mul else ():
-        rest = sympy.powsimp(expr / part)
-        best = max(best, min(dim, _SPACE(rest)))
+    for part, dim in _plane_wave_means(expr):
+        best = max(best, min(dim, _SPACE(sympy.powsimp(expr / part))))
     return best
 
 
@@ -204,32 +179,32 @@ def _split_waves(product: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     return sympy.Mul(*waves), sympy.Mul(*(f for f in factors if f not in waves))
 
 
-def _waves_in(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
-    """Factors that are a mean of plane waves together, or a damped one, with their dimensions."""
-    exponentials = [f for f in product.args if f.func == sympy.exp]
-    damping = [f for f in exponentials if not (f.args[0] / Z).has(Z)]
-    squares = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in exponentials]
-    rates = [rate for rate in squares if rate.is_positive]
-    for factor in product.args:
+def _plane_wave_means(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
+    r"""Factors that are means of plane waves, alone or with a Gaussian, and their dimensions.
+
+    :math:`J_\nu(az)/z^\nu` is the mean of plane waves in R^(2 nu + 2), :math:`\sin(az)/z` of R^3
+    (I. J. Schoenberg, Metric spaces and completely monotone functions, Ann. Math. 39, 1938).
+    The spectrum of :math:`e^{-az^2}\cos(bz)` in R^3 is a positive multiple of
+    :math:`w - b\tanh(bw/(2a))`, which is nonnegative for :math:`b^2 \le 2a`.
+    """
+    half = sympy.Rational(1, 2)
+    squares = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in product.atoms(sympy.exp)]
+    for factor in sympy.Mul.make_args(product):
         base, power = factor.as_base_exp()
-        if not (power.is_Integer and power > 0) or not base.args or base.args[-1].has(1 / Z):
+        if base.func not in (sympy.sin, sympy.cos, sympy.besselj) or (base.args[-1] / Z).has(Z):
             continue
-        if (base.args[-1] / Z).has(Z):
+        if not (power.is_Integer and power > 0):
             continue
         if base.func == sympy.sin:
             yield (base / Z) ** power, 3
-        elif base.func == sympy.besselj and base.args[0] >= -sympy.Rational(1, 2):
+        elif base.func == sympy.besselj and base.args[0] >= -half:
             order = base.args[0]
             yield (base / Z**order) ** power, int(sympy.floor(2 * order + 2))
         elif base.func == sympy.cos:
-            for f in damping if power == 1 else ():
-                known = largest_of_damped_cosine(f * factor)
-                if known is not None:
-                    yield f * factor, known[0]
-            for rate in rates:
+            for rate in (r for r in squares if r.is_positive):
                 # Each of the waves has its share of the Gaussian.
-                dim = shown_of_gaussian_wave(rate / power, base.args[0] / Z)
-                yield sympy.exp(-rate * Z**2) * factor, dim
+                if sign(2 * rate / power - (base.args[0] / Z) ** 2) >= 0:
+                    yield sympy.exp(-rate * Z**2) * factor, 3
 
 
 _SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
@@ -246,11 +221,6 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
     """
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         return None
-    reason = _shown_on_sphere(kernel, dim)
-    return reason if reason and _has_positive_matrices(kernel, on_circle=True) else None
-
-
-def _shown_on_sphere(kernel: Kernel, dim: int) -> str | None:
     if kernel.zonal is not None and has_nonnegative_taylor_series(kernel.zonal):
         return "Its power series in u has nonnegative coefficients."
     shown = (

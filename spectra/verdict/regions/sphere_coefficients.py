@@ -19,6 +19,7 @@ import flint
 import numpy as np
 import sympy
 from mpmath import mp
+from mpmath.calculus.quadrature import TanhSinh
 from numpy.typing import NDArray
 
 from spectra.base.limits import stage
@@ -27,7 +28,7 @@ from spectra.base.special.harmonics import harmonic_count
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.evaluation.evaluate import mpmath_function
-from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
@@ -40,10 +41,8 @@ __all__ = ["SphereCoefficients", "sphere_coefficients"]
 _DIGITS, _DIGITS_OF_SHARES = 40, 24
 #: The largest degree: its integrals take some ten seconds, and the work grows with its square.
 MOST_DEGREES = 200
-#: Levels of the tanh-sinh rule; each halves the step.
-_LEVELS = (5, 6, 7, 8)
-#: Half-waves of P_n on a panel: the rule resolves them at the second of its levels.
-_WAVES = 40
+#: Levels of the tanh-sinh rule, each of which halves the step.
+_MOST_LEVELS = 10
 #: Differences of two levels at which the finer one is accepted: of coefficients and of shares.
 _TOLERANCE, _TOLERANCE_OF_SHARES = 1e-25, 1e-13
 #: The largest difference of the two finest levels, relative to the coefficients.
@@ -54,6 +53,7 @@ _MEROMORPHIC = (
     *(sympy.erf, sympy.erfc),
 )
 _RADII, _CELLS = (1.125, 1.25, 1.5, 2.0, 3.0, 5.0), 48
+_RULE = TanhSinh(mp)
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class SphereCoefficients:
     tail_bound : float
         Bound of the sum of N |lambda_n| over n > degree (``inf`` where none is known).
     nonnegative : bool or None
-        True where all coefficients, of every degree, are proved nonnegative; False where one is
-        negative beyond its error; None otherwise.
+        True where all coefficients, of every degree, are proved nonnegative (those of a polynomial
+        up to their errors); False where one is negative beyond its error; None otherwise.
     """
 
     dim: int
@@ -145,20 +145,16 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
             f"The coefficients of {kernel} are beyond double precision: divide the kernel by k(1)."
         )
     formula = kernel.zonal
-    is_polynomial = formula is not None and formula.is_polynomial(U)
-    negative = bool(np.any(values < -error))
-    proved = not negative and proved_on_sphere(kernel, dim) is not None
-    nonnegative = False if negative else True if proved else None
+    nonnegative = False if np.any(values < -error) else None
     tail = inf if formula is None else _bound_from_discs(formula, degree)
-    if proved:
+    if nonnegative is None and proved_on_sphere(kernel, dim) is not None:
+        nonnegative = True
         shares = mp.fsum(n * c for n, c in zip(counts, exact, strict=True))
         slack = mp.fsum(n * c for n, c in zip(counts, change, strict=True))
         left = float(max(kernel.at_zero - shares, 0) + slack)
         tail = min(tail, left + np.finfo(float).eps * abs(kernel.at_zero))
-    if is_polynomial and sympy.degree(formula, U) <= degree:
-        tail = 0.0
-        if nonnegative is None:
-            nonnegative = _all_nonnegative(formula, dim, degree)
+    elif nonnegative is None and tail == 0.0:  # all coefficients of a polynomial are there
+        nonnegative = True
     multiplicity = np.array([float(n) for n in counts])
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
 
@@ -169,21 +165,24 @@ def _bound_from_discs(formula: sympy.Expr, degree: int) -> float:
     A bound M on |u| <= r gives M r^-j for the j-th Taylor coefficient (Cauchy), and the shares of
     u^j are nonnegative, of degree j at most, and add up to 1.
     """
+    if formula.is_polynomial(U) and sympy.degree(formula, U) <= degree:
+        return 0.0
     functions = all(f.func in _MEROMORPHIC for f in formula.atoms(sympy.Function))
-    powers = (p for p in formula.atoms(sympy.Pow) if p.has(U))
-    if not functions or any(
-        not (p.exp.is_Integer or (p.base.is_positive and not p.base.has(U))) for p in powers
-    ):
+    powers = [p for p in formula.atoms(sympy.Pow) if p.has(U)]
+    if not functions or not all(p.exp.is_Integer or p.base.is_positive for p in powers):
         return inf
     value, best = BallFunction(formula, U), inf
     for radius in _RADII:
-        largest = 0.0
         middles = radius * (np.arange(0.5, _CELLS) / _CELLS * 2 - 1)
         half = flint.arb(0, radius / _CELLS)
-        for x, y in product(middles, middles[middles > 0]):  # the values below are conjugate
-            if np.hypot(x, y) - 2 * radius / _CELLS > radius:
-                continue
-            size = abs(value(flint.acb(flint.arb(x) + half, flint.arb(y) + half)))
+        cells = [
+            flint.acb(flint.arb(x) + half, flint.arb(y) + half)
+            for x, y in product(middles, middles[middles > 0])  # the values below are conjugate
+            if np.hypot(x, y) <= radius * (1 + 2 / _CELLS)
+        ]
+        largest = 0.0
+        for cell in cells:
+            size = abs(value(cell))
             if not size.is_finite():
                 return best
             largest = max(largest, float(size.upper()))
@@ -192,20 +191,19 @@ def _bound_from_discs(formula: sympy.Expr, degree: int) -> float:
 
 
 def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
-    """The coefficients and their changes between the last two levels of the rule."""
+    """The coefficients and their changes between the last two levels of the tanh-sinh rule."""
     count = harmonic_count(degree, dim)
     digits = max(_DIGITS, _DIGITS_OF_SHARES + len(str(count)))
     with mp.workdps(digits + 10):
-        panels = _short(_panels(kernel, dim, digits), degree)
-        previous: list[mp.mpf] | None = None
-        for level in _LEVELS:
-            current = _integrals(kernel, dim, degree, panels, mp.mpf(2) ** -level)
-            if previous is not None:
-                change = [abs(a - b) for a, b in zip(current, previous, strict=True)]
-                size = max(abs(c) for c in (*current, mp.mpf(1)))
-                if max(change) <= size * min(_TOLERANCE, mp.mpf(_TOLERANCE_OF_SHARES) / count):
-                    break
-            previous = current
+        angles = _singular_angles(kernel, digits)
+        current = [mp.mpf(0)] * (degree + 1)
+        for level in range(1, _MOST_LEVELS + 1):
+            added = _sum_polynomials(dim, degree, *_weighted_values(kernel, dim, angles, level))
+            previous, current = current, [c / 2 + a for c, a in zip(current, added, strict=True)]
+            change = [abs(a - b) for a, b in zip(current, previous, strict=True)]
+            size = max(abs(c) for c in (*current, mp.mpf(1)))
+            if max(change) <= size * min(_TOLERANCE, mp.mpf(_TOLERANCE_OF_SHARES) / count):
+                break
         if max(change) > _LARGEST_CHANGE * size:
             raise AccuracyError(
                 f"The Gegenbauer integrals of {kernel} in d = {dim} differ by "
@@ -217,12 +215,9 @@ def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], 
         return current, [c + floor for c in change]
 
 
-def _panels(kernel: Kernel, dim: int, digits: int) -> list[mp.mpf]:
-    """Angles from 0 to pi at which the kernel may not be smooth, or the weight is negligible."""
+def _singular_angles(kernel: Kernel, digits: int) -> list[mp.mpf]:
+    """Angles from 0 to pi at which the kernel may not be smooth, both ends included."""
     angles = {mp.mpf(0), +mp.pi}
-    width = mp.sqrt(2 * digits * mp.ln10 / (dim - 1))  # sin^(d-2) is as exp(-(d - 2) t^2/2)
-    if width < 1:
-        angles |= {mp.pi / 2 - width, mp.pi / 2 + width}
     for piece in kernel.pieces:
         upper = sympy.Min(piece.support, 2)
         try:
@@ -234,20 +229,10 @@ def _panels(kernel: Kernel, dim: int, digits: int) -> list[mp.mpf]:
     return sorted(angles)
 
 
-def _short(angles: list[mp.mpf], degree: int) -> list[mp.mpf]:
-    """The panels, cut into parts on each of which P_n oscillates only a few times."""
-    out = angles[:1]
-    for low, high in pairwise(angles):
-        parts = 1 + int(degree * (high - low) / mp.pi) // _WAVES
-        out += [low + (high - low) * i / parts for i in range(1, parts)]
-        out.append(high)
-    return out
-
-
-def _integrals(
-    kernel: Kernel, dim: int, degree: int, panels: list[mp.mpf], step: mp.mpf
-) -> list[mp.mpf]:
-    """The coefficients by the tanh-sinh rule on each panel of the angle."""
+def _weighted_values(
+    kernel: Kernel, dim: int, angles: list[mp.mpf], level: int
+) -> tuple[list[mp.mpf], list[mp.mpf]]:
+    """The points u that a level adds, and the values of the kernel times their weights."""
     functions = [
         (mp.inf if p.support is sympy.oo else mp.mpf(str(p.support.evalf(mp.dps))),
          mpmath_function(p.expr, Z))
@@ -255,16 +240,10 @@ def _integrals(
     ]  # fmt: skip
     points: list[mp.mpf] = []
     weights: list[mp.mpf] = []
-    norm = mp.sqrt(mp.pi) * mp.gammaprod([mp.mpf(dim - 1) / 2], [mp.mpf(dim) / 2])
+    norm = mp.sqrt(mp.pi) * mp.gammaprod([mp.mpf(dim - 1) / 2], [mp.mpf(dim) / 2]) * 2**level
     negligible = mp.mpf(10) ** (10 - mp.dps)
-    last = int(mp.asinh(mp.dps * mp.ln10 / mp.pi) / step)
-    for low, high in pairwise(panels):
-        half = (high - low) / 2
-        for i in range(-last, last + 1):
-            stretched = mp.pi / 2 * mp.sinh(i * step)
-            edge = half / (mp.exp(abs(stretched)) * mp.cosh(stretched))  # to the nearer end
-            theta = low + edge if i < 0 else high - edge
-            weight = half * mp.pi / 2 * mp.cosh(i * step) / mp.cosh(stretched) ** 2 * step
+    for low, high in pairwise(angles):
+        for theta, weight in _RULE.get_nodes(low, high, level, mp.prec):
             measure = weight * mp.sin(theta) ** (dim - 2) / norm
             if measure < negligible:
                 continue
@@ -274,7 +253,7 @@ def _integrals(
                 raise AccuracyError(f"{kernel} has no value at the angle {mp.nstr(theta, 12)}.")
             points.append(mp.cos(theta))
             weights.append(measure * value)
-    return _sum_polynomials(dim, degree, points, weights)
+    return points, weights
 
 
 def _sum_polynomials(
@@ -291,20 +270,3 @@ def _sum_polynomials(
         upper = ((2 * n + dim) * u * following // one - (n + 1) * here) // (n + dim - 1)
         here, following = following, upper
     return sums
-
-
-def _all_nonnegative(formula: sympy.Expr, dim: int, degree: int) -> bool | None:
-    """Signs of the coefficients of a polynomial, exactly: u P_n has nonnegative ones itself."""
-    vector = [sympy.Integer(0)] * (degree + 2)
-    for c in sympy.Poly(formula, U).all_coeffs():  # Horner's scheme in the basis N(n,d)^0 P_n
-        shifted = [sympy.Integer(0)] * (degree + 2)
-        for n, x in enumerate(vector[: degree + 1]):
-            if x == 0:
-                continue
-            up = sympy.Rational(n + dim - 2, 2 * n + dim - 2) if n else sympy.Integer(1)
-            shifted[n + 1] += x * up
-            if n:
-                shifted[n - 1] += x * (1 - up)
-        shifted[0] += c
-        vector = shifted
-    return all(is_zero(x) or sign(x) > 0 for x in vector)

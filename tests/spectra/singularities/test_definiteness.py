@@ -18,11 +18,11 @@ from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.singularities import analyse
 from spectra.singularities.definiteness import (
     has_nonnegative_taylor_series,
+    is_complete_bernstein,
     is_completely_monotone,
     proved_on_space,
     proved_on_sphere,
 )
-from spectra.singularities.definiteness.sectors import is_complete_bernstein, is_stieltjes
 from spectra.verdict import existence
 from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
@@ -67,7 +67,6 @@ def test_functions_that_preserve_sectors_are_recognised(text: str) -> None:
     share = np.angle(function(np.sqrt(radius) * np.exp(0.5j * turn))) / turn
     inside = share.min() > -1e-9, share.max() < 1.0 + 1e-9
     assert is_complete_bernstein(expr) is all(inside)
-    assert is_stieltjes(expr) is bool(share.min() > -1.0 - 1e-9 and share.max() < 1e-9)
 
 
 # --- completely monotone functions of z^2 ---------------------------------------------------

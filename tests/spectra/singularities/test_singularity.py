@@ -18,7 +18,7 @@ from spectra.kernels.kernel import Kernel, radial
 from spectra.singularities import analyse
 from spectra.singularities.branches import branch_radii, is_analytic_at
 from spectra.singularities.periodic import is_periodic
-from spectra.singularities.zeros import positive_zeros, same_radius
+from spectra.singularities.zeros import positive_zeros
 
 oo = sympy.oo
 
@@ -140,12 +140,6 @@ def test_points_are_classified_as_analytic_meromorphic_or_branch() -> None:
     assert is_analytic_at(_formula("exp(-z)*sqrt(2 - z)"), one) == "analytic"
     assert is_analytic_at(_formula("sin(z - 1)/(z - 1)"), one) == "meromorphic"
     assert is_analytic_at(_formula("sqrt(1 - z)"), one) == "branch"
-
-
-def test_equal_radii_in_two_forms_are_one() -> None:
-    a = sympy.sqrt(3 + 2 * sympy.sqrt(2))
-    assert same_radius(a, 1 + sympy.sqrt(2))
-    assert not same_radius(a, 1 + sympy.sqrt(2) + sympy.Rational(1, 10**20))
 
 
 def test_periodic_formulas_are_recognised() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 import sympy
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, SpectraError, UndecidedError
 from spectra.kernels.catalogue import Entry, catalogue
 from spectra.kernels.kernel import Kernel, radial, zonal
@@ -85,48 +83,25 @@ def test_the_conditions_of_the_catalogue_agree_with_the_verdict() -> None:
 # --- generated kernels ----------------------------------------------------------------------
 
 
-def _check(sample: tuple[Kernel, sympy.Expr], dim: int) -> bool:
-    """Assert that a decision is right; say whether there was one."""
-    kernel, bound = sample
-    verdict = existence(kernel, dim)
-    if verdict.status is Status.UNDECIDED:
-        return False
-    assert (verdict.status is Status.FINITE) == (dim < bound), (str(kernel), verdict.reasons)
-    return True
+@pytest.mark.slow
+def test_no_decision_on_a_generated_kernel_is_wrong() -> None:
+    decided: list[bool] = []
 
-
-def _run(examples: int, *, draw: int) -> None:
-    outcomes: list[bool] = []
-
-    @seed(draw)
+    @seed(1)
     @settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+        max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck)
     )
     @given(sample=GENERATED, dim=st.integers(1, 40))
     def theorem(sample: tuple[Kernel, sympy.Expr], dim: int) -> None:
-        outcomes.append(_check(sample, dim))
+        kernel, bound = sample
+        verdict = existence(kernel, dim)
+        decided.append(verdict.status is not Status.UNDECIDED)
+        if decided[-1]:
+            right = (verdict.status is Status.FINITE) == (dim < bound)
+            assert right, (str(kernel), verdict.reasons)
 
     theorem()
-    assert outcomes.count(False) <= 0.05 * len(outcomes)
-
-
-def test_no_decision_on_a_generated_kernel_is_wrong() -> None:
-    _run(2, draw=0)
-
-
-@pytest.mark.slow
-def test_no_decision_on_many_generated_kernels_is_wrong() -> None:
-    _run(100, draw=1)
-
-
-@pytest.mark.parametrize("text", ["(1 - z)**(5/2)*exp(-z)", "(1 - z**2)**2*log(1 - z)"])
-def test_scaling_changes_no_verdict(text: str) -> None:
-    kernel = radial(text, support=1)
-    scaled = -3 * kernel.rescale(sympy.Rational(7, 4))
-    assert existence(scaled).condition == existence(kernel).condition
+    assert decided.count(False) <= 0.05 * len(decided)
 
 
 # --- what is not decided --------------------------------------------------------------------
@@ -157,12 +132,6 @@ def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
         assert verdict.status is Status.UNDECIDED
         assert "infinitely many zeros" in verdict.reasons[0]
         assert "can be stated (assume)" in verdict.reasons[0]
-
-
-def test_kinks_outside_the_range_of_the_sphere_do_not_matter() -> None:
-    found = existence(zonal("Min(3, exp(u))"), 3).on_sphere(degree=2)
-    assert found.positive_definite is True
-    assert found.status is Status.FINITE
 
 
 @pytest.mark.parametrize(
@@ -290,7 +259,6 @@ _EVERY = float("inf")
         (catalogue["arc_cosine_0"], 0),
         (catalogue["j_bessel"](m=6), 6),
         (radial("cos(3*z)"), 1),
-        (radial("(sin(z) - z*cos(z))/z**3"), 5),
         (radial("-sqrt(1 + z**2)"), 0),
         (radial("1/sqrt(z)"), 0),  # completely monotone, and unbounded at 0
         (catalogue["delta_gaussian"](), 0),
@@ -305,20 +273,6 @@ def test_the_largest_dimension_of_positive_definiteness_is_the_known_one(
     assert every.answer is (largest == _EVERY)
     for dim in DIMENSIONS:
         assert existence(kernel, dim).positive_definite.answer is (dim <= largest)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "largest"),
-    [(radial("(1 - z)**4", support=1), 7), (catalogue["wendland_31"](), 3)],
-    ids=str,
-)
-def test_the_spectrum_turns_negative_in_the_dimension_after_the_largest(
-    kernel: Kernel, largest: int
-) -> None:
-    w = np.geomspace(1e-2, 1e5, 20_001)  # the negative lobes begin far out, at w = 2500 for one
-    for dim in (largest, largest + 1):
-        values = spectral_density(kernel, dim).density(w)
-        assert bool(np.any(values < 0)) is (dim > largest), dim
 
 
 # --- on the sphere --------------------------------------------------------------------------

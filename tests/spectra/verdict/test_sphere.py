@@ -111,15 +111,6 @@ def test_finitely_many_signs_prove_nothing() -> None:
     assert found.tail_bound == float("inf")
 
 
-@pytest.mark.parametrize("dim", [3])
-def test_positive_definite_kernels_of_the_space_have_a_bounded_tail_on_the_sphere(dim: int) -> None:
-    kernel = radial("exp(-z**2)*cos(z)")
-    few, more = (sphere_coefficients(kernel, dim, degree=n) for n in (4, 12))
-    assert few.nonnegative is True
-    beyond = np.sum((more.values * more.multiplicity)[5:])
-    assert beyond <= few.tail_bound <= beyond + more.tail_bound + 1e-15
-
-
 @pytest.mark.parametrize(("dim", "degree"), [(1, 3), (2.5, 3), (3, -1), (3, 10**7)])
 def test_arguments_outside_their_range_are_refused(dim: object, degree: object) -> None:
     with pytest.raises(ParameterError):
@@ -132,9 +123,8 @@ def test_only_a_kernel_has_gegenbauer_coefficients(what):
         sphere_coefficients(what, 3)
 
 
-@pytest.mark.parametrize("degree", [31])
-def test_a_high_degree_is_integrated_as_well_as_a_low_one(degree: int) -> None:
+def test_a_high_degree_is_integrated_as_well_as_a_low_one() -> None:
     # arc-cosine 0 in d = 2: 1 - |theta|/pi has the coefficients 2/(pi n)^2 for odd n, and 0.
-    found = sphere_coefficients(catalogue["arc_cosine_0"], 2, degree=degree)
-    assert found.values[degree] == pytest.approx(2 / (np.pi * degree) ** 2, rel=1e-11)
-    assert abs(found.values[degree - 1]) < 1e-15
+    values = sphere_coefficients(catalogue["arc_cosine_0"], 2, degree=31).values
+    assert values[31] == pytest.approx(2 / (np.pi * 31) ** 2, rel=1e-11)
+    assert abs(values[30]) < 1e-15
