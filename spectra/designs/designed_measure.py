@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.designs.certificate import proved_sup_error
 from spectra.errors import ParameterError
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel, radial, zonal
@@ -106,7 +105,7 @@ class Design:
         Root mean squares over the distances of the error of :meth:`__call__`, and of the standard
         deviation of the estimate with these directions.
     sup_error : Enclosure
-        Largest error of :meth:`__call__` on the domain.  :meth:`certified` proves it.
+        Largest error of :meth:`__call__` on the domain, an estimate.
     tol, n_components : float or None, int or None
         What was asked for; one of the two is None.
     powers : ndarray of shape (L,)
@@ -219,13 +218,6 @@ class Design:
                 f"The design holds exact powers of z^2 up to degree {self.powers.size}, which are "
                 "not plane waves. Use exact_degree=0 for a measure."
             )
-
-    def certified(self) -> Enclosure:
-        """Prove the largest error on the domain in ball arithmetic."""
-        reached = self.sup_error.mid + self.sup_error.rad
-        rest = without_powers(self.kernel, self.powers, self.unit)
-        spheres = (self.radii, self.masses)
-        return proved_sup_error(rest, self.dim, *spheres, self.domain, tol=self.tol or reached)
 
     def __repr__(self) -> str:
         beside = f", {self.powers.size} exact powers" if self.powers.size else ""

@@ -14,7 +14,7 @@ import numpy as np
 
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, positive_number
-from spectra.designs.certificate import estimated_sup_error
+from spectra.designs.sup_error import estimated_sup_error
 from spectra.designs.designed_measure import (
     FLOAT32_ROUNDING,
     MOST_KEPT,

@@ -28,7 +28,7 @@ from scipy.optimize import minimize, nnls
 
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
-from spectra.designs.certificate import estimated_sup_error
+from spectra.designs.sup_error import estimated_sup_error
 from spectra.designs.designed_measure import (
     FLOAT32_ROUNDING,
     MOST_KEPT,

@@ -14,7 +14,6 @@ from scipy.optimize import linprog
 
 from spectra.base.numbers import FloatArray, positive_number
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.designs import proved_sup_error
 from spectra.errors import AccuracyError
 from spectra.kernels import Kernel
 from spectra.table import Part, RadialLaw, SpectralTable
@@ -37,7 +36,7 @@ _PER_WAVE, _BETWEEN, _MOST_CHECKED, _FEW = 8, 1.0824, 200_000, 20_000
 
 
 def covariance_on_region(
-    minus: Kernel, radius: float, dim: int, *, tol: float, prove: bool, name: str
+    minus: Kernel, radius: float, dim: int, *, tol: float, name: str
 ) -> SpectralTable:
     """The table of least mass with increments within ``tol`` of -minus on [0, radius]."""
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
@@ -55,13 +54,8 @@ def covariance_on_region(
             bound = _BETWEEN * float(error.max())
             if bound > tol:
                 break
-        if bound <= tol and prove:
-            waves = np.append(0.0, radii), np.append(-math.fsum(masses), masses)
-            proved = proved_sup_error(minus, dim, *waves, (0.0, radius), tol=tol)
-            bound = proved.mid + proved.rad
         if bound <= tol:
             total = math.fsum(masses)
-            how = "proved in ball arithmetic" if prove else "seen at a grid of distances"
             return SpectralTable(
                 dim=dim,
                 parts=(Part(total, 0.0, 0.0, RadialLaw.from_atoms(radii, masses / total)),),
@@ -71,7 +65,7 @@ def covariance_on_region(
                 bias=bound,
                 domain=radius,
                 provenance=f"positive atoms of least mass with the increments of {name} on "
-                f"distances up to {radius:.6g}, error {how}",
+                f"distances up to {radius:.6g}, error seen at a grid of distances",
             )
         peak = (error > np.roll(error, 1)) & (error > np.roll(error, -1))
         worst = np.flatnonzero(peak & (error > _MARGIN * tol))

@@ -82,9 +82,7 @@ class Variogram:
         """
         return decide(self.minus, self.covariance, checked_dim(dim))
 
-    def on_region(
-        self, radius: float, dim: int, *, tol: float, prove: bool = False
-    ) -> SpectralTable:
+    def on_region(self, radius: float, dim: int, *, tol: float) -> SpectralTable:
         r"""A stationary covariance whose increments are those of gamma on distances up to a radius.
 
         A measure of positive atoms, the one of least total mass with
@@ -97,17 +95,14 @@ class Variogram:
             R, the largest distance in the region.
         dim : int
         tol : float
-            Largest error of the variogram there.
-        prove : bool
-            Whether the error is proved in ball arithmetic (minutes for rough fields), or taken
-            from a grid with eight distances to the shortest wave.
+            Largest error of the variogram there, on a grid with eight distances to the shortest
+            wave.
 
         Returns
         -------
         SpectralTable
-            For :class:`rf.GaussianField`.  Its ``bias`` is the error on the whole range and its
-            ``provenance`` says whether it is proved; its k(0) is the total mass, whose
-            field has gamma's increments and a large common random level.
+            For :class:`rf.GaussianField`.  Its ``bias`` is the error on the whole range; its k(0)
+            is the total mass, whose field has gamma's increments and a large common random level.
 
         Raises
         ------
@@ -125,9 +120,7 @@ class Variogram:
         found = self.definiteness(dim)
         if found.answer is False:
             raise ParameterError(f"{self} is no variogram on R^{dim}: {found.reason}")
-        return covariance_on_region(
-            self.minus, radius, checked_dim(dim), tol=tol, prove=prove, name=str(self)
-        )
+        return covariance_on_region(self.minus, radius, checked_dim(dim), tol=tol, name=str(self))
 
 
 def variogram(

@@ -10,10 +10,10 @@ from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.cli.commands import main
 from spectra.designs import design, design_for_columns, design_within
-from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
+from spectra.designs.sup_error import estimated_sup_error
 from spectra.designs.wave_columns import angular_means, block_variance, tabulated_wave
-from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
+from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.kernel import radial, zonal
 
 SQUARE = radial("(1 - z**2/4)**2")
@@ -108,38 +108,6 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
     error = estimated_sup_error(kernel, 3, nothing, nothing, (0.0, 2.0), tol=1e-3)
     assert largest in error
     assert error.rad < 0.01
-
-
-@pytest.mark.parametrize(
-    ("kernel", "dim", "z_max"),
-    [(SQUARE, 16, 2.0), (radial("exp(-z)"), 7, 1.0)],
-)
-def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
-    served = Distances.of(kernel, (0, z_max), None)
-    d = design_within(kernel, dim, served, tol=1e-2, objective="mass", max_radius=80)
-    proof = d.certified()
-    assert proof.rigorous
-    assert not d.sup_error.rigorous
-    assert proof.mid + proof.rad <= 1e-2
-    assert abs(proof.mid - d.sup_error.mid) <= proof.rad + d.sup_error.rad
-    z = np.linspace(0, z_max, 100)
-    with mpmath.workdps(30):
-        largest = max(
-            abs(
-                mpmath.fsum(c * omega(dim, w * x) for w, c in zip(d.radii, d.masses, strict=True))
-                - kernel(x)
-            )
-            for x in z
-        )
-    assert largest <= proof.mid + proof.rad
-
-
-def test_a_formula_without_ball_arithmetic_is_refused():
-    w, c = np.array([1.0]), np.array([1.0])
-    with pytest.raises(NoRouteError, match="besselk"):
-        proved_sup_error(radial("z*besselk(1, z)"), 3, w, c, (0.1, 2.0), tol=1e-2)
-    with pytest.raises(NoRouteError, match="support"):
-        proved_sup_error(radial("1 - z", support=1), 3, w, c, (0.0, 2.0), tol=1e-2)
 
 
 @pytest.mark.slow
