@@ -168,20 +168,20 @@ def test_a_sum_is_drawn_from_the_mixture_of_its_spectra(summed) -> None:
     assert np.abs((implied.mean(axis=1) - model.correlation(LAGS)) / error).max() < 6.0
 
 
-def test_a_copy_keeps_the_class_its_parameters_and_what_depends_on_the_dimension() -> None:
-    model = of(gstools.HyperSpherical(dim=2))
-    model.dim = 3
-    r, u = np.linspace(0.0, 2.0, 50), np.linspace(0.1, 0.9, 9)
-    fresh = gstools.HyperSpherical(dim=3)
-    assert np.abs(model.correlation(r) - fresh.correlation(r)).max() < 1e-15
-    assert np.abs(model.spectral_rad_ppf(u) - of(fresh).spectral_rad_ppf(u)).max() < 1e-15
-    assert of(gstools.TPLGaussian(dim=2, len_low=0.5)).len_up_rescaled == 1.5
-    x = np.linspace(0.1, 8.0, 60)
-    stable = of(gstools.Stable(dim=2))
-    stable.fit_variogram(x, gstools.Stable(dim=2, len_scale=2.0, alpha=1.2).variogram(x))
-    assert abs(stable.var - 1.0) < 1e-3 > stable.nugget
-    assert abs(stable.alpha - 1.2) < 1e-3
-    assert stable.kernel(1.0) == pytest.approx(np.exp(-1.0))
+@pytest.mark.parametrize("options", [{"latlon": True}, {"temporal": True, "spatial_dim": 2}])
+def test_a_model_on_the_globe_or_in_time_stays_there(options) -> None:
+    own = gstools.Spherical(var=2.0, len_scale=3.0, nugget=0.5, **options)
+    made = of(own)
+    assert (made.dim, made.latlon, made.temporal) == (own.dim, own.latlon, own.temporal)
+    r = np.linspace(0.0, 4.0, 9)
+    assert np.abs(made.variogram(r) - own.variogram(r)).max() < 1e-12
+
+
+def test_lengths_and_variances_can_be_fitted() -> None:
+    x, stable = np.linspace(0.1, 8.0, 60), of(gstools.Stable(dim=2, alpha=1.2))
+    stable.fit_variogram(x, gstools.Stable(dim=2, len_scale=2.0, var=3.0, alpha=1.2).variogram(x))
+    assert abs(stable.var - 3.0) < 1e-3
+    assert abs(stable.len_scale - 2.0) < 1e-3
 
 
 @pytest.mark.parametrize("nu", [0.5, 7.0, 50.0])
