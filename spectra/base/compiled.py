@@ -6,23 +6,17 @@ Numba is loaded when a loop is first asked for, never by an import of ours.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from spectra.errors import ParameterError
 
-__all__ = ["VARIABLE", "Implementation", "compiled", "implementation", "using", "why_no_numba"]
-
-Implementation = Literal["numba", "numpy"]
+__all__ = ["VARIABLE", "compiled", "implementation", "why_no_numba"]
 
 #: Names an implementation for a whole process.
 VARIABLE = "SPECTRA_IMPLEMENTATION"
-
-_CHOSEN: ContextVar[Implementation | None] = ContextVar("implementation", default=None)
 
 
 @lru_cache(maxsize=1)
@@ -35,9 +29,9 @@ def why_no_numba() -> str:
     return ""
 
 
-def implementation() -> Implementation:
+def implementation() -> str:
     """The implementation that runs here: "numba" or "numpy"."""
-    name = _CHOSEN.get() or os.environ.get(VARIABLE, "")
+    name = os.environ.get(VARIABLE, "")
     if name == "numpy":
         return "numpy"
     why = why_no_numba()
@@ -51,24 +45,6 @@ def implementation() -> Implementation:
         + ". Take 'numpy', which always runs, or install the extra: pip install "
         '"kernel-spectra[fast]".'
     )
-
-
-@contextmanager
-def using(name: Implementation) -> Iterator[None]:
-    """Let one implementation run inside of a ``with`` block.
-
-    Examples
-    --------
-    >>> with using("numpy"):
-    ...     implementation()
-    'numpy'
-    """
-    token = _CHOSEN.set(name)
-    try:
-        implementation()
-        yield
-    finally:
-        _CHOSEN.reset(token)
 
 
 def compiled(function: Callable[..., Any], *, fused: bool) -> Any:

@@ -25,7 +25,7 @@ def design(
     n_components: int | None = None,
     objective: Objective = "variance",
     coupling: Coupling | None = None,
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    distances: ArrayLike | None = None,
 ) -> Design:
     r"""Design a signed measure whose plane waves approximate a kernel on a range of distances.
 
@@ -56,7 +56,7 @@ def design(
         the sum bounds the standard deviation :math:`\sqrt{c'Qc}` from above), or independent.  The
         default is "shared" for a number of columns, which is best, and "orthogonal" for a
         tolerance.
-    distances : array_like, or (counts, edges) as of numpy.histogram, optional
+    distances : array_like, optional
         The distances that occur; by default uniform in z, or in the angle for a zonal kernel.
 
     Returns
