@@ -135,11 +135,6 @@ def _exact(c: Any) -> Ball:
     return number(sympy.sympify(c, strict=True)).real
 
 
-def _hull(low: Ball, high: Ball) -> Ball:
-    """The ball of all numbers between two."""
-    return flint.arb(low).union(flint.arb(high))
-
-
 def _enclosure(ball: Ball) -> Enclosure:
     """The ball with its midpoint rounded to a double and its radius enlarged by that."""
     if not ball.is_finite():
@@ -198,7 +193,7 @@ def _end(laws: Sequence[_Law], side: int, tolerance: Ball) -> Ball:
 
 def _values_over(laws: Sequence[_Law], low: Ball, high: Ball) -> Ball:
     """The sum of the g over [low, high], as a ball."""
-    wide = _hull(low, high)
+    wide = flint.arb(low).union(flint.arb(high))
     rough = sum((law.taylor(wide, 1)[0] for law in laws), flint.arb(0))
     if rough > 0 or rough < 0 or not (high / low).log() < _LONGEST:
         return rough
@@ -304,7 +299,7 @@ def _cauchy(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> _L
     def taylor(v: Ball, count: int) -> list[Ball]:
         # g is a mixture of exp(-s V), so that all its derivatives are monotone.
         rows = [taylor_at(end, count) for end in {v.lower(), v.upper()}]
-        return [_hull(a, b) for a, b in zip(rows[0], rows[-1], strict=True)]
+        return [a.union(b) for a, b in zip(rows[0], rows[-1], strict=True)]
 
     def taylor_at(v: Ball, count: int) -> list[Ball]:
         # With Y_mu(c) = c^(mu/2) K_mu(2 sqrt(c)): Y_mu' = -Y_(mu-1), and

@@ -25,7 +25,7 @@ from spectra.designs.designed_measure import (
 from spectra.designs.distances import Distances
 from spectra.designs.linear_programme import solve
 from spectra.designs.sup_error import estimated_sup_error
-from spectra.designs.wave_columns import block_variance, tabulated_wave, wave_covariance
+from spectra.designs.wave_columns import block_variance, tabulated_wave
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel
 
@@ -106,10 +106,6 @@ def design_within(
         )
     # What the same weights prove of the tolerance that was asked for.
     lower = dual.lower_bound - (tol - inner) * float(np.abs(dual.weights).sum())
-    block = float(np.linalg.norm(masses * deviation(radii)))
-    if coupling == "shared":
-        shared = wave_covariance(dim, radii, served.nodes, served.weights, n=n)
-        block = float(np.sqrt(masses @ shared @ masses))
     made = Design(
         kernel=kernel,
         dim=dim,
@@ -119,7 +115,7 @@ def design_within(
         masses=masses,
         counts=tuple(1 if w == 0.0 else n for w in radii.tolist()),
         bias=0.0,
-        deviation=block,
+        deviation=float(np.linalg.norm(masses * deviation(radii))),
         sup_error=error,
         tol=tol,
         dual=replace(dual, objective=objective, lower_bound=max(lower, 0.0)),

@@ -34,6 +34,8 @@ _PRICING_STEP = 0.4
 # Points of the first grid of distances, and of radii.
 _FIRST_POINTS, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
+# From this round on, look among all measures of the settled value for one that is within the error.
+_PATIENCE = 12
 # The exchange stops when the value is within this part of its lower bound, and the error exceeds
 # the tolerance by no more than this part.
 _GAP, _EXCESS = 2e-3, 2e-3
@@ -91,16 +93,9 @@ class _Exchange:
 
         Returns the masses, how far their error exceeds the tolerance, and the dual.
         """
-        n, m = radii.size, self.points.size
-        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
-        scale = np.sqrt(self.max_mass)
-        waves, target = self.wave(self.points[:, None] * radii), self.target(self.points)
-        rows = np.block([[waves, -waves], [-waves, waves], [np.full((1, 2 * n), 1.0 / scale)]])
-        excess = np.append(-np.ones(2 * m), 0.0)[:, None]
-        x, value, marginals = _minimise(
-            np.append(np.tile(self.cost(radii), 2), self.penalty),
-            np.concatenate([rows, excess], axis=1),
-            np.concatenate([self.tol + target, self.tol - target, [scale]]),
+        m, cost = self.points.size, np.tile(self.cost(radii), 2)
+        masses, excess, value, marginals = self._masses(
+            radii, np.append(cost, self.penalty), self.tol, np.zeros((0, cost.size))
         )
         weights = marginals[:m] - marginals[m : 2 * m]
         active = weights != 0.0
@@ -109,10 +104,34 @@ class _Exchange:
             value=value,
             points=self.points[active],
             weights=weights[active],
-            multiplier=-float(marginals[-1]) / scale,
+            multiplier=-float(marginals[-1]) / np.sqrt(self.max_mass),
             max_radius=self.max_radius,
         )
-        return x[:n] - x[n : 2 * n], float(x[-1]), dual
+        return masses, excess, dual
+
+    def calmest(self, radii: FloatArray, budget: float) -> FloatArray:
+        """Masses of least error on the distances in use, among those that cost at most a budget."""
+        cost = np.tile(self.cost(radii), 2)
+        least_error = np.append(np.zeros(cost.size), 1.0)
+        return self._masses(radii, least_error, 0.0, cost[None] / budget)[0]
+
+    def _masses(
+        self, radii: FloatArray, cost: FloatArray, tol: float, budget: FloatArray
+    ) -> tuple[FloatArray, float, float, FloatArray]:
+        """Least cost of the masses of each sign and of the excess of their error over ``tol``."""
+        n, waves = radii.size, self.wave(self.points[:, None] * radii)
+        target = self.target(self.points)
+        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
+        scale = np.sqrt(self.max_mass)
+        cap = np.full((1, 2 * n), 1.0 / scale)
+        rows = np.block([[waves, -waves], [-waves, waves], [budget], [cap]])
+        excess = np.append(-np.ones(2 * target.size), np.zeros(len(budget) + 1))[:, None]
+        x, value, marginals = _minimise(
+            cost,
+            np.concatenate([rows, excess], axis=1),
+            np.concatenate([tol + target, tol - target, np.ones(len(budget)), [scale]]),
+        )
+        return x[:n] - x[n : 2 * n], float(x[-1]), value, marginals
 
     def size(self, dual: Dual, w: FloatArray) -> FloatArray:
         """|q(w)|, by the table of the wave."""
@@ -209,7 +228,7 @@ def solve(
     """Radii and masses that solve the programme, and what shows how good they are."""
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
     dearest = max_mass * float(exchange.grid_cost.max())
-    for _ in range(_MOST_ROUNDS):
+    for count in range(_MOST_ROUNDS):
         masses, excess, dual = exchange.vertex(exchange.radii)
         w, gain = exchange.reduced(dual)
         worst = max(float(gain.max(initial=0.0)), 0.0)
@@ -218,14 +237,21 @@ def solve(
         lower_bound = exchange.lower_bound(dual, worst)
         if lower_bound > dearest:
             raise _out_of_reach(exchange, lower_bound / dearest)
-        if excess <= _EXCESS * tol and not np.any(height > allowed):
-            # Rounding of the simplex method may be all that separates the value from its bound.
-            if dual.value - lower_bound <= _GAP * dual.value:
+        within, settled = excess <= _EXCESS * tol, not np.any(height > allowed)
+        close = dual.value - lower_bound <= _GAP * dual.value
+        if within and close and not settled and count >= _PATIENCE:
+            calm = exchange.calmest(exchange.radii, dual.value * (1.0 + _GAP))
+            further, high = exchange.error_peaks(exchange.radii, calm)
+            if np.all(high <= allowed):
+                found = _used(exchange, calm)
                 break
-            if not exchange.add(w[gain > 0.05 * worst], z[:0]):
-                break
-        else:
-            exchange.add(w[gain > 0.05 * worst], z[height > allowed])
+            z, height = np.append(z, further), np.append(height, high)
+        done = within and settled
+        # Rounding of the simplex method may be all that separates the value from its bound.
+        grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
+        if done and not grown:
+            found = _fewest(exchange, masses, dual, w, gain)
+            break
     else:
         raise AccuracyError(
             f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
@@ -233,16 +259,22 @@ def solve(
             f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
             "domain."
         )
-    radii, masses, value = _fewest(exchange, masses, dual, w, gain)
+    radii, masses, value = found
     return radii, masses, replace(dual, value=value, lower_bound=lower_bound)
+
+
+def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Radii and masses that are not rounding, and what they cost."""
+    used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
+    radii, masses = exchange.radii[used], masses[used]
+    return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
 
 
 def _fewest(
     exchange: _Exchange, masses: FloatArray, dual: Dual, w: FloatArray, gain: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """The same measure on fewer radii: those at which the dual touches its bound, or clusters."""
-    used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
-    radii, masses = exchange.radii[used], masses[used]
+    radii, masses, value = _used(exchange, masses)
     touching = np.unique(w[gain > -_TOUCHING * (exchange.cost(w) + dual.multiplier)])
     for trial in (touching, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
         if trial.size < radii.size:
@@ -251,7 +283,7 @@ def _fewest(
             if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
                 kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
                 return trial[kept], fewer[kept], small.value
-    return radii, masses, dual.value
+    return radii, masses, value
 
 
 def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
