@@ -42,7 +42,7 @@ from spectra.density.closed_pairs import (
     coefficients,
 )
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import number
+from spectra.formula.evaluation import number
 from spectra.measure import SpectralMeasure
 
 __all__ = ["CertifiedMasses", "proved_masses"]
