@@ -77,7 +77,7 @@ def test_the_dual_stays_below_one_and_touches_it_with_the_sign_of_each_mass():
 @pytest.mark.parametrize(
     ("kernel", "dim", "domain", "objective", "coupling"),
     [
-        pytest.param(SQUARE, 2, (0, 2), "mass", "orthogonal", marks=pytest.mark.slow),
+        pytest.param(STEP, 2, (0, np.sqrt(2)), "mass", "orthogonal", marks=pytest.mark.slow),
         (GAUSS, 7, (0.5, 4), "variance", "iid"),
         pytest.param(RAMP, 16, (0, 1.83), "variance", "orthogonal", marks=pytest.mark.slow),
         pytest.param(SQUARE, 256, (0, 2), "variance", "orthogonal", marks=pytest.mark.slow),
@@ -127,9 +127,8 @@ def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
 def test_a_design_states_its_lower_bound_or_refuses():
     d = design("(1 - z**2/4)**2", 16, (0, 2), tol=1e-3, objective="mass")
     assert d.lower_bound == d.dual.lower_bound <= d.dual.value == pytest.approx(d.mass, rel=1e-3)
-    assert d.columns == 2 * sum(n for n, w in zip(d.counts, d.radii, strict=True) if w) + (
-        1 if 0.0 in d.radii else 0
-    )
+    waves = sum(n for n, w in zip(d.counts, d.radii, strict=True) if w)
+    assert d.columns == 2 * waves + (0.0 in d.radii)
     best = design(SQUARE, 16, (0, 2), n_components=101)
     assert best.coupling == "shared"
     assert best.n_components == 101 >= best.columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -62,13 +61,6 @@ def test_the_implied_correlation_is_that_of_the_model(name: str, options: dict, 
     assert np.abs(deviations(model, dim)).max() < 6.0
 
 
-@pytest.mark.slow
-def test_the_test_above_sees_the_bias_of_a_numerical_spectrum() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert np.abs(deviations(gstools.Spherical(dim=3), 3)).max() > 10.0
-
-
 def valid_models() -> list[tuple[str, int]]:
     """Models of the catalogue, each in the largest dimension of space where it is valid."""
     found = []
@@ -86,17 +78,6 @@ def valid_models() -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("name", "dim"), valid_models())
 def test_every_valid_model_of_the_catalogue_is_drawn_correctly(name: str, dim: int) -> None:
     assert np.abs(deviations(cov_model(name, dim), dim)).max() < 4.0
-
-
-@pytest.mark.parametrize(
-    ("name", "low"), [("TPLGaussian", 0.0), ("TPLExponential", 0.5), ("TPLStable", 0.0)]
-)
-def test_truncated_power_laws_have_the_correlation_of_gstools(name: str, low: float) -> None:
-    for hurst in (0.2, 0.5, 0.8):
-        model = getattr(gstools, name)(dim=2, len_scale=3.0, len_low=low, hurst=hurst)
-        kernel = kernel_of(model)
-        r = np.geomspace(1e-3, 20.0, 60)
-        assert np.abs(kernel(r / model.len_rescaled) - model.correlation(r)).max() < 1e-11
 
 
 @pytest.mark.parametrize(
