@@ -16,7 +16,7 @@ import flint
 
 from spectra.base.precision import Ball, working
 
-__all__ = ["bessel_k", "k_half_way", "k_zero_and_one", "reaches_far"]
+__all__ = ["bessel_k", "k_half_way", "k_zero_and_one"]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -28,11 +28,6 @@ _LEAST_BUCKET = -40
 _MOST_RECURRENCES = 64
 # A ball is small if its radius is below 1/10 of its middle, divided by 1 + order.
 _SMALL = 10
-
-
-def reaches_far(bits: int) -> float:
-    """The size of an argument from which the asymptotic series has this many bits."""
-    return _FAR_SHARE * bits + _FAR_LEAST
 
 
 def bessel_k(order: int, q: Ball, bits: int) -> Ball:
@@ -91,7 +86,7 @@ def _half_way(order: int) -> tuple[int, ...]:
 def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:
     """K_0 and K_1 at q, |arg q| <= pi/2, where ``log_of`` gives log q at any precision."""
     size = exp(log_size)
-    if size > reaches_far(bits):
+    if size > _FAR_SHARE * bits + _FAR_LEAST:
         log_q = log_of()
         q = log_q.exp()
         front = (flint.arb.pi() / 2).sqrt() * (-q - log_q / 2).exp()
