@@ -8,7 +8,7 @@ adds a nugget to the fields.  The models here have the quantile function of thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -157,7 +157,7 @@ def _truncated_power_law(model: Any) -> Kernel:
     hurst = _exact(model.hurst)
     power = _exact(_ORDERS[model.name] or model.alpha)
     low = _exact(model.len_low_rescaled / model.len_rescaled)
-    tpl = catalogue["tpl_stable"]
+    tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
     if low == 0:
         return tpl(hurst=hurst, power=power, length=1)
     if power == 2:
