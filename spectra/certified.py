@@ -31,9 +31,9 @@ from typing import Any
 import flint
 import sympy
 
-from spectra.base.balls import Ball, enclosure, exact_ball, hull, precision
-from spectra.base.enclosures import Enclosure
+from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits import stage
+from spectra.base.precision import Ball, working
 from spectra.density.closed_pairs import (
     GAUSSIAN,
     MATERN,
@@ -42,6 +42,7 @@ from spectra.density.closed_pairs import (
     coefficients,
 )
 from spectra.errors import NoRouteError
+from spectra.formula.evaluation import number
 from spectra.measure import SpectralMeasure
 
 __all__ = ["CertifiedMasses", "proved_masses"]
@@ -58,6 +59,8 @@ _MOST_RANGES = 20_000
 # For x below the first share of the bits Arb does not use the expansion of K in 1/x: 2x/log(2) bits
 # cancel, and for real x beyond the second share it takes a hundred times as long.
 _EXPANDED, _SLOW, _CANCELLED = 0.6, 0.14, 3.4
+# The least positive double.
+_TINY = 5e-324
 # Bits of the orders of Bessel functions, more than the largest working precision.
 _ORDER_BITS = 4096
 
@@ -94,20 +97,20 @@ def _proved(measure: SpectralMeasure) -> CertifiedMasses:
     if density is None or density.route != "lookup":
         raise NoRouteError("it has no density in closed form")
     for bits in _TOLERANCE_BITS:
-        with precision(3 * bits):
+        with working(3 * bits):
             up, down = _continuous(density.components, bits)
             if max(up.rad(), down.rad()) <= _ENOUGH * (up + down).abs_lower():
                 for atom in density.atoms:
                     mass = flint.arb(atom.mass, atom.error)
                     up, down = (up + mass, down) if atom.mass > 0 else (up, down - mass)
-                return CertifiedMasses(enclosure(up), enclosure(down), enclosure(up + down))
+                return CertifiedMasses(_enclosure(up), _enclosure(down), _enclosure(up + down))
     raise NoRouteError("its components cancel to more digits than are computed")
 
 
 def _continuous(components: Sequence[Any], bits: int) -> tuple[Ball, Ball]:
     """M+ and M- of the absolutely continuous part."""
     nothing = flint.arb(0)
-    totals = [exact_ball(c.exact_total) for c in components if isinstance(c, ClosedPair)]
+    totals = [_exact(c.exact_total) for c in components if isinstance(c, ClosedPair)]
     total = sum(totals, nothing)
     if len(totals) == len(components) and all(c.has_one_sign for c in components):
         if all(t > 0 for t in totals):
@@ -125,6 +128,23 @@ def _continuous(components: Sequence[Any], bits: int) -> tuple[Ball, Ball]:
     if not (up - down).overlaps(total):
         raise AssertionError("Proved masses do not add up to k(0): the proof has an error.")
     return up, down
+
+
+def _exact(c: Any) -> Ball:
+    """The ball of an exact number, at the working precision."""
+    return number(sympy.sympify(c, strict=True)).real
+
+
+def _enclosure(ball: Ball) -> Enclosure:
+    """The ball with its midpoint rounded to a double and its radius enlarged by that."""
+    if not ball.is_finite():
+        raise NoRouteError("the working precision was lost")
+    mid = float(ball.mid())
+    # The conversion may miss the nearest double by one.
+    mid += float((ball - flint.arb(mid)).mid())
+    away = ball - flint.arb(mid)
+    radius = float(away.abs_upper().mid()) * (1.0 + 2.0 * EPS) + _TINY
+    return Enclosure(mid, 0.0 if away.is_zero() else radius, rigorous=True)
 
 
 def _signed_ranges(laws: Sequence[_Law], tolerance: Ball) -> tuple[list[tuple[Any, ...]], Ball]:
@@ -173,7 +193,7 @@ def _end(laws: Sequence[_Law], side: int, tolerance: Ball) -> Ball:
 
 def _values_over(laws: Sequence[_Law], low: Ball, high: Ball) -> Ball:
     """The sum of the g over [low, high], as a ball."""
-    wide = hull(low, high)
+    wide = flint.arb(low).union(flint.arb(high))
     rough = sum((law.taylor(wide, 1)[0] for law in laws), flint.arb(0))
     if rough > 0 or rough < 0 or not (high / low).log() < _LONGEST:
         return rough
@@ -211,7 +231,7 @@ class _Law:
 
 def _gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> _Law:
     """exp(-a z^2) times a polynomial in z^2: V has Gamma distributions."""
-    half, scale = flint.arb(dim) / 2, 1 / (4 * exact_ball(rate))
+    half, scale = flint.arb(dim) / 2, 1 / (4 * _exact(rate))
     front = scale**half / half.gamma()
     # Q(y) = sum_j c_j j! a^-j L_j^(h-1)(y), and
     # j! [y^i] L_j^(h-1) = (-1)^i binomial(j, i) (h + i)_(j - i).
@@ -219,31 +239,31 @@ def _gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> _Law:
     h, powers, monomials = sympy.Rational(dim, 2), range(len(scaled)), []
     for i in powers:
         terms = (scaled[j] * sympy.binomial(j, i) * sympy.rf(h + i, j - i) for j in powers[i:])
-        monomials.append(exact_ball(sympy.simplify((-1) ** i * sympy.Add(*terms))))
+        monomials.append(_exact(sympy.simplify((-1) ** i * sympy.Add(*terms))))
 
     def moment(s: Ball) -> Ball:
         terms = (abs(q) * (half + i + s).gamma() for i, q in enumerate(monomials))
         return sum(terms, flint.arb(0)) * scale**-s / half.gamma()
 
     def taylor(v: Ball, count: int) -> list[Ball]:
-        with precision(flint.ctx.prec, cap=count):
-            found = at(scale * flint.arb_series([v, 1]))
-            return [found[k] for k in range(count)]
+        waves = [front * (-scale * v).exp()]
+        for k in range(1, count):
+            waves.append(-waves[-1] * scale / k)
+        found = flint.arb_poly(waves) * polynomial_of(flint.arb_poly([scale * v, scale]))
+        return [found[k] for k in range(count)]
 
-    def at(y: Any) -> Any:
-        total = 0 * y
-        for q in reversed(monomials):
-            total = total * y + q
-        return front * (-y).exp() * total
+    def value(w: Any, analytic: bool) -> Any:
+        y = scale * w * w
+        return front * (-y).exp() * flint.acb_poly(monomials)(y)
 
-    limits = -half, flint.arb("inf")
-    return _Law(half, limits, moment, taylor, lambda w, analytic: at(scale * w * w))
+    polynomial_of = flint.arb_poly(monomials)
+    return _Law(half, (-half, flint.arb("inf")), moment, taylor, value)
 
 
 def _matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> _Law:
     """A Matern kernel: V / (a^2 + V) has a Beta distribution."""
-    half, smoothness, total = flint.arb(dim) / 2, exact_ball(nu), exact_ball(c)
-    square, order = exact_ball(rate) ** 2, smoothness + half
+    half, smoothness, total = flint.arb(dim) / 2, _exact(nu), _exact(c)
+    square, order = _exact(rate) ** 2, smoothness + half
     norm = smoothness.gamma() * half.gamma()
     front = total * square**smoothness * order.gamma() / norm
 
@@ -265,12 +285,12 @@ def _matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> _Law:
 
 def _cauchy(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> _Law:
     """A rational quadratic (Cauchy) kernel: V is a product of two Gamma variables."""
-    half, power, total = flint.arb(dim) / 2, exact_ball(alpha), exact_ball(c)
-    length = exact_ball(scale)
+    half, power, total = flint.arb(dim) / 2, _exact(alpha), _exact(c)
+    length = _exact(scale)
     quarter, norm = length**2 / 4, half.gamma() * power.gamma()
     front = 2 * total * quarter**half / norm
-    with precision(_ORDER_BITS):
-        order = exact_ball(alpha - sympy.Rational(dim, 2))
+    with working(_ORDER_BITS):
+        order = _exact(alpha - sympy.Rational(dim, 2))
         orders = [order - k for k in range(_DEGREE + 1)]
 
     def moment(s: Ball) -> Ball:
@@ -279,7 +299,7 @@ def _cauchy(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> _L
     def taylor(v: Ball, count: int) -> list[Ball]:
         # g is a mixture of exp(-s V), so that all its derivatives are monotone.
         rows = [taylor_at(end, count) for end in {v.lower(), v.upper()}]
-        return [hull(a, b) for a, b in zip(rows[0], rows[-1], strict=True)]
+        return [a.union(b) for a, b in zip(rows[0], rows[-1], strict=True)]
 
     def taylor_at(v: Ball, count: int) -> list[Ball]:
         # With Y_mu(c) = c^(mu/2) K_mu(2 sqrt(c)): Y_mu' = -Y_(mu-1), and
@@ -314,7 +334,7 @@ def _bessel_k(x: Any, order: Ball) -> Any:
     if not x.real > 0:
         return flint.acb("nan")
     middle = flint.acb(x.real.mid(), x.imag.mid())
-    with precision(_ORDER_BITS):
+    with working(_ORDER_BITS):
         above = abs(order) + 1
     slope = _bessel_k_at(flint.acb(x.real.lower()), above).abs_upper()
     away = flint.arb(0, (abs(x - middle) * slope).abs_upper())
@@ -325,7 +345,7 @@ def _bessel_k_at(x: Any, order: Ball) -> Any:
     bits, size = flint.ctx.prec, abs(x)
     if size < _EXPANDED * bits:
         bits = int(max(bits + 32 + _CANCELLED * float(size), float(size) / _SLOW))
-    with precision(bits):
+    with working(bits):
         return x.bessel_k(flint.acb(order))
 
 

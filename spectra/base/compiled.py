@@ -8,25 +8,20 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from spectra.errors import ParameterError
 
-__all__ = ["VARIABLE", "Implementation", "compiled", "implementation", "using", "why_no_numba"]
-
-Implementation = Literal["numba", "numpy"]
+__all__ = ["VARIABLE", "compiled", "implementation", "why_no_numba"]
 
 #: Names an implementation for a whole process.
 VARIABLE = "SPECTRA_IMPLEMENTATION"
 
 # Seconds in which numba is loaded.
 _LOADING = 0.5
-_CHOSEN: ContextVar[Implementation | None] = ContextVar("implementation", default=None)
 
 
 @lru_cache(maxsize=1)
@@ -39,12 +34,12 @@ def why_no_numba() -> str:
     return ""
 
 
-def implementation(*, work: float = math.inf) -> Implementation:
+def implementation(*, work: float = math.inf) -> str:
     """The implementation that runs here: "numba" or "numpy".
 
     ``work``: seconds that numpy would take; numba is not loaded for less than loading takes.
     """
-    name = _CHOSEN.get() or os.environ.get(VARIABLE, "")
+    name = os.environ.get(VARIABLE, "")
     if name == "numpy" or (not name and work < _LOADING and "numba" not in sys.modules):
         return "numpy"
     why = why_no_numba()
@@ -58,24 +53,6 @@ def implementation(*, work: float = math.inf) -> Implementation:
         + ". Take 'numpy', which always runs, or install the extra: pip install "
         '"kernel-spectra[fast]".'
     )
-
-
-@contextmanager
-def using(name: Implementation) -> Iterator[None]:
-    """Let one implementation run inside of a ``with`` block.
-
-    Examples
-    --------
-    >>> with using("numpy"):
-    ...     implementation()
-    'numpy'
-    """
-    token = _CHOSEN.set(name)
-    try:
-        implementation()
-        yield
-    finally:
-        _CHOSEN.reset(token)
 
 
 def compiled(function: Callable[..., Any], *, fused: bool) -> Any:

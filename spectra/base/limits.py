@@ -11,19 +11,16 @@ or if the environment variable SPECTRA_PROGRESS is "on" ("off" hides it).
 
 from __future__ import annotations
 
-import _weakrefset
 import ctypes
 import os
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from functools import wraps
-from sys import _current_frames, _getframe
 from typing import Any, ParamSpec, TypeVar
 
 from spectra.errors import ParameterError, TimeLimitError
@@ -48,9 +45,9 @@ VARIABLE = "SPECTRA_TIME_LIMIT"
 #: Seconds of processor time for a stage if nothing else is set; nearly all take less than one.
 DEFAULT = 10.0
 # Seconds before a line appears, between looks at the clocks (most and least), and before a stage
-# that has swallowed OutOfTime is interrupted again.
+# is interrupted again, whose code (or a finalizer, whose errors Python drops) swallowed OutOfTime.
 PATIENCE, _TICK, _LEAST_WAIT, _AGAIN = 2.0, 0.25, 0.01, 1.0
-_BAR, _LONGEST_NAME = 28, 120
+_LONGEST_NAME, _LINE_WIDTH = 120, 79
 # The limit of this context; -1 leaves it to the environment.
 _limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=-1.0)
 
@@ -122,8 +119,8 @@ def limit_in_force() -> float | None:
 
 def seconds_left() -> float | None:
     """Processor time left to the stages of this thread, for compiled solvers; None if unlimited."""
-    stages = _stages_of(threading.get_ident())
-    left = [s.limit - s.spent() for s in stages if s.limit is not None]
+    stages = _stages.get(threading.get_ident(), ())
+    left = [s.limit - s.spent() for s in stages if s.limit]
     return max(min(left), 0.0) if left else None
 
 
@@ -145,14 +142,20 @@ class stage:
     expired: tuple[float, str] | None = field(default=None, init=False)
 
     def __enter__(self) -> stage:
-        self.thread, self.spent = threading.get_ident(), _stopwatch()
-        self.limit = limit_in_force() if self.has_limit else None
-        self.told, self.frame = 0.0, _getframe(1)
-        _begin(self)
+        global _watcher
+        self.thread, self.spent, self.begun = threading.get_ident(), _stopwatch(), time.monotonic()
+        self.limit, self.runs = limit_in_force() if self.has_limit else None, False
+        self.due = self.limit or float("inf")
+        with _lock:
+            _stages.setdefault(self.thread, []).append(self)
+            if _watcher is None:
+                _watcher = threading.Thread(target=_watch, name="spectra time limit", daemon=True)
+                _watcher.start()
+        self.runs = True  # from here on it may be interrupted
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        ended = False
+        self.runs, ended = False, False
         while not ended:
             try:
                 ended = _end(self)
@@ -160,7 +163,7 @@ class stage:
                 continue
         if kind is not None and not issubclass(kind, Exception | OutOfTime):
             return
-        if any(outer.expired for outer in _stages_of(self.thread)):
+        if any(outer.expired for outer in _stages.get(self.thread, ())):
             raise OutOfTime
         # Work may have swallowed OutOfTime.
         if self.expired or kind is OutOfTime:
@@ -168,11 +171,10 @@ class stage:
 
     def _refusal(self) -> TimeLimitError:
         spent, busy_with = self.expired or (self.spent(), self.label)
-        text = "" if self.of is None else str(self.of)
-        short = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
-        name = (f" of {short}" if short else "") + (f" in d = {self.dim}" if self.dim else "")
+        name = f" of {self.of!s:.{_LONGEST_NAME}}" if self.of is not None else ""
+        name += f" in d = {self.dim}" if self.dim else ""
         within = "" if busy_with == self.label else f" It was busy with {busy_with}."
-        limit = "no more" if self.limit is None else f"{self.limit:g} s"
+        limit = f"{self.limit:g} s" if self.limit else "no more"
         advice = f"; or {self.advice}" if self.advice else ""
         end = f"or the environment variable {VARIABLE}{advice}."
         return TimeLimitError(
@@ -210,12 +212,10 @@ def progress(items: Iterable[T], *, label: str) -> Iterator[T]:
     >>> [x * x for x in progress([1, 2, 3], label="squares")]
     [1, 4, 9]
     """
-    count = len(items) if isinstance(items, Sized) else None
+    count = f"/{len(items)}" if isinstance(items, Sized) else ""
     with stage(label, has_limit=False) as line:
         for done, item in enumerate(items):
-            filled = _BAR * done // max(count or 1, 1)
-            bar = f"[{'#' * filled + '.' * (_BAR - filled)}] {done}/{count}"
-            line.label = f"{label}  {done if count is None else bar}"
+            line.label = f"{label}  {done}{count}"
             yield item
 
 
@@ -230,42 +230,26 @@ def _stopwatch() -> Callable[[], float]:
     return lambda: min(time.process_time() - process, time.monotonic() - wall)
 
 
-# The stages under way, in the order in which they began, the thread that watches them, and the
-# width and the first second of the progress line.
-_stages: list[stage] = []
+# The stages under way in each thread, from the outermost to the innermost, the thread that watches
+# them, and whether there is a progress line.
+_stages: dict[int, list[stage]] = {}
 _lock = threading.RLock()
 _watcher: threading.Thread | None = None
-_width, _first_second = 0, 0.0
-# Nothing is raised where a stage begins or ends, nor in finalizers, whose errors Python drops.
-_BORDERS = {stage.__enter__.__code__, stage.__exit__.__code__}
-_WEAK_REFERENCES = (weakref.__file__, _weakrefset.__file__)
-
-
-def _stages_of(thread: int) -> list[stage]:
-    """The stages of one thread, from the outermost to the innermost."""
-    return [s for s in list(_stages) if s.thread == thread]
-
-
-def _begin(step: stage) -> None:
-    global _first_second, _watcher
-    with _lock:
-        if not _stages:
-            _first_second = time.monotonic()
-        _stages.append(step)
-        if _watcher is None:
-            _watcher = threading.Thread(target=_watch, name="spectra time limit", daemon=True)
-            _watcher.start()
+_shown = False
 
 
 def _end(step: stage) -> bool:
-    """End a stage, wipe the line after the last one, and await what was raised too late."""
-    global _width
+    """End a stage and those within it, wipe the line after the last, await a late OutOfTime."""
+    global _shown
     with _lock:
-        _forget(step)
-        if not _stages and _width:
-            sys.stderr.write("\r" + " " * _width + "\r")
-            sys.stderr.flush()
-            _width = 0
+        under_way = _stages.get(step.thread, [])
+        if step in under_way:
+            del under_way[under_way.index(step) :]
+        if not under_way:
+            _stages.pop(step.thread, None)
+        if not _stages and _shown:
+            _write_line("", "\r")
+            _shown = False
     if step.expired and step.thread == threading.get_ident():
         # Raised anew and caught: to withdraw it makes Python 3.11 look for it for ever.
         try:
@@ -278,60 +262,37 @@ def _end(step: stage) -> bool:
 
 
 def _watch() -> None:
-    """Look at every stage, until there is none."""
-    global _watcher
+    """Show what is being done and interrupt stages whose time is over, until there is none."""
+    global _watcher, _shown
     while True:
         with _lock:
             if not _stages:
                 _watcher = None
                 return
-            _show()
-            waits = [_look_at(s) for s in list(_stages) if s.limit]
-        time.sleep(max(min([_TICK, PATIENCE, *waits]), _LEAST_WAIT))
+            wish, newest = os.environ.get("SPECTRA_PROGRESS", ""), list(_stages.values())[-1]
+            elapsed = time.monotonic() - newest[0].begun
+            terminal = sys.stderr is not None and sys.stderr.isatty()
+            if elapsed >= PATIENCE and (wish == "on" or (wish != "off" and terminal)):
+                _write_line(f"{newest[-1].label} ... {elapsed:.0f} s")
+                _shown = True
+            limited = [s for steps in _stages.values() for s in steps if s.limit]
+            wait = min([_TICK, PATIENCE, *(_look_at(s) for s in limited)])
+        time.sleep(max(wait, _LEAST_WAIT))
 
 
-def _show() -> None:
-    """Write the progress line."""
-    global _width
-    wish, elapsed = os.environ.get("SPECTRA_PROGRESS", ""), time.monotonic() - _first_second
-    shown = wish == "on" or (wish != "off" and sys.stderr is not None and sys.stderr.isatty())
-    if shown and elapsed >= PATIENCE:
-        text = f"{_stages[-1].label} ... {elapsed:.0f} s"
-        _width = max(_width, len(text))
-        sys.stderr.write("\r" + text.ljust(_width))
-        sys.stderr.flush()
+def _write_line(text: str, end: str = "") -> None:
+    sys.stderr.write("\r" + text[:_LINE_WIDTH].ljust(_LINE_WIDTH) + end)
+    sys.stderr.flush()
 
 
 def _look_at(step: stage) -> float:
     """Interrupt a stage whose time is over; seconds until the next look."""
-    assert step.limit is not None
-    frame, quiet = _current_frames().get(step.thread), False
-    while frame is not None and frame is not step.frame:
-        code = frame.f_code
-        quiet = quiet or code in _BORDERS or code.co_name == "__del__"
-        quiet = quiet or code.co_filename in _WEAK_REFERENCES
-        frame = frame.f_back
-    try:
-        spent = step.spent()
-    except OSError:
-        frame = None
-    if frame is None:  # its thread or its context is gone
-        _forget(step)
-        return _TICK
-    if spent < step.limit:
-        return step.limit - spent
-    if step.expired and spent <= step.told + _AGAIN:
-        return _TICK
-    if not quiet:
-        step.expired = step.expired or (spent, _stages_of(step.thread)[-1].label)
-        step.told = spent
+    spent = step.spent()
+    if spent >= step.due and step.runs:
+        step.expired = step.expired or (spent, _stages[step.thread][-1].label)
+        step.due = spent + _AGAIN
         _interrupt(step.thread)
-    return _LEAST_WAIT if quiet else _TICK
-
-
-def _forget(step: stage) -> None:
-    if step in _stages:
-        _stages.remove(step)
+    return step.due - spent
 
 
 def _interrupt(thread: int) -> None:
@@ -340,9 +301,9 @@ def _interrupt(thread: int) -> None:
 
 def _start_anew() -> None:
     """Forget all stages in a forked process, which has no other thread."""
-    global _lock, _watcher, _width
+    global _lock, _watcher, _shown
     _stages.clear()
-    _lock, _watcher, _width = threading.RLock(), None, 0
+    _lock, _watcher, _shown = threading.RLock(), None, False
 
 
 if hasattr(os, "register_at_fork"):

@@ -68,7 +68,7 @@ def draw_certificate(axes: Any, design: Design) -> None:
     axes.plot(design.radii, dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
     for level in (-1.0, 1.0):
         axes.axhline(level, color="0.5", lw=0.8, ls=":")
-    axes.set(xlabel="radius $w$", title=f"dual: no measure has less than {dual.least_mass:.4g}")
+    axes.set(xlabel="radius $w$", title=f"dual: no measure has less than {dual.lower_bound:.4g}")
 
 
 def plot_design(design: Design, *, path: str | PathLike[str]) -> None:

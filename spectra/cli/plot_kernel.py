@@ -100,13 +100,8 @@ def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Ato
     for atom in atoms:
         color = POSITIVE if atom.mass > 0 else NEGATIVE
         place = max(atom.radius, axes.get_xlim()[0])
-        axes.annotate(
-            f"atom {atom.mass:+.3g} at {atom.radius:.3g}",
-            (place, 0.0),
-            xytext=(5, 12),
-            textcoords="offset points",
-            color=color,
-        )
+        label = f"  atom {atom.mass:+.3g} at {atom.radius:.3g}"
+        axes.text(place, atom.mass, label, color=color)
         axes.plot([place, place], [0.0, atom.mass], color=color, lw=2, marker="o", markevery=[1])
     axes.axhline(0.0, color="0.5", lw=0.8)
     axes.set_xlabel("radius $w$")

@@ -52,24 +52,15 @@ def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
         z = z[1:]
     axes.plot(z, kernel(z), color="black", lw=1.5)
     axes.axhline(0.0, color="0.8", lw=0.8, zorder=0)
-    height = 0.97
-    for s, place in zip(at_radii, places, strict=True):
+    place_of = {"transform": axes.get_xaxis_transform(), "ha": "right", "va": "top"}
+    for row, (s, place) in enumerate(zip(at_radii, places, strict=True)):
         decides = s == verdict.deciding
-        axes.axvline(place, color=NEGATIVE if decides else "0.6", lw=1.2, ls="--", zorder=0)
-        label = f"$s = {sympy.latex(s.exponent)}$" + (", decides" if decides else "")
-        axes.annotate(
-            label,
-            (place, height),
-            xycoords=("data", "axes fraction"),
-            xytext=(-5, 0),
-            textcoords="offset points",
-            color=NEGATIVE if decides else "0.3",
-            ha="right",
-            va="top",
-        )
-        height -= 0.08
-    ends = [str(s) for s in verdict.singularities if s.location in (0, sympy.oo)]
-    note = "; ".join(ends) if ends else "no singular term at 0 or at infinity"
+        color = NEGATIVE if decides else "0.5"
+        axes.axvline(place, color=color, lw=1.2, ls="--", zorder=0)
+        label = f"$s = {sympy.latex(s.exponent)}$" + (", decides  " if decides else "  ")
+        axes.text(place, 0.97 - 0.08 * row, label, color=color, **place_of)
+    others = [str(s) for s in verdict.singularities if s.location in (0, sympy.oo)]
+    note = "; ".join(others) or "no singular term at 0 or at infinity"
     axes.set(xlabel=f"distance $z$\n{note}", title="$k(z)$ and where it is not smooth")
 
 

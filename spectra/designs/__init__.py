@@ -3,11 +3,10 @@
 ``solve`` holds :func:`design`, ``designed_measure`` the :class:`Design` that it returns.
 ``least_mass`` minimises the mass or the variance within a tolerance, by linear programmes with
 exchange (``linear_programme``); ``shared_directions`` minimises the mean squared error for a number
-of columns.  They use ``certificate`` (the error on the whole domain), ``wave_columns`` (variances
+of columns.  They use ``sup_error`` (the error on the whole domain), ``wave_columns`` (variances
 of plane waves) and ``distances`` (the domain and the distribution of distances).
 """
 
-from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.designed_measure import Coupling, Design, power_columns
 from spectra.designs.distances import Distances
 from spectra.designs.least_mass import design_within
@@ -23,8 +22,6 @@ __all__ = [
     "design",
     "design_for_columns",
     "design_within",
-    "estimated_sup_error",
     "power_columns",
-    "proved_sup_error",
     "wave_moment",
 ]

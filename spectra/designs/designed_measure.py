@@ -12,7 +12,7 @@ the monomials of x.  For rows anywhere u = 1 - (z/unit)^2/2 with unit = z_max/2,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import comb
 from typing import Literal
 
@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.designs.certificate import proved_sup_error
 from spectra.errors import ParameterError
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel, radial, zonal
@@ -64,26 +63,18 @@ class Dual:
     """
 
     dim: int
-    tol: float
     value: float
-    max_mass: float
-    max_radius: float
     points: FloatArray = field(repr=False)
     weights: FloatArray = field(repr=False)
     multiplier: float
     objective: Objective = "mass"
     lower_bound: float = 0.0
-    least_mass: float = 0.0
+    max_radius: float = 0.0
 
     def __call__(self, w: ArrayLike) -> FloatArray:
         """q(w) at radii w."""
         w = np.asarray(w, dtype=float)
         return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
-
-    def at(self, tol: float) -> Dual:
-        """What the same weights prove of another tolerance."""
-        lower = self.lower_bound - (tol - self.tol) * float(np.abs(self.weights).sum())
-        return replace(self, tol=tol, lower_bound=max(lower, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +90,11 @@ class Design:
     counts : tuple of int
         Directions of each radius (1 for the radius 0): for a tolerance those of one block (one
         direction for "iid"), for a number of columns all that fit.
-    deviations : ndarray of shape (m,)
-        Root mean square over the distances of the standard deviation that the directions of each
-        radius give to a unit of its mass.
     bias, deviation : float
         Root mean squares over the distances of the error of :meth:`__call__`, and of the standard
         deviation of the estimate with these directions.
     sup_error : Enclosure
-        Largest error of :meth:`__call__` on the domain.  :meth:`certified` proves it.
+        Largest error of :meth:`__call__` on the domain, an estimate.
     tol, n_components : float or None, int or None
         What was asked for; one of the two is None.
     powers : ndarray of shape (L,)
@@ -122,7 +110,6 @@ class Design:
     radii: FloatArray
     masses: FloatArray
     counts: tuple[int, ...]
-    deviations: FloatArray
     bias: float
     deviation: float
     sup_error: Enclosure
@@ -220,13 +207,6 @@ class Design:
                 "not plane waves. Use exact_degree=0 for a measure."
             )
 
-    def certified(self) -> Enclosure:
-        """Prove the largest error on the domain in ball arithmetic."""
-        reached = self.sup_error.mid + self.sup_error.rad
-        rest = without_powers(self.kernel, self.powers, self.unit)
-        spheres = (self.radii, self.masses)
-        return proved_sup_error(rest, self.dim, *spheres, self.domain, tol=self.tol or reached)
-
     def __repr__(self) -> str:
         beside = f", {self.powers.size} exact powers" if self.powers.size else ""
         return (
@@ -242,23 +222,19 @@ class Design:
             f"  error at most {self.sup_error.mid + self.sup_error.rad:.4g}",
         ]
         if self.dual is not None and self.tol is not None:
-            lines.append(
-                f"  mass {self.mass:.6g} (no measure within {self.tol:g} has less than "
-                f"{self.dual.least_mass:.4g}), {self.dual.objective} {self.dual.value:.6g} "
-                f"({100 * self.gap:.2g} % above its bound)"
-            )
-        if self.n_components is None:
             rounding = ULPS_PER_MASS * FLOAT32_ROUNDING * self.mass
-            lines.append(f"  float32 features add an error of about {rounding:.2g}")
+            lines += [
+                f"  mass {self.mass:.6g}, {self.dual.objective} {self.dual.value:.6g} (no measure "
+                f"within {self.tol:g} has less than {self.dual.lower_bound:.4g})",
+                f"  float32 features add an error of about {rounding:.2g}",
+            ]
         else:
-            lines.append(
+            lines += [
                 f"  mass {self.mass:.6g}; {self.columns} columns, {self.n_directions} "
-                f"{self.coupling} directions"
-            )
-            lines.append(
+                f"{self.coupling} directions",
                 f"  expected error {self.expected_error:.4g}: bias {self.bias:.4g}, deviation "
-                f"{self.deviation:.4g} (root mean squares over the distances)"
-            )
+                f"{self.deviation:.4g} (root mean squares over the distances)",
+            ]
         lines.append(f"  {'radius':>14}  {'mass':>16}")
         pairs = list(zip(self.radii.tolist(), self.masses.tolist(), strict=True))
         lines += [f"  {w:14.8g}  {c:16.9g}" for w, c in pairs[:_MOST_LINES]]

@@ -12,7 +12,7 @@ from spectra.base.numbers import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["Distances", "check_domain"]
+__all__ = ["Distances"]
 
 # Nodes of the distribution of distances: an error that oscillates k times over the domain has its
 # mean square to a few percent from 4 k of them.  They are dense at both ends, since errors are
@@ -40,25 +40,20 @@ class Distances:
         cls,
         kernel: Kernel,
         domain: tuple[float, float],
-        distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None,
+        distances: ArrayLike | None,
     ) -> Self:
-        """The distribution of the distances; by default uniform in z, or in a zonal angle.
+        """The distribution of a sample; by default uniform in z, or in a zonal angle.
 
-        Parameters
-        ----------
-        distances : array_like, (counts, edges) as of numpy.histogram, or None
-            A sample, a histogram, or the default, which also replaces a sample of zeros alone.
+        The default also replaces a sample of zeros alone.
         """
-        low, high = domain = check_domain(domain)
+        low, high = domain = _check_domain(domain)
         levels = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
         middle, weights = 0.5 * (levels[1:] + levels[:-1]), np.diff(levels)
         least, most = low, high
-        if isinstance(distances, tuple):
-            nodes, weights, least, most = _of_histogram(*distances)
-        elif distances is not None and not _all_zero(distances):
-            sample = np.asarray(distances, dtype=float).ravel()
-            if sample.size == 0 or not np.all(np.isfinite(sample)):
-                raise DataError("The distances must be finite numbers, at least one of them.")
+        sample = np.zeros(1) if distances is None else np.asarray(distances, dtype=float).ravel()
+        if sample.size == 0 or not np.all(np.isfinite(sample)):
+            raise DataError("The distances must be finite numbers, at least one of them.")
+        if np.any(sample):
             nodes, least, most = np.quantile(sample, middle), sample.min(), sample.max()
         elif kernel.is_zonal and high <= 2.0:
             start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
@@ -74,27 +69,7 @@ class Distances:
         return cls(domain, np.maximum(nodes, _NEAREST * high), weights)
 
 
-def _of_histogram(
-    counts: ArrayLike, edges: ArrayLike
-) -> tuple[FloatArray, FloatArray, float, float]:
-    """Nodes, weights, and the least and the largest distance of a histogram."""
-    counts, edges = np.asarray(counts, dtype=float), np.asarray(edges, dtype=float)
-    if counts.ndim != 1 or edges.shape != (counts.size + 1,) or not counts.sum() > 0:
-        raise DataError(
-            "A histogram of distances is (counts, edges) with one edge more than counts and "
-            f"a positive total; got shapes {counts.shape} and {edges.shape}."
-        )
-    some = counts > 0
-    low, high = edges[:-1][some], edges[1:][some]
-    return 0.5 * (high + low), counts[some] / counts.sum(), low.min(), high.max()
-
-
-def _all_zero(distances: ArrayLike) -> bool:
-    sample = np.asarray(distances, dtype=float)
-    return sample.size > 0 and not np.any(sample)
-
-
-def check_domain(domain: tuple[float, float]) -> tuple[float, float]:
+def _check_domain(domain: tuple[float, float]) -> tuple[float, float]:
     """The ends of a domain as floats, or a ParameterError."""
     try:
         low, high = (float(end) for end in domain)

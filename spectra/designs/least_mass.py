@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, positive_number
-from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import (
     FLOAT32_ROUNDING,
     MOST_KEPT,
@@ -25,7 +24,8 @@ from spectra.designs.designed_measure import (
 )
 from spectra.designs.distances import Distances
 from spectra.designs.linear_programme import solve
-from spectra.designs.wave_columns import block_variance, tabulated_wave, wave_covariance
+from spectra.designs.sup_error import estimated_sup_error
+from spectra.designs.wave_columns import block_variance, tabulated_wave
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel
 
@@ -87,13 +87,12 @@ def design_within(
         raise ParameterError(_NO_VARIANCE)
     n = 1 if coupling == "iid" else dim
     deviation = _deviation(dim, n, served, max_radius)
-    within = partial(solve, kernel, dim, served.domain, max_mass=max_mass, max_radius=max_radius)
+    cost = deviation if objective == "variance" else np.ones_like
+    bounds = {"max_mass": max_mass, "max_radius": max_radius}
     inner = _MARGIN * tol
     # The error between the distances in use must be within the tolerance too.
     for _ in range(_MOST_TIGHTENINGS):
-        radii, masses, dual = within(
-            tol=inner, cost=deviation if objective == "variance" else np.ones_like
-        )
+        radii, masses, dual = solve(kernel, dim, served.domain, tol=inner, cost=cost, **bounds)
         error = estimated_sup_error(kernel, dim, radii, masses, served.domain, tol=tol)
         reached = error.mid + error.rad
         if reached <= tol:
@@ -105,13 +104,8 @@ def design_within(
             f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
             "a larger tol or a smaller max_mass."
         )
-    dual = dual.at(tol)
-    least = dual if objective == "mass" else within(tol=inner, cost=np.ones_like)[2].at(tol)
-    deviations = deviation(radii)
-    block = float(np.linalg.norm(masses * deviations))
-    if coupling == "shared":
-        shared = wave_covariance(dim, radii, served.nodes, served.weights, n=n)
-        block = float(np.sqrt(masses @ shared @ masses))
+    # What the same weights prove of the tolerance that was asked for.
+    lower = dual.lower_bound - (tol - inner) * float(np.abs(dual.weights).sum())
     made = Design(
         kernel=kernel,
         dim=dim,
@@ -120,12 +114,11 @@ def design_within(
         radii=radii,
         masses=masses,
         counts=tuple(1 if w == 0.0 else n for w in radii.tolist()),
-        deviations=deviations,
         bias=0.0,
-        deviation=block,
+        deviation=float(np.linalg.norm(masses * deviation(radii))),
         sup_error=error,
         tol=tol,
-        dual=replace(dual, objective=objective, least_mass=least.lower_bound),
+        dual=replace(dual, objective=objective, lower_bound=max(lower, 0.0)),
     )
     error_at = made(served.nodes) - kernel(served.nodes)
     return replace(made, bias=float(np.sqrt(served.weights @ error_at**2)))

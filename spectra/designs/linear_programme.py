@@ -39,25 +39,20 @@ _PATIENCE = 12
 # The exchange stops when the value is within this part of its lower bound, and the error exceeds
 # the tolerance by no more than this part.
 _GAP, _EXCESS = 2e-3, 2e-3
-# Price of an error beyond the tolerance, in units of it, which grows until that error vanishes.
-_FIRST_PENALTY = 100.0
-_PENALTY_GROWTH = 30.0
+# Price of an error beyond the tolerance, in units of it, for a kernel of the size of the tolerance.
+_PENALTY = 1e4
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
 _TOUCHING = 1e-2
-
-
+# Radii within this part of 1/z_max are tried as one.
+_CLUSTER = 0.25
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
 # ends without a verdict on the nearly parallel columns of a fine grid of radii.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
 # HiGHS counts time on the wall: what it gets for each second of processor time that is left, at
 # first and at least, and the status by which scipy reports that it was not enough.
 _WALL_TIME, _LEAST_WALL_TIME, _STOPPED = 2.0, 0.1, 1
-
-#: A solution of the programme on the present radii and distances: the masses, how far their error
-#: exceeds the tolerance, and the dual, whose bounds are not known yet.
-_Vertex = tuple[FloatArray, float, Dual]
 
 
 @dataclass
@@ -84,6 +79,8 @@ class _Exchange:
             first = np.append(first, np.geomspace(bulk, self.max_radius, _FIRST_RADII // 2)[1:])
         self.radii = first
         self.points = self.distances(_FIRST_POINTS)
+        size = float(np.abs(self.target(self.points)).max())
+        self.penalty = _PENALTY * max(size, self.tol) / self.tol
 
     def distances(self, count: int) -> FloatArray:
         """Distances of the domain that crowd at its ends, where errors oscillate fastest."""
@@ -91,57 +88,50 @@ class _Exchange:
         angle = np.linspace(0.0, np.pi, count)
         return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
 
-    def vertex(self, radii: FloatArray, penalty: float) -> _Vertex:
-        """Solve the programme on some radii; error beyond the tolerance costs the penalty."""
-        n, m = radii.size, self.points.size
-        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
-        scale = np.sqrt(self.max_mass)
-        cap = np.full((1, 2 * n), 1.0 / scale)
-        cost = np.tile(self.cost(radii), 2)
-        result = self._solved(radii, np.append(cost, penalty), self.tol, cap, [scale])
-        if result is None:
-            raise AccuracyError(
-                f"The linear programme of the design was not solved by HiGHS: the tolerance "
-                f"{self.tol:g} asks for masses that cancel to rounding. Ask for a larger "
-                "tolerance, a smaller domain or a smaller max_mass."
-            )
-        x, value, marginals = result
+    def vertex(self, radii: FloatArray) -> tuple[FloatArray, float, Dual]:
+        """Solve the programme on some radii; error beyond the tolerance costs the penalty.
+
+        Returns the masses, how far their error exceeds the tolerance, and the dual.
+        """
+        m, cost = self.points.size, np.tile(self.cost(radii), 2)
+        masses, excess, value, marginals = self._masses(
+            radii, np.append(cost, self.penalty), self.tol, np.zeros((0, cost.size))
+        )
         weights = marginals[:m] - marginals[m : 2 * m]
         active = weights != 0.0
         dual = Dual(
             dim=self.dim,
-            tol=self.tol,
             value=value,
-            max_mass=self.max_mass,
-            max_radius=self.max_radius,
             points=self.points[active],
             weights=weights[active],
-            multiplier=-float(marginals[-1]) / scale,
+            multiplier=-float(marginals[-1]) / np.sqrt(self.max_mass),
+            max_radius=self.max_radius,
         )
-        return x[:n] - x[n : 2 * n], float(x[-1]), dual
+        return masses, excess, dual
 
-    def calmest(self, radii: FloatArray, budget: float) -> FloatArray | None:
+    def calmest(self, radii: FloatArray, budget: float) -> FloatArray:
         """Masses of least error on the distances in use, among those that cost at most a budget."""
-        n = radii.size
-        scale = np.sqrt(self.max_mass)
-        cost = np.tile(self.cost(radii), 2) / budget
-        caps = np.stack([cost, np.full(2 * n, 1.0 / scale)])
-        result = self._solved(radii, np.append(np.zeros(2 * n), 1.0), 0.0, caps, [1.0, scale])
-        return None if result is None else result[0][:n] - result[0][n : 2 * n]
+        cost = np.tile(self.cost(radii), 2)
+        least_error = np.append(np.zeros(cost.size), 1.0)
+        return self._masses(radii, least_error, 0.0, cost[None] / budget)[0]
 
-    def _solved(
-        self, radii: FloatArray, cost: FloatArray, tol: float, caps: FloatArray, most: list[float]
-    ) -> tuple[FloatArray, float, FloatArray] | None:
-        """Least cost of masses of each sign and of their excess error (the last) under caps."""
-        waves = self.wave(self.points[:, None] * radii)
+    def _masses(
+        self, radii: FloatArray, cost: FloatArray, tol: float, budget: FloatArray
+    ) -> tuple[FloatArray, float, float, FloatArray]:
+        """Least cost of the masses of each sign and of the excess of their error over ``tol``."""
+        n, waves = radii.size, self.wave(self.points[:, None] * radii)
         target = self.target(self.points)
-        rows = np.block([[waves, -waves], [-waves, waves], [caps]])
-        error = np.append(-np.ones(2 * target.size), np.zeros(len(caps)))[:, None]
-        return _minimise(
+        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
+        scale = np.sqrt(self.max_mass)
+        cap = np.full((1, 2 * n), 1.0 / scale)
+        rows = np.block([[waves, -waves], [-waves, waves], [budget], [cap]])
+        excess = np.append(-np.ones(2 * target.size), np.zeros(len(budget) + 1))[:, None]
+        x, value, marginals = _minimise(
             cost,
-            np.concatenate([rows, error], axis=1),
-            np.concatenate([tol + target, tol - target, most]),
+            np.concatenate([rows, excess], axis=1),
+            np.concatenate([tol + target, tol - target, np.ones(len(budget)), [scale]]),
         )
+        return x[:n] - x[n : 2 * n], float(x[-1]), value, marginals
 
     def size(self, dual: Dual, w: FloatArray) -> FloatArray:
         """|q(w)|, by the table of the wave."""
@@ -179,10 +169,22 @@ class _Exchange:
         top = _is_peak(height)
         return z[top], height[top]
 
+    def lower_bound(self, dual: Dual, worst: float) -> float:
+        """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor."""
+        raised = dual.value - worst * self.max_mass
+        cheapest = float(self.grid_cost[0])
+        return max(raised, dual.value / (1.0 + worst / cheapest)) if cheapest > 0.0 else raised
+
+    def add(self, radii: FloatArray, points: FloatArray) -> bool:
+        """Take radii and distances into use; False, and no change, where none of them is new."""
+        before = self.radii.size, self.points.size
+        self.radii, self.points = np.union1d(self.radii, radii), np.union1d(self.points, points)
+        return (self.radii.size, self.points.size) != before
+
 
 def _minimise(
     cost: FloatArray, rows: FloatArray, limits: FloatArray
-) -> tuple[FloatArray, float, FloatArray] | None:
+) -> tuple[FloatArray, float, FloatArray]:
     """Minimise cost x with rows x <= limits, x >= 0, by HiGHS: x, the value and the marginals."""
     for method, feasibility in _ATTEMPTS:
         names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
@@ -200,7 +202,11 @@ def _minimise(
             wall_time *= 2.0
         if result.status == 0:
             return result.x, float(result.fun), result.ineqlin.marginals
-    return None
+    raise AccuracyError(
+        "The linear programme of the design was not solved by HiGHS: the tolerance asks for masses "
+        "that cancel to rounding. Ask for a larger tolerance, a smaller domain or a smaller "
+        "max_mass."
+    )
 
 
 def _is_peak(height: FloatArray) -> np.ndarray:
@@ -221,36 +227,30 @@ def solve(
 ) -> tuple[FloatArray, FloatArray, Dual]:
     """Radii and masses that solve the programme, and what shows how good they are."""
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
-    size = float(np.abs(target(exchange.points)).max())
-    penalty = _FIRST_PENALTY * max(size, tol) / tol
     dearest = max_mass * float(exchange.grid_cost.max())
     for count in range(_MOST_ROUNDS):
-        masses, excess, dual = vertex = exchange.vertex(exchange.radii, penalty)
+        masses, excess, dual = exchange.vertex(exchange.radii)
         w, gain = exchange.reduced(dual)
         worst = max(float(gain.max(initial=0.0)), 0.0)
         z, height = exchange.error_peaks(exchange.radii, masses)
         allowed = (tol + excess) * (1.0 + _EXCESS)
-        lower_bound = _lower_bound(exchange, dual, worst)
+        lower_bound = exchange.lower_bound(dual, worst)
         if lower_bound > dearest:
             raise _out_of_reach(exchange, lower_bound / dearest)
-        settled = not np.any(height > allowed)
-        within = excess <= _EXCESS * tol
+        within, settled = excess <= _EXCESS * tol, not np.any(height > allowed)
         close = dual.value - lower_bound <= _GAP * dual.value
-        if settled and close:
-            if within:
-                break
-            penalty *= _PENALTY_GROWTH
-            continue
-        if count >= _PATIENCE and within and close:
+        if within and close and not settled and count >= _PATIENCE:
             calm = exchange.calmest(exchange.radii, dual.value * (1.0 + _GAP))
-            if calm is not None:
-                further, high = exchange.error_peaks(exchange.radii, calm)
-                if np.all(high <= allowed):
-                    return _bounded(dual, lower_bound, *_used(exchange, calm))
-                z, height = np.append(z, further), np.append(height, high)
-        grown = _add(exchange, w[gain > 0.05 * worst], z[height > allowed])
-        if not grown and settled and within:
-            # Rounding of the simplex method is all that separates the value from its bound.
+            further, high = exchange.error_peaks(exchange.radii, calm)
+            if np.all(high <= allowed):
+                found = _used(exchange, calm)
+                break
+            z, height = np.append(z, further), np.append(height, high)
+        done = within and settled
+        # Rounding of the simplex method may be all that separates the value from its bound.
+        grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
+        if done and not grown:
+            found = _fewest(exchange, masses, dual, w, gain)
             break
     else:
         raise AccuracyError(
@@ -259,7 +259,8 @@ def solve(
             f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
             "domain."
         )
-    return _bounded(dual, lower_bound, *_sparse(exchange, vertex, w, gain, penalty))
+    radii, masses, value = found
+    return radii, masses, replace(dual, value=value, lower_bound=lower_bound)
 
 
 def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -269,64 +270,28 @@ def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArr
     return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
 
 
-def _bounded(
-    dual: Dual, lower_bound: float, radii: FloatArray, masses: FloatArray, value: float
-) -> tuple[FloatArray, FloatArray, Dual]:
-    """A solution, with the dual that knows its value and its bound."""
-    known = replace(dual, value=value, lower_bound=lower_bound, least_mass=lower_bound)
-    return radii, masses, known
-
-
-def _lower_bound(exchange: _Exchange, dual: Dual, worst: float) -> float:
-    """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor."""
-    raised = dual.value - worst * exchange.max_mass
-    cheapest = float(exchange.cost(np.zeros(1))[0])
-    if cheapest > 0.0:
-        return max(raised, dual.value / (1.0 + worst / cheapest))
-    return raised
-
-
-def _add(exchange: _Exchange, radii: FloatArray, points: FloatArray) -> bool:
-    """Take radii and distances into use; False, and no change, where none of them is new."""
-    before = exchange.radii.size, exchange.points.size
-    exchange.radii = np.union1d(exchange.radii, radii)
-    exchange.points = np.union1d(exchange.points, points)
-    return (exchange.radii.size, exchange.points.size) != before
-
-
-def _sparse(
-    exchange: _Exchange, vertex: _Vertex, w: FloatArray, gain: FloatArray, penalty: float
+def _fewest(
+    exchange: _Exchange, masses: FloatArray, dual: Dual, w: FloatArray, gain: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """The same measure on fewer radii: those at which the dual touches its bound, or clusters."""
-    every, _, dual = vertex
-    radii, masses, _ = _used(exchange, every)
-    scale = exchange.cost(w) + dual.multiplier
-    touching = np.unique(w[gain > -_TOUCHING * scale])
-    tries = [touching] if touching.size < radii.size else []
-    tries.append(_merged(radii, masses, 0.25 / exchange.domain[1]))
-    for trial in tries:
-        if trial.size >= radii.size:
-            continue
-        fewer, excess, small = exchange.vertex(trial, penalty)
-        enough = excess <= 2.0 * _EXCESS * exchange.tol
-        if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
-            kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
-            if int(kept.sum()) < radii.size:
+    radii, masses, value = _used(exchange, masses)
+    touching = np.unique(w[gain > -_TOUCHING * (exchange.cost(w) + dual.multiplier)])
+    for trial in (touching, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
+        if trial.size < radii.size:
+            fewer, excess, small = exchange.vertex(trial)
+            enough = excess <= 2.0 * _EXCESS * exchange.tol
+            if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
+                kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
                 return trial[kept], fewer[kept], small.value
-    return radii, masses, dual.value
+    return radii, masses, value
 
 
-def _merged(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
-    """Radii of one sign closer than ``width`` replaced by their mean, weighted by mass."""
-    merged: list[tuple[float, float]] = []
-    for w, c in zip(radii, masses, strict=True):
-        if merged and w > 0.0 and merged[-1][0] > 0.0:
-            v, b = merged[-1]
-            if w - v < width and b * c > 0.0:
-                merged[-1] = ((v * b + w * c) / (b + c), b + c)
-                continue
-        merged.append((float(w), float(c)))
-    return np.array([w for w, _ in merged])
+def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
+    """Means by mass of radii closer than ``width`` whose masses have one sign."""
+    apart = (np.diff(radii) >= width) | (masses[1:] * masses[:-1] < 0.0) | (radii[:-1] == 0.0)
+    starts = np.flatnonzero(np.append(True, apart))
+    weighted, total = (np.add.reduceat(x, starts) for x in (radii * masses, masses))
+    return np.asarray(weighted / total)
 
 
 def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:

@@ -28,7 +28,6 @@ from scipy.optimize import minimize, nnls
 
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
-from spectra.designs.certificate import estimated_sup_error
 from spectra.designs.designed_measure import (
     FLOAT32_ROUNDING,
     MOST_KEPT,
@@ -40,6 +39,7 @@ from spectra.designs.designed_measure import (
     without_powers,
 )
 from spectra.designs.distances import Distances
+from spectra.designs.sup_error import estimated_sup_error
 from spectra.designs.wave_columns import angular_means as block_means
 from spectra.designs.wave_columns import completed_means, varying_parts
 from spectra.errors import ParameterError
@@ -139,7 +139,6 @@ def design_for_columns(
         radii=radii,
         masses=masses,
         counts=(1, *([count] * moving.size)),
-        deviations=np.append(0.0, fit.deviations(moving, count, means(count))),
         bias=bias,
         deviation=deviation,
         sup_error=error,
@@ -188,12 +187,6 @@ class _Fit:
         plane, parts = varying_parts(self.dim, self.nodes[:, None] * radii)
         waves = parts * self.root[:, None]
         return np.concatenate([self.exact, plane], axis=1) * self.root[:, None], waves
-
-    def deviations(self, radii: FloatArray, n: int, means: FloatArray) -> FloatArray:
-        """Standard deviations of a unit of mass at each radius, root mean square."""
-        _, waves = self._waves(radii)
-        angular = completed_means(means, n, waves.shape[0])
-        return np.asarray(np.sqrt(np.einsum("n,nzm,nzm->m", angular, waves, waves)))
 
     def at(
         self, radii: FloatArray, n: int, means: FloatArray

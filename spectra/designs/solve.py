@@ -25,7 +25,7 @@ def design(
     n_components: int | None = None,
     objective: Objective = "variance",
     coupling: Coupling | None = None,
-    distances: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    distances: ArrayLike | None = None,
 ) -> Design:
     r"""Design a signed measure whose plane waves approximate a kernel on a range of distances.
 
@@ -52,11 +52,10 @@ def design(
         For a tolerance: minimise :math:`\sum_j |c_j| \sigma_j`, with the exact standard deviations
         of the coupling over the distances, or :math:`\sum_j |c_j|`.
     coupling : {"orthogonal", "shared", "iid"}
-        Directions: in orthonormal blocks for each radius, the same blocks for all radii (then
-        the sum bounds the standard deviation :math:`\sqrt{c'Qc}` from above), or independent.  The
-        default is "shared" for a number of columns, which is best, and "orthogonal" for a
-        tolerance.
-    distances : array_like, or (counts, edges) as of numpy.histogram, optional
+        Directions: in orthonormal blocks for each radius, the same blocks for all radii (for a
+        number of columns only), or independent.  The default is "shared" for a number of columns,
+        which is best, and "orthogonal" for a tolerance.
+    distances : array_like, optional
         The distances that occur; by default uniform in z, or in the angle for a zonal kernel.
 
     Returns
@@ -84,25 +83,26 @@ def design(
     (True, True)
     """
     kernel, dim = kernel_named(kernel, "design"), checked_dim(dim)
-    if coupling not in (None, "orthogonal", "shared", "iid"):
-        raise ParameterError(f"coupling = {coupling!r}: choose 'orthogonal', 'shared' or 'iid'.")
-    if objective not in ("mass", "variance"):
-        raise ParameterError(f"objective = {objective!r}: choose 'mass' or 'variance'.")
     served = Distances.of(kernel, domain, distances)
     if tol is not None and n_components is None:
-        return design_within(
-            kernel, dim, served, tol=tol, objective=objective, coupling=coupling or "orthogonal"
-        )
-    if n_components is None or tol is not None:
-        raise ParameterError(
-            f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or "
-            "for a number of columns. Give one of the two."
-        )
-    if objective != "variance":
-        raise ParameterError(
-            f"objective = {objective!r} is for a tolerance: with n_components the variance is "
-            "minimised together with the bias. Leave it out, or give a tol."
-        )
-    return design_for_columns(
-        kernel, dim, served, n_components=n_components, coupling=coupling or "shared"
+        _check_option("coupling", coupling, (None, "orthogonal", "iid"), "tol")
+        _check_option("objective", objective, ("mass", "variance"), "tol")
+        by: Coupling = coupling or "orthogonal"
+        return design_within(kernel, dim, served, tol=tol, objective=objective, coupling=by)
+    if n_components is not None and tol is None:
+        _check_option("coupling", coupling, (None, "shared", "orthogonal", "iid"), "n_components")
+        # The variance is minimised together with the bias.
+        _check_option("objective", objective, ("variance",), "n_components")
+        by = coupling or "shared"
+        return design_for_columns(kernel, dim, served, n_components=n_components, coupling=by)
+    raise ParameterError(
+        f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or for a "
+        "number of columns. Give one of the two."
     )
+
+
+def _check_option(name: str, value: object, known: tuple[object, ...], goal: str) -> None:
+    if value not in known:
+        raise ParameterError(
+            f"{name} = {value!r}: a design for {goal} takes one of {', '.join(map(repr, known))}."
+        )

@@ -28,7 +28,6 @@ __all__ = [
     "completed_means",
     "tabulated_wave",
     "varying_parts",
-    "wave_covariance",
     "wave_moment",
 ]
 
@@ -126,16 +125,3 @@ def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)
     mean, _, *rest = wave_coefficients(dim, last, t)
     return mean, np.array(rest[::2])
-
-
-def wave_covariance(
-    dim: int, radii: FloatArray, z: FloatArray, weights: FloatArray, *, n: int
-) -> FloatArray:
-    r"""Covariances Q_ij of the spheres of a design on n shared directions: c' Q c is the variance.
-
-    .. math:: Q_{ij} = \sum_{n = 2, 4, \dots} S_n\, \overline{g_n(w_i z)\, g_n(w_j z)}
-    """
-    _, parts = varying_parts(dim, radii[:, None] * z)
-    means = angular_means(dim, n, last=2 * len(parts))
-    angular = completed_means(means, n, len(parts))
-    return np.asarray(np.einsum("n,nik,njk,k->ij", angular, parts, parts, weights, optimize=True))

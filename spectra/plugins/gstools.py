@@ -8,7 +8,6 @@ adds a nugget to the fields.  The models here have the quantile function of thei
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,8 +17,7 @@ import sympy
 from scipy.special import roots_legendre
 
 from spectra.base.numbers import FloatArray
-from spectra.density import spectral_density
-from spectra.derivation import positive_table, radial_kernel
+from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import ParameterError
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
@@ -35,19 +33,23 @@ _SumModel: Any = gstools.SumModel
 # Largest difference between the correlation of GSTools and the formula.
 _SAME = 1e-12
 _COMPARED = np.linspace(0.0, 4.0, 257)
-# Its d-th powers are doubles up to d = 3, and a density is flat there.
-_NEXT_TO_ZERO = 1e-60
 
 
-class _ExactSpectrum:
-    """The spectrum of a covariance model of GSTools, from its kernel at its present parameters."""
+class SpectralModel(_CovModel):  # type: ignore[misc]
+    """A covariance model whose correlation and spectrum are those of a kernel."""
 
     _add_doc = False
+    kernel: Any = None  # the correlation as a kernel in z = h
 
-    @property
-    def kernel(self) -> Kernel:
-        """The correlation as a kernel in z = h."""
-        return _kernel_of(self)
+    def __init__(self, kernel: Kernel, dim: int, **options: Any) -> None:
+        self.kernel = kernel
+        super().__init__(dim=dim, **options)
+        positive_table(kernel, int(self.dim))  # refused here, if it is no covariance
+
+    def cor(self, h: Any) -> FloatArray:
+        """The correlation k(h) / k(0) at distances in units of the rescaled length."""
+        distance = np.abs(np.asarray(h, dtype=float))
+        return np.asarray(self.kernel(distance) / self.kernel.at_zero)
 
     def __add__(self, other: Any) -> Any:
         return SumModel(self, other)
@@ -57,41 +59,23 @@ class _ExactSpectrum:
     def _has_ppf(self) -> bool:
         return True
 
-    def spectral_rad_ppf(self: Any, u: Any) -> FloatArray:
+    def spectral_rad_ppf(self, u: Any) -> FloatArray:
         """Quantile of the radius of a frequency."""
         (part,) = positive_table(self.kernel, int(self.dim)).parts
         return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
-    def spectral_density(self: Any, k: Any) -> FloatArray:
+    def spectral_density(self, k: Any) -> FloatArray:
         """The density of the frequencies on R^d; it has mass 1."""
-        w, kernel = np.abs(np.asarray(k, dtype=float)) * self.len_rescaled, self.kernel
-        density = spectral_density(kernel, int(self.dim))
-        # A density has a limit at 0, and is asked for at positive radii.
-        found = density.density(np.where(w > 0.0, w, _NEXT_TO_ZERO))
-        return np.asarray(found * self.len_rescaled**self.dim / kernel.at_zero)
-
-
-class SpectralModel(_ExactSpectrum, _CovModel):  # type: ignore[misc]
-    """A covariance model whose correlation and spectrum are those of a kernel."""
-
-    # An attribute in place of the property, known before GSTools looks at the model.
-    kernel: Any = None
-
-    def __init__(self, kernel: Kernel, dim: int, **options: Any) -> None:
-        self.kernel = kernel
-        super().__init__(dim=dim, **options)
-
-    def cor(self, h: Any) -> FloatArray:
-        """The correlation k(h) / k(0) at distances in units of the rescaled length."""
-        distance = np.abs(np.asarray(h, dtype=float))
-        return np.asarray(self.kernel(distance) / self.kernel.at_zero)
+        length = self.len_rescaled
+        power = RadialCovariance.of(self.kernel, int(self.dim)).power(np.asarray(k) * length)
+        return np.asarray(power * (length / (2.0 * np.pi)) ** self.dim / self.kernel.at_zero)
 
 
 class SumModel(_SumModel):  # type: ignore[misc]
     """A sum of models whose frequencies are drawn from the mixture of their exact spectra."""
 
     _add_doc = False
-    __add__ = __radd__ = _ExactSpectrum.__add__
+    __add__ = __radd__ = SpectralModel.__add__
 
     def _has_ppf(self) -> bool:
         return bool(self.models)
@@ -104,9 +88,8 @@ class SumModel(_SumModel):  # type: ignore[misc]
         u = np.asarray(u, dtype=float)
         found, start = np.zeros_like(u), 0.0
         for share, model in zip(self.ratios, self.models, strict=True):
-            exact = model if isinstance(model, _ExactSpectrum) else of(model)
             within = np.clip((u - start) / share, 0.0, 1.0)
-            found = np.where(u >= start, exact.spectral_rad_ppf(within), found)
+            found = np.where(u >= start, of(model).spectral_rad_ppf(within), found)
             start += share
         return np.asarray(found)
 
@@ -138,9 +121,7 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralMod
     (1,)
     """
     kernel = radial_kernel(kernel, support=options.pop("support", None))
-    model = SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
-    positive_table(kernel, int(model.dim))  # refused here, if it is no covariance
-    return model
+    return SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
 
 
 # --- models of GSTools --------------------------------------------------------------------------
@@ -220,16 +201,6 @@ def _exact(value: float) -> Any:
     return short if float(short) == float(value) else sympy.Rational(value)
 
 
-# Classes of this module, so that their models can be pickled.
-_EXACT = {
-    getattr(gstools, name): type(
-        name, (_ExactSpectrum, getattr(gstools, name)), {"__module__": __name__}
-    )
-    for name in sorted([*_FORMULAS, *_ORDERS, *_BY_ORDER])
-}
-globals().update({exact.__name__: exact for exact in _EXACT.values()})
-
-
 def of(model: Any) -> Any:
     """A model of GSTools that is drawn from its exact spectrum, and is otherwise the same.
 
@@ -243,8 +214,8 @@ def of(model: Any) -> Any:
     Returns
     -------
     gstools.CovModel
-        A copy of a subclass of the model's own class: its parameters can be set and fitted, and
-        sums of such models are drawn correctly too.
+        A model with the same correlation, variance, nugget, lengths and angles, which can be set
+        and fitted; parameters of the shape keep their values.
 
     Raises
     ------
@@ -260,26 +231,25 @@ def of(model: Any) -> Any:
     """
     if not isinstance(model, gstools.CovModel):
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    exact = copy.deepcopy(model)
-    if isinstance(model, gstools.SumModel):
-        exact.__class__ = SumModel
-        exact._models = [of(each) for each in model.models]
-        return exact
-    if isinstance(model, _ExactSpectrum):
-        return exact
-    if type(model) not in _EXACT:
+    if isinstance(model, SpectralModel | SumModel):
+        return model
+    if isinstance(model, _SumModel):
+        return SumModel(*map(of, model.models), nugget=model.nugget)
+    known = (*_FORMULAS, *_BY_ORDER, *_ORDERS)
+    if model.name not in known or type(model) is not getattr(gstools, model.name):
         raise ParameterError(
             f"The formula of GSTools' model {model.name} is not known here. Known are "
-            f"{', '.join(known.__name__ for known in _EXACT)}. Write its correlation as a formula "
-            "in z and use cov_model(formula, dim)."
+            f"{', '.join(known)}. Write its correlation as a formula in z and use "
+            "cov_model(formula, dim)."
         )
-    exact.__class__ = _EXACT[type(model)]
+    kernel = _kernel_of(model)
     own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
-    apart = float(np.abs(own - exact.kernel(_COMPARED)).max())
+    apart = float(np.abs(own - kernel(_COMPARED)).max())
     if apart > _SAME:
         raise ParameterError(
-            f"The correlation of this {model.name} differs by {apart:.2g} from {exact.kernel}, "
+            f"The correlation of this {model.name} differs by {apart:.2g} from {kernel}, "
             "which it should be: GSTools has changed it, or it was changed by hand."
         )
-    positive_table(exact.kernel, int(exact.dim))  # refused here, if it is no covariance
-    return exact
+    kept = ("dim", "var", "nugget", "anis", "angles", "latlon", "temporal", "geo_scale")
+    options = {name: getattr(model, name) for name in kept}
+    return SpectralModel(kernel, len_scale=model.len_rescaled, **options)

@@ -95,7 +95,7 @@ class Variogram:
             R, the largest distance in the region.
         dim : int
         tol : float
-            Largest error of the variogram there, at a grid with eight distances to the shortest
+            Largest error of the variogram there, on a grid with eight distances to the shortest
             wave.
 
         Returns

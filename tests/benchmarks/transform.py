@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 import tracemalloc
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 from threadpoolctl import threadpool_limits
 
 from rf import SpectralFeatures
-from spectra.base.compiled import using
+from spectra.base.compiled import VARIABLE
 
 from .pictures import PICTURE, draw_times
 from .timing import Table, number, say
@@ -72,7 +74,7 @@ def _plain(X: Any, features: Any) -> Any:
 
 def _by(name: Any, work: Callable[[], Any]) -> Callable[[], Any]:
     def made() -> Any:
-        with using(name):
+        with patch.dict(os.environ, {VARIABLE: name}):
             return work()
 
     return made

@@ -10,7 +10,7 @@ from mpmath import mp
 
 import spectra as sp
 from spectra import certified
-from spectra.base.balls import precision
+from spectra.base.precision import working
 from spectra.errors import NoRouteError
 from spectra.measure import truncate
 
@@ -196,7 +196,7 @@ def test_a_wrong_density_does_not_add_up(monkeypatch):
 
 def test_integrands_refuse_balls_on_which_they_are_not_analytic():
     one, half = sympy.Integer(1), sympy.Rational(1, 2)
-    with precision(128):
+    with working(128):
         matern = certified._matern(2, half, one, one)
         cauchy = certified._cauchy(2, half, one, one)
         across = flint.acb(flint.arb(0, 0.25), flint.arb(2, 0.25))  # the cut of 1 + w^2 at w = 2i
@@ -209,7 +209,7 @@ def test_integrands_refuse_balls_on_which_they_are_not_analytic():
 
 def test_bessel_functions_over_balls_hold_the_truth():
     corners = [mp.mpc(x, y) for x in (1, 2) for y in (-1, 1)]
-    with precision(128), mp.workdps(30):
+    with working(128), mp.workdps(30):
         ball = flint.acb(flint.arb(1.5, 0.5), flint.arb(0, 1))
         for order in (flint.arb(0.5), flint.arb(-2.25)):
             found = certified._bessel_k(ball, order)

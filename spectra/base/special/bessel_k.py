@@ -1,4 +1,4 @@
-r"""The Bessel function K of integer orders in ball arithmetic.
+r"""The Bessel function K of integer and half-integer orders in ball arithmetic.
 
 Orders 0 and 1 come from the power series (DLMF 10.31.1, 10.31.2), or from the asymptotic series
 with a bound of its remainder (DLMF 10.40.2, 10.40.11), in the right half plane.  Arb's own K takes
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil, exp, log
+from math import ceil, exp, factorial, log
 from typing import Any
 
 import flint
 
 from spectra.base.precision import Ball, working
 
-__all__ = ["bessel_k", "k_zero_and_one", "reaches_far"]
+__all__ = ["bessel_k", "k_half_way", "k_zero_and_one"]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -25,14 +25,8 @@ _BITS_LOST = 2.9
 _SPARE_BITS = 24
 # Arguments of one e-fold share a polynomial; below exp(-40) all do.
 _LEAST_BUCKET = -40
-_MOST_RECURRENCES = 64
 # A ball is small if its radius is below 1/10 of its middle, divided by 1 + order.
 _SMALL = 10
-
-
-def reaches_far(bits: int) -> float:
-    """The size of an argument from which the asymptotic series has this many bits."""
-    return _FAR_SHARE * bits + _FAR_LEAST
 
 
 def bessel_k(order: int, q: Ball, bits: int) -> Ball:
@@ -45,12 +39,8 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     """
     middle, size = q.mid(), abs(q.mid()).mid()
     missed = abs(q - middle).upper()
-    near = (
-        q.is_finite()
-        and q.real >= 0
-        and missed < min(size, flint.arb(1)) / (_SMALL * (1 + abs(order)))
-    )
-    if not near or abs(order) > _MOST_RECURRENCES:
+    near = missed < min(size, flint.arb(1)) / (_SMALL * (1 + abs(order)))
+    if not (q.is_finite() and q.real >= 0 and near):
         return q.bessel_k(order)
     low, high = k_zero_and_one(middle.log, float(size.log().mid()), bits)
     inverse = 1 / middle
@@ -63,10 +53,35 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     return value + flint.acb(wrong, wrong)
 
 
+def k_half_way(order: int, q: Ball) -> Ball:
+    r"""K of order n + 1/2, n >= 0, by its finite asymptotic series (DLMF 10.49.12).
+
+    .. math:: K_{n+1/2}(q) = \sqrt{\frac{\pi}{2q}}\, e^{-q}
+              \sum_{k \le n} \frac{(n+k)!}{k!\,(n-k)!}\, (2q)^{-k}.
+
+    Examples
+    --------
+    >>> k_half_way(1, flint.acb(1)).overlaps(flint.acb(1).bessel_k(flint.arb(3) / 2))
+    True
+    """
+    inverse, total = 1 / (2 * q), flint.acb(0)
+    for coefficient in _half_way(order):
+        total = total * inverse + coefficient
+    return (flint.arb.pi() * inverse).sqrt() * (-q).exp() * total
+
+
+@lru_cache(maxsize=64)
+def _half_way(order: int) -> tuple[int, ...]:
+    """The coefficients of that sum, the last one first."""
+    return tuple(
+        factorial(order + k) // (factorial(k) * factorial(order - k)) for k in range(order, -1, -1)
+    )
+
+
 def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:
     """K_0 and K_1 at q, |arg q| <= pi/2, where ``log_of`` gives log q at any precision."""
     size = exp(log_size)
-    if size > reaches_far(bits):
+    if size > _FAR_SHARE * bits + _FAR_LEAST:
         log_q = log_of()
         q = log_q.exp()
         front = (flint.arb.pi() / 2).sqrt() * (-q - log_q / 2).exp()

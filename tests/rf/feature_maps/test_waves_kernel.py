@@ -14,7 +14,7 @@ import rf
 from rf.feature_maps.fourier_features import Rays, wave_columns, wave_kernel
 from rf.feature_maps.sincos import LIMIT
 from rf.feature_maps.threads import on_threads, serial_blas
-from spectra.base.compiled import VARIABLE, implementation, using
+from spectra.base.compiled import VARIABLE, implementation
 from spectra.errors import ParameterError
 
 IMPLEMENTATIONS = ["numpy", "numba"]
@@ -22,11 +22,11 @@ TYPES = [np.float64, np.float32]
 
 
 @pytest.fixture(params=IMPLEMENTATIONS, autouse=True)
-def implementation_in_turn(request):
+def implementation_in_turn(request, monkeypatch):
     if request.param == "numba":
         pytest.importorskip("numba")
-    with using(request.param):
-        yield request.param
+    monkeypatch.setenv(VARIABLE, request.param)
+    return request.param
 
 
 def waves(x):
@@ -250,11 +250,10 @@ class TestConfiguration:
         assert "threads: " in text
 
     def test_the_environment_decides_for_a_process(self, monkeypatch):
-        with using(None):
-            monkeypatch.setenv(VARIABLE, "numpy")
-            assert implementation() == "numpy"
-            monkeypatch.setenv(VARIABLE, "fortran")
-            with pytest.raises(ParameterError, match="no such way"):
-                implementation()
-            monkeypatch.delenv(VARIABLE)
-            assert implementation() in IMPLEMENTATIONS
+        monkeypatch.setenv(VARIABLE, "numpy")
+        assert implementation() == "numpy"
+        monkeypatch.setenv(VARIABLE, "fortran")
+        with pytest.raises(ParameterError, match="no such way"):
+            implementation()
+        monkeypatch.delenv(VARIABLE)
+        assert implementation() in IMPLEMENTATIONS

@@ -78,14 +78,14 @@ def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
     assert not room._stages
 
 
-def test_a_bar_counts_what_is_done(terminal, impatient):
+def test_the_line_counts_what_is_done(terminal, impatient):
     seen = []
     for i in progress(range(4), label="squares"):
         if i == 3:
             see_the_present_line(terminal)
         seen.append(i)
     assert seen == [0, 1, 2, 3]
-    assert "] 3/4 ..." in terminal.getvalue()
+    assert "squares  3/4 ..." in terminal.getvalue()
     assert is_wiped(terminal.getvalue())
 
 
@@ -125,8 +125,8 @@ def test_whatever_may_take_seconds_is_a_stage(monkeypatch, terminal, work):
     begun = []
     # A loaded machine may need more than two seconds for them.
     monkeypatch.setattr(room, "PATIENCE", LONG)
-    begin = room._begin
-    monkeypatch.setattr(room, "_begin", lambda s: begun.append(s.label) or begin(s))
+    begin = room.stage.__enter__
+    monkeypatch.setattr(room.stage, "__enter__", lambda s: begun.append(s.label) or begin(s))
     SLOW[work]()
     assert LABELS[work] in begun
     assert terminal.getvalue() == ""

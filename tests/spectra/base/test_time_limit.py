@@ -14,14 +14,12 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
 
 import spectra as sp
 import spectra.designs.least_mass
-from rf import SpectralFeatures
 from spectra.base import limits as steps
-from spectra.base.limits import stage, staged
+from spectra.base.limits import stage
 from spectra.errors import AccuracyError, FormulaError, ParameterError, SpectraError, TimeLimitError
 
 SHORT = 0.1
@@ -75,16 +73,6 @@ def test_a_refusal_says_what_was_stopped_and_what_to_do():
     assert not issubclass(steps.OutOfTime, Exception)
     with sp.time_limit(SHORT), stage("waiting"):
         time.sleep(3 * SHORT)  # takes no processor time
-
-
-def test_each_step_has_the_whole_limit():
-    @staged("doubling")
-    def twice(x):
-        work(0.04)
-        return 2 * x
-
-    with sp.time_limit(0.2):
-        assert [twice(i) for i in range(6)] == [2 * i for i in range(6)]  # 0.24 s in all
 
 
 def test_without_a_limit_nothing_is_stopped():
@@ -289,28 +277,6 @@ def test_the_command_takes_a_limit(capsys):
     assert main(["check", "exp(-z)", "--dim", "3", "--time-limit", "none"]) == 0
     assert main(["check", "exp(-z)", "--dim", "3", "--time-limit", "soon"]) == 2
     assert "positive number of seconds" in capsys.readouterr().err
-
-
-# --- fits are steps too -----------------------------------------------------------------------
-
-
-def test_designing_features_is_a_step():
-    rows = np.random.default_rng(0).normal(size=(50, 6))
-    looks = None
-
-    def laplace(z):
-        if looks is not None:
-            looks.append(z)
-            # At the first look the values tell the unit of the rows, before anything is made.
-            work(60.0 if len(looks) > 1 else 0.0)
-        return np.exp(-z)
-
-    features = SpectralFeatures(sp.radial(laplace), domain="data")
-    looks = []
-    said, spent = refused(lambda: features.fit(rows))
-    assert "comparing methods of laplace(z)" in said
-    assert "spectra.time_limit" in said
-    assert spent < SHORT + LATE
 
 
 # --- texts that would cause work without end --------------------------------------------------

@@ -10,10 +10,10 @@ from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.cli.commands import main
 from spectra.designs import design, design_for_columns, design_within
-from spectra.designs.certificate import estimated_sup_error, proved_sup_error
 from spectra.designs.distances import Distances
+from spectra.designs.sup_error import estimated_sup_error
 from spectra.designs.wave_columns import angular_means, block_variance, tabulated_wave
-from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
+from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.kernel import radial, zonal
 
 SQUARE = radial("(1 - z**2/4)**2")
@@ -61,7 +61,7 @@ LEAST_MASSES = [
 @pytest.mark.parametrize(("kernel", "dim", "z_max", "tol", "mass"), LEAST_MASSES)
 def test_the_least_mass_is_enclosed_by_the_design_and_its_dual(kernel, dim, z_max, tol, mass):
     d = design(kernel, dim, domain=(0, z_max), tol=tol, objective="mass")
-    assert d.dual.least_mass <= mass * 1.01
+    assert d.dual.lower_bound <= mass * 1.01
     assert d.mass >= mass * 0.99
     assert 0 <= d.gap < 0.05
     assert d.sup_error.mid + d.sup_error.rad <= tol
@@ -77,9 +77,9 @@ def test_the_dual_stays_below_one_and_touches_it_with_the_sign_of_each_mass():
 @pytest.mark.parametrize(
     ("kernel", "dim", "domain", "objective", "coupling"),
     [
-        pytest.param(SQUARE, 2, (0, 2), "mass", "orthogonal", marks=pytest.mark.slow),
+        pytest.param(STEP, 2, (0, np.sqrt(2)), "mass", "orthogonal", marks=pytest.mark.slow),
         (GAUSS, 7, (0.5, 4), "variance", "iid"),
-        pytest.param(RAMP, 16, (0, 1.83), "variance", "shared", marks=pytest.mark.slow),
+        pytest.param(RAMP, 16, (0, 1.83), "variance", "orthogonal", marks=pytest.mark.slow),
         pytest.param(SQUARE, 256, (0, 2), "variance", "orthogonal", marks=pytest.mark.slow),
     ],
 )
@@ -110,59 +110,25 @@ def test_the_largest_error_of_no_measure_is_the_largest_value_of_the_kernel(kern
     assert error.rad < 0.01
 
 
-@pytest.mark.parametrize(
-    ("kernel", "dim", "z_max"),
-    [(SQUARE, 16, 2.0), (radial("exp(-z)"), 7, 1.0)],
-)
-def test_a_proof_confirms_the_estimate(kernel, dim, z_max):
-    served = Distances.of(kernel, (0, z_max), None)
-    d = design_within(kernel, dim, served, tol=1e-2, objective="mass", max_radius=80)
-    proof = d.certified()
-    assert proof.rigorous
-    assert not d.sup_error.rigorous
-    assert proof.mid + proof.rad <= 1e-2
-    assert abs(proof.mid - d.sup_error.mid) <= proof.rad + d.sup_error.rad
-    z = np.linspace(0, z_max, 100)
-    with mpmath.workdps(30):
-        largest = max(
-            abs(
-                mpmath.fsum(c * omega(dim, w * x) for w, c in zip(d.radii, d.masses, strict=True))
-                - kernel(x)
-            )
-            for x in z
-        )
-    assert largest <= proof.mid + proof.rad
-
-
-def test_a_formula_without_ball_arithmetic_is_refused():
-    w, c = np.array([1.0]), np.array([1.0])
-    with pytest.raises(NoRouteError, match="besselk"):
-        proved_sup_error(radial("z*besselk(1, z)"), 3, w, c, (0.1, 2.0), tol=1e-2)
-    with pytest.raises(NoRouteError, match="support"):
-        proved_sup_error(radial("1 - z", support=1), 3, w, c, (0.0, 2.0), tol=1e-2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("coupling", "dim"), [("orthogonal", 2), ("shared", 16), ("iid", 7)])
 def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
     served = Distances.of(SQUARE, (0, 2), None)
-    for d in (
-        design_within(SQUARE, dim, served, tol=3e-2, max_mass=20, coupling=coupling),
-        design(SQUARE, dim, (0, 2), n_components=20 * dim + 1, coupling=coupling),
-    ):
+    made = [design(SQUARE, dim, (0, 2), n_components=20 * dim + 1, coupling=coupling)]
+    if coupling != "shared":
+        made += [design_within(SQUARE, dim, served, tol=3e-2, max_mass=20, coupling=coupling)]
+    for d in made:
         used = tuple(n for n, c in zip(d.counts, d.masses, strict=True) if c != 0.0)
         model = VarianceModel(d.table, served.nodes)
         stated, error = model.variance(used, coupling=coupling)
         assert abs(d.deviation**2 - served.weights @ stated) < 1e-10 * d.deviation**2 + error.max()
-        assert d.deviation <= np.abs(d.masses) @ d.deviations * (1 + 1e-9)
 
 
 def test_a_design_states_its_lower_bound_or_refuses():
     d = design("(1 - z**2/4)**2", 16, (0, 2), tol=1e-3, objective="mass")
     assert d.lower_bound == d.dual.lower_bound <= d.dual.value == pytest.approx(d.mass, rel=1e-3)
-    assert d.columns == 2 * sum(n for n, w in zip(d.counts, d.radii, strict=True) if w) + (
-        1 if 0.0 in d.radii else 0
-    )
+    waves = sum(n for n, w in zip(d.counts, d.radii, strict=True) if w)
+    assert d.columns == 2 * waves + (0.0 in d.radii)
     best = design(SQUARE, 16, (0, 2), n_components=101)
     assert best.coupling == "shared"
     assert best.n_components == 101 >= best.columns
@@ -194,7 +160,7 @@ def test_impossible_designs_are_refused_with_an_alternative():
     with pytest.raises(DataError, match="Widen"):
         design(GAUSS, 3, domain=(0, 2), tol=1e-2, distances=[1.0, 2.5])
     wrong_domains: list[dict[str, object]] = [{"domain": x} for x in ((2, 1), 2.0, None, [], "ab")]
-    for bad in ({"tol": 0.0}, {"objective": "size"}, {"coupling": "haar"}, *wrong_domains):
+    for bad in ({"tol": 0.0}, {"objective": "size"}, {"coupling": "shared"}, *wrong_domains):
         with pytest.raises(ParameterError):
             design(GAUSS, 3, **{"domain": (0, 2), "tol": 1e-2, **bad})
     with pytest.raises(ParameterError, match="n_components"):
