@@ -16,7 +16,7 @@ import flint
 
 from spectra.base.precision import Ball, working
 
-__all__ = ["bessel_k", "k_half_way", "k_zero_and_one", "reaches_far"]
+__all__ = ["bessel_k", "k_half_way", "reaches_far"]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -25,7 +25,6 @@ _BITS_LOST = 2.9
 _SPARE_BITS = 24
 # Arguments of one e-fold share a polynomial; below exp(-40) all do.
 _LEAST_BUCKET = -40
-_MOST_RECURRENCES = 64
 # A ball is small if its radius is below 1/10 of its middle, divided by 1 + order.
 _SMALL = 10
 
@@ -45,12 +44,8 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     """
     middle, size = q.mid(), abs(q.mid()).mid()
     missed = abs(q - middle).upper()
-    near = (
-        q.is_finite()
-        and q.real >= 0
-        and missed < min(size, flint.arb(1)) / (_SMALL * (1 + abs(order)))
-    )
-    if not near or abs(order) > _MOST_RECURRENCES:
+    near = missed < min(size, flint.arb(1)) / (_SMALL * (1 + abs(order)))
+    if not (q.is_finite() and q.real >= 0 and near):
         return q.bessel_k(order)
     low, high = k_zero_and_one(middle.log, float(size.log().mid()), bits)
     inverse = 1 / middle

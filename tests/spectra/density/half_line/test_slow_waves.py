@@ -12,7 +12,12 @@ from spectra.density import spectral_density
 from spectra.density.half_line.ends.read_waves import read_waves
 from spectra.density.half_line.half_line import half_line
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction, HankelAmplitude, number
+from spectra.formula.evaluation.ball_function import (
+    BallFunction,
+    HankelAmplitude,
+    continued,
+    number,
+)
 from spectra.formula.reader.parsing import Z
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
@@ -149,10 +154,10 @@ def test_the_waves_of_a_formula_add_up_to_it(text):
     for x in np.geomspace(0.3, 90.0, 40).tolist():
         with working(128):
             total = flint.arb(0)
-            for wave in read_waves(expr):
-                both = 2 if wave.rate else 1
-                turn = (flint.acb(0, 1) * number(wave.frequency) * x).exp()
-                total += both * (turn * wave.at(flint.acb(x), 128)).real
+            for b, f in read_waves(expr).items():
+                both = 2 if b else 1
+                turn = (flint.acb(0, 1) * number(b) * x).exp()
+                total += both * (turn * continued(f, Z).resolved(flint.acb(x), 128)).real
             true = flint.arb(str(expr.subs(Z, sympy.Float(x, 40)).evalf(40)))
             assert abs(total - true) <= 1e-30
 
