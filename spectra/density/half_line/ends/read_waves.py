@@ -46,19 +46,15 @@ def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
             continue
         (size, rate), *others = phase.terms
         b = rate / sympy.I
-        if phase.growth > 0 or others or size != (-1, 0) or not b.is_real:
+        is_wave = phase.growth == 0 and not others and size == (-1, 0) and b.is_real
+        if not is_wave or any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
             raise NoRouteError(
-                f"The formula {expr} oscillates at infinity in another way than exp(ibz), without "
-                "decaying faster than every power: the numeric route follows waves of constant "
-                "frequency. Design a finite measure for your range of distances (design)."
+                f"The formula {expr} oscillates at infinity in another way than exp(ibz) times "
+                "powers of z and whole powers of log z, without decaying faster than every power: "
+                "the numeric route follows waves of constant frequency. Design a finite measure "
+                "for your range of distances (design)."
             )
         if b.is_positive:
-            if any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
-                raise NoRouteError(
-                    f"The waves of {expr} decay with powers of logarithms that are not whole: the "
-                    "numeric route does not cover them. Design a finite measure for your range of "
-                    "distances (design)."
-                )
             (a, minus_q), c = series.terms[0]
             turning[b] = a, -int(minus_q), c
     plain = expansion.of((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
