@@ -19,7 +19,7 @@ from spectra.density.half_line.ends.formula_ends import Ends
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
 from spectra.density.half_line.power_tail import end_of_samples, power_tail
 from spectra.density.half_line.ray_sums import RaySums
-from spectra.density.half_line.sampled_density import connect_tail, sampled_density
+from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
 from spectra.density.panels.log_panels import Panelled, Panels, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
@@ -169,8 +169,6 @@ def _find_beyond(found: Ends, kernel: KernelOnRays, dim: int, top: float, peak: 
     ]
     wrong = _check_agreement(both[0].difference(both[1]), peak)
     samples = min(both, key=lambda s: s.step)
-    if ending is not None:
-        ending = connect_tail(samples, ending)
     samples = replace(samples, error=wrong + samples.rounding)
     density = sampled_density(samples, 0.0, dim, np.inf, ending)
     return Piece(0.0, 1.0, np.inf, density, near=top)
@@ -183,8 +181,7 @@ def _find_powers(found: Ends, dim: int, end: float) -> dict[tuple[float, int], f
     Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], beta = a - (d+1)/2, with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
     """
-    decay = next((float(a) for a, _, _ in found.infinity), np.inf)
-    powers = {(0.0, 1): min(decay, dim) - 1.0}
+    powers = {(0.0, 1): min(found.decay, dim) - 1.0}
     for b, (a, _, coefficient) in found.turning.items():
         beta, c = float(a) - 0.5 * (dim + 1), complex(coefficient.evalf(20))
         phase = np.exp(0.25j * np.pi * (dim - 1)) * c

@@ -50,6 +50,11 @@ class Ends:
     turning: dict[sympy.Expr, Term]
     waves: dict[sympy.Expr, sympy.Expr]
 
+    @property
+    def decay(self) -> float:
+        """At infinity it falls like z^-decay without its waves; inf where faster than powers."""
+        return next((float(a) for a, _, _ in self.infinity), np.inf)
+
 
 @lru_cache(maxsize=64)
 def ends_of(expr: sympy.Expr) -> Ends:
