@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -132,19 +133,6 @@ def _rival(
     )
 
 
-class _Pdf:
-    """A density for scipy's generators."""
-
-    def __init__(self, function: Callable[[float], float], cdf: Callable[[float], float]) -> None:
-        self._function, self._cdf = function, cdf
-
-    def pdf(self, w: float) -> float:
-        return self._function(w)
-
-    def cdf(self, w: float) -> float:
-        return self._cdf(w)
-
-
 def _interpolations(
     cdf: Callable[[FloatArray], FloatArray], end: float
 ) -> Iterator[tuple[str, Callable[[], tuple[Quantiles, None]]]]:
@@ -171,7 +159,7 @@ def _smooth(title: str, case: tuple[str, int], kernel: Any) -> Table:
 
     def generator(kind: Any, **options: Any) -> Callable[[], tuple[Quantiles, None]]:
         def make() -> tuple[Quantiles, None]:
-            made = kind(_Pdf(pdf, cdf), domain=(0.0, end), **options)
+            made = kind(SimpleNamespace(pdf=pdf, cdf=cdf), domain=(0.0, end), **options)
             return made.ppf, None
 
         return make
@@ -261,7 +249,7 @@ def _lobed() -> Table:
 
         def pinv(end: float = end) -> tuple[Quantiles, None]:
             made = NumericalInversePolynomial(
-                _Pdf(pdf, pdf), domain=(0.0, end), center=1.7, u_resolution=1e-10
+                SimpleNamespace(pdf=pdf), domain=(0.0, end), center=1.7, u_resolution=1e-10
             )
             return made.ppf, None
 

@@ -170,24 +170,12 @@ def _polynomial(*coefficients: Any) -> Callable[[], Sequence[tuple[Any, Any]]]:
     return lambda: [(m, c) for m, c in enumerate(coefficients) if c != 0]
 
 
-def _power(base: Sequence[int], exponent: int) -> list[int]:
-    """The coefficients of a power of a polynomial, constant first."""
-    out = [1]
-    for _ in range(exponent):
-        grown = [0] * (len(out) + len(base) - 1)
-        for i, a in enumerate(out):
-            for j, b in enumerate(base):
-                grown[i + j] += a * b
-        out = grown
-    return out
-
-
-def _times(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    out = [0] * (len(one) + len(other) - 1)
-    for i, a in enumerate(one):
-        for j, b in enumerate(other):
-            out[i + j] += a * b
-    return out
+def _times_power(n: int, coefficients: Sequence[Any]) -> list[Any]:
+    """The coefficients of (1 - z)^n times a polynomial, constant first."""
+    return [
+        sum((-1) ** (m - j) * comb(n, m - j) * c for j, c in enumerate(coefficients[: m + 1]))
+        for m in range(n + len(coefficients))
+    ]
 
 
 def _askey(power: str, radius: str = "1") -> Density:
@@ -259,7 +247,7 @@ _FORMULAS: dict[str, Density] = {
     ),
     "cosine_fourth_on_a_ball": _ball(_cosine_fourth),
     **{
-        f"wendland_3{k}": _ball(_polynomial(*_times(_power((1, -1), n), other)), 2)
+        f"wendland_3{k}": _ball(_polynomial(*_times_power(n, other)), 2)
         for k, (n, other) in enumerate(_WENDLAND)
     },
     "cancelling_edge": _ball(_polynomial(-1, 2, -1)),

@@ -132,20 +132,6 @@ def bochner_riesz_below(p: str, radius: str, d: int) -> Callable[[Any], Any]:
     return below
 
 
-def arc_cosine_1_below(d: int) -> Callable[[Any], Any]:
-    """rho = S w^(d-1) times a 1F2, integrated term by term."""
-
-    def below(w: Any) -> Any:
-        h = _half(d) + 1
-        front = mp.gamma(h + mp.mpf(1) / 2) / mp.gamma(h + 1) ** 2
-        front *= 2 * mp.pi * mp.pi ** (-h - mp.mpf(1) / 2)
-        sphere = 2 * mp.pi ** _half(d) / mp.gamma(_half(d))
-        series = mp.hyper([h + mp.mpf(1) / 2, _half(d)], [h + 1, h + 1, _half(d) + 1], -w * w)
-        return sphere * front * w**d / d * series
-
-    return below
-
-
 def _positive(below: Callable[[Any], Any]) -> ExactLaw:
     return ExactLaw(below, {1: mp.mpf(1)})
 
@@ -187,19 +173,15 @@ def laguerre(d: int) -> ExactLaw:
         return _difference(laguerre_below(d), lambda _: 0, 1, mp.sqrt(d - 1), -1)
 
 
-def _lobed(below: Callable[[Any], Any], norm: str, change: Callable[[int], Any]) -> ExactLaw:
-    with mp.workdps(DIGITS):
-        half = (mp.mpf(norm) + 1) / 2
-        return ExactLaw(below, {1: half, -1: half - 1}, change=change)
-
-
 def bochner_riesz(p: str, radius: str, norm: str, d: int) -> ExactLaw:
     """Lobes between the zeros of J_(d/2+p)."""
 
     def change(n: int) -> Any:
         return mp.besseljzero(_half(d) + mp.mpf(p), n) / mp.mpf(radius)
 
-    return _lobed(bochner_riesz_below(p, radius, d), norm, change)
+    with mp.workdps(DIGITS):
+        half = (mp.mpf(norm) + 1) / 2
+        return ExactLaw(bochner_riesz_below(p, radius, d), {1: half, -1: half - 1}, change=change)
 
 
 #: (problem, d) -> its law of radii.

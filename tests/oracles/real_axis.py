@@ -4,15 +4,13 @@ r"""Radial densities by panels on the real axis in ball arithmetic: truth that s
 
 Gauss-Legendre panels, smaller and smaller towards every point where k may be singular, in
 200 + 12 d bits or more, because in d = 64 all but the last digits cancel.  Nothing is continued
-into the plane, so that nothing can be missed there; a formula is read by Python's own parser.  The
+into the plane, so that nothing can be missed there; a formula is read by Python itself.  The
 error is what two orders on the same panels differ by, and the ball of the sum: rounding is
 enclosed.
 """
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,60 +72,20 @@ _NAMES: dict[str, Any] = {
     "besseli": lambda n, x: arb(x).bessel_i(n),
     "besselk": _bessel_k,
 }
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
-
-def _number(node: ast.AST) -> Fraction | None:
-    """The exact value of a node without names or functions."""
-    if isinstance(node, ast.Constant):
-        return Fraction(str(node.value))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number(node.operand)
-        return None if inner is None else -inner
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _number(node.left), _number(node.right)
-        if left is not None and right is not None:
-            return Fraction(_OPERATORS[type(node.op)](left, right))
-    return None
-
-
-class _Exact(ast.NodeTransformer):
-    """Whole numbers as they are, others under names, so that no double is ever made of them."""
-
-    def __init__(self) -> None:
-        self.constants: dict[str, Fraction] = {}
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        number = _number(node)
-        if number is None:
-            return self.generic_visit(node)
-        if number.denominator == 1:
-            return ast.Constant(int(number))
-        name = f"number_{len(self.constants)}"
-        self.constants[name] = number
-        return ast.Name(name, ast.Load())
 
 
 @lru_cache(maxsize=64)
 def _compiled(text: str, variable: str, bits: int) -> Real:
-    exact = _Exact()
-    body = exact.visit(ast.parse(text.replace("^", "**"), mode="eval").body)
-    empty = ast.arguments([], [ast.arg(variable)], None, [], [], None, [])
-    tree = ast.fix_missing_locations(ast.Expression(ast.Lambda(empty, body)))
+    # Every number becomes a ball, so that no double is ever made of it.
+    body = re.sub(r"(?<![\w.])[\d.]+", r"arb('\g<0>')", text.replace("^", "**"))
     with ctx.workprec(bits):
-        numbers = {name: _exact(number) for name, number in exact.constants.items()}
-        names = {**_NAMES, **numbers, "pi": arb.pi(), "E": arb.const_e()}
-    function: Real = eval(compile(tree, text, "eval"), names)
+        names = {**_NAMES, "arb": arb, "pi": arb.pi(), "E": arb.const_e()}
+    function: Real = eval(f"lambda {variable}: {body}", names)
     return function
 
 
 def formula(text: str, variable: str = "z") -> Real:
-    """The function of a formula on balls, at the working precision; numbers in it are exact.
+    """The function of a formula on balls, at the working precision.
 
     Examples
     --------

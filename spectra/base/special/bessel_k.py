@@ -16,7 +16,7 @@ import flint
 
 from spectra.base.precision import Ball, working
 
-__all__ = ["bessel_k", "k_half_way", "k_zero_and_one"]
+__all__ = ["bessel_k", "k_half_way"]
 
 # The asymptotic series reaches exp(-2|q|), which is 2^-bits at |q| = bits * log(2)/2.
 _FAR_SHARE, _FAR_LEAST = 0.36, 8.0
@@ -42,7 +42,7 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     near = missed < min(size, flint.arb(1)) / (_SMALL * (1 + abs(order)))
     if not (q.is_finite() and q.real >= 0 and near):
         return q.bessel_k(order)
-    low, high = k_zero_and_one(middle.log, float(size.log().mid()), bits)
+    low, high = _k_zero_and_one(middle.log, float(size.log().mid()), bits)
     inverse = 1 / middle
     below, value = (high, low) if order == 0 else (low, high)
     for n in range(1, abs(order)):
@@ -78,7 +78,7 @@ def _half_way(order: int) -> tuple[int, ...]:
     )
 
 
-def k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:
+def _k_zero_and_one(log_of: Callable[[], Ball], log_size: float, bits: int) -> tuple[Ball, Ball]:
     """K_0 and K_1 at q, |arg q| <= pi/2, where ``log_of`` gives log q at any precision."""
     size = exp(log_size)
     if size > _FAR_SHARE * bits + _FAR_LEAST:

@@ -25,7 +25,7 @@ from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_p
 from spectra.density.half_line.ends.formula_ends import ends_of
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.half_line.sampled_density import connect_tail, sampled_density
+from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.lookup import known_part
 from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel
@@ -82,19 +82,16 @@ def _density_of(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Com
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
     found = ends_of(expr)
-    decay = next((float(a) for a, _, _ in found.infinity), np.inf)
     ending = power_tail(found.zero, dim)
-    gaps = min(decay, float(dim)), np.inf if ending is None else ending.exponent - 1.0
+    gaps = min(found.decay, float(dim)), np.inf if ending is None else ending.exponent - 1.0
     samples = _sample_inverse([product.radial(dim) for product in products], *gaps)
-    if samples is not None and ending is not None:
-        ending = connect_tail(samples, ending)
-        samples = samples if ending is not None else None
     if samples is None:
         return None
     try:
-        return sampled_density(samples, found.total, dim, decay, ending)
+        return sampled_density(samples, found.total, dim, found.decay, ending)
     except AccuracyError:
-        # Waves too fast for these panels in high dimension: other routes may know the kernel.
+        # Waves too fast for these panels in high dimension, or a tail that does not agree: other
+        # routes may know the kernel.
         return None
 
 

@@ -1,4 +1,4 @@
-"""A density in pieces, each a function of the distance to the frequency of a slow wave."""
+"""A density in pieces, each a function of the distance to the frequency of a wave."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from spectra.density.components import Component
 
 __all__ = ["BetweenWaves", "Piece"]
 
-# Pieces overlap by so much, so that rounding leaves no gap between them.
-_ROUNDING = 8.0 * EPS
+# Pieces overlap by this share, so that rounding leaves no gap between them.
+_OVERLAP = 8.0 * EPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,9 @@ class Piece:
 
     radius: float
     side: float
-    near: float
     far: float
     density: Component
+    near: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,37 +44,34 @@ class BetweenWaves(Component):
     radius: float = 0.0
     side: float = 1.0
 
-    def _ask_pieces(self, name: str, x: FloatArray, *beyond: float) -> FloatArray:
-        """What the pieces say at distances, by the name of their method."""
+    def _evaluate_pieces(self, name: str, x: FloatArray, *beyond: float) -> FloatArray:
+        """A method of the pieces, by its name, at distances; ``beyond`` where there is no piece."""
         x = np.asarray(x, dtype=float)
-        w = self.radius + self.side * x
         found = np.multiply.outer(beyond, np.ones_like(x))
         for piece in self.pieces:
+            distance, least = x, float(np.finfo(float).tiny)
             if piece.radius != self.radius:
-                distance = piece.side * (w - piece.radius)
-                least = EPS * piece.radius
-            elif piece.side == self.side:
-                distance, least = x, 0.0
-            else:
+                distance = piece.side * (self.radius + self.side * x - piece.radius)
+                least = max(least, EPS * piece.radius)
+            elif piece.side != self.side:
                 continue
-            mine = (distance >= piece.near) & (distance <= piece.far * (1.0 + _ROUNDING))
+            mine = (distance >= piece.near) & (distance <= piece.far * (1.0 + _OVERLAP))
             if mine.any():
-                least = max(least, float(np.finfo(float).tiny))
                 found[:, mine] = getattr(piece.density, name)(np.maximum(distance[mine], least))
         return found
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and log|rho|."""
-        sign, log = self._ask_pieces("signed_log", w, 1.0, -np.inf)
+        sign, log = self._evaluate_pieces("signed_log", w, 1.0, -np.inf)
         return sign, log
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
         """The local size of log|rho|, as the pieces know it."""
-        return np.asarray(self._ask_pieces("log_envelope", w, -np.inf)[0])
+        return np.asarray(self._evaluate_pieces("log_envelope", w, -np.inf)[0])
 
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Estimated error relative to the envelope, with the rounding of distances."""
-        found = self._ask_pieces("relative_error", w, 0.0)[0]
+        found = self._evaluate_pieces("relative_error", w, 0.0)[0]
         for radius, exponent in self.breaks:
             if exponent < 0.0 and radius != self.radius:
                 gap = np.abs(self.radius + self.side * np.asarray(w) - radius)
@@ -85,14 +82,8 @@ class BetweenWaves(Component):
         """The density from the distance to a frequency, which is not rounded."""
         for piece in self.pieces:
             if (piece.radius, piece.side, piece.near) == (radius, side, 0.0):
-                known = piece.density
-                return replace(
-                    self,
-                    radius=radius,
-                    side=side,
-                    origin_exponent=known.origin_exponent,
-                    bulk=known.bulk,
-                )
+                power, bulk = piece.density.origin_exponent, piece.density.bulk
+                return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
     def telling_radii(self) -> FloatArray:

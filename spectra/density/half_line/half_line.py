@@ -22,7 +22,7 @@ from spectra.density.half_line.ends.plane_waves import without_spheres
 from spectra.density.half_line.kernel_on_rays import KernelOnRays, kernel_on_rays
 from spectra.density.half_line.power_tail import PowerTail, end_of_samples, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples
-from spectra.density.half_line.sampled_density import connect_tail, sampled_density
+from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.slow_waves import slow_wave_density
 from spectra.errors import AccuracyError, SpectraError
 from spectra.formula.pieces import Piece
@@ -76,7 +76,6 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
 def _sum_on_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
     """The density by the first two rays that agree."""
     ending = power_tail(found.zero, dim)
-    decay = next((float(a) for a, _, _ in found.infinity), np.inf)
     reasons: list[str] = []
     tried: list[Samples] = []
     for ray in _order_rays(kernel, dim, reasons, on_axis=ending is None):
@@ -94,7 +93,7 @@ def _sum_on_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
             best = min(other, samples, key=lambda s: (s.error, s.step))
             error = 2.0 * (apart * best.peak + best.error) + best.rounding
             try:
-                return _check_samples(found, replace(best, error=error), decay, ending, dim)
+                return _check_samples(found, replace(best, error=error), ending, dim)
             except AccuracyError as refusal:
                 # Both rays lie beyond the same singularity.
                 reasons.append(str(refusal))
@@ -108,15 +107,9 @@ def _sum_on_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
     )
 
 
-def _check_samples(
-    found: Ends, samples: Samples, decay: float, ending: PowerTail | None, dim: int
-) -> Component:
+def _check_samples(found: Ends, samples: Samples, ending: PowerTail | None, dim: int) -> Component:
     """The component of samples; an AccuracyError if it is not the density of the kernel."""
-    if ending is not None:
-        ending = connect_tail(samples, ending)
-        if ending is None:
-            raise AccuracyError("the sums do not approach the power law at large radii")
-    component = sampled_density(samples, found.total, dim, decay, ending)
+    component = sampled_density(samples, found.total, dim, found.decay, ending)
     kernel = Kernel((Piece(sympy.oo, found.expr),))
     if why := contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric")):
         raise AccuracyError(why)

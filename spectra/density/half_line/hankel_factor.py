@@ -14,7 +14,7 @@ import flint
 import numpy as np
 
 from spectra.base.precision import Ball, working
-from spectra.base.special.bessel_k import k_zero_and_one
+from spectra.base.special.bessel_k import bessel_k, k_half_way
 
 __all__ = ["HankelFactor", "hankel_factor"]
 
@@ -40,7 +40,8 @@ class HankelFactor:
             self._known.clear()
             self._bits = bits
         if s not in self._known:
-            with working(self._bits):
+            # The series of K of half-integer orders cancels.
+            with working(self._bits + self.dim // 3):
                 self._known[s] = self._compute(s)
         return self._known[s]
 
@@ -71,27 +72,11 @@ class HankelFactor:
         # H1 by K (DLMF 10.27.8).
         i = flint.acb(0, 1)
         turn = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
-        return power * turn * self._bessel_k(-i * y, log_y)
-
-    def _bessel_k(self, q: Ball, log_y: Ball) -> Ball:
-        """K of order d/2 - 1 by recurrence upwards, which is stable."""
-        twice = self.dim - 2
-        if twice % 2:
-            low = high = (flint.acb.pi() / (2 * q)).sqrt() * (-q).exp()
-            order, steps = 1, (abs(twice) - 1) // 2
+        if self.dim % 2:
+            k = k_half_way(max(self.dim - 3, 0) // 2, -i * y)
         else:
-            s, angle = log_y.real, log_y.imag
-            low, high = k_zero_and_one(
-                lambda: flint.acb(s, angle - flint.arb.pi() / 2), float(s), flint.ctx.prec
-            )
-            order, steps = 2, twice // 2 - 1
-            if twice == 0:
-                return low
-        inverse = 1 / q
-        for _ in range(steps):
-            low, high = high, low + order * (inverse * high)
-            order += 2
-        return high
+            k = bessel_k(self.dim // 2 - 1, -i * y, flint.ctx.prec)
+        return power * turn * k
 
 
 @lru_cache(maxsize=12)

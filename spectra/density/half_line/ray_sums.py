@@ -239,8 +239,7 @@ class RaySums:
             self._known.clear()
             self._bits = work + 32
         k = [
-            _round_to_integers(self._evaluate_kernel(i * step, units[0]), units[0])
-            for i in range(a0, a1 + 1)
+            _round_to_integers(self._evaluate_kernel(i * step), units[0]) for i in range(a0, a1 + 1)
         ]
         places = [(i + self.shift) * step for i in range(a0 + j0, a1 + j1 + 1)]
         nothing = flint.fmpz(0), flint.fmpz(0)
@@ -282,14 +281,12 @@ class RaySums:
         change = float(np.abs(even - uneven).max()) / 2.0
         return Samples(step, first, (even + uneven) / 2.0, change), change
 
-    def _evaluate_kernel(self, s: float, unit: int) -> Ball:
+    def _evaluate_kernel(self, s: float) -> Ball:
         """k z^tilt on the ray."""
         if s not in self._known:
             tilt = self.factor.tilt
             extra = int(max(tilt * s, 0.0) / log(2.0)) + 1
             value = self.kernel.value(s, self.angle, self._bits + extra)
-            if not value.is_finite():
-                value = self.kernel.value(s, self.angle, unit + extra)
             if not value.is_finite():
                 raise AccuracyError(f"the kernel is singular on the ray of angle {self.angle}")
             if tilt:

@@ -11,8 +11,9 @@ from spectra.base.numbers import FloatArray
 from spectra.density.half_line.power_tail import PowerTail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
 from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
+from spectra.errors import AccuracyError
 
-__all__ = ["connect_tail", "sampled_density"]
+__all__ = ["sampled_density"]
 
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 0.01
@@ -27,7 +28,9 @@ _AGREES = 4.0
 def sampled_density(
     samples: Samples, total: float, dim: int, decay: float, ending: PowerTail | None
 ) -> Panelled:
-    """The density of samples, of a kernel that falls like z^-decay."""
+    """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail."""
+    if ending is not None:
+        ending = _connect_tail(samples, ending)
     power = float(min(decay, dim))
     beginning = _fit_beginning(samples, power, with_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.ends[1]
@@ -88,8 +91,8 @@ def _fit_beginning(samples: Samples, power: float, *, with_log: bool) -> Powers:
     )
 
 
-def connect_tail(samples: Samples, ending: PowerTail) -> PowerTail | None:
-    """The tail from where it agrees with the samples; None if it nowhere does."""
+def _connect_tail(samples: Samples, ending: PowerTail) -> PowerTail:
+    """The tail from where it agrees with the samples."""
     x = samples.logs[(samples.logs <= samples.ends[1]) & (samples.logs >= ending.start)]
     if not x.size:
         return ending
@@ -99,6 +102,6 @@ def connect_tail(samples: Samples, ending: PowerTail) -> PowerTail | None:
     bad = np.flatnonzero(~(np.abs(series - samples(x)) <= wrong))
     first = int(bad[-1]) + 1 if bad.size else 0
     if first == x.size:
-        return None
+        raise AccuracyError("the sums do not approach the power law at large radii")
     share = _AGREES * samples.error / abs(float(series[first]))
     return replace(ending, start=float(x[first]), joint_error=min(share, 1.0))

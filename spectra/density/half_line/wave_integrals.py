@@ -23,6 +23,8 @@ from spectra.base.numbers import FloatArray
 from spectra.base.precision import working
 from spectra.density.half_line.ends.formula_ends import Ends
 from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.reader.parsing import Z
 
 __all__ = ["WaveIntegrals"]
 
@@ -43,7 +45,7 @@ class WaveIntegrals:
 
     def __init__(self, found: Ends, kernel: KernelOnRays, dim: int, angle: float) -> None:
         self.dim = dim
-        self.rates = [wave.rate for wave in found.waves]
+        self.rates = [float(b.evalf(30)) for b in found.waves]
         self._front = float(np.exp((1.0 - 0.5 * dim) * log(2.0) - lgamma(0.5 * dim)))
         self._scale = float(np.exp(kernel.scale))
         highest = max(self.rates)
@@ -59,19 +61,18 @@ class WaveIntegrals:
         self._t = np.exp(np.arange(kernel.scale - _BEFORE, last, _STEP))
         self._turns = {side: np.exp(1j * side * angle) for side in (1, -1)}
         self._amplitudes = {
-            (i, side): self._amplitude(found, i, angle * side) for i in range(len(self.rates))
+            (i, side): self._evaluate_amplitude(continued(f, Z), angle * side)
+            for i, f in enumerate(found.waves.values())
             for side in (1, -1)
-        }  # fmt: skip
+        }
 
-    def _amplitude(self, found: Ends, i: int, angle: float) -> _ComplexArray:
+    def _evaluate_amplitude(self, f: BallFunction, angle: float) -> _ComplexArray:
         """f_b on a ray, times dz/ds and the step."""
-        values = []
         with working(4 * _BITS):
             turn = flint.acb(0, flint.arb(angle)).exp()
-            for t in self._t:
-                z = flint.acb(flint.arb(self._scale)) + turn * flint.arb(float(t))
-                values.append(complex(found.waves[i].at(z, 2 * _BITS)))
-        return np.asarray(np.array(values) * self._t * np.exp(1j * angle) * _STEP, dtype=complex)
+            z = [flint.acb(flint.arb(self._scale)) + turn * flint.arb(float(t)) for t in self._t]
+            values = np.array([complex(f.resolved(place, 2 * _BITS)) for place in z])
+        return np.asarray(values * self._t * np.exp(1j * angle) * _STEP, dtype=complex)
 
     def __call__(self, about: float, side: int, distance: FloatArray) -> FloatArray:
         """w rho at w = about + side * distance."""

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
-from spectra.density.half_line.ends.read_waves import Wave, oscillation, read_waves
+from spectra.density.half_line.ends.read_waves import oscillation, read_waves
 from spectra.density.half_line.kernel_on_rays import kernel_on_rays
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.one_sided_limits import value_at_zero
@@ -38,8 +38,8 @@ class Ends:
         The expansions at the ends, without waves.
     turning : dict
         The waves that decay like powers: the leading term of each frequency.
-    waves : tuple of Wave
-        All waves.
+    waves : dict
+        The amplitude of each wave by its frequency, as :func:`.read_waves` gives them.
     """
 
     expr: sympy.Expr
@@ -48,7 +48,12 @@ class Ends:
     zero: PowerTerms
     infinity: PowerTerms
     turning: dict[sympy.Expr, Term]
-    waves: tuple[Wave, ...]
+    waves: dict[sympy.Expr, sympy.Expr]
+
+    @property
+    def decay(self) -> float:
+        """At infinity it falls like z^-decay without its waves; inf where faster than powers."""
+        return next((float(a) for a, _, _ in self.infinity), np.inf)
 
 
 @lru_cache(maxsize=64)
@@ -79,14 +84,14 @@ def ends_of(expr: sympy.Expr) -> Ends:
 
 def _expand_at_infinity(
     expr: sympy.Expr,
-) -> tuple[tuple[Wave, ...], PowerTerms, dict[sympy.Expr, Term]]:
+) -> tuple[dict[sympy.Expr, sympy.Expr], PowerTerms, dict[sympy.Expr, Term]]:
     """Waves and expansion at infinity; nothing of a formula that falls faster than powers."""
     try:
         waves = read_waves(expr)
-        return (waves, *oscillation(expr)) if waves else ((), expansion_of(expr, sympy.oo), {})
+        return (waves, *oscillation(expr)) if waves else ({}, expansion_of(expr, sympy.oo), {})
     except NoRouteError:
         if _falls_fast(expr):
-            return (), (), {}
+            return {}, (), {}
         raise
 
 

@@ -12,65 +12,56 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["without_spheres"]
 
-# More atoms than this have one frequency after another.
-_MOST_ATOMS = 8
 # What is as small at this place may be zero, written in other words: sin(z) cos(z) is sin(2z)/2.
 _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 
 
 def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
     """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest."""
-    atoms: list[Atom] = []
-    while (b := _find_slowest(found, dim)) is not None:
-        atom, rest = _take_atom(found, b, dim)
-        atoms.append(atom)
-        if rest == 0:
-            return atoms, None
-        if len(atoms) > _MOST_ATOMS:
-            raise NoRouteError(
-                f"The formula {found.expr} has more than {_MOST_ATOMS} waves of the decay "
-                f"z^-({dim - 1}/2), each of them an atom. Give them as summands of their own."
-            )
-        found = ends_of(rest)
-    return atoms, found
-
-
-def _find_slowest(found: Ends, dim: int) -> sympy.Expr | None:
-    """The frequency of a wave of the decay of a plane wave's mean."""
     least = sympy.Rational(dim - 1, 2)
-    for b, (a, q, _) in found.turning.items():
+    atoms: list[Atom] = []
+    rest = found.expr
+    for b, (a, q, c) in found.turning.items():
         if (a - least).is_negative or (a == least and q != 0):
             raise NoRouteError(
                 f"The wave of frequency {b} in {found.expr} decays like z^(-{a}), and in d = {dim} "
                 f"only waves that decay faster than z^(-{least}) have a finite measure. Use a "
                 "smaller dimension, or design a finite measure for your range of distances."
             )
-    return next((b for b, (a, *_) in found.turning.items() if a == least), None)
+        if a == least:
+            leading, mean = _expand_mean(b, dim)
+            mass = sympy.simplify(c / leading)
+            share = complex(mass.evalf(30))
+            if abs(share.imag) > 1e-25 * abs(share):
+                raise NoRouteError(
+                    f"The wave of frequency {b} in {found.expr} decays like z^(-{a}) without "
+                    f"the phase of a plane wave in d = {dim}: its measure is infinite. Design a "
+                    "finite measure for your range of distances."
+                )
+            atoms.append(Atom(float(b), share.real, error=abs(share.real) * 4.0 * EPS))
+            rest = rest - sympy.re(mass) * mean
+    if not atoms:
+        return [], found
+    rest = sympy.powsimp(rest)
+    if abs(rest.subs(Z, _PLACE).evalf(30)) < _NOTHING:
+        rest = sympy.simplify(rest.rewrite(sympy.exp))
+    return atoms, None if rest == 0 else ends_of(rest)
 
 
-def _take_atom(found: Ends, b: sympy.Expr, dim: int) -> tuple[Atom, sympy.Expr]:
-    """The atom of the wave of a frequency, and the formula without it."""
-    (a, _, c), half = found.turning[b], sympy.Rational(dim, 2)
+def _expand_mean(b: sympy.Expr, dim: int) -> tuple[sympy.Expr, sympy.Expr]:
+    """The coefficient of the leading wave of Omega_d(bz), and Omega_d(bz) itself.
+
+    Omega_d(x) = Gamma(d/2) (2/x)^n J_n(x) with n = d/2 - 1, and DLMF 10.17.3.
+    """
+    half = sympy.Rational(dim, 2)
     order = half - 1
-    # DLMF 10.17.3: the wave of Omega_d(bz) = Gamma(d/2) (2/(bz))^n J_n(bz).
     front = sympy.gamma(half) * (2 / b) ** order
     turn = -sympy.I * sympy.pi * (order / 2 + sympy.Rational(1, 4))
     leading = front * sympy.sqrt(2 / (sympy.pi * b)) / 2 * sympy.exp(turn)
-    mass = sympy.simplify(c / leading)
-    share = complex(mass.evalf(30))
-    if abs(share.imag) > 1e-25 * abs(share):
-        raise NoRouteError(
-            f"The wave of frequency {b} in {found.expr} decays like z^(-{a}) without "
-            f"the phase of a plane wave in d = {dim}: its measure is infinite. Design a finite "
-            "measure for your range of distances."
-        )
     mean = front * sympy.expand_func(sympy.besselj(order, b * Z)) / Z**order
     if dim % 2:
         mean = sympy.expand(mean.replace(sympy.besselj, _elementary))
-    rest = sympy.powsimp(found.expr - sympy.re(mass) * mean)
-    if abs(rest.subs(Z, _PLACE).evalf(30)) < _NOTHING:
-        rest = sympy.simplify(rest.rewrite(sympy.exp))
-    return Atom(float(b), share.real, error=abs(share.real) * 4.0 * EPS), rest
+    return leading, mean
 
 
 def _elementary(order: sympy.Expr, x: sympy.Expr) -> sympy.Expr:

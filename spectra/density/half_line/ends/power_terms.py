@@ -57,26 +57,25 @@ def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> 
     return tuple(terms)
 
 
-def one_sided_expansion(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
-    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows."""
-    expanded = _one_sided_expansion(expr, point, _WINDOWS, plain)
-    if plain and 1 < len(expanded.plain.terms) < _FEW_TERMS:
-        expanded = _one_sided_expansion(expr, point, (_WIDE_WINDOW, *_WINDOWS), plain)
-    return expanded
-
-
-def _one_sided_expansion(
-    expr: sympy.Expr, point: sympy.Expr, windows: tuple[int, ...], plain: bool
+def one_sided_expansion(
+    expr: sympy.Expr,
+    point: sympy.Expr,
+    *,
+    plain: bool = False,
+    windows: tuple[int, ...] = _WINDOWS,
 ) -> Expansion:
+    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows."""
     reason = ""
     for window in windows:
         try:
             expanded = expand_at(expr, point, 1, window)
-            if plain:
-                _ = expanded.plain
-            return expanded
+            few = plain and 1 < len(expanded.plain.terms) < _FEW_TERMS
         except ExpansionError as error:
             reason = str(error)
+            continue
+        if few and windows is _WINDOWS:
+            return one_sided_expansion(expr, point, plain=True, windows=(_WIDE_WINDOW, *_WINDOWS))
+        return expanded
     raise NoRouteError(
         f"The formula {expr} could not be expanded at z = {point} ({reason}), and the numeric "
         "route needs its decay and its smoothness. Give its values as a callable and state what it "

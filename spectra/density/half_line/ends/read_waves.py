@@ -9,12 +9,8 @@ it decays, which their sum has not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import sympy
 
-from spectra.base.precision import Ball
 from spectra.density.half_line.ends.power_terms import (
     PowerTerms,
     Term,
@@ -23,39 +19,14 @@ from spectra.density.half_line.ends.power_terms import (
     one_sided_expansion,
 )
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import (
-    BallFunction,
-    HankelAmplitude,
-    continued,
-)
+from spectra.formula.evaluation.ball_function import HankelAmplitude
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["Wave", "oscillation", "read_waves"]
+__all__ = ["oscillation", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
 # A higher power of waves is not multiplied out.
 _LARGEST_POWER = 12
-
-
-@dataclass(frozen=True)
-class Wave:
-    """exp(i b z) f(z), and its conjugate where b > 0."""
-
-    frequency: sympy.Expr
-    amplitude: sympy.Expr
-
-    @cached_property
-    def rate(self) -> float:
-        """b as a double."""
-        return float(self.frequency.evalf(30))
-
-    @cached_property
-    def _continued(self) -> BallFunction:
-        return continued(self.amplitude, Z)
-
-    def at(self, z: Ball, bits: int) -> Ball:
-        """f(z)."""
-        return self._continued.resolved(z, bits)
 
 
 def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
@@ -75,35 +46,31 @@ def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
             continue
         (size, rate), *others = phase.terms
         b = rate / sympy.I
-        if phase.growth > 0 or others or size != (-1, 0) or not b.is_real:
+        is_wave = phase.growth == 0 and not others and size == (-1, 0) and b.is_real
+        if not is_wave or any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
             raise NoRouteError(
-                f"The formula {expr} oscillates at infinity in another way than exp(ibz), without "
-                "decaying faster than every power: the numeric route follows waves of constant "
-                "frequency. Design a finite measure for your range of distances (design)."
+                f"The formula {expr} oscillates at infinity in another way than exp(ibz) times "
+                "powers of z and whole powers of log z, without decaying faster than every power: "
+                "the numeric route follows waves of constant frequency. Design a finite measure "
+                "for your range of distances (design)."
             )
         if b.is_positive:
-            if any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
-                raise NoRouteError(
-                    f"The waves of {expr} decay with powers of logarithms that are not whole: the "
-                    "numeric route does not cover them. Design a finite measure for your range of "
-                    "distances (design)."
-                )
             (a, minus_q), c = series.terms[0]
             turning[b] = a, -int(minus_q), c
     plain = expansion.of((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
     return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
 
 
-def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
-    """The waves of a formula in Z, by ascending frequency; none where it has no such function.
+def read_waves(expr: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
+    """The amplitudes f_b of a formula in Z by ascending frequency b >= 0; {} without waves.
 
     Examples
     --------
-    >>> [w.rate for w in read_waves(sympy.sin(Z) ** 2 / Z**2)]
-    [0.0, 2.0]
+    >>> list(read_waves(sympy.sin(Z) ** 2 / Z**2))
+    [0, 2]
     """
     if not expr.has(*_WAVES):
-        return ()
+        return {}
     factors: _Factors = {}
     try:
         total = sympy.expand(_rewrite(expr, factors))
@@ -123,8 +90,8 @@ def read_waves(expr: sympy.Expr) -> tuple[Wave, ...]:
         if not b.is_negative:
             found[b] = found.get(b, sympy.S.Zero) + amplitude
     if set(found) == {sympy.S.Zero}:
-        return ()
-    return tuple(sorted((Wave(*each) for each in found.items()), key=lambda wave: wave.rate))
+        return {}
+    return dict(sorted(found.items(), key=lambda wave: float(wave[0].evalf(30))))
 
 
 #: The frequency and the amplitude that a symbol stands for.
