@@ -129,8 +129,8 @@ def _compare(problem: Problem) -> Comparison:
     if not done:
         reasons = "; ".join(f"{c.name}: {c.detail}" for c in without)
         raise ParameterError(
-            f"No features of {problem.kernel} fit n_components = {problem.n_components} in "
-            f"dimension {problem.dim} ({reasons}). Allow more columns."
+            f"No features of {problem.kernel} fit n_components = {problem.n_components} for "
+            f"n_samples = {problem.n_rows}, d = {problem.dim} ({reasons}). Allow more columns."
         )
     done.sort(key=lambda candidate: candidate.error)
     return Comparison(problem, (*done, *without))

@@ -53,7 +53,8 @@ class AsKRFF(BaseSpectralFeatures):
     Parameters
     ----------
     kernel : AsymmetricKernel, SpectralTable or str, default="shift_gaussian"
-        Text is the name of an asymmetric family of ``spectra.catalogue``.
+        Sums of shifted and tilted Gaussians; :class:`rf.SpectralFeatures` takes shifts of any
+        kernel.  Text is the name of an asymmetric family of ``spectra.catalogue``.
     n_components : int, default=100
         Number of output columns, two for each frequency; the paper's M is a third (or, where a
         part is dropped, half) of the number of frequencies.

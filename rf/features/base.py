@@ -33,7 +33,7 @@ from rf.inputs.arrays import (
 )
 from rf.inputs.lengths import divided, lengths_for, product_of_lengths, warn_of_units
 from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
-from rf.inputs.tables import Spectrum, resolve_spectrum, without_lengths
+from rf.inputs.tables import Spectrum, named_kernel, resolve_spectrum, without_lengths
 from rf.sampling.frequencies import Radii
 from rf.schemes.choice import SamplingOptions, scheme_for
 from rf.schemes.feature_map import FeatureMap
@@ -55,7 +55,6 @@ __all__ = [
 
 MixedSignature = Literal["warn", "ignore", "error"]
 
-
 # Features are warned of from this part of the kernel matrix on, as their error: the chosen place
 # between an approximation and none, which has the error 1.
 USELESS = 0.5
@@ -72,8 +71,8 @@ class SignatureWarning(UserWarning):
 class Resolved(NamedTuple):
     """A scheme, and what it holds for.
 
-    ``kernel``: the exact kernel, if it is known; ``rows``: the supported range of rows; ``z_max``:
-    largest distance at which the features are right.
+    ``kernel``: the exact kernel or its text, if it is known; ``rows``: the supported range of rows;
+    ``z_max``: largest distance at which the features are right.
     """
 
     scheme: Scheme
@@ -98,7 +97,6 @@ class BaseSpectralFeatures(
     outside: Literal["error", "ignore"] = "error"
     # What fit leaves, whatever was given.
     table_: SpectralTable | None
-    kernel_: Any
     length_scale_: FloatArray | None
     scheme_: Scheme
     coupling_: str | None
@@ -112,6 +110,7 @@ class BaseSpectralFeatures(
     _rows: Any  # a RowRange or a BoxRange
     _lengths: FloatArray | None
     _radial: Any
+    _exact: Any
 
     @abstractmethod
     def _options(self) -> SamplingOptions:
@@ -137,7 +136,7 @@ class BaseSpectralFeatures(
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
         if np.isfinite(spectrum.table.domain):
             scheme = replace(scheme, kernel=spectrum.kernel)
-        return Resolved(scheme, spectrum.kernel, rows, rows.domain)
+        return Resolved(scheme, spectrum.source, rows, rows.domain)
 
     def _checked_range(self, spectrum: Spectrum, X: Any) -> RowRange:
         """The range of rows that a table supports; X must be in it."""
@@ -152,7 +151,8 @@ class BaseSpectralFeatures(
             self._refuse_lengths(table.formula)
         rows = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
         rows.check(X, at_any_distance=self.outside == "ignore")
-        warn_of_units(table if spectrum.kernel is None else spectrum.kernel, X)
+        unread = isinstance(spectrum.source, str | None)
+        warn_of_units(table if unread else spectrum.source, X)
         return rows
 
     def _refuse_lengths(self, kernel: str) -> None:
@@ -199,14 +199,16 @@ class BaseSpectralFeatures(
         check_size(X)
         with serial_blas():  # the products are small
             scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
-            self.kernel_ = kernel if own is None else self.kernel
+            self._exact = kernel if own is None else self.kernel
             self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
             self.coupling_, self.counts_ = scheme.coupling, scheme.counts
             self.report_ = scheme.compared
             with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
-                self._take(scheme.draw(self.n_components, for_draw))
-                self.cancellation_bound_ = self.feature_map_.mass(X)
+                features = self.feature_map_ = scheme.draw(self.n_components, for_draw)
+                self.cancellation_bound_ = features.mass(X)
                 error = self.expected_error_
+        self.frequencies_, self.signature_ = features.frequencies, features.signature
+        self._n_features_out = len(features.signature)
         self._warn_of_signs()
         self._warn_of_error(error)
         if is_foreign(given):
@@ -215,15 +217,15 @@ class BaseSpectralFeatures(
                 self.length_scale_ = asarray_like(self.length_scale_, given, double=True)
         return self
 
-    def _take(self, features: FeatureMap) -> None:
-        self.feature_map_ = features
-        self.frequencies_ = features.frequencies
-        self.signature_ = features.signature
-        self._n_features_out = len(features.signature)
-
     @property
     def _formula(self) -> str:
         return str(self.kernel_) if self.table_ is None else self.table_.formula
+
+    @property
+    def kernel_(self) -> Any:
+        """The exact kernel, or None; text is read when it is asked for."""
+        check_is_fitted(self)
+        return named_kernel(self._exact)
 
     @property
     def expected_error_(self) -> float:
@@ -379,15 +381,9 @@ class BaseSpectralFeatures(
         from rf.variance.bounds import n_components_for
 
         check_is_fitted(self)
-        return n_components_for(
-            self.scheme_.radial_table("A bound of the number of columns"),
-            eps,
-            delta,
-            n_points=n_points,
-            diameter=diameter,
-            bound=bound,
-            allocation=allocation,
-        )
+        table = self.scheme_.radial_table("A bound of the number of columns")
+        points: Any = {"n_points": n_points, "diameter": diameter}
+        return n_components_for(table, eps, delta, **points, bound=bound, allocation=allocation)
 
     def _validated(self, X: Any, method: str = "transform") -> Any:
         check_is_fitted(self)

@@ -20,7 +20,7 @@ from rf.features.base import (
 )
 from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
 from rf.inputs.rows import RowRange, centre_of
-from rf.inputs.tables import named_kernel, resolve_spectrum
+from rf.inputs.tables import kept_spectrum, named_kernel, resolve_spectrum
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
 from rf.schemes.choice import SamplingOptions
 from spectra.base.arrays import FloatArray
@@ -210,6 +210,11 @@ class SpectralFeatures(BaseSpectralFeatures):
         return SamplingOptions(self.coupling, self.radii, self.allocation)
 
     def _resolve(self, X: Any) -> Resolved:
+        text = isinstance(self._radial, str) and not self.kernel_params
+        if text and self.domain is None:
+            kept = kept_spectrum(self._radial, X.shape[1])
+            if kept is not None:
+                return self._from_table(kept, X)
         named = named_kernel(self._radial, self.kernel_params)
         if getattr(named, "is_zonal", False):
             self._refuse_lengths(str(named))
@@ -221,7 +226,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         has_powers = np.size(getattr(named, "powers", ())) > 0  # a design with powers of <x, y>
         if self.domain is None and not zonal_methods and not has_powers:
             try:
-                return self._from_table(resolve_spectrum(named, X.shape[1]), X)
+                of = self._radial if text else named
+                return self._from_table(resolve_spectrum(of, X.shape[1]), X)
             except InfiniteMassError:
                 if not hasattr(named, "is_zonal"):
                     raise

@@ -13,6 +13,7 @@ import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
@@ -84,7 +85,6 @@ class ConditionedField:
     y: FloatArray
     noise: float
     solver: str
-    _solve: Callable[[FloatArray], FloatArray]
     _factor: FloatArray | None
     _condition: float
 
@@ -124,13 +124,23 @@ class ConditionedField:
         if solver == "auto":
             solver = "cholesky" if len(X) <= _FACTORED else "cg"
         if solver == "cg":
-            return cls(field, X, values, noise, solver, _by_gradients(field, X, noise), None, 1.0)
+            return cls(field, X, values, noise, solver, None, 1.0)
         factor, condition = _factored(_covariances(field, X), noise)
+        return cls(field, X, values, noise, solver, factor, condition)
 
-        def solve(right: FloatArray) -> FloatArray:
-            return np.asarray(cho_solve((factor, True), right))
+    def _solve(self, right: FloatArray) -> FloatArray:
+        """(K + noise^2 I)^(-1) times the columns of ``right``."""
+        if self._factor is None:
+            return self._by_gradients(right)
+        return np.asarray(cho_solve((self._factor, True), right))
 
-        return cls(field, X, values, noise, solver, solve, factor, condition)
+    @cached_property
+    def _by_gradients(self) -> Callable[[FloatArray], FloatArray]:
+        return _by_gradients(self.field, self.X, self.noise)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what conjugate gradients hold, which is computed again."""
+        return {name: value for name, value in vars(self).items() if name != "_by_gradients"}
 
     def mean(self, X: ArrayLike) -> FloatArray:
         """The kriging mean k(x, X) (K + noise^2 I)^(-1) y at the rows of X: shape (rows,)."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
+from spectra.table.kept_tables import default_cache, load_text
 
 if TYPE_CHECKING:
     from spectra.designs import Design
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
     from spectra.kernels.l1_kernel import L1Kernel
 
-__all__ = ["Layout", "Spectrum", "layout_of", "named_kernel", "resolve_spectrum", "without_lengths"]
+__all__ = [
+    "Layout",
+    "Spectrum",
+    "kept_spectrum",
+    "layout_of",
+    "named_kernel",
+    "resolve_spectrum",
+    "without_lengths",
+]
 
 # Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
 _RECENT_TABLES = 64
@@ -40,15 +49,28 @@ class Layout:
 @final
 @dataclass(frozen=True)
 class Spectrum:
-    """A table, and the exact kernel where it is known (a bare table knows its formula's text)."""
+    """A table, and where it is known the exact kernel, or the text that it is read from."""
 
     table: SpectralTable
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | None
+    source: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str | None
     layout: Layout | None = None
+
+    @property
+    def kernel(self) -> Any:
+        """The exact kernel, or None; a text is read when it is asked for."""
+        return named_kernel(self.source)
+
+
+@lru_cache(maxsize=_RECENT_TABLES)
+def kept_spectrum(text: str, dim: int) -> Spectrum | None:
+    """The table that the cache has for the text of a radial kernel; found without sympy."""
+    folder = default_cache()
+    table = None if folder is None else load_text(folder, text, dim)
+    return None if table is None else Spectrum(table, text)
 
 
 def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
-    """Find the table of a kernel in a dimension; only a bare table does without sympy.
+    """Find the table of a kernel in a dimension; a bare or kept table does without sympy.
 
     ``spectrum``: a kernel, family, table, measure or design of any kind; or text: a name of
     ``spectra.catalogue`` (a family takes its default parameters) or else a formula in z = |x - y|
@@ -57,6 +79,10 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     if isinstance(spectrum, SpectralTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
+    text = spectrum if isinstance(spectrum, str) else ""
+    kept = kept_spectrum(text, dim) if text else None
+    if kept is not None:
+        return kept
     from spectra.kernels.asymmetric import AsymmetricKernel
     from spectra.kernels.grouped import GroupedKernel
     from spectra.kernels.kernel import Kernel
@@ -64,7 +90,8 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
 
     spectrum = named_kernel(spectrum)
     if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
-        return Spectrum(_table_of(spectrum, dim), spectrum)
+        of_text = text and isinstance(spectrum, Kernel)
+        return Spectrum(_table_of(text if of_text else spectrum, dim), spectrum)
     from spectra.designs import Design
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
@@ -120,7 +147,7 @@ def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> 
     ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
     """
     given = dict(parameters or {})
-    if isinstance(spectrum, SpectralTable) and not given:
+    if isinstance(spectrum, SpectralTable | None) and not given:
         return spectrum
     if isinstance(spectrum, str):
         return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
@@ -152,7 +179,7 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
 
 @lru_cache(maxsize=_RECENT_TABLES)
 def _table_of(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel, dim: int
+    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str, dim: int
 ) -> SpectralTable:
     from spectra.derivation.kernel_to_table import derive
 

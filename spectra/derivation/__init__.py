@@ -1,8 +1,8 @@
 """From a kernel to its spectral table, through the cache."""
 
-from spectra.derivation.cache import default_cache, kept_files, remove_kept
 from spectra.derivation.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.derivation.kernel_to_table import derive
+from spectra.table.kept_tables import default_cache, kept_files, remove_kept
 
 __all__ = [
     "RadialCovariance",

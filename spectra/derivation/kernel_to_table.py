@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from functools import cache as keep_values
 from itertools import product
@@ -10,13 +12,14 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import sympy
 
 from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.derivation.asymmetric_measure import asymmetric_table
-from spectra.derivation.cache import address_of, default_cache, keep_table, load_kept
-from spectra.errors import AccuracyError
+from spectra.errors import AccuracyError, FormulaError
+from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Entry, kernel_named
 from spectra.kernels.catalogue.reading import named_by_text
@@ -27,11 +30,18 @@ from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
 from spectra.table import Group, Part, ProductPart, SpectralTable
+from spectra.table.kept_tables import (
+    code_digest,
+    default_cache,
+    keep_table,
+    load_kept,
+    note_text,
+)
 from spectra.table.l1_part import check_l1_kernel, l1_parts
 from spectra.table.parts import error_of_product
 from spectra.verdict import existence, spectral_measure
 
-__all__ = ["derive"]
+__all__ = ["address_of", "derive"]
 
 
 def derive(
@@ -91,6 +101,7 @@ def derive(
     def of_radial(radial: Kernel, own_dim: int) -> SpectralTable:
         return derive(radial, own_dim, u_error=u_error, cache=cache)
 
+    text = kernel if isinstance(kernel, str) else ""
     if isinstance(kernel, str):
         kernel = named_by_text(kernel)
     if isinstance(kernel, AsymmetricKernel):
@@ -103,15 +114,37 @@ def derive(
     folder = default_cache() if cache is True else Path(cache) if cache else None
     known = folder is not None and isinstance(u_error, Real | None)
     address = address_of(kernel, dim, u_error=u_error) if known else None
+    formula, table = str(kernel), None
     if folder is not None and address is not None:
-        kept = load_kept(folder, address, formula=str(kernel), dim=dim)
-        if kept is not None:
-            return kept
-    with stage(f"deriving a table, d = {dim}", has_limit=False):
-        table = _tabulated(kernel, dim, u_error)
-    if folder is not None and address is not None:
-        keep_table(folder, address, table)
+        table = load_kept(folder, address, formula=formula, dim=dim)
+    if table is None:
+        with stage(f"deriving a table, d = {dim}", has_limit=False):
+            table = _tabulated(kernel, dim, u_error)
+        if folder is not None and address is not None:
+            keep_table(folder, address, table)
+    if text and folder is not None and address is not None and u_error is None:
+        note_text(folder, text, table, address)
     return table
+
+
+def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
+    """Name of the table of a kernel: the SHA-256 of all that decides it; None for a callable."""
+    try:
+        pieces = [
+            [sympy.srepr(p.support), sympy.srepr(parse_formula(p.expr, variable="z"))]
+            for p in kernel.pieces
+        ]
+    except FormulaError:
+        return None
+    decides = {
+        "kernel": pieces,
+        "zonal": None if kernel.zonal is None else sympy.srepr(kernel.zonal),
+        "printed": str(kernel),
+        "dim": dim,
+        "u_error": None if u_error is None else float(u_error).hex(),
+        "code": code_digest(),
+    }
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
 
 def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:

@@ -1,9 +1,9 @@
 """Laws of asymmetric kernels along the axis of their shifts: the parts that AsKRFF draws from.
 
-Numpy and scipy only.  Read in this order: ``selection`` (what a part takes of the multiplier that
-shifts make), ``axis_law`` and ``rejection`` (exact draws), ``harmonic_sums``, ``axial_part`` (mass,
-draws, moments and variance of one part), ``decomposition`` (the parts of a measure), ``scheme``
-(how many frequencies of each).
+For shifted and tilted Gaussians.  Numpy and scipy only.  Read in this order: ``selection`` (what a
+part takes of the multiplier that shifts make), ``axis_law`` (exact draws along the axis),
+``axial_part`` (mass, draws, moments and variance of one part), ``decomposition`` (the parts of a
+measure), ``scheme`` (how many frequencies of each).
 """
 
 from rf.schemes.complex.axial_part import AxialPart

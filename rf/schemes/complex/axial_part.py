@@ -5,9 +5,8 @@ complex measure s m a(e.w) law(dw).  A part selects f >= 0 of the modulation and
 
 .. math:: m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
 
-Every moment of a part is a sum of values of the radial kernel of the law
-(:mod:`rf.schemes.complex.harmonic_sums`), or for a Gaussian an integral along the axis: no integral
-over R^d is needed.  Numpy and scipy only.
+Every moment of a part is an integral along the axis: no integral over R^d is needed.  Numpy and
+scipy only.
 """
 
 from __future__ import annotations
@@ -20,11 +19,9 @@ import numpy as np
 
 from rf.sampling.coupling import Radii
 from rf.schemes.complex.axis_law import AxisLaw, layer_ends
-from rf.schemes.complex.harmonic_sums import HarmonicSums
-from rf.schemes.complex.rejection import AxialProposal
 from rf.schemes.complex.selection import Modulation, Selection
-from spectra.base.arrays import FloatArray
-from spectra.errors import AccuracyError, ParameterError
+from spectra.base.arrays import FloatArray, IntArray
+from spectra.errors import ParameterError
 from spectra.table import FrequencySample, Part
 
 __all__ = ["AxialPart"]
@@ -33,15 +30,9 @@ _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
 # Waves whose Gaussian factor is below this are 0, and so are those that turn faster than this along
 # the axis: the kinks of a selection leave less than the square of its own turns over theirs.
 _UNSEEN = 1e-13
-_MANY_TURNS = 20.0
 _FASTEST_WAVE = 2e4
 # Values that are held at one time (32 MB).
 _CHUNK = 4_000_000
-# Rejection needs 1 / acceptance proposals for a draw; below this acceptance it is refused.
-LEAST_ACCEPTANCE = 1e-4
-_PROPOSALS = 1 << 16
-# Rejection that needs this many times its expected number of proposals is not what it says it is.
-_PATIENCE = 100.0
 
 
 @final
@@ -65,7 +56,7 @@ class AxialPart:
 
     @property
     def gaussian(self) -> float:
-        """Standard deviation of a coordinate of the radial law where that is Gaussian, else 0."""
+        """Standard deviation of a coordinate of the radial law."""
         return self.base.deviation
 
     @property
@@ -88,23 +79,14 @@ class AxialPart:
         """Bound of the error of :attr:`mass`."""
         return self._mass[1]
 
-    @property
-    def can_be_drawn(self) -> bool:
-        """Whether there is an exact sampler: always for a Gaussian, else where enough is kept."""
-        drawn_at_once = self.has_layers or self.is_isotropic
-        return drawn_at_once or self._acceptance >= LEAST_ACCEPTANCE
-
     def draw(
         self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None
     ) -> FrequencySample:
         """Draw n frequencies: X = weight * cos(w.D + phase) of each has the mean of the part.
 
         ``u`` (n,): probabilities of the lengths along the axis (of the radius, where the part is
-        isotropic), each uniform on [0, 1); independent ones by default.  Draws by rejection leave
-        them unread.
+        isotropic), each uniform on [0, 1); independent ones by default.
         """
-        if not (self.has_layers or self.is_isotropic):
-            return self._with_phases(self._rejected(n, rng))
         u = rng.random(n) if u is None else u
         length = (
             self.base.law.ppf(u) if self.is_isotropic else self.gaussian * self._axis_law.ppf(u)
@@ -123,7 +105,7 @@ class AxialPart:
     @property
     def has_layers(self) -> bool:
         """Whether draws can be laid over layers of the length along the axis."""
-        return self.gaussian > 0.0 and not self.is_isotropic
+        return not self.is_isotropic
 
     def _with_phases(self, w: FloatArray) -> FrequencySample:
         """Frequencies that have the law of the part, with their weights and phases."""
@@ -136,40 +118,26 @@ class AxialPart:
     def mean(self, differences: FloatArray) -> FloatArray:
         """E X at differences D, shape (n, d): what the part adds to the kernel."""
         D = np.asarray(differences, dtype=float)
-        scale = self.base.mass * self.base.sign
         if self.is_isotropic or self.kind == "modulus":
-            steps, weights = self.modulation.steps, self.modulation.weights
-            return np.asarray(scale * self._sums.sum(D, steps, weights.astype(complex)).real)
-        if self._has_few_turns:
-            return self.mass * self.base.sign * self._wave(D, 1)
-        turned = np.exp(1j * _PHASES[self.kind]) * self._sums.series(self.kind, D)
-        return np.asarray(scale * turned.real)
-
-    def has_moments(self, differences: FloatArray) -> bool:
-        """Whether :meth:`mean` and :meth:`second_moment` are known at differences D."""
-        direct = self.is_isotropic or self._has_few_turns
-        return direct or self._sums.reaches(2.0 * np.asarray(differences, dtype=float))
+            waves = self._shifted(D, self.modulation.steps, self.modulation.weights)
+            return np.asarray(self.base.mass * self.base.sign * waves)
+        return self.mass * self.base.sign * self._wave(D, 1)
 
     def second_moment(self, differences: FloatArray) -> FloatArray:
-        """E X^2 at differences D, shape (n, d); raises as :meth:`mean` does."""
+        """E X^2 at differences D, shape (n, d)."""
         D = np.asarray(differences, dtype=float)
-        m, modulation = self.base.mass, self.modulation
-        if self.is_isotropic:
-            steps, weights = modulation.steps, modulation.weights
-            products = np.multiply.outer(weights, weights).ravel()
-            sums = np.add.outer(steps, steps).ravel()
-            waves = self._sums.sum(2.0 * D, sums, products.astype(complex)).real
-            return np.asarray(0.5 * (self.mass**2 + m**2 * waves))
-        if self._has_few_turns:
+        if not self.is_isotropic:
             return np.asarray(0.5 * self.mass**2 * (1.0 + self._wave(D, 2)))
-        if self.kind == "modulus":
-            count = self._sums.count(2.0 * D)
-            series = modulation.squared_phase(count)
-            waves = self._sums.sum(2.0 * D, np.arange(-count, count + 1), series).real
-        else:
-            sign = np.cos(2.0 * _PHASES[self.kind])
-            waves = sign * self._sums.series(self.kind, 2.0 * D).real
-        return np.asarray(0.5 * self.mass * (self.mass + m * waves))
+        steps, weights = self.modulation.steps, self.modulation.weights
+        products = np.multiply.outer(weights, weights).ravel()
+        waves = self._shifted(2.0 * D, np.add.outer(steps, steps).ravel(), products)
+        return np.asarray(0.5 * (self.mass**2 + self.base.mass**2 * waves))
+
+    def _shifted(self, D: FloatArray, steps: IntArray, weights: FloatArray) -> FloatArray:
+        """Sum over shifts of weight * k(D + step unit e), k the Gaussian with k(0) = 1."""
+        along, decay = self._along(D)
+        x = np.add.outer(along, steps * self.modulation.unit)
+        return np.asarray(decay * (np.exp(-0.5 * (self.gaussian * x) ** 2) @ weights))
 
     def variance(
         self, differences: FloatArray, n: int = 1, radii: Radii = "iid", *, most: int | None = None
@@ -220,15 +188,8 @@ class AxialPart:
         if modulation.is_constant(self.kind):
             value = float(modulation.selected(self.kind, 0.0))
             return m * value, error * value
-        if self.gaussian > 0.0:
-            law = self._axis_law
-            return m * law.mass, error * law.mass + m * law.mass_error
-        value, bound = self._sums.mass(self.kind)
-        return m * value, error * abs(value) + m * bound
-
-    @cached_property
-    def _sums(self) -> HarmonicSums:
-        return HarmonicSums(self.base.law, self.dim, self.modulation, self.gaussian)
+        law = self._axis_law
+        return m * law.mass, error * law.mass + m * law.mass_error
 
     def _wave(self, D: FloatArray, order: int) -> FloatArray:
         """E cos(order (w.D + phase)) of a modulated Gaussian, by its law along the axis."""
@@ -271,64 +232,3 @@ class AxialPart:
             self.gaussian * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
         )
-
-    @property
-    def _has_few_turns(self) -> bool:
-        """Whether moments are integrated along the axis, which keeps their relative precision.
-
-        A modulation with many turns has no small parts, and its series falls at once.
-        """
-        turns = self.gaussian * self.modulation.unit * int(np.abs(self.modulation.steps).max())
-        return 0.0 < turns < _MANY_TURNS
-
-    @property
-    def _acceptance(self) -> float:
-        return self.mass / (self.base.mass * self._proposal.total)
-
-    # --- samplers ----------------------------------------------------------------------------
-
-    @cached_property
-    def _proposal(self) -> AxialProposal:
-        modulation, kind = self.modulation, self.kind
-        turns = modulation.turns(kind)
-        starts_at_zero = kind == "imaginary+"
-        start = 0.0
-        if not starts_at_zero and modulation.selected(kind, 0.0) == 0.0 and turns.size:
-            start, starts_at_zero = float(turns[0]) / modulation.unit, True
-        slope = float(np.abs(modulation.steps * modulation.weights).sum()) * modulation.unit
-        return AxialProposal(
-            self.base.law,
-            self.dim,
-            # Rounding of the zero must not cut the support.
-            start * (1.0 - 1e-12),
-            modulation.bound,
-            slope * (1.0 + 1e-9) if starts_at_zero else np.inf,
-        )
-
-    def _rejected(self, n: int, rng: np.random.Generator) -> FloatArray:
-        acceptance, proposal, axis = self._acceptance, self._proposal, self.modulation.axis
-        kept: list[FloatArray] = []
-        missing, budget = n, _PATIENCE * (n + 10.0) / acceptance
-        while missing > 0:
-            size = int(min(_PROPOSALS, 1.1 * missing / acceptance + 16))
-            budget -= size
-            if budget < 0.0:
-                raise AccuracyError(
-                    f"Rejection kept far fewer than the predicted share {acceptance:.3g} of its "
-                    "proposals, so the mass of the part is wrong. Report this kernel."
-                )
-            radii, cosines, levels = proposal.propose(size, rng)
-            x = radii * cosines
-            chosen = levels < self.modulation.selected(self.kind, self.modulation.unit * x)
-            radii, x = radii[chosen][:missing], x[chosen][:missing]
-            if self.kind == "imaginary+":
-                x = np.where(self.modulation(x).imag < 0.0, -x, x)
-            w = rng.standard_normal((x.size, self.dim))
-            w -= np.multiply.outer(w @ axis, axis)
-            if self.dim > 1:
-                across = np.sqrt((radii - np.abs(x)) * (radii + np.abs(x)))
-                w *= (across / np.linalg.norm(w, axis=1))[:, None]
-            w += np.multiply.outer(x, axis)
-            kept.append(w)
-            missing -= x.size
-        return np.concatenate(kept)

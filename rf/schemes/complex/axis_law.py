@@ -33,8 +33,8 @@ _SHORT_REACH = 10.0
 _PANEL = 0.5
 _NODES = 20
 _COARSE_NODES = 14
-# A modulation this fast has no digits left in its phase, and would need millions of panels.
-_FASTEST = 1e4
+# A modulation this fast would need thousands of panels, and seconds for a variance.
+_FASTEST = 1e2
 _NEWTON_STEPS = 80
 # Panels with less than this share of the mass do not affect a mean.
 _WEIGHTLESS = 1e-18

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.selection import Selection
 from spectra.base.arrays import FloatArray
-from spectra.errors import AccuracyError, ParameterError
+from spectra.errors import ParameterError
 from spectra.table import FrequencySample, SpectralTable
 
 __all__ = ["DECOMPOSITIONS", "NEGLIGIBLE", "Decomposed", "Decomposition"]
@@ -49,6 +49,12 @@ class Decomposed:
     negligible: float = NEGLIGIBLE
 
     def __post_init__(self) -> None:
+        if not all(part.deviation > 0.0 for part in self.table.parts):
+            raise ParameterError(
+                f"The radial distribution of {self.table.formula} is not Gaussian, and Jordan and "
+                "polar parts are drawn of shifted and tilted Gaussians. Take SpectralFeatures, "
+                "which weighs draws of the radial distribution, for any shifted kernel."
+            )
         if self.decomposition not in DECOMPOSITIONS:
             raise ParameterError(
                 f"decomposition = {self.decomposition!r} is not one of {list(DECOMPOSITIONS)}."
@@ -94,13 +100,6 @@ class Decomposed:
         # A mass within its own error is not known to be there at all.
         keep = [p.mass > max(least, p.mass_error) for p in every]
         parts = tuple(p for p, kept in zip(every, keep, strict=True) if kept)
-        for p in parts:
-            if not p.can_be_drawn:
-                raise AccuracyError(
-                    f"A part of mass {p.mass:.3g} of {self.table.formula} is too small a share of "
-                    "its measure to be drawn by rejection. Raise `negligible`, or take "
-                    "SpectralFeatures, whose draws are weighted."
-                )
         return parts, tuple(p for p, kept in zip(every, keep, strict=True) if not kept)
 
     def expected_kernel(self, differences: ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from spectra.base.arrays import ComplexArray, FloatArray, IntArray
+from spectra.base.arrays import FloatArray
 from spectra.table import Shifts
 
 __all__ = ["SELECTIONS", "Modulation", "Selection"]
@@ -26,9 +26,6 @@ SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 _REAL_ROOT = 1e-7
 # What is left where opposite weights cancel up to rounding, relative to their sum.
 _CANCELLED = 1e-15
-# Points for the Fourier coefficients of |m| and m^2/|m|, which have no closed form; where m has
-# no zero they converge geometrically.
-_POINTS = 1 << 14
 
 
 @final
@@ -91,59 +88,6 @@ class Modulation(Shifts):
                     series[0] -= weight * np.sign(step)
         return _angles(series)
 
-    def fourier(self, selection: Selection, count: int) -> ComplexArray:
-        r"""Coefficients f_n, |n| <= count, of the selection as a series of exp(i n theta).
-
-        "imaginary+" is :math:`2\\max(0, B) = |B| + B`.  The parts are integrated exactly between
-        their zeros; the modulus by the trapezoidal rule.
-        """
-        orders = np.arange(-count, count + 1)
-        if selection == "modulus":
-            return self._sampled(np.abs, count)
-        ends = np.concatenate([[0.0], self.turns(selection), [np.pi]])
-        middle = 0.5 * (ends[1:] + ends[:-1])
-        value = self.at_angle(middle)
-        part = value.imag if selection == "imaginary+" else value.real
-        sign = np.sign(part)
-        if selection == "real+":
-            sign = np.maximum(0.0, sign)
-        elif selection == "real-":
-            sign = np.minimum(0.0, sign)
-        total = np.zeros(orders.size)
-        for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
-            if selection == "imaginary+":
-                primitive = _sine_primitive(step + orders, ends) + _sine_primitive(
-                    step - orders, ends
-                )
-            else:
-                primitive = _cosine_primitive(step + orders, ends) + _cosine_primitive(
-                    step - orders, ends
-                )
-            total += weight * (np.diff(primitive, axis=1) @ sign) / (2.0 * np.pi)
-        coefficients = total.astype(complex)
-        if selection == "imaginary+":
-            for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
-                if 0 < abs(step) <= count:
-                    coefficients[count + step] += weight / 2j
-                    coefficients[count - step] -= weight / 2j
-        return coefficients
-
-    def squared_phase(self, count: int) -> ComplexArray:
-        """Fourier coefficients of m^2/|m|, the modulus with twice the phase."""
-
-        def function(value: ComplexArray) -> ComplexArray:
-            size = np.abs(value)
-            # At a zero of m the value has no weight: any phase will do.
-            return np.where(size > 0.0, value**2 / np.where(size > 0.0, size, 1.0), 0.0)
-
-        return self._sampled(function, count)
-
-    def _sampled(self, function: object, count: int) -> ComplexArray:
-        points = max(_POINTS, 8 * count)
-        theta = 2.0 * np.pi * np.arange(points) / points
-        spectrum = np.fft.fft(function(self.at_angle(theta))) / points  # type: ignore[operator]
-        return np.asarray(spectrum[np.arange(-count, count + 1) % points])
-
 
 def _angles(series: FloatArray) -> FloatArray:
     """Zeros in (0, pi) of a Chebyshev series in cos(theta), ascending."""
@@ -153,14 +97,3 @@ def _angles(series: FloatArray) -> FloatArray:
     roots = chebyshev.chebroots(trimmed)
     real = roots[np.abs(roots.imag) < _REAL_ROOT].real
     return np.sort(np.arccos(real[np.abs(real) < 1.0]))
-
-
-def _cosine_primitive(order: IntArray, theta: FloatArray) -> FloatArray:
-    """Integral of cos(order t) from 0 to theta, for every order and theta."""
-    return np.asarray(theta * np.sinc(np.multiply.outer(order, theta) / np.pi))
-
-
-def _sine_primitive(order: IntArray, theta: FloatArray) -> FloatArray:
-    """Integral of sin(order t) from 0 to theta, for every order and theta."""
-    half = 0.5 * np.multiply.outer(order, theta)
-    return np.asarray(theta * half * np.sinc(half / np.pi) ** 2)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rf.schemes.scheme
+import spectra
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures, UselessFeaturesWarning
 from rf.sampling.frequencies import pooled_frequencies
 from spectra.errors import DataError, InfiniteMassError, ParameterError
@@ -106,7 +107,7 @@ class TestTypes:
             np.testing.assert_array_equal(same.transform(X), features.transform(X))
 
     @pytest.mark.slow
-    def test_a_table_needs_no_sympy(self, tmp_path, signed):
+    def test_a_kept_table_needs_no_sympy(self, tmp_path, signed, monkeypatch):
         path = tmp_path / "k.npz"
         signed.save(path)
         code = (
@@ -117,8 +118,12 @@ class TestTypes:
             "f = SpectralFeatures(table, n_components=8, mixed_signature='ignore')\n"
             "f.fit(np.eye(4)).gram(np.eye(4))\n"
             "assert f.kernel_ is None\n"
+            "f = SpectralFeatures('exp(-z**2/3)', n_components=8).fit(np.eye(4))\n"
             "assert 'sympy' not in sys.modules\n"
+            "assert str(f.kernel_) == 'exp(-z**2/3)'\n"
         )
+        monkeypatch.setenv("SPECTRA_CACHE", str(tmp_path / "tables"))
+        spectra.derive("exp(-z**2/3)", 4)
         subprocess.run([sys.executable, "-c", code], check=True)
 
 

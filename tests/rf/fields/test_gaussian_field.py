@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,8 @@ def test_paths_go_through_the_data(solver: str) -> None:
     given = GaussianField(EXPONENTIAL, 2, random_state=0).condition(X, y, solver=solver)
     assert np.abs(given.sample(X, n_paths=3) - y).max() < 1e-7
     assert np.abs(given.mean(X) - y).max() < 1e-7
+    again = pickle.loads(pickle.dumps(given))
+    assert np.array_equal(again.sample(X, n_paths=3), given.sample(X, n_paths=3))
 
 
 @pytest.mark.parametrize("held", [0, 400])

@@ -35,11 +35,9 @@ def differences(dim):
     return np.vstack([np.zeros(dim), rng.normal(size=(3, dim)) / np.sqrt(dim)])
 
 
-MATERN = catalogue["matern"](nu=1.5)
 LAYERED = {
     "tilt": lambda d: GAUSSIAN.tilt(0.5 * np.pi / d),
     "two shifts": lambda d: GAUSSIAN.shift(0.5 / d) - 0.7 * GAUSSIAN.shift(-1.0 / d),
-    "two Matern": lambda d: MATERN.shift(0.4 / d) + MATERN.shift(-0.8 / d),
 }
 
 
@@ -48,7 +46,6 @@ LAYERED = {
     [
         ("tilt", 1, 2),
         pytest.param("two shifts", 2, 9, marks=pytest.mark.slow),
-        pytest.param("two Matern", 3, 2, marks=pytest.mark.slow),
     ],
 )
 def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
@@ -110,6 +107,8 @@ def test_what_has_nothing_to_draw_is_refused():
     ):
         with pytest.raises(ParameterError, match=said):
             SpectralFeatures(kernel).fit(np.zeros((2, 4)))
+    with pytest.raises(ParameterError, match="weighs"):
+        AsKRFF(catalogue["matern"](nu=1.5).shift(0.3)).fit(np.zeros((2, 1)))
     with pytest.raises(AccuracyError, match="weighs"):
         AsKRFF(GAUSSIAN.shift(1e8)).fit(np.zeros((2, 4)))
 

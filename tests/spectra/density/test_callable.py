@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import spectra as sp
-from spectra.derivation.cache import address_of
+from spectra.derivation.kernel_to_table import address_of
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
 
 slow = pytest.mark.slow

@@ -8,15 +8,18 @@ import pytest
 
 import spectra as sp
 from spectra.cli.commands import main
-from spectra.derivation import cache as cache_room
-from spectra.derivation.cache import (
-    address_of,
+from spectra.derivation import kernel_to_table
+from spectra.derivation.kernel_to_table import address_of
+from spectra.errors import ParameterError
+from spectra.table import kept_tables
+from spectra.table.kept_tables import (
     default_cache,
     keep_table,
     kept_files,
     load_kept,
+    load_text,
+    remove_kept,
 )
-from spectra.errors import ParameterError
 from spectra.table.table_file import encode_table
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
@@ -126,11 +129,28 @@ def test_the_version_of_the_code_is_in_the_address(tmp_path, monkeypatch):
         shutil.rmtree(package, ignore_errors=True)
         (package / name).parent.mkdir(parents=True)
         (package / name).write_text(text)
-        digests.append(cache_room._digest(package))
+        digests.append(kept_tables._digest(package))
     assert len(set(digests)) == 4
     k, before = sp.radial(KERNEL), address_of(sp.radial(KERNEL), 3, u_error=None)
-    monkeypatch.setattr(cache_room, "_code", lambda: digests[0])
+    monkeypatch.setattr(kernel_to_table, "code_digest", lambda: digests[0])
     assert address_of(k, 3, u_error=None) != before
+
+
+def test_a_text_names_its_table(cache, monkeypatch):
+    derived = sp.derive(KERNEL, 3, cache=cache)
+    assert bits(load_text(cache, KERNEL, 3)) == bits(derived)
+    assert load_text(cache, KERNEL, 2) is None
+    (note,) = cache.glob("*.json")
+    content = note.read_text()
+    for other in (content[:-9], content.replace("/8", "/9"), "[]", "7"):
+        note.write_text(other)
+        assert load_text(cache, KERNEL, 3) is None
+    note.write_text(content)
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_tables, "code_digest", lambda: "of other code")
+        assert load_text(cache, KERNEL, 3) is None
+    assert remove_kept(cache) == 2
+    assert load_text(cache, KERNEL, 3) is None
 
 
 def _write_again_and_again(folder, address, times, started):

@@ -3,7 +3,8 @@
 An entry is named by the SHA-256 of all that decides it: the exact formula, the dimension, the
 tolerance, and the source text of this package, so that no entry outlives the code that made it.
 Entries are ordinary table files: they carry their own digest, and one that is damaged or belongs
-elsewhere is never used.
+elsewhere is never used.  A note names the table of a text as it was written, so that a kept table
+is found without sympy.
 """
 
 from __future__ import annotations
@@ -13,23 +14,24 @@ import json
 import os
 import re
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
-import sympy
 
-from spectra.errors import FormulaError, ParameterError, TableFileError
-from spectra.formula.reader.parsing import parse_formula
-from spectra.kernels.kernel import Kernel
-from spectra.table import SpectralTable
+from spectra.base.files import whole_file
+from spectra.errors import ParameterError, TableFileError
+from spectra.table.spectral_table import SpectralTable
 
 __all__ = [
-    "address_of",
+    "code_digest",
     "default_cache",
     "keep_table",
     "kept_files",
     "load_kept",
+    "load_text",
+    "note_text",
     "remove_kept",
 ]
 
@@ -37,7 +39,8 @@ _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
 # What a killed write leaves behind, as whole_file names it.
-_REMAINDER = re.compile(r"\.[0-9a-f]{64}\.npz\.[0-9a-f]{16}\.part")
+_REMAINDER = re.compile(r"\.[0-9a-f]{64}\.(npz|json)\.[0-9a-f]{16}\.part")
+_NOTE = re.compile(r"[0-9a-f]{64}\.json")
 
 
 def default_cache() -> Path | None:
@@ -90,6 +93,31 @@ def keep_table(folder: Path, address: str, table: SpectralTable) -> None:
         )
 
 
+def note_text(folder: Path, text: str, table: SpectralTable, address: str) -> None:
+    """Note which table a text stands for; not for kernels on the sphere, nor over a note."""
+    path = _note_of(folder, text, table.dim)
+    if table.sphere or path.exists() or not (folder / f"{address}.npz").exists():
+        return
+    note = json.dumps([text, table.dim, address, table.formula])
+    with suppress(OSError), whole_file(path) as file:
+        file.write(note.encode())
+
+
+def load_text(folder: Path, text: str, dim: int) -> SpectralTable | None:
+    """The table that was noted for a text, or None."""
+    try:
+        *noted, address, formula = json.loads(_note_of(folder, text, dim).read_bytes())
+    except (OSError, ValueError, TypeError):
+        return None
+    whole = noted == [text, dim] and _ENTRY.fullmatch(f"{address}.npz")
+    return load_kept(folder, address, formula=formula, dim=dim) if whole else None
+
+
+def _note_of(folder: Path, text: str, dim: int) -> Path:
+    decides = json.dumps([text, dim, code_digest()])
+    return folder / f"{hashlib.sha256(decides.encode()).hexdigest()}.json"
+
+
 def kept_files(folder: Path) -> list[Path]:
     """The files of kept tables, by name."""
     return _files(folder, _ENTRY)
@@ -97,7 +125,7 @@ def kept_files(folder: Path) -> list[Path]:
 
 def remove_kept(folder: Path) -> int:
     """Remove the files that the cache wrote, remainders of killed writes too; count them."""
-    files = [*kept_files(folder), *_files(folder, _REMAINDER)]
+    files = [f for kind in (_ENTRY, _NOTE, _REMAINDER) for f in _files(folder, kind)]
     for path in files:
         path.unlink(missing_ok=True)
     return len(files)
@@ -108,28 +136,8 @@ def _files(folder: Path, name: re.Pattern[str]) -> list[Path]:
     return sorted(p for p in found if name.fullmatch(p.name))
 
 
-def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
-    """Name of the table of a kernel: the SHA-256 of all that decides it; None for a callable."""
-    try:
-        pieces = [
-            [sympy.srepr(p.support), sympy.srepr(parse_formula(p.expr, variable="z"))]
-            for p in kernel.pieces
-        ]
-    except FormulaError:
-        return None
-    decides = {
-        "kernel": pieces,
-        "zonal": None if kernel.zonal is None else sympy.srepr(kernel.zonal),
-        "printed": str(kernel),
-        "dim": dim,
-        "u_error": None if u_error is None else float(u_error).hex(),
-        "code": _code(),
-    }
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
-
-
 @lru_cache(maxsize=1)
-def _code() -> str:
+def code_digest() -> str:
     """Digest of the source of spectra."""
     return _digest(Path(__file__).parents[1])
 
