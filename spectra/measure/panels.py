@@ -102,15 +102,14 @@ class RadialPanels:
             return None
         columns = (self.origin, self.way, self.start, self.stop, np.zeros(self.sign.size))
         charts, series = np.stack(columns, axis=1)[own], self.coefficients[own]
-        for end, closure, at in ((0, self.head, 0), (-1, self.tail, own.size)):
+        for end, closure, edges in ((0, self.head, self.start), (-1, self.tail, self.stop)):
             i = int(self.known[end])
             if self.sign[i] == sign and closure.mid > 0.0:
-                edge, inward = (self.start if end == 0 else self.stop)[i], 1.0 if end == 0 else -1.0
-                power = inward * self.way[i] / self.rates[end]
-                row = [self.origin[i], self.way[i], edge, edge, power]
-                charts = np.insert(charts, len(charts) if end else 0, row, axis=0)
+                power = (-1.0 if end else 1.0) * self.way[i] / self.rates[end]
+                row = [self.origin[i], self.way[i], edges[i], edges[i], power]
                 mass = np.append(closure.mid, np.zeros(series.shape[1] - 1))
-                series = np.insert(series, len(series) if end else 0, mass, axis=0)
+                at = len(charts) if end else 0
+                charts, series = np.insert(charts, at, row, 0), np.insert(series, at, mass, 0)
         return Panels(charts, series)
 
     def radii(self, i: IntArray, t: FloatArray) -> FloatArray:

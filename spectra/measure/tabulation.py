@@ -29,7 +29,7 @@ _UNSEEN = 1.25
 # Places of a panel at which it is measured; if so much around a radius, the rounding of a chart,
 # holds more probability than the last number, no radius comes closer.
 _MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
-_NEIGHBORS, _COARSE = 16.0 * EPS, 1e-13
+_NEIGHBORS, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 # A generator draws multiples of 2^-53: a tail of less than this is never drawn from.
 _NEVER_DRAWN = 2.0**-64
 
@@ -159,7 +159,7 @@ def _measure_error(law: RadialLaw) -> float:
         return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
 
     # At an atom all keys have one radius; beside a pole doubles are far apart in probability.
-    step = missed(w * (1.0 + _NEIGHBORS)) - missed(w * (1.0 - _NEIGHBORS))
+    step = missed(w * (1.0 + _NEIGHBORS)) - missed(w * (1.0 - _NEIGHBORS) - _TINY)
     error = np.abs(missed(w))
     return float(np.where(step > _COARSE, 0.0, error).max(initial=0.0))
 

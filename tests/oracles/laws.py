@@ -9,41 +9,40 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from scipy import special, stats
 
 from spectra.table import Part, SpectralTable
-from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 
-# Panels halve towards both ends, down to a probability that no test can see.
-_LEVELS = 60
-_DEGREE = 16
+# The panels reach down to a probability that no test can see, in steps of log w.
+_LEAST, _STEP, _NODES = 2.0**-60, 0.25, 20
 
 
-def _side(quantile: Any, tail_exponent: float | None) -> Panels:
-    edges = np.concatenate([[0.0], 2.0 ** np.arange(-_LEVELS, 0.0)])
-    t = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
-    rows = np.zeros((_LEVELS, _DEGREE + 1))
-    kinds = np.full(_LEVELS, PanelKind.LINEAR)
-    exponents = np.ones(_LEVELS)
-    rows[0, 0] = quantile(edges[1])
-    if tail_exponent is not None:
-        kinds[0], exponents[0] = PanelKind.TAIL_POWER, tail_exponent
-    for i in range(1, _LEVELS):
-        c = edges[i] + (edges[i + 1] - edges[i]) * 0.5 * (1.0 + t)
-        rows[i] = chebyshev.chebfit(t, quantile(c), _DEGREE)
-    return Panels.from_chebyshev(edges, rows, kinds, exponents)
+def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
+    """The law of a scipy distribution on [0, inf), to about 1e-13.
 
-
-def law_of(distribution: Any, *, tail_exponent: float | None = None) -> RadialLaw:
-    """The law of a scipy distribution on [0, inf), to about 1e-11."""
-    return RadialLaw(_side(distribution.ppf, None), _side(distribution.isf, tail_exponent))
+    ``rates`` are the powers with which probabilities fall towards 0 and infinity.
+    """
+    low, high = np.log(distribution.ppf(_LEAST)), np.log(distribution.isf(_LEAST))
+    edges = np.linspace(low, high, 2 + int((high - low) / _STEP))
+    x, weights = np.polynomial.legendre.leggauss(_NODES)
+    w = np.exp(edges[:-1, None] + 0.5 * np.diff(edges)[:, None] * (1.0 + x))
+    basis = np.polynomial.legendre.legvander(x, _NODES - 1) * (np.arange(_NODES) + 0.5)
+    series = (distribution.pdf(w) * w * weights) @ basis
+    ends = np.zeros((2, _NODES))
+    ends[:, 0] = _LEAST
+    charts = np.zeros((len(series) + 2, 5))
+    charts[:, 1] = 1.0
+    charts[:, 2], charts[:, 3] = np.append(low, edges), np.append(edges, high)
+    charts[[0, -1], 4] = 1.0 / rates[0], -1.0 / rates[1]
+    panels = Panels(charts, np.concatenate([ends[:1], series, ends[1:]]))
+    return RadialLaw(panels.scaled(1.0 / panels.masses.sum()))
 
 
 def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:
     """Radii of exp(-z^2 / (2 length^2)): chi_d / length."""
-    return law_of(stats.chi(dim, scale=1.0 / length))
+    return law_of(stats.chi(dim, scale=1.0 / length), rates=(dim, 100.0))
 
 
 def gaussian_atoms(dim: int, length: float = 1.0, nodes: int = 60) -> RadialLaw:
@@ -68,10 +67,16 @@ class _MaternRadius:
         y = special.betaincinv(self._nu, 0.5 * self._dim, q)
         return np.sqrt(2.0 * self._nu * (1.0 - y) / y)
 
+    def pdf(self, w: Any) -> Any:
+        d, nu = self._dim, self._nu
+        log = (d - 1) * np.log(w) - (nu + 0.5 * d) * np.log1p(w**2 / (2.0 * nu))
+        scale = np.log(2.0) - 0.5 * d * np.log(2.0 * nu) - special.betaln(0.5 * d, nu)
+        return np.exp(log + scale)
+
 
 def matern_law(dim: int, nu: float) -> RadialLaw:
     """Radii of the Matern kernel of order nu and length 1."""
-    return law_of(_MaternRadius(dim, nu), tail_exponent=2.0 * nu)
+    return law_of(_MaternRadius(dim, nu), rates=(dim, 2.0 * nu))
 
 
 def table_of(

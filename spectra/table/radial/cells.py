@@ -34,7 +34,7 @@ _PER_PANEL, _LEAST, _MOST = 32.0, 12, 15
 _DEGREE = 6
 # A cell is closed where what its polynomial leaves is below this fraction of the radius: as much
 # as a panel rounds.
-_LEFT = 2.0 * float(np.finfo(float).eps)
+_LEFT = 4.0 * float(np.finfo(float).eps)
 # Powers of the share of a cell lose no digits where the radius changes by less than this factor.
 _MOST_CHANGE = 2.0
 

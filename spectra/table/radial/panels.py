@@ -25,7 +25,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, made_again
-from spectra.base.enclosures import legendre_antiderivative, legendre_inverse
+from spectra.base.enclosures import ORDER, legendre_antiderivative, legendre_inverse
 from spectra.errors import ParameterError
 
 __all__ = ["Panels"]
@@ -43,9 +43,8 @@ class Panels:
     ----------
     charts : array_like, shape (n, 5)
         Origin, way, start, stop and power of each panel.  An end has one edge, start = stop.
-    series : array_like, shape (n, 20)
-        Legendre coefficients of the mass per unit of t; of points and ends the mass, then zeros.
-        If there are only points and ends, one column will do.
+    series : array_like, shape (n, m)
+        At most 20 Legendre coefficients of the mass per unit of t; of points and ends the mass.
 
     Examples
     --------
@@ -59,8 +58,11 @@ class Panels:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "charts", frozen_array(self.charts, "charts of panels", 2))
-        object.__setattr__(self, "series", frozen_array(self.series, "series of panels", 2))
-        if self.charts.shape != (len(self.series), 5) or not self.series.shape[1]:
+        series = frozen_array(self.series, "series of panels", 2)
+        if series.shape[1] < ORDER:
+            series = frozen_array(np.pad(series, ((0, 0), (0, ORDER - series.shape[1]))), "", 2)
+        object.__setattr__(self, "series", series)
+        if self.charts.shape != (len(series), 5) or series.shape[1] > ORDER:
             raise ParameterError(
                 f"Panels need rows of five numbers and as many series; got the shapes "
                 f"{self.charts.shape} and {self.series.shape}."
@@ -86,10 +88,10 @@ class Panels:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The panels of all parts in the order of their radii."""
-        width = max(p.series.shape[1] for p in parts)
-        series = [np.pad(p.series, ((0, 0), (0, width - p.series.shape[1]))) for p in parts]
-        order = np.lexsort([np.concatenate([p.low for p in parts])])
-        return cls(np.concatenate([p.charts for p in parts])[order], np.concatenate(series)[order])
+        charts, series = (np.concatenate([getattr(p, n) for p in parts]) for n in cls.__match_args__)
+        # Points lie at the ends of other panels.
+        order = np.argsort(np.concatenate([p.low + p.high for p in parts]), kind="stable")
+        return cls(charts[order], series[order])
 
     def scaled(self, factor: float) -> Self:
         """The same radii with the masses times a factor."""
@@ -159,7 +161,7 @@ class Panels:
         some = np.flatnonzero(self.are_series[i])
         j = i[some]
         half = 0.5 * (self.charts[j, 3] - self.charts[j, 2])
-        x = legendre_inverse(self.series[j], below[some] / half, above[some] / half)
+        x = legendre_inverse(self.series, j, below[some] / half, above[some] / half)
         w[some] = self._radius_at(j, x)
         some = np.flatnonzero(self.charts[i, 4])
         j = i[some]
@@ -168,35 +170,30 @@ class Panels:
             w[some] = self._at_distance(j, self._distances[0][j] * share ** self.charts[j, 4])
         return w
 
-    def parts(
-        self, i: IntArray, w: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def parts(self, i: IntArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Masses below and above radii w inside the panels i, and the density, shape (m,)."""
         origin, way, start, stop, power = self.charts[i].T
-        mass = self.masses[i]
+        mass, distance = self.masses[i], np.maximum(way * (w - origin), 0.0)
         below = np.where(w >= origin, mass, 0.0)
         above, density = mass - below, np.where(w == origin, np.inf, 0.0)
-        distance = np.maximum(way * (w - origin), 0.0)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             some = np.flatnonzero(self.are_series[i])
-            j, half = i[some], 0.5 * (stop - start)[some]
-            after, before = (way[some] * np.log(distance[some] / d[j]) for d in self._distances)
+            j, half, d = i[some], 0.5 * (stop - start)[some], distance[some]
+            after, before = (way[some] * np.log(d / edges[j]) for edges in self._distances)
             x = np.where(after < -before, after / half - 1.0, 1.0 + before / half)
-            inside = np.abs(x) <= 1.0
-            x = np.clip(x, -1.0, 1.0)
+            inside, x = np.abs(x) <= 1.0, np.clip(x, -1.0, 1.0)
             lower, higher = legendre_antiderivative(self.series[j], x)
             below[some], above[some] = half * lower, half * higher
-            value = legendre.legval(x, self.series[j].T, tensor=False)
-            density[some] = np.where(inside, np.maximum(value, 0.0) / distance[some], 0.0)
+            value = np.maximum(legendre.legval(x, self.series[j].T, tensor=False), 0.0)
+            density[some] = np.where(inside, value / d, 0.0)
             some = np.flatnonzero(power)
-            share = (distance[some] / self._distances[0][i[some]]) ** (1.0 / power[some])
+            j, e, d = i[some], power[some], distance[some]
+            share = (d / self._distances[0][j]) ** (1.0 / e)
             own = mass[some] * np.minimum(share, 1.0)
-            from_above = self.from_above[i[some]]
-            below[some] = np.where(from_above, mass[some] - own, own)
-            above[some] = mass[some] - below[some]
-            above[some] = np.where(from_above, own, above[some])
-            slope = own / (np.abs(power[some]) * distance[some])
-            density[some] = np.where(share <= 1.0, slope, 0.0)
+            rest = mass[some] - own
+            below[some] = np.where(self.from_above[j], rest, own)
+            above[some] = np.where(self.from_above[j], own, rest)
+            density[some] = np.where(share <= 1.0, own / (np.abs(e) * d), 0.0)
         return below, above, density
 
     def at(self, i: IntArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

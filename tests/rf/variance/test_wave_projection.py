@@ -27,8 +27,14 @@ def law_of(mass, frequencies):
         Wave(b, 2.0, np.array([level / len(frequencies) * np.exp(1j * b)])) for b in frequencies
     ]
     tail = WaveTail(WaveSum.of(START, waves))
-    half = 0.5 * START
-    return RadialLaw(right=Panels([tail.mass, 1.0], [[half, -half]]), tail=tail)
+    edges = np.log(START) - np.arange(60.0, -1.0, -1.0)
+    x, weights = np.polynomial.legendre.leggauss(20)
+    w = np.exp(edges[:-1, None] + 0.5 * np.diff(edges)[:, None] * (1.0 + x))
+    basis = np.polynomial.legendre.legvander(x, 19) * (np.arange(20) + 0.5)
+    zero = np.zeros(edges.size - 1)
+    charts = np.stack([zero, zero + 1.0, edges[:-1], edges[1:], zero], axis=1)
+    panels = Panels(charts, (w * weights) @ basis)
+    return RadialLaw(panels.scaled((1.0 - tail.mass) / panels.masses.sum()), tail=tail)
 
 
 LAWS = [law_of(0.07, [1.0, 3.0]), law_of(0.012, [2.0])]
