@@ -15,8 +15,21 @@ from spectra.table import Part, SpectralTable
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 
-# The panels reach down to a probability that no test can see, in steps of log w.
-_LEAST, _STEP, _NODES = 2.0**-60, 0.25, 20
+# Panels end where the probability below or above is a power of 1/4, down to one that no test can
+# see.
+_TINY = 0.25 ** np.arange(30.0, 0.5, -1.0)
+_NODES = 20
+
+
+def panels_of(pdf: Any, ends: Any) -> Panels:
+    """A density of the radius on panels in log w between radii."""
+    edges = np.log(ends)
+    x, weights = np.polynomial.legendre.leggauss(_NODES)
+    w = np.exp(edges[:-1, None] + 0.5 * np.diff(edges)[:, None] * (1.0 + x))
+    basis = np.polynomial.legendre.legvander(x, _NODES - 1) * (np.arange(_NODES) + 0.5)
+    charts = np.zeros((edges.size - 1, 5))
+    charts[:, 1], charts[:, 2], charts[:, 3] = 1.0, edges[:-1], edges[1:]
+    return Panels(charts, (pdf(w) * w * weights) @ basis)
 
 
 def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
@@ -24,20 +37,22 @@ def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
 
     ``rates`` are the powers with which probabilities fall towards 0 and infinity.
     """
-    low, high = np.log(distribution.ppf(_LEAST)), np.log(distribution.isf(_LEAST))
-    edges = np.linspace(low, high, 2 + int((high - low) / _STEP))
-    x, weights = np.polynomial.legendre.leggauss(_NODES)
-    w = np.exp(edges[:-1, None] + 0.5 * np.diff(edges)[:, None] * (1.0 + x))
-    basis = np.polynomial.legendre.legvander(x, _NODES - 1) * (np.arange(_NODES) + 0.5)
-    series = (distribution.pdf(w) * w * weights) @ basis
-    ends = np.zeros((2, _NODES))
-    ends[:, 0] = _LEAST
-    charts = np.zeros((len(series) + 2, 5))
-    charts[:, 1] = 1.0
-    charts[:, 2], charts[:, 3] = np.append(low, edges), np.append(edges, high)
-    charts[[0, -1], 4] = 1.0 / rates[0], -1.0 / rates[1]
-    panels = Panels(charts, np.concatenate([ends[:1], series, ends[1:]]))
+    radii = np.concatenate([distribution.ppf(_TINY), distribution.isf(_TINY[::-1])])
+    ends = [
+        Panels([[0.0, 1.0, np.log(edge), np.log(edge), power]], [[_TINY[0]]])
+        for edge, power in ((radii[0], 1.0 / rates[0]), (radii[-1], -1.0 / rates[1]))
+    ]
+    panels = Panels.joined([ends[0], panels_of(distribution.pdf, radii), ends[1]])
     return RadialLaw(panels.scaled(1.0 / panels.masses.sum()))
+
+
+def ball_law(dim: int, radius: float = 1.0) -> RadialLaw:
+    """Radii of a uniform ball: F(w) = (w / radius)^dim."""
+    radii = radius * np.append(_TINY, 1.0) ** (1.0 / dim)
+    head = Panels([[0.0, 1.0, *np.log(radii[[0, 0]]), 1.0 / dim]], [[_TINY[0]]])
+    return RadialLaw(
+        Panels.joined([head, panels_of(lambda w: dim / w * (w / radius) ** dim, radii)])
+    )
 
 
 def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:

@@ -88,7 +88,9 @@ class Panels:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The panels of all parts in the order of their radii."""
-        charts, series = (np.concatenate([getattr(p, n) for p in parts]) for n in cls.__match_args__)
+        charts, series = (
+            np.concatenate([getattr(p, n) for p in parts]) for n in cls.__match_args__
+        )
         # Points lie at the ends of other panels.
         order = np.argsort(np.concatenate([p.low + p.high for p in parts]), kind="stable")
         return cls(charts[order], series[order])

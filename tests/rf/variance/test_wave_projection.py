@@ -12,7 +12,8 @@ from rf.variance.radii.projection import Projection, projection_of
 from rf.variance.radii.wave_projection import WaveProjection
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
-from spectra.table import Panels, Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from tests.oracles.laws import panels_of
 from tests.rf.variance.test_variance import monte_carlo
 
 TWO_RADII = "max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2"
@@ -27,13 +28,7 @@ def law_of(mass, frequencies):
         Wave(b, 2.0, np.array([level / len(frequencies) * np.exp(1j * b)])) for b in frequencies
     ]
     tail = WaveTail(WaveSum.of(START, waves))
-    edges = np.log(START) - np.arange(60.0, -1.0, -1.0)
-    x, weights = np.polynomial.legendre.leggauss(20)
-    w = np.exp(edges[:-1, None] + 0.5 * np.diff(edges)[:, None] * (1.0 + x))
-    basis = np.polynomial.legendre.legvander(x, 19) * (np.arange(20) + 0.5)
-    zero = np.zeros(edges.size - 1)
-    charts = np.stack([zero, zero + 1.0, edges[:-1], edges[1:], zero], axis=1)
-    panels = Panels(charts, (w * weights) @ basis)
+    panels = panels_of(np.ones_like, START * np.exp(-np.arange(60.0, -1.0, -1.0)))
     return RadialLaw(panels.scaled((1.0 - tail.mass) / panels.masses.sum()), tail=tail)
 
 
