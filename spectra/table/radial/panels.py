@@ -146,7 +146,7 @@ class Panels:
         """Radii at distances from the origins of panels i; none is rounded to a later origin."""
         origin, way = self.charts[i, 0], self.charts[i, 1]
         w = origin + way * distance
-        return np.where(way < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w)
+        return np.asarray(np.where(way < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
 
     def _radius_at(self, i: IntArray, x: FloatArray) -> FloatArray:
         """Radii at places x in [-1, 1] of series."""
@@ -159,7 +159,7 @@ class Panels:
 
     def radii(self, i: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radii with these masses below and above them inside the panels i, shape (m,)."""
-        w = self.charts[i, 0].copy()
+        w: FloatArray = self.charts[i, 0].copy()
         some = np.flatnonzero(self.are_series[i])
         j = i[some]
         half = 0.5 * (self.charts[j, 3] - self.charts[j, 2])

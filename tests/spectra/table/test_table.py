@@ -28,7 +28,7 @@ def oscillating():
 
 def signed_table(dim=3, **changes):
     parts = (
-        Part(1.5, 1e-15, 0.0, ball_law(3, 2.0)),
+        Part(1.5, 1e-15, 0.0, ball_law(max(int(dim), 1), 2.0)),
         Part(0.5, 1e-15, PI, RadialLaw.from_atoms([1.0, 3.0], [0.25, 0.75])),
     )
     fields = {
