@@ -98,13 +98,11 @@ def integrate_waves(
     cells, value = cut[0], np.zeros(z.size)
     # The rounding of the sums: few thousand nodes, or many cells.
     error = np.full(z.size, max(5e-15, 2.0**-55 * cells.size))
-    far = panels.from_above
+    far, ends = np.isinf(panels.high), (panels.charts[:, 4] > 0.0)
     error += wave_envelope(dim, np.multiply.outer(z, panels.low[far])) @ panels.masses[far]
+    width = (panels.high - panels.low)[ends]
+    error += np.minimum(np.multiply.outer(z, width), 2.0) @ panels.masses[ends]
     radii, masses = _points(panels)
-    first = panels.high[(panels.charts[:, 4] > 0.0) & ~far]
-    if first.size:
-        # An end next to 0 counts as a point at its edge.
-        error += np.minimum((z * first[0]) ** 2, 2.0) * panels.masses[0]
     for start in range(0, radii.size, _ITEMS):
         x = z[:, None] * radii[start : start + _ITEMS]
         mass = masses[start : start + _ITEMS]
@@ -123,8 +121,8 @@ def integrate_waves(
 
 
 def _points(panels: Panels) -> tuple[FloatArray, FloatArray]:
-    """Radii and masses of the points, to which an end next to 0 belongs."""
-    points = ~panels.are_series & ~panels.from_above
+    """Radii and masses of the points, to which ends of a finite radius belong."""
+    points = ~panels.are_series & np.isfinite(panels.high)
     return panels.high[points], panels.masses[points]
 
 
@@ -134,7 +132,7 @@ def integration_nodes(
     """Radii, weights and the mass left out, such that cos(w z) is resolved for z <= z_max."""
     cells = cut[0]
     kept = z_max * cells["slope"] <= _NODE_PHASE
-    leftover = float(panels.masses[panels.from_above].sum()) + float(cells["mass"][~kept].sum())
+    leftover = float(panels.masses[np.isinf(panels.high)].sum()) + float(cells["mass"][~kept].sum())
     radii, weights = ([array] for array in _points(panels))
     cells = cells[kept]
     while cells.size:
