@@ -146,7 +146,7 @@ def _tabulate_part(part: MeasurePart) -> tuple[RadialLaw, float]:
     else:
         total -= beyond
     law = RadialLaw(panels.scaled(1.0 / total), tail)
-    return law, _UNSEEN * max(tail_error, 2.0 * EPS + _measure_error(law))
+    return law, _UNSEEN * max(tail_error, 4.0 * EPS + _measure_error(law))
 
 
 def _measure_error(law: RadialLaw) -> float:
