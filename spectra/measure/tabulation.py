@@ -146,7 +146,9 @@ def _tabulate_part(part: MeasurePart) -> tuple[RadialLaw, float]:
     else:
         total -= beyond
     law = RadialLaw(panels.scaled(1.0 / total), tail)
-    return law, _UNSEEN * max(tail_error, 4.0 * EPS + _measure_error(law))
+    # Only series are inverted by steps, each of which rounds.
+    rounding = (4.0 if np.any(panels.are_series) else 1.0) * EPS
+    return law, _UNSEEN * max(tail_error, rounding + _measure_error(law))
 
 
 def _measure_error(law: RadialLaw) -> float:
