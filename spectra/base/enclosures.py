@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.numbers import FloatArray, bound_text
 from spectra.errors import AccuracyError
@@ -46,8 +46,7 @@ _KNOWN, _NARROW = 1e-3, 1.0 / 64.0
 _MAX_PANELS = 20_000
 
 # A Newton step of this size is the last: the next one is below the rounding of the series.
-_INVERSE_ROUNDING = 16 * EPS
-_MAX_INVERSE_STEPS = 70
+_LAST_STEP, _MAX_INVERSE_STEPS = 1e-9, 70
 # An integral that is off by the rounding of the whole is right, unless it is itself about as small.
 _SMALL_SHARE = 1e5
 
@@ -70,6 +69,9 @@ _DEGREES = np.arange(ORDER)
 ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
 # Coefficients of f -> coefficients of its antiderivative that vanishes at -1.
 _ANTIDERIVATIVE = legendre.legint(np.eye(ORDER), lbnd=-1, axis=0)
+# Points at which integrals are tabulated for a first guess of their inverse.
+_GRID = np.linspace(-1.0, 1.0, 65)
+_GRID_BASIS = legendre.legvander(_GRID, ORDER).T
 
 
 @dataclass(frozen=True)
@@ -270,16 +272,19 @@ def legendre_antiderivative(
     return below, above
 
 
-def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatArray) -> FloatArray:
-    """Points in [-1, 1] that split the integrals of positive series as asked.
+def legendre_inverse(
+    series: FloatArray, rows: NDArray[np.intp], below: FloatArray, above: FloatArray
+) -> FloatArray:
+    """Points in [-1, 1] that split the integrals of positive series, one of the rows for each.
 
     Newton's method on the smaller of the two sides, kept inside a bracket, so that a point close
     to either end keeps its digits.  ``below`` and ``above`` are the integrals from -1 to the point
     and from the point to 1, of which only the smaller one is used.
     """
     whole = below + above
-    x = np.where(whole > 0, (below - above) / np.where(whole > 0, whole, 1.0), 0.0)
-    primitive = coefficients @ _ANTIDERIVATIVE.T
+    integrals = series @ _ANTIDERIVATIVE.T
+    x = _first_guess(integrals, rows, below / np.where(whole > 0.0, whole, 1.0))
+    primitive, series = integrals[rows], series[rows]
     from_below = below <= above
     goal = np.where(from_below, below, above)
     low, high = -np.ones_like(below), np.ones_like(below)
@@ -289,7 +294,7 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
     for _ in range(_MAX_INVERSE_STEPS):
         at, lower = x[left], from_below[left]
         basis = legendre.legvander(at, ORDER)
-        density = np.einsum("nj,nj->n", coefficients[left], basis[:, :ORDER])
+        density = np.einsum("nj,nj->n", series[left], basis[:, :ORDER])
         basis[~lower] = 1.0 - basis[~lower]
         excess = np.einsum("nj,nj->n", primitive[left], basis) - goal[left]
         excess = np.where(lower, excess, -excess)
@@ -303,7 +308,20 @@ def legendre_inverse(coefficients: FloatArray, below: FloatArray, above: FloatAr
         new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))
         new = np.where(excess == 0.0, at, new)
         x[left] = new
-        left = left[(np.abs(new - at) > _INVERSE_ROUNDING) & ~settled]
+        left = left[(np.abs(new - at) > _LAST_STEP) & ~settled]
         if left.size == 0:
             break
     return x
+
+
+def _first_guess(integrals: FloatArray, rows: NDArray[np.intp], share: FloatArray) -> FloatArray:
+    """Points with about these shares of the integral below them, from a table of each series."""
+    table = np.maximum.accumulate(integrals @ _GRID_BASIS, axis=1)
+    table /= np.where(table[:, -1:] > 0.0, table[:, -1:], 1.0)
+    # One sorted list of all rows, which are 2 apart.
+    flat = (table + 2.0 * np.arange(len(table))[:, None]).ravel()
+    k = np.searchsorted(flat, share + 2.0 * rows, side="right") - 1 - rows * _GRID.size
+    k = np.clip(k, 0, _GRID.size - 2)
+    first, last = table[rows, k], table[rows, k + 1]
+    part = (share - first) / np.where(last > first, last - first, 1.0)
+    return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * np.clip(part, 0.0, 1.0))

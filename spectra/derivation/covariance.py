@@ -22,7 +22,7 @@ from sympy.core.function import AppliedUndef
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
 from spectra.derivation.kernel_to_table import derive
-from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
+from spectra.errors import AccuracyError, ParameterError
 from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
@@ -151,22 +151,6 @@ def _checked(kernel: Kernel, dim: int) -> RadialCovariance:
             f"{definite.reason} Ask spectra.existence(kernel, dim) for lower dimensions."
         )
     return RadialCovariance(kernel, dim)
-
-
-def _densities(kernel: Kernel, dim: int) -> SpectralDensity:
-    found = _density_or_error(kernel, dim)
-    if isinstance(found, SpectralDensity):
-        return found
-    raise found
-
-
-@lru_cache(maxsize=64)
-def _density_or_error(kernel: Kernel, dim: int) -> SpectralDensity | SpectraError:
-    """A density, or why there is none: programs ask for it many times."""
-    try:
-        return spectral_density(kernel, dim)
-    except (AccuracyError, NoRouteError, ParameterError) as error:
-        return error
 
 
 def _radii(w: ArrayLike) -> FloatArray:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectra.base.arrays import IntArray
 from spectra.base.enclosures import (
@@ -32,16 +31,17 @@ from spectra.base.enclosures import (
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, proved_sign, sums_of_signs
 from spectra.density.components import Component
-from spectra.measure.ranges import NEGLIGIBLE, chart_ranges
+from spectra.measure.ranges import chart_ranges
 from spectra.measure.roots import split_points
+from spectra.table.radial.panels import Panels
 
-__all__ = ["TRUST", "ZERO", "RadialPanels", "cancelled_mass", "radial_panels"]
+__all__ = ["TRUST", "ZERO", "RadialPanels", "radial_panels"]
 
 # A sign counts if a value exceeds its error bound this many times.
 TRUST = 4.0
 ZERO = Enclosure(0.0, 0.0)
 # The fields of RadialPanels that have a row for each panel come first.
-_COLUMNS = 9
+_COLUMNS = 8
 # Panels below exp(-3000) of the largest one are not refined; far from a narrow bulk every one is.
 _VANISHED = 3000.0
 
@@ -50,14 +50,13 @@ _VANISHED = 3000.0
 class RadialPanels:
     """|rho| dw/dt on panels of one sign, ascending in the radius.
 
-    The first nine arrays have a row for each panel: its chart, w = origin + way exp(way t), and its
-    ends in t; the Legendre series of |rho| dw/dt in x in [-1, 1]; the sign, 0 if errors hide it and
-    the neighbors differ; the error bound of its mass, how much of that may have the other sign, and
-    whether the density touches zero at the start, without a change of sign.
+    The first eight arrays have a row for each panel: its chart, w = origin + way exp(way t), and
+    its ends in t; the Legendre series of |rho| dw/dt in x in [-1, 1]; the sign, 0 if errors hide it
+    and the neighbors differ; the error bound of its mass, and how much of that may have the other
+    sign.
 
     ``head`` and ``tail`` are the masses below the first panel of known sign and above the last one,
-    where the density per unit of t falls like exp(-rate |t|).  ``after_gap`` says, for the panels
-    of one sign, which begin where another sign has ended.
+    where the density per unit of t falls like exp(-rate |t|).
     """
 
     origin: FloatArray
@@ -68,12 +67,10 @@ class RadialPanels:
     sign: IntArray
     errors: FloatArray
     doubts: FloatArray
-    touches: NDArray[np.bool_]
     head: Enclosure = ZERO
     tail: Enclosure = ZERO
     rates: tuple[float, float] = (np.inf, np.inf)
     sign_changes: FloatArray = field(default_factory=lambda: np.empty(0))
-    after_gap: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
 
     @cached_property
     def masses(self) -> FloatArray:
@@ -98,37 +95,41 @@ class RadialPanels:
         """How much mass of other panels may have this sign."""
         return float(self.doubts[self.sign != sign].sum())
 
-    def of_sign(self, sign: int) -> Self | None:
-        """The panels of a sign; None if it has no mass."""
-        own = self.sign == sign
+    def of_sign(self, sign: int) -> Panels | None:
+        """The panels of a sign, with the ends that belong to it; None if it has no mass."""
+        own = np.flatnonzero((self.sign == sign) & (self.masses > 0.0))
         if not self.mass(sign).mid > 0.0:
             return None
-        rows = {f.name: getattr(self, f.name)[own] for f in fields(self)[:_COLUMNS]}
-        ends = [int(self.sign[self.known[i]]) == sign for i in (0, -1)]
-        return replace(
-            self,
-            **rows,
-            head=self.head if ends[0] else ZERO,
-            tail=self.tail if ends[1] else ZERO,
-            rates=(self.rates[0] if ends[0] else np.inf, self.rates[1] if ends[1] else np.inf),
-            after_gap=np.append(False, np.diff(np.flatnonzero(own)) > 1),
-        )
+        columns = (self.origin, self.way, self.start, self.stop, np.zeros(self.sign.size))
+        charts, series = np.stack(columns, axis=1)[own], self.coefficients[own]
+        for end, closure, edges in ((0, self.head, self.start), (-1, self.tail, self.stop)):
+            i = int(self.known[end])
+            if self.sign[i] == sign and closure.mid > 0.0:
+                power = (-1.0 if end else 1.0) * self.way[i] / self.rates[end]
+                row = [self.origin[i], self.way[i], edges[i], edges[i], power]
+                mass = np.append(closure.mid, np.zeros(series.shape[1] - 1))
+                at = len(charts) if end else 0
+                charts, series = np.insert(charts, at, row, 0), np.insert(series, at, mass, 0)
+        return Panels(charts, series)
 
     def radii(self, i: IntArray, t: FloatArray) -> FloatArray:
         """Radii at t in panels i."""
-        return self.at_distance(i, np.exp(self.way[i] * t))
-
-    def at_distance(self, i: IntArray, distance: FloatArray) -> FloatArray:
-        """Radii at distances from the origins of the charts of panels i."""
-        w = self.origin[i] + self.way[i] * distance
+        w = self.origin[i] + self.way[i] * np.exp(self.way[i] * t)
         return np.where(self.way[i] < 0.0, np.minimum(w, np.nextafter(self.origin[i], 0.0)), w)
 
 
 def radial_panels(
-    components: Sequence[Component], dim: int, *, cut: float = np.inf
+    components: Sequence[Component],
+    dim: int,
+    *,
+    cut: float = np.inf,
+    ends: Sequence[float] = (),
 ) -> RadialPanels:
-    """Fit a density from radius 0 to its end, or to ``cut``, and read its signs."""
-    ranges, is_open = chart_ranges(components, cut)
+    """Fit a density from radius 0 to its end, or to ``cut``, and read its signs.
+
+    Panels end at the radii ``ends``.
+    """
+    ranges, is_open = chart_ranges(components, cut, ends)
     found = []
     for chart, edges in ranges:
         fit = resolve(_sample_density(components, dim, chart), edges, negligible=_VANISHED)
@@ -164,7 +165,7 @@ def _join(parts: Sequence[RadialPanels]) -> RadialPanels:
 
 def _cut_at_roots(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     """Cut panels at the real roots of their series; signs are those of the integrals."""
-    row, low, high, touch = split_points(fit.coefficients)
+    row, low, high = split_points(fit.coefficients)
     whole = (low == -1.0) & (high == 1.0)
     half = 0.5 * (fit.stop - fit.start)[row]
     middle = fit.start[row] + half
@@ -191,7 +192,6 @@ def _cut_at_roots(chart: Chart, fit: LegendrePanels) -> RadialPanels:
         sign=sign,
         errors=width * ((errors + 4.0 * EPS * size) @ WEIGHTS + left_out / NODES.size),
         doubts=width * (np.maximum(errors - size, 0.0) @ WEIGHTS),
-        touches=touch,
     )
 
 
@@ -209,16 +209,12 @@ def _assign_signs(panels: RadialPanels, proved: int) -> RadialPanels:
     coefficients = panels.coefficients * np.where(sign == 0, 1, sign)[:, None]
     wrong = (coefficients[:, 0] < 0.0) & (sign != 0)
     coefficients[wrong] = 0.0
-    touches = panels.touches.copy()
-    # Two roots with less than its error between them are one double root.
-    touches[1:] |= wrong[1:] & (sign[1:] == sign[:-1])
     return replace(
         panels,
         sign=sign,
         coefficients=coefficients,
         errors=np.where(wrong, size, panels.errors),
         doubts=np.where(sign == 0, size, panels.doubts),
-        touches=touches & (sign == np.roll(sign, 1)) & (sign != 0),
     )
 
 
@@ -234,7 +230,7 @@ def _list_sign_changes(panels: RadialPanels) -> RadialPanels:
 def _merge_half_waves(p: RadialPanels) -> RadialPanels:
     """Make one panel of each half-wave on two panels, if one series resolves it."""
     new = (p.sign[1:] != p.sign[:-1]) | (p.way[1:] != p.way[:-1]) | (p.origin[1:] != p.origin[:-1])
-    first = np.flatnonzero(np.append(True, new | p.touches[1:]))
+    first = np.flatnonzero(np.append(True, new))
     i = first[(np.diff(np.append(first, p.sign.size)) == 2) & (p.sign[first] != 0)]
     half = 0.5 * (p.stop[i + 1] - p.start[i])
     t = p.start[i, None] + half[:, None] * (1.0 + NODES)
@@ -277,23 +273,3 @@ def _close_end(panels: RadialPanels, i: int, inward: int) -> tuple[Enclosure, fl
     if not (f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]):
         return Enclosure(0.0, abs(float(f[0])) + float(e[0])), np.inf
     return close_tail(f, e, step)
-
-
-def cancelled_mass(components: Sequence[Component], dim: int, panels: RadialPanels) -> Enclosure:
-    """Integral of min(positive summands, negative summands), to relative accuracy."""
-
-    def smaller(t: FloatArray, chart: Chart) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = sums_of_signs(components, dim, chart, t)
-        size, error = sizes.min(axis=0), np.where(sizes[0] < sizes[1], *errors)
-        unit = _find_unit(size[None])
-        return np.exp(size - unit), np.exp(error - unit), unit[..., 0]
-
-    total = ZERO
-    tiny = Enclosure(0.0, float(np.finfo(float).tiny))
-    for origin, way in dict.fromkeys(zip(panels.origin, panels.way, strict=True)):
-        own = (panels.origin == origin) & (panels.way == way)
-        edges = np.append(panels.start[own], panels.stop[own][-1])
-        chart = Chart(float(origin), float(way))
-        fit = resolve(partial(smaller, chart=chart), edges, negligible=NEGLIGIBLE)
-        total = total + fit.integral
-    return total + tiny

@@ -10,10 +10,10 @@ from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
-__all__ = ["NEGLIGIBLE", "chart_ranges"]
+__all__ = ["chart_ranges"]
 
 # A component is followed until it falls below exp(-92) = 1e-40 of its peak.
-NEGLIGIBLE = 92.0
+_NEGLIGIBLE = 92.0
 # Radii outside exp(+-340) are not looked at: their squares overflow.
 _FARTHEST = 340.0
 # The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
@@ -31,11 +31,12 @@ _MOST_PLACES = 20
 
 
 def chart_ranges(
-    components: Sequence[Component], cut: float
+    components: Sequence[Component], cut: float, ends: Sequence[float] = ()
 ) -> tuple[list[tuple[Chart, FloatArray]], bool]:
     """Charts in ascending order of the radius that cover all components up to ``cut``.
 
-    Each comes with the edges of its first panels; the flag says whether mass may lie beyond.
+    Each comes with the edges of its first panels, to which the radii ``ends`` belong; the flag says
+    whether mass may lie beyond.
     """
     require_moderate_scale(components)
     depths = break_depths(components, _END_DEPTH)
@@ -63,7 +64,8 @@ def chart_ranges(
             between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
         w = chart.radius(edges[[0, -1]])
-        inside = places[(places > w[0]) & (places < w[1])]
+        inside, also = (r[(r > w[0]) & (r < w[1])] for r in (places, np.asarray(ends)))
+        edges = np.union1d(edges, chart.variable(also))
         found.append((chart, _divide_by_places(edges, chart.variable(inside))))
     return found, chart.origin < cut if chart.way < 0.0 else log_cut > last
 
@@ -79,7 +81,7 @@ def _find_extent(component: Component, side: float) -> float:
         return limit
     t = start + (limit - start) * np.linspace(0.0, 1.0, 400) ** 2
     log = component.log_envelope(np.exp(t)) + t
-    alive = np.flatnonzero(log > log.max() - NEGLIGIBLE)
+    alive = np.flatnonzero(log > log.max() - _NEGLIGIBLE)
     return float(t[min(alive[-1] + 1, t.size - 1)])
 
 

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 from scipy.optimize.elementwise import find_root
 
 from spectra.base.arrays import IntArray
@@ -21,43 +20,33 @@ _DENSE = legendre.legvander(_PLACES, ORDER - 1).T
 _DER = legendre.legder(np.eye(ORDER), axis=0)
 _DER2 = legendre.legder(np.eye(ORDER), 2, axis=0)
 _STEPS = 8
-# A series touches zero where a minimum falls below the second share of the values beside it, which
-# a minimum between two places exceeds by no more than the first share.
-_LOW, _TOUCHING = 0.03, 1e-10
+# Beside two close roots a value falls below this share of the largest one.
+_LOW = 0.03
 
 
-def split_points(
-    coefficients: FloatArray,
-) -> tuple[IntArray, FloatArray, FloatArray, NDArray[np.bool_]]:
-    """Cut [-1, 1] at the roots of each series, simple and double ones, into pieces.
-
-    The series of each piece, its ends (ascending), and whether it starts at a double root.
-    """
+def split_points(coefficients: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Cut [-1, 1] where each series changes its sign: the series of each piece, and its ends."""
     n = len(coefficients)
     values = coefficients @ _DENSE
-    row, x, touch = _minima(coefficients, values)
     # Minima that cross zero are places to look at, too: two roots lie beside each.
+    row, x = _minima(coefficients, values)
     r = np.concatenate([np.repeat(np.arange(n), _PLACES.size), row])
     places = np.concatenate([np.tile(_PLACES, n), x])
     y = np.concatenate([values.ravel(), _value(coefficients, x, row)])
-    keep = np.append(np.ones(values.size, dtype=bool), ~touch)
-    order = np.lexsort((places[keep], r[keep]))
-    r, places, y = r[keep][order], places[keep][order], y[keep][order]
-    positive = y >= 0.0
+    order = np.lexsort((places, r))
+    r, places, positive = r[order], places[order], y[order] >= 0.0
     at = np.flatnonzero((r[1:] == r[:-1]) & (positive[1:] != positive[:-1]))
-    rows = r[at]
     roots = np.empty(0)
-    if rows.size:
+    if at.size:
         brackets = (places[at], places[at + 1])
-        roots = np.asarray(find_root(partial(_value, coefficients), brackets, args=(rows,)).x)
-    row = np.concatenate([np.arange(n), rows, row[touch]])
-    low = np.concatenate([np.full(n, -1.0), roots, x[touch]])
-    touches = np.arange(low.size) >= n + roots.size
+        roots = np.asarray(find_root(partial(_value, coefficients), brackets, args=(r[at],)).x)
+    row = np.concatenate([np.arange(n), r[at]])
+    low = np.concatenate([np.full(n, -1.0), roots])
     order = np.lexsort((low, row))
-    row, low, touches = row[order], low[order], touches[order]
+    row, low = row[order], low[order]
     high = np.where(np.append(row[1:] == row[:-1], False), np.roll(low, -1), 1.0)
     some = high > low
-    return row[some], low[some], high[some], touches[some]
+    return row[some], low[some], high[some]
 
 
 def _value(coefficients: FloatArray, x: FloatArray, rows: IntArray) -> FloatArray:
@@ -65,30 +54,20 @@ def _value(coefficients: FloatArray, x: FloatArray, rows: IntArray) -> FloatArra
     return legendre_series(coefficients[rows], x[:, None])[:, 0]
 
 
-def _minima(
-    coefficients: FloatArray, values: FloatArray
-) -> tuple[IntArray, FloatArray, NDArray[np.bool_]]:
-    """Minima of \\|series\\| between equal signs: row, place, and whether they touch zero."""
+def _minima(coefficients: FloatArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Minima of \\|series\\| between equal signs that cross zero: row and place."""
     size, sign = np.abs(values), np.sign(values)
-    flat, signs = size.ravel(), sign.ravel()
-    low = (flat[1:-1] <= flat[:-2]) & (flat[1:-1] < flat[2:])
-    low &= (signs[:-2] == signs[2:]) & (signs[1:-1] * signs[2:] >= 0.0)
-    row, column = np.divmod(np.flatnonzero(low) + 1, _PLACES.size)
-    # The values beside a minimum may be those of the neighboring panels.
-    most = np.pad(size.max(axis=1), 1)
-    before = np.maximum(np.maximum.accumulate(size, axis=1)[row, column], most[row])
-    after = np.maximum.accumulate(size[:, ::-1], axis=1)[:, ::-1][row, column]
-    beside = np.minimum(before, np.maximum(after, most[row + 2]))
-    small = size[row, column] <= _LOW * beside
-    row, column, beside = row[small], column[small], beside[small]
-    x, series = _PLACES[column], coefficients[row]
-    first, last = (_PLACES[np.clip(column + k, 0, _PLACES.size - 1)] for k in (-1, 1))
-    slope, curve, each = series @ _DER.T, series @ _DER2.T, np.arange(row.size)
+    least = size[:, 1:-1]
+    low = (least <= size[:, :-2]) & (least < size[:, 2:]) & (sign[:, :-2] == sign[:, 2:])
+    low &= least <= _LOW * size.max(axis=1, keepdims=True)
+    row, column = np.nonzero(low)
+    column += 1
+    x, series, each = _PLACES[column], coefficients[row], np.arange(row.size)
+    first, last = _PLACES[column - 1], _PLACES[column + 1]
+    slope, curve = series @ _DER.T, series @ _DER2.T
     with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(_STEPS):
             step = _value(slope, x, each) / _value(curve, x, each)
             x = np.clip(x - np.nan_to_num(step), first, last)
-    y = sign[row, column] * _value(coefficients, x, row)
-    touch = np.abs(y) <= _TOUCHING * beside
-    crosses = (y < 0.0) & ~touch
-    return row[touch | crosses], x[touch | crosses], touch[touch | crosses]
+    crosses = sign[row, column - 1] * _value(coefficients, x, row) < 0.0
+    return row[crosses], x[crosses]

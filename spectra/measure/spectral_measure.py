@@ -20,7 +20,7 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
-from spectra.measure.panels import ZERO, RadialPanels, cancelled_mass, radial_panels
+from spectra.measure.panels import ZERO, RadialPanels, radial_panels
 from spectra.measure.part import MeasurePart
 from spectra.table.tails.wave_sum import WaveSum
 
@@ -153,20 +153,15 @@ class SpectralMeasure:
         r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
 
         :math:`\rho_1` and :math:`\rho_2` sum the positive and the negative values of the
-        components.  Unless one oscillates without end, the relative error is small, so that 1 - M+
-        keeps its digits when it is 1e-300.
+        components: half of what their masses exceed the mass of the measure by.
         """
-        atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
-        if len(self.components) < 2:
-            return atoms
-        if all(c.tail is None for c in self.components):
-            return atoms + cancelled_mass(self.components, self.dim, self._listed)
-        assert self.density is not None
-        both = -replace(self, atoms=()).mass
+        both = -replace(self, atoms=()).mass if self.density else ZERO
         for component in self.components:
+            assert self.density is not None
             alone = replace(self.density, components=(component,))
             both = both + replace(self, atoms=(), density=alone).mass
-        return atoms + Enclosure(0.5 * both.mid, 0.5 * both.rad)
+        atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
+        return atoms + Enclosure(max(0.5 * both.mid, 0.0), 0.5 * both.rad)
 
     def sign_changes(self, *, up_to: float = np.inf) -> FloatArray:
         """Radii at which the density changes sign, ascending, up to a radius.
@@ -197,7 +192,7 @@ class SpectralMeasure:
             waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
-                panels = radial_panels(self.components, self.dim, cut=radius)
+                panels = radial_panels(self.components, self.dim, cut=radius, ends=self._places)
         found = []
         for sign in (1, -1):
             atoms = tuple(
@@ -207,7 +202,7 @@ class SpectralMeasure:
             beyond = waves.get(sign)
             if self._oscillates:
                 mass = sum((Enclosure(a.mass, a.error) for a in atoms), ZERO)
-                mass = mass if own is None else mass + own.mass(sign)
+                mass = mass if panels is None or own is None else mass + panels.mass(sign)
                 mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
             else:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
@@ -296,11 +291,16 @@ class SpectralMeasure:
                 "radius."
             )
 
+    @property
+    def _places(self) -> list[float]:
+        """The radii of the atoms, at which panels end."""
+        return [a.radius for a in self.atoms]
+
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
     def _listed(self) -> RadialPanels:
         """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
-        return radial_panels(self.components, self.dim, cut=self._listed_to)
+        return radial_panels(self.components, self.dim, cut=self._listed_to, ends=self._places)
 
     @cached_property
     def _windowed(self) -> dict[int, Enclosure]:

@@ -1,6 +1,6 @@
 """The seam between the packages: laws of radii as arrays, sampled, integrated, saved and loaded.
 
-Numpy and scipy only.  Read in this order: ``radial/panels`` (polynomials of probability),
+Numpy and scipy only.  Read in this order: ``radial/panels`` (series of the density),
 ``tails/wave_sum`` and ``tails/wave_tail`` (tails that oscillate), ``radial/radial_law`` (the
 inverse CDF), ``parts`` and ``l1_part`` (laws with a mass, their shifts, their products),
 ``spectral_table`` (the parts of a measure), ``table_file``; ``radial/plane_wave`` and
@@ -10,7 +10,7 @@ thousands cheap, ``radial/cells`` draws by the million.
 
 from spectra.table.l1_part import L1Part
 from spectra.table.parts import Group, Part, ProductPart, Shifts
-from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw, Seed
 from spectra.table.radial_interpolant import interpolated
 from spectra.table.spectral_table import FrequencySample, SpectralTable, table_of_group
@@ -21,7 +21,6 @@ __all__ = [
     "FrequencySample",
     "Group",
     "L1Part",
-    "PanelKind",
     "Panels",
     "Part",
     "ProductPart",

@@ -39,12 +39,10 @@ Table = TypeVar("Table")
 #: What every header begins with.
 _HEAD = {
     "format": "spectra.SpectralTable",
-    "version": 5,
+    "version": 6,
     "convention": "k(D) = sum over parts of mass * E cos(w.D + phase)",
 }
 _NUMBERS = ("k_zero", "u_error", "bias")
-_SIDES = ("left", "right")
-_PANEL_ARRAYS = ("edges", "coefficients", "kinds", "exponents")
 # What reading a damaged archive raises: also for an unknown method of compression, a member that is
 # marked as encrypted, an offset outside the file, and a size that no memory holds.
 _DAMAGES = (
@@ -198,9 +196,7 @@ def _part_from(entry: dict[str, Any], laws: list[RadialLaw], groups: list[Group]
 
 def _entry_of_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
     """The numbers of the tail of a law; its arrays go to ``arrays``."""
-    for side in _SIDES:
-        for array in _PANEL_ARRAYS:
-            arrays[f"{name}.{side}.{array}"] = getattr(getattr(law, side), array)
+    arrays[f"{name}.charts"], arrays[f"{name}.series"] = law.panels.charts, law.panels.series
     if law.tail is None:
         return None
     waves = law.tail.density.waves
@@ -212,13 +208,10 @@ def _entry_of_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] |
 
 def _law_from(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
     """The law of an entry; the arrays that it uses are taken out of the dict."""
-    left, right = (
-        Panels(*(arrays.pop(f"{name}.{side}.{array}") for array in _PANEL_ARRAYS))
-        for side in _SIDES
-    )
+    panels = Panels(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
     if entry is None:
-        return RadialLaw(left, right)
+        return RadialLaw(panels)
     places, numbers = arrays.pop(f"{name}.tail.waves"), arrays.pop(f"{name}.tail.series")
     series = np.split(numbers[:, 0] + 1j * numbers[:, 1], np.cumsum(entry["terms"])[:-1])
     waves = (Wave(float(b), float(a), c) for (b, a), c in zip(places, series, strict=True))
-    return RadialLaw(left, right, WaveTail(WaveSum(float(entry["start"]), tuple(waves))))
+    return RadialLaw(panels, WaveTail(WaveSum(float(entry["start"]), tuple(waves))))

@@ -86,7 +86,7 @@ def _ours(table: Table, kernel: Any, dim: int, exact: ExactLaw, places: FloatArr
     each = best_time(lambda: law.ppf(u)) / _DRAWS
     error = _worst(exact, law.ppf, law.isf, places, places is _PLACES)
     table.add(
-        f"spectra.tabulate, {law.left.size + law.right.size} panels",
+        f"spectra.tabulate, {law.panels.size} panels",
         number(1e3 * setup),
         number(1e9 * each),
         "1",

@@ -9,41 +9,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from scipy import special, stats
 
 from spectra.table import Part, SpectralTable
-from spectra.table.radial.panels import PanelKind, Panels
+from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 
-# Panels halve towards both ends, down to a probability that no test can see.
-_LEVELS = 60
-_DEGREE = 16
+# Panels end where the probability below or above is a power of 1/4, down to one that no test can
+# see.
+_TINY = 0.25 ** np.arange(30.0, 0.5, -1.0)
+_NODES = 20
 
 
-def _side(quantile: Any, tail_exponent: float | None) -> Panels:
-    edges = np.concatenate([[0.0], 2.0 ** np.arange(-_LEVELS, 0.0)])
-    t = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
-    rows = np.zeros((_LEVELS, _DEGREE + 1))
-    kinds = np.full(_LEVELS, PanelKind.LINEAR)
-    exponents = np.ones(_LEVELS)
-    rows[0, 0] = quantile(edges[1])
-    if tail_exponent is not None:
-        kinds[0], exponents[0] = PanelKind.TAIL_POWER, tail_exponent
-    for i in range(1, _LEVELS):
-        c = edges[i] + (edges[i + 1] - edges[i]) * 0.5 * (1.0 + t)
-        rows[i] = chebyshev.chebfit(t, quantile(c), _DEGREE)
-    return Panels.from_chebyshev(edges, rows, kinds, exponents)
+def panels_of(pdf: Any, ends: Any) -> Panels:
+    """A density of the radius on panels in log w between radii."""
+    edges = np.log(ends)
+    x, weights = np.polynomial.legendre.leggauss(_NODES)
+    w = np.exp(edges[:-1, None] + 0.5 * np.diff(edges)[:, None] * (1.0 + x))
+    basis = np.polynomial.legendre.legvander(x, _NODES - 1) * (np.arange(_NODES) + 0.5)
+    charts = np.zeros((edges.size - 1, 5))
+    charts[:, 1], charts[:, 2], charts[:, 3] = 1.0, edges[:-1], edges[1:]
+    return Panels(charts, (pdf(w) * w * weights) @ basis)
 
 
-def law_of(distribution: Any, *, tail_exponent: float | None = None) -> RadialLaw:
-    """The law of a scipy distribution on [0, inf), to about 1e-11."""
-    return RadialLaw(_side(distribution.ppf, None), _side(distribution.isf, tail_exponent))
+def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
+    """The law of a scipy distribution on [0, inf), to about 1e-13.
+
+    ``rates`` are the powers with which probabilities fall towards 0 and infinity.
+    """
+    radii = np.concatenate([distribution.ppf(_TINY), distribution.isf(_TINY[::-1])])
+    ends = [
+        Panels([[0.0, 1.0, np.log(edge), np.log(edge), power]], [[_TINY[0]]])
+        for edge, power in ((radii[0], 1.0 / rates[0]), (radii[-1], -1.0 / rates[1]))
+    ]
+    panels = Panels.joined([ends[0], panels_of(distribution.pdf, radii), ends[1]])
+    return RadialLaw(panels.scaled(1.0 / panels.masses.sum()))
+
+
+def ball_law(dim: int, radius: float = 1.0) -> RadialLaw:
+    """Radii of a uniform ball: F(w) = (w / radius)^dim."""
+    radii = radius * np.append(_TINY, 1.0) ** (1.0 / dim)
+    head = Panels([[0.0, 1.0, *np.log(radii[[0, 0]]), 1.0 / dim]], [[_TINY[0]]])
+    return RadialLaw(
+        Panels.joined([head, panels_of(lambda w: dim / w * (w / radius) ** dim, radii)])
+    )
 
 
 def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:
     """Radii of exp(-z^2 / (2 length^2)): chi_d / length."""
-    return law_of(stats.chi(dim, scale=1.0 / length))
+    return law_of(stats.chi(dim, scale=1.0 / length), rates=(dim, 100.0))
 
 
 def gaussian_atoms(dim: int, length: float = 1.0, nodes: int = 60) -> RadialLaw:
@@ -68,10 +82,16 @@ class _MaternRadius:
         y = special.betaincinv(self._nu, 0.5 * self._dim, q)
         return np.sqrt(2.0 * self._nu * (1.0 - y) / y)
 
+    def pdf(self, w: Any) -> Any:
+        d, nu = self._dim, self._nu
+        log = (d - 1) * np.log(w) - (nu + 0.5 * d) * np.log1p(w**2 / (2.0 * nu))
+        scale = np.log(2.0) - 0.5 * d * np.log(2.0 * nu) - special.betaln(0.5 * d, nu)
+        return np.exp(log + scale)
+
 
 def matern_law(dim: int, nu: float) -> RadialLaw:
     """Radii of the Matern kernel of order nu and length 1."""
-    return law_of(_MaternRadius(dim, nu), tail_exponent=2.0 * nu)
+    return law_of(_MaternRadius(dim, nu), rates=(dim, 2.0 * nu))
 
 
 def table_of(

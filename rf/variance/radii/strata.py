@@ -145,7 +145,7 @@ def composite_rule(edges: FloatArray, nodes: int) -> tuple[FloatArray, FloatArra
 
 def _breaks(law: RadialLaw) -> FloatArray:
     """The u in (0, 1) at which the inverse CDF passes from one panel to the next."""
-    u = np.concatenate([law.left.edges, 1.0 - law.right.edges])
+    u = np.where(law.edges < 0.0, 1.0 + law.edges, law.edges)
     return np.asarray(np.unique(u[(u > 0.0) & (u < 1.0)]))
 
 

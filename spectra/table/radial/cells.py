@@ -17,7 +17,6 @@ from numpy.polynomial import chebyshev
 
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.compiled import compiled, implementation
-from spectra.table.radial.panels import powers_of_chebyshev
 
 __all__ = ["Fill", "fit_cells"]
 
@@ -35,7 +34,7 @@ _PER_PANEL, _LEAST, _MOST = 32.0, 12, 15
 _DEGREE = 6
 # A cell is closed where what its polynomial leaves is below this fraction of the radius: as much
 # as a panel rounds.
-_LEFT = 2.0 * float(np.finfo(float).eps)
+_LEFT = 4.0 * float(np.finfo(float).eps)
 # Powers of the share of a cell lose no digits where the radius changes by less than this factor.
 _MOST_CHANGE = 2.0
 
@@ -137,4 +136,14 @@ def _rule() -> tuple[FloatArray, FloatArray, FloatArray]:
     series = np.asarray(chebyshev.chebvander(x, count - 1) * (2.0 / count), dtype=float)
     series[:, 0] *= 0.5
     # T_n(2 x - 1) = T_2n(sqrt x).
-    return 0.5 * (x + 1.0), series, powers_of_chebyshev(count - 1)[::2, ::2]
+    return 0.5 * (x + 1.0), series, _powers_of_chebyshev(count - 1)[::2, ::2]
+
+
+def _powers_of_chebyshev(count: int) -> FloatArray:
+    """Monomial coefficients of T_0, ..., T_(count-1), one to a row; they are integers."""
+    out = np.eye(count)
+    for n in range(2, count):
+        out[n, 0] = 0.0
+        out[n, 1:] = 2.0 * out[n - 1, :-1]
+        out[n] -= out[n - 2]
+    return out

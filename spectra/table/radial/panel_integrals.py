@@ -1,7 +1,7 @@
 r"""Integrals of waves against the panels of a law, exact for the panels as they are stored.
 
-The integral of :math:`\Omega_d(w z)` over a panel is taken in the place r in which the radius is a
-polynomial.  Panels are cut into cells on which every factor is resolved.  Gauss-Legendre nodes
+The integral of :math:`\Omega_d(w z)` over a panel is taken in the variable x of its series, and
+panels are cut into cells on which every factor is resolved.  Gauss-Legendre nodes
 integrate a cell with few waves.  In one with many, Levin's collocation (D. Levin, Math. Comp. 38
 (1982) 531-538) finds a smooth p with :math:`p' + i\theta' p = A`, so that the integral of
 :math:`A e^{i\theta}` is a difference of two end values; the residual of that equation bounds the
@@ -18,8 +18,9 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
+from spectra.base.enclosures import legendre_antiderivative
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.table.radial.panels import PanelKind, Panels, local_share
+from spectra.table.radial.panels import Panels
 from spectra.table.radial.plane_wave import (
     hankel_amplitude,
     wave_envelope,
@@ -34,9 +35,6 @@ __all__ = ["CutPanels", "cut_panels", "integrate_waves", "integration_nodes"]
 _RULES = ((8.0, 24), (64.0, 56))
 _MANY_WAVES = _RULES[-1][0]
 _LEVIN_NODES = 32
-# A panel is cut where its density r^(e-1) falls by 2^-8, or r by 4 where it has a branch point,
-# down to a place below which its mass is this.
-_DENSITY_DROP, _RADIUS_DROP, _NO_MASS = 8.0, 0.25, 2.0**-64
 # Mass times waves below which a cell is bounded: of these there are some hundreds, each a
 # thousandth of the rounding error of the sum.
 _NO_WAVE = 2.0**-62
@@ -47,7 +45,7 @@ _ITEMS = 8192
 _LEVIN_BLOCK = 512
 # Beyond this phase a cell is left out of the nodes.
 _NODE_PHASE = 4096.0
-# An interval [low, high] of r in a panel: its length in w if it were as steep all along as where it
+# An interval [low, high] of x in a panel: its length in w if it were as steep all along as where it
 # is steepest, its mass, and the radii at its ends.
 _NUMBERS = ("low", "high", "slope", "mass", "first", "last")
 _CELL = np.dtype([("panel", np.intp), *((name, float) for name in _NUMBERS)])
@@ -57,25 +55,10 @@ CutPanels = tuple[Cells, tuple[tuple[FloatArray, FloatArray], ...]]
 
 
 def cut_panels(panels: Panels) -> CutPanels:
-    """Cut the panels that are neither atoms nor a power tail into cells."""
-    moving = np.flatnonzero(~panels.are_atoms & (panels.kinds != PanelKind.TAIL_POWER))
-    powers = np.where(panels.kinds == PanelKind.SINE, 1.0, panels.exponents)
-    cuts = [_cuts(float(powers[i])) for i in moving]
-    which = np.repeat(moving, np.array([c.size - 1 for c in cuts], dtype=np.intp))
-    low = np.concatenate([np.zeros(0), *(c[:-1] for c in cuts)])
-    high = np.concatenate([np.zeros(0), *(c[1:] for c in cuts)])
-    cells = _cells(panels, which, low, high)
+    """The series as cells, with their nodes and weights."""
+    which = np.flatnonzero(panels.are_series & (panels.masses > 0.0))
+    cells = _cells(panels, which, np.full(which.size, -1.0), np.ones(which.size))
     return cells, tuple(_rule(panels, cells, count) for _, count in _RULES)
-
-
-def _cuts(power: float) -> FloatArray:
-    """Ends of the cells of a panel whose probability is r^power."""
-    if power == int(power) and power <= 16.0:
-        return np.array([0.0, 1.0])
-    ratio = max(2.0 ** (-_DENSITY_DROP / power), _RADIUS_DROP)
-    count = int(np.ceil(np.log(_NO_MASS) / (power * np.log(ratio))))
-    inner = ratio ** np.arange(count, -1.0, -1.0)
-    return np.concatenate([[0.0], inner[inner > 0.0]])
 
 
 def _cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArray) -> Cells:
@@ -83,17 +66,13 @@ def _cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArray) -
     cells = np.zeros(panel.size, _CELL)
     cells["panel"], cells["low"], cells["high"] = panel, low, high
     ends = np.stack([low, high], axis=1)
-    radii = np.sort(panels.at_place(panel, ends)[0], axis=1)
-    cells["first"], cells["last"] = np.maximum(radii, 0.0).T
-    half, turn = 0.5 * (high - low)[:, None], np.cos(np.linspace(0.0, np.pi, 17))
-    slope = panels.at_place(panel, 0.5 * (low + high)[:, None] - half * turn)[1]
-    # Between these points a resolved polynomial rises by a few percent at most.
-    cells["slope"] = 1.1 * (high - low) * np.max(np.abs(slope), axis=1, initial=0.0)
-    # A POWER_HIGH panel has the same powers from its other end.
-    kinds = panels.kinds[panel]
-    kinds = np.where(kinds == PanelKind.POWER_HIGH, np.int8(PanelKind.POWER_LOW), kinds)
-    share = local_share(kinds, panels.exponents[panel], ends)
-    cells["mass"] = np.diff(panels.edges)[panel] * np.diff(share, axis=1)[:, 0]
+    radii, slopes, _ = panels.at(panel, ends)
+    cells["first"], cells["last"] = radii.T
+    # The distance to an origin is an exponential of t, and steepest at an end.
+    cells["slope"] = (high - low) * slopes.max(axis=1, initial=0.0)
+    below = [legendre_antiderivative(panels.series[panel], x)[0] for x in ends.T]
+    half = 0.5 * (panels.charts[panel, 3] - panels.charts[panel, 2])
+    cells["mass"] = np.maximum(half * (below[1] - below[0]), 0.0)
     return cells
 
 
@@ -108,7 +87,7 @@ def _halves(panels: Panels, cells: Cells) -> Cells:
 def _rule(panels: Panels, cells: Cells, count: int) -> tuple[FloatArray, FloatArray]:
     """Radii and weights of Gauss-Legendre nodes in each cell."""
     r, rule = panel_rule(cells["low"], cells["high"], count)
-    w, _, density = panels.at_place(cells["panel"], r)
+    w, _, density = panels.at(cells["panel"], r)
     return w, rule * density
 
 
@@ -119,12 +98,14 @@ def integrate_waves(
     cells, value = cut[0], np.zeros(z.size)
     # The rounding of the sums: few thousand nodes, or many cells.
     error = np.full(z.size, max(5e-15, 2.0**-55 * cells.size))
-    masses, ends = np.diff(panels.edges), panels.end_radii
-    tail = panels.kinds == PanelKind.TAIL_POWER
-    error += wave_envelope(dim, np.multiply.outer(z, ends[tail, 1])) @ masses[tail]
-    atoms = panels.are_atoms
-    for radii, mass in _blocks(ends[atoms, 0], masses[atoms]):
-        x = z[:, None] * radii
+    far, ends = np.isinf(panels.high), (panels.charts[:, 4] > 0.0)
+    error += wave_envelope(dim, np.multiply.outer(z, panels.low[far])) @ panels.masses[far]
+    width = (panels.high - panels.low)[ends]
+    error += np.minimum(np.multiply.outer(z, width), 2.0) @ panels.masses[ends]
+    radii, masses = _points(panels)
+    for start in range(0, radii.size, _ITEMS):
+        x = z[:, None] * radii[start : start + _ITEMS]
+        mass = masses[start : start + _ITEMS]
         rounding = wave_rounding(dim, x, x)
         # Where the phase is lost, all that is known of a wave is its size.
         known = rounding < wave_envelope(dim, x)
@@ -139,21 +120,20 @@ def integrate_waves(
     return value, error
 
 
-def _blocks(*arrays: FloatArray) -> list[tuple[FloatArray, ...]]:
-    starts = range(0, arrays[0].size, _ITEMS)
-    return [tuple(a[start : start + _ITEMS] for a in arrays) for start in starts]
+def _points(panels: Panels) -> tuple[FloatArray, FloatArray]:
+    """Radii and masses of the points, to which ends of a finite radius belong."""
+    points = ~panels.are_series & np.isfinite(panels.high)
+    return panels.high[points], panels.masses[points]
 
 
 def integration_nodes(
     panels: Panels, cut: CutPanels, z_max: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Radii, weights and the mass left out, such that cos(w z) is resolved for z <= z_max."""
-    masses, atoms = np.diff(panels.edges), panels.are_atoms
     cells = cut[0]
     kept = z_max * cells["slope"] <= _NODE_PHASE
-    leftover = float(masses[panels.kinds == PanelKind.TAIL_POWER].sum())
-    leftover += float(cells["mass"][~kept].sum())
-    radii, weights = [panels.end_radii[atoms, 0]], [masses[atoms]]
+    leftover = float(panels.masses[np.isinf(panels.high)].sum()) + float(cells["mass"][~kept].sum())
+    radii, weights = ([array] for array in _points(panels))
     cells = cells[kept]
     while cells.size:
         phase, previous = z_max * cells["slope"], -1.0
@@ -221,7 +201,7 @@ def _levin(
 
     def equation(s: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray]:
         half = 0.5 * (high - low)
-        w, slope, density = panels.at_place(cells["panel"], 0.5 * (high + low) + half * s)
+        w, slope, density = panels.at(cells["panel"], 0.5 * (high + low) + half * s)
         x = z[:, None] * w
         return x, z[:, None] * slope * half, hankel_amplitude(dim, x) * density * half
 

@@ -1,228 +1,208 @@
-r"""Panels of an inverse CDF: polynomials in a variable that suits the density.
+r"""The density of a radius on panels: series in the logarithm of a distance, powers, and points.
 
-Inside a panel [c0, c1] of probability the radius is a polynomial in a local variable t in
-[-1, 1], chosen so that the law is smooth in it.  With x = (c - c0)/(c1 - c0):
+A panel has a chart :math:`w = o + s\,e^{s t}` with an origin o and a way s = 1 or -1, which counts
+the distance to a radius at which the density is not smooth, or to 0.
 
-============  =======================  =========================================================
-kind          local variable           made for
-============  =======================  =========================================================
-LINEAR        t = 2 x - 1              a density that is smooth and positive on the panel
-POWER_LOW     t = 2 x^(1/e) - 1        a power of the density at the end c0 (w ~ u^(1/d) at 0)
-POWER_HIGH    t = 1 - 2 (1 - x)^(1/e)  the same at the end c1
-SINE          t = (4/pi) asin √x - 1   simple zeros of the density at both ends
-TAIL_POWER    w = row[0] x^(-1/tau)    a power tail; only as the panel at q = 1 - u = 0
-============  =======================  =========================================================
-
-An atom is a panel whose polynomial is constant.
+========  =====  =================================================================================
+power     way    the panel
+========  =====  =================================================================================
+0         1, -1  the mass per unit of t is a Legendre series in x in [-1, 1] on [start, stop]
+not 0     1, -1  an end: the distance is exp(way start) share^power, with the share of its mass
+                 counted from infinity (power < 0), or from the origin (power > 0)
+0         0      a point: the mass at w = origin
+========  =====  =================================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from functools import cache
+from functools import cached_property
 from typing import Self, final
 
 import numpy as np
+from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, made_again
+from spectra.base.enclosures import ORDER, legendre_antiderivative, legendre_inverse
 from spectra.errors import ParameterError
 
-__all__ = ["PanelKind", "Panels", "local_share", "powers_of_chebyshev"]
+__all__ = ["Panels"]
 
-
-class PanelKind(IntEnum):
-    """Which local variable a panel is a polynomial of; the numbers are those of saved tables."""
-
-    LINEAR = 0
-    POWER_LOW = 1
-    POWER_HIGH = 2
-    SINE = 3
-    TAIL_POWER = 4
+# Radii at the joins of panels miss each other by rounding, relative to the radius.
+_JOIN_TOLERANCE = 1e-9
 
 
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class Panels:
-    """One side of an inverse CDF: polynomials on consecutive panels of a probability.
+    """The masses of ranges of radii that ascend.
 
     Parameters
     ----------
-    edges : array_like, shape (n + 1,)
-        Ascending ends of the panels, in u (left side) or q = 1 - u (right side).
-    coefficients : array_like, shape (n, degree + 1)
-        Monomial coefficients of the radius in t on [-1, 1], lowest power first; a constant
-        row is an atom.  A TAIL_POWER row is the radius at its upper end, then zeros.
-    kinds : array_like of PanelKind, shape (n,)
-        The local variable of each panel; LINEAR where left out.
-    exponents : array_like, shape (n,)
-        e of POWER_LOW and POWER_HIGH, tau of TAIL_POWER, 1 (and not read) elsewhere.
+    charts : array_like, shape (n, 5)
+        Origin, way, start, stop and power of each panel.  An end has one edge, start = stop.
+    series : array_like, shape (n, m)
+        At most 20 Legendre coefficients of the mass per unit of t; of points and ends the mass.
 
     Examples
     --------
-    >>> Panels([0.0, 0.5], [[1.0, 1.0]]).size
-    1
+    >>> uniform = Panels([[0.0, 1.0, 0.0, 0.0, 1.0]], [[1.0]])      # on [0, 1]
+    >>> uniform.low, uniform.high
+    (array([0.]), array([1.]))
     """
 
-    edges: FloatArray
-    coefficients: FloatArray
-    kinds: NDArray[np.int8]
-    exponents: FloatArray
+    charts: FloatArray
+    series: FloatArray
 
-    def __init__(
-        self,
-        edges: ArrayLike,
-        coefficients: ArrayLike,
-        kinds: ArrayLike | None = None,
-        exponents: ArrayLike | None = None,
-    ) -> None:
-        edges = frozen_array(edges, "panel edges", 1)
-        n = edges.size - 1
-        if n < 0 or edges[0] < 0.0 or edges[-1] > 1.0 or not np.all(np.diff(edges) > 0.0):
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "charts", frozen_array(self.charts, "charts of panels", 2))
+        series = frozen_array(self.series, "series of panels", 2)
+        if series.shape[1] < ORDER:
+            series = frozen_array(np.pad(series, ((0, 0), (0, ORDER - series.shape[1]))), "", 2)
+        object.__setattr__(self, "series", series)
+        if self.charts.shape != (len(series), 5) or series.shape[1] > ORDER:
             raise ParameterError(
-                "The edges of the panels of a radial law must be probabilities that ascend "
-                f"strictly from 0 or above; got {edges[:6].tolist()}... Drop panels without mass."
+                f"Panels need rows of five numbers and as many series; got the shapes "
+                f"{self.charts.shape} and {self.series.shape}."
             )
-        rows = frozen_array(coefficients, "panel coefficients", 2)
-        code = np.zeros(n, np.int8) if kinds is None else np.array(kinds, dtype=np.int8)
-        code.setflags(write=False)
-        power = frozen_array(np.ones(n) if exponents is None else exponents, "panel exponents", 1)
-        if rows.shape[0] != n or rows.shape[1] < 1 or code.shape != (n,) or power.shape != (n,):
+        origin, way, start, stop, power = self.charts.T
+        known = np.all(np.isin(way, (-1.0, 0.0, 1.0))) and not np.any(power[way == 0.0])
+        if not known or np.any(origin < 0.0) or np.any(start > stop) or np.any(self.masses < 0.0):
             raise ParameterError(
-                f"{edges.size} edges need {n} rows of coefficients, kinds and exponents; got "
-                f"shapes {rows.shape}, {code.shape} and {power.shape}."
+                "A panel has an unknown chart, an origin or a mass below 0, or ends that fall."
             )
-        if not np.all(np.isin(code, list(PanelKind))) or not np.all(power > 0.0):
-            raise ParameterError(
-                "A panel has an unknown kind, or an exponent that is not positive."
-            )
-        tails = code == PanelKind.TAIL_POWER
-        if np.any(tails[1:]) or np.any(rows[tails, 1:]) or (np.any(tails) and edges[0] != 0.0):
-            raise ParameterError(
-                "A TAIL_POWER panel must be the first one, start at probability 0, and have the "
-                "radius at its upper end as its only coefficient that is not zero."
-            )
-        names = ("edges", "coefficients", "kinds", "exponents")
-        for name, array in zip(names, (edges, rows, code, power), strict=True):
-            object.__setattr__(self, name, array)
+        if np.any(self.low[1:] < self.high[:-1] * (1.0 - _JOIN_TOLERANCE)):
+            raise ParameterError("The radii of panels must ascend: check the order of the rows.")
 
     __reduce__ = made_again
+
+    @classmethod
+    def points(cls, radii: ArrayLike, masses: ArrayLike) -> Self:
+        """Points of the given masses, in ascending order."""
+        charts = np.zeros((np.size(radii), 5))
+        charts[:, 0] = radii
+        return cls(charts, np.reshape(masses, (-1, 1)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The panels of all parts in the order of their radii."""
+        charts, series = (
+            np.concatenate([getattr(p, n) for p in parts]) for n in cls.__match_args__
+        )
+        # Points lie at the ends of other panels.
+        order = np.argsort(np.concatenate([p.low + p.high for p in parts]), kind="stable")
+        return cls(charts[order], series[order])
+
+    def scaled(self, factor: float) -> Self:
+        """The same radii with the masses times a factor."""
+        return type(self)(self.charts, factor * self.series)
 
     @property
     def size(self) -> int:
         """Number of panels."""
-        return self.edges.size - 1
+        return len(self.charts)
 
-    @property
-    def end_radii(self) -> FloatArray:
-        """Radii at t = -1 and t = 1 of every panel, shape (n, 2); finite in a TAIL_POWER panel."""
-        rows = self.coefficients
-        signs = np.where(np.arange(rows.shape[1]) % 2, -1.0, 1.0)
-        return np.stack([rows @ signs, rows.sum(axis=1)], axis=1)
+    @cached_property
+    def are_series(self) -> NDArray[np.bool_]:
+        """Which panels are neither points nor ends."""
+        return np.asarray((self.charts[:, 1] != 0.0) & (self.charts[:, 4] == 0.0))
 
-    @property
-    def are_atoms(self) -> NDArray[np.bool_]:
-        """Which panels are atoms, shape (n,)."""
-        moves = np.any(self.coefficients[:, 1:], axis=1)
-        return np.asarray(~moves & (self.kinds != PanelKind.TAIL_POWER))
+    @cached_property
+    def masses(self) -> FloatArray:
+        """Mass of each panel."""
+        width = np.where(self.are_series, self.charts[:, 3] - self.charts[:, 2], 1.0)
+        return np.asarray(width * self.series[:, 0])
 
-    def radii(self, c: FloatArray, *, from_above: bool = False) -> FloatArray:
-        """Radii at probabilities c, shape (m,); the larger one where they jump at an edge.
+    @cached_property
+    def from_above(self) -> NDArray[np.bool_]:
+        """Of the ends, those of the largest radii."""
+        _, way, _, _, power = self.charts.T
+        return np.asarray((power < 0.0) | ((power > 0.0) & (way < 0.0)))
 
-        ``from_above`` says that c is q = 1 - u, with which radii fall.
-        """
-        i, x, r = self.locate(c, from_above=from_above)
-        t, kinds = 2.0 * r - 1.0, self.kinds[i]
-        t[kinds == PanelKind.POWER_HIGH] *= -1.0
-        w = np.zeros(c.size)
-        for column in self.coefficients.T[::-1]:
-            w *= t
-            w += column[i]
-        power = kinds == PanelKind.TAIL_POWER
-        # A radius beyond the range of doubles is infinite, which is what it is.
-        with np.errstate(over="ignore", divide="ignore"):
-            exponents = -1.0 / self.exponents[i[power]]
-            w[power] = self.coefficients[i[power], 0] * x[power] ** exponents
-        # A polynomial that starts at 0 may be below it by rounding.
-        return np.maximum(w, 0.0)
+    @cached_property
+    def low(self) -> FloatArray:
+        """Radii at which the panels start."""
+        origin, way, _, _, power = self.charts.T
+        w = self._at_distance(np.arange(self.size), np.where(way == 0.0, 0.0, self._distances[0]))
+        return np.asarray(np.where((power != 0.0) & ~self.from_above, origin, w))
 
-    def locate(
-        self, c: FloatArray, *, from_above: bool = False
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Panels of probabilities c, the shares x = (c - c0)/(c1 - c0) in them, and the places r.
+    @cached_property
+    def high(self) -> FloatArray:
+        """Radii at which they stop, infinite for an end without one."""
+        origin, way, _, _, power = self.charts.T
+        w = self._at_distance(np.arange(self.size), np.where(way == 0.0, 0.0, self._distances[1]))
+        w = np.where(self.from_above, np.where(power < 0.0, np.inf, origin), w)
+        return np.asarray(w)
 
-        The place is (1 + t)/2, or (1 - t)/2 in a POWER_HIGH panel.
-        """
-        i = np.searchsorted(self.edges, c, side="left" if from_above else "right") - 1
-        i = np.clip(i, 0, self.size - 1)
-        low, high = self.edges[i], self.edges[i + 1]
-        x, kinds, e = (c - low) / (high - low), self.kinds[i], self.exponents[i]
-        r = x.copy()
-        first, last = kinds == PanelKind.POWER_LOW, kinds == PanelKind.POWER_HIGH
-        r[first] = x[first] ** (1.0 / e[first])
-        r[last] = ((high - c) / (high - low))[last] ** (1.0 / e[last])
-        sine = kinds == PanelKind.SINE
-        r[sine] = (2.0 / np.pi) * np.arcsin(np.sqrt(x[sine]))
-        return i, x, r
+    @cached_property
+    def _distances(self) -> tuple[FloatArray, FloatArray]:
+        """Distances of the edges from the origins."""
+        _, way, start, stop, _ = self.charts.T
+        return np.exp(way * start), np.exp(way * stop)
 
-    def at_place(self, i: IntArray, r: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Radius w, dw/dr and dc/dr of panels i, shape (m,), at places r, shape (m, n).
+    def _at_distance(self, i: IntArray, distance: FloatArray) -> FloatArray:
+        """Radii at distances from the origins of panels i; none is rounded to a later origin."""
+        origin, way = self.charts[i, 0], self.charts[i, 1]
+        w = origin + way * distance
+        return np.asarray(np.where(way < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
 
-        dc/dr is a power of r, or a half wave of a sine.  No panel is a TAIL_POWER.
-        """
-        kinds, e, rows = self.kinds[i][:, None], self.exponents[i][:, None], self.coefficients[i]
-        sign = np.where(kinds == PanelKind.POWER_HIGH, -1.0, 1.0)
-        t = sign * (2.0 * r - 1.0)
-        w, slope = np.zeros((2, *t.shape))
-        for j in range(rows.shape[1] - 1, -1, -1):
-            slope = slope * t + w
-            w = w * t + rows[:, j, None]
-        is_power = (kinds == PanelKind.POWER_LOW) | (kinds == PanelKind.POWER_HIGH)
-        with np.errstate(divide="ignore"):
-            density = np.where(is_power, e * r ** (e - 1.0), 1.0)
-        sine = self.kinds[i] == PanelKind.SINE
-        density[sine] = 0.5 * np.pi * np.sin(np.pi * r[sine])
-        return w, 2.0 * sign * slope, np.diff(self.edges)[i][:, None] * density
+    def _radius_at(self, i: IntArray, x: FloatArray) -> FloatArray:
+        """Radii at places x in [-1, 1] of series."""
+        _, way, start, stop, _ = self.charts[i].T
+        half = 0.5 * way * (stop - start)
+        # Distances count from the nearer edge: t itself is rounded to |t| times more.
+        from_start = self._distances[0][i] * np.exp(half * (1.0 + x))
+        from_stop = self._distances[1][i] * np.exp(-half * (1.0 - x))
+        return self._at_distance(i, np.where(x < 0.0, from_start, from_stop))
 
-    @classmethod
-    def empty(cls) -> Self:
-        """No panels: the side of a law that has no mass of its own."""
-        return cls([0.0], np.zeros((0, 1)))
+    def radii(self, i: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
+        """Radii with these masses below and above them inside the panels i, shape (m,)."""
+        w: FloatArray = self.charts[i, 0].copy()
+        some = np.flatnonzero(self.are_series[i])
+        j = i[some]
+        half = 0.5 * (self.charts[j, 3] - self.charts[j, 2])
+        x = legendre_inverse(self.series, j, below[some] / half, above[some] / half)
+        w[some] = self._radius_at(j, x)
+        some = np.flatnonzero(self.charts[i, 4])
+        j = i[some]
+        share = np.where(self.from_above[j], above[some], below[some]) / self.masses[j]
+        with np.errstate(divide="ignore", over="ignore"):
+            w[some] = self._at_distance(j, self._distances[0][j] * share ** self.charts[j, 4])
+        return w
 
-    @classmethod
-    def from_chebyshev(
-        cls,
-        edges: ArrayLike,
-        coefficients: ArrayLike,
-        kinds: ArrayLike | None = None,
-        exponents: ArrayLike | None = None,
-    ) -> Self:
-        """Panels from Chebyshev coefficients in t, shape (n, degree + 1).
+    def parts(self, i: IntArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Masses below and above radii w inside the panels i, and the density, shape (m,)."""
+        origin, way, start, stop, power = self.charts[i].T
+        mass, distance = self.masses[i], np.maximum(way * (w - origin), 0.0)
+        below = np.where(w >= origin, mass, 0.0)
+        above, density = mass - below, np.where(w == origin, np.inf, 0.0)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            some = np.flatnonzero(self.are_series[i])
+            j, half, d = i[some], 0.5 * (stop - start)[some], distance[some]
+            after, before = (way[some] * np.log(d / edges[j]) for edges in self._distances)
+            x = np.where(after < -before, after / half - 1.0, 1.0 + before / half)
+            inside, x = np.abs(x) <= 1.0, np.clip(x, -1.0, 1.0)
+            lower, higher = legendre_antiderivative(self.series[j], x)
+            below[some], above[some] = half * lower, half * higher
+            value = np.maximum(legendre.legval(x, self.series[j].T, tensor=False), 0.0)
+            density[some] = np.where(inside, value / d, 0.0)
+            some = np.flatnonzero(power)
+            j, e, d = i[some], power[some], distance[some]
+            share = (d / self._distances[0][j]) ** (1.0 / e)
+            own = mass[some] * np.minimum(share, 1.0)
+            rest = mass[some] - own
+            below[some] = np.where(self.from_above[j], rest, own)
+            above[some] = np.where(self.from_above[j], own, rest)
+            density[some] = np.where(share <= 1.0, own / (np.abs(e) * d), 0.0)
+        return below, above, density
 
-        They are stored as monomials, which Horner evaluates twice as fast as Clenshaw does
-        Chebyshev series.  No digits are lost where the coefficients fall faster than 2.4^-k, as
-        those of a resolved panel of degree up to 17 do.
-        """
-        rows = np.atleast_2d(np.asarray(coefficients, dtype=float))
-        out = rows @ powers_of_chebyshev(rows.shape[1])
-        return cls(edges, out, kinds, exponents)
-
-
-@cache
-def powers_of_chebyshev(count: int) -> FloatArray:
-    """Monomial coefficients of T_0, ..., T_(count-1), one to a row; they are integers."""
-    out = np.eye(count)
-    for n in range(2, count):
-        out[n, 0] = 0.0
-        out[n, 1:] = 2.0 * out[n - 1, :-1]
-        out[n] -= out[n - 2]
-    return out
-
-
-def local_share(kind: NDArray[np.int8], exponent: FloatArray, place: FloatArray) -> FloatArray:
-    """Share x = (c - c0)/(c1 - c0) at the place (1 + t)/2, for rows of panels: shape (n, m)."""
-    kinds, e = kind[:, None], exponent[:, None]
-    x = np.where(kinds == PanelKind.POWER_LOW, place**e, place)
-    x = np.where(kinds == PanelKind.POWER_HIGH, 1.0 - (1.0 - place) ** e, x)
-    return np.asarray(np.where(kinds == PanelKind.SINE, np.sin(0.5 * np.pi * place) ** 2, x))
+    def at(self, i: IntArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Radius, its slope and the mass per unit of x of series i at places x, shape (m, n)."""
+        flat = np.repeat(i, x.shape[1])
+        w = self._radius_at(flat, x.ravel()).reshape(x.shape)
+        half = 0.5 * (self.charts[i, 3] - self.charts[i, 2])[:, None]
+        slope = half * np.abs(w - self.charts[i, 0, None])
+        series = self.series[i].T[:, :, None]
+        return w, slope, half * legendre.legval(x, series, tensor=False)

@@ -1,16 +1,15 @@
-"""The law of a radius as an inverse CDF that keeps its precision at both ends.
+"""The law of a radius: quantiles that keep their precision at both ends, draws and expectations.
 
-A law is two lists of panels (see :mod:`spectra.table.radial.panels`).  The left list is a function
-of the probability u = F(w) on [0, split], the right list a function of q = 1 - u on [0, 1 -
-split], so that neither end loses digits.  Points, continuous laws and mixtures are one class.
-Numpy and scipy only: a saved table is used without sympy.
+A law is a list of panels of its density (see :mod:`spectra.table.radial.panels`), and perhaps a
+tail of waves.  Probabilities are u = F(w) up to a split near 1/2, and q = 1 - u beyond it, so that
+neither end loses digits.  Points, continuous laws and mixtures are one class.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self, final
 
@@ -27,8 +26,7 @@ from spectra.table.radial.panel_integrals import (
     integrate_waves,
     integration_nodes,
 )
-from spectra.table.radial.panels import PanelKind, Panels
-from spectra.table.radial.radial_cdf import JOIN_TOLERANCE, place_of
+from spectra.table.radial.panels import Panels
 from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["RadialLaw", "Seed"]
@@ -40,62 +38,49 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 _BLOCK = 1 << 13
 # Phases are beyond every digit long before they are that large.
 _FARTHEST = 1e100
+# Masses add up to 1, and a tail begins where the panels end, up to this.
+_TOTAL_TOLERANCE = 1e-9
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class RadialLaw:
-    r"""A probability law of a radius w >= 0, stored as its inverse CDF.
+    r"""A probability law of a radius w >= 0, stored as its density on panels.
 
     Parameters
     ----------
-    left, right : Panels
-        Radius as a function of u on [0, split] and of q = 1 - u on [0, 1 - split]; a side that is
-        left out is empty.
+    panels : Panels
+        The masses of ranges of radii.
     tail : WaveTail, optional
-        A sum of waves without end in place of the right panels below ``right.edges[0] ==
-        tail.mass``.
+        A sum of waves without end beyond the panels.
 
     Examples
     --------
-    >>> uniform = RadialLaw(Panels([0.0, 1.0], [[1.0, 1.0]]))   # on [0, 2]
+    >>> uniform = RadialLaw(Panels([[0.0, 1.0, 0.0, 0.0, 1.0]], [[1.0]]))   # on [0, 1]
     >>> uniform.ppf([0.0, 0.25, 1.0])
-    array([0. , 0.5, 2. ])
+    array([0.  , 0.25, 1.  ])
     """
 
-    left: Panels = field(default_factory=Panels.empty)
-    right: Panels = field(default_factory=Panels.empty)
+    panels: Panels
     tail: WaveTail | None = None
 
     def __repr__(self) -> str:
         waves = "" if self.tail is None else " and waves without end"
-        return f"{self.left.size + self.right.size} panels{waves}"
+        return f"{self.panels.size} panels{waves}"
 
     def __post_init__(self) -> None:
-        left, right, tail = self.left, self.right, self.tail
-        start = 0.0 if tail is None else tail.mass
-        if left.edges[0] != 0.0 or right.edges[0] != start or (tail is not None and not right.size):
+        mass = 0.0 if self.tail is None else self.tail.mass
+        total = math.fsum(self.panels.masses) + mass
+        if abs(total - 1.0) > _TOTAL_TOLERANCE or not self.panels.size:
             raise ParameterError(
-                "The left panels of a radial law must start at 0 and the right ones at 0 or, with "
-                f"a tail of waves, at its mass {start}; they start at {left.edges[0]} and "
-                f"{right.edges[0]}."
+                f"The masses of a radial law add up to {total}, not to 1: some probability is "
+                "missing or counted twice."
             )
-        total = self.split + float(right.edges[-1])
-        if abs(total - 1.0) > 2.0**-52 or (total != 1.0 and not (left.size and right.size)):
+        last = float(self.panels.high[-1])
+        if self.tail is not None and last > self.tail.start * (1.0 + _TOTAL_TOLERANCE):
             raise ParameterError(
-                f"The panels of a radial law end at u = {self.split} and q = {right.edges[-1]}, "
-                "which do not add up to 1: some probability is missing or counted twice."
-            )
-        if np.any(left.kinds == PanelKind.TAIL_POWER):
-            raise ParameterError("A TAIL_POWER panel belongs to the right side, at q = 0.")
-        ends = np.concatenate([left.end_radii.ravel(), right.end_radii.ravel()[::-1]])
-        slack = JOIN_TOLERANCE * np.repeat(np.abs(ends).reshape(-1, 2).max(axis=1), 2)
-        falls = np.diff(ends) < -np.maximum(slack[1:], slack[:-1])
-        if np.any(ends < -slack) or np.any(falls):
-            raise ParameterError(
-                "The radii at the panel ends of a radial law are negative or fall as the "
-                f"probability grows: {ends[:6].tolist()}... An inverse CDF must ascend; check the "
-                "order of the rows (right rows run with q, so their radii fall)."
+                f"The panels of a radial law end at the radius {last}, beyond the start of its "
+                f"tail, {self.tail.start}."
             )
 
     __reduce__ = made_again
@@ -111,32 +96,45 @@ class RadialLaw:
                 f"{w.size} radii and {p.size} probabilities of sum {p.sum()}."
             )
         order = np.argsort(w, kind="stable")
-        w, p = w[order], p[order] / math.fsum(p)
-        below = np.concatenate([[0.0], np.cumsum(p)])
-        above = np.concatenate([[0.0], np.cumsum(p[::-1])])
-        # The heaviest atom closes the left side and takes up the rounding of the sums.
-        middle = int(np.argmax(p))
-        n_right = w.size - 1 - middle
-        left, right = np.append(below[: middle + 1], 1.0 - above[n_right]), above[: n_right + 1]
-        if np.any(np.diff(left) <= 0.0) or np.any(np.diff(right) <= 0.0):
+        law = cls(Panels.points(w[order], p[order] / math.fsum(p)))
+        if np.any(np.diff(law.edges) <= 0.0):
             raise ParameterError(
                 f"An atom of probability {p.min():.3g} vanishes in the rounding of the sum with "
                 "the others, so it could never be drawn. Leave it out."
             )
-        return cls(Panels(left, w[: middle + 1, None]), Panels(right, w[:middle:-1, None]))
+        return law
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, FloatArray, int]:
+        """Probabilities below and above the ends of the panels, and the end next to 1/2."""
+        masses = self.panels.masses
+        beyond = 0.0 if self.tail is None else self.tail.mass
+        u = np.append(0.0, np.cumsum(masses))
+        q = np.append(beyond + np.cumsum(masses[::-1])[::-1], beyond)
+        # A tail belongs to the right side.
+        k = int(np.argmin(np.abs(u[: u.size - (beyond > 0.0)] - 0.5)))
+        u[k] = 1.0 if k == masses.size else u[k]
+        q[k] = 1.0 - u[k]
+        return u, q, k
 
     @property
     def split(self) -> float:
-        """Probability u at which the left panels end and the right ones begin."""
-        return float(self.left.edges[-1]) if self.left.size else 0.0
+        """Probability u at which the left side ends and the right one begins."""
+        u, _, k = self._sums
+        return float(u[k])
 
     @cached_property
+    def edges(self) -> FloatArray:
+        """Ascending keys, -q on the right and u on the left, between which the radius is smooth."""
+        u, q, k = self._sums
+        # The tail lies between the two sides.
+        between = [] if self.tail is None else [np.zeros(1)]
+        return np.concatenate([-q[k:], *between, u[1 : k + 1]])
+
+    @property
     def upper(self) -> float:
         """Largest radius: the end of the support, infinite with a tail."""
-        if self.tail is not None or PanelKind.TAIL_POWER in self.right.kinds:
-            return float("inf")
-        right = self.right.size
-        return float(self.right.end_radii[0, 0] if right else self.left.end_radii[-1, 1])
+        return float("inf") if self.tail is not None else float(self.panels.high[-1])
 
     def ppf(self, u: ArrayLike) -> FloatArray:
         """Radius below which the probability is u: the inverse CDF.
@@ -148,10 +146,7 @@ class RadialLaw:
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q: the inverse of the survival function.
 
-        In tables made by ``tabulate`` the probability beyond an unbounded tail is right to 1e-7
-        of q down to q = 2^-64 = 5.4e-20, below which no generator draws.  Below that the radius is
-        a power of q: exact for power tails, such as that of exp(-z), and too large for tails that
-        fall faster.
+        Far out the radius is a power of q.
         """
 
         def key(q: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -175,11 +170,24 @@ class RadialLaw:
         return self._placed(w, 2, 0.0)
 
     def _placed(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
+        """Probability below (0) or above (1) radii, or the density (2)."""
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
             raise ParameterError("A probability was asked for at a radius that is not a number.")
-        places = place_of(self.left, self.right, self.tail, np.maximum(w.ravel(), 0.0))
-        values = places[what].reshape(w.shape)
+        flat = np.maximum(w.ravel(), 0.0)
+        u, q, k = self._sums
+        i = np.maximum(np.searchsorted(self.panels.low, flat, side="right") - 1, 0)
+        below, above, density = self.panels.parts(i, flat)
+        below, above = u[i] + below, q[i + 1] + above
+        if self.tail is not None:
+            far = np.flatnonzero(flat >= self.tail.start)
+            above[far], i[far] = np.minimum(self.tail.sf(flat[far]), self.tail.mass), k
+            far = far[np.isfinite(flat[far])]
+            density[far] = self.tail.pdf(flat[far])
+        # The smaller of the two has its own digits.
+        left = i < k
+        below, above = np.where(left, below, 1.0 - above), np.where(left, 1.0 - below, above)
+        values = (below, above, np.where(np.isinf(flat), 0.0, density))[what].reshape(w.shape)
         # Radii are not negative: below 0 lies nothing.
         return np.where(w < 0.0, below_zero, values)
 
@@ -210,7 +218,7 @@ class RadialLaw:
                 "the unit of the table."
             )
         flat = z.ravel()
-        found = [integrate_waves(*side, dim, flat) for side in self._sides]
+        found = [integrate_waves(self.panels, self._cells, dim, flat)]
         if self.tail is not None:
             found.append(self.tail.expected_wave(dim, flat))
         value, error = np.sum(found, axis=0)
@@ -224,9 +232,7 @@ class RadialLaw:
         """
         if not (z_max >= 0.0 and np.isfinite(z_max)):
             raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")
-        found = [integration_nodes(*side, z_max) for side in self._sides]
-        radii, weights = (np.concatenate([side[k] for side in found]) for k in (0, 1))
-        leftover = sum(side[2] for side in found)
+        radii, weights, leftover = integration_nodes(self.panels, self._cells, z_max)
         return radii, weights, leftover + (0.0 if self.tail is None else self.tail.mass)
 
     @cached_property
@@ -234,22 +240,15 @@ class RadialLaw:
         return float(self.ppf(0.5))
 
     @cached_property
-    def _sides(self) -> list[tuple[Panels, CutPanels]]:
-        """The sides that have panels, cut into cells for integrals."""
-        return [(side, cut_panels(side)) for side in (self.left, self.right) if side.size]
-
-    @cached_property
-    def _edges(self) -> FloatArray:
-        """Ascending keys, -q on the right and u on the left, between which the radius is smooth."""
-        # The tail lies between the two sides.
-        between = [] if self.tail is None else [np.zeros(1)]
-        return np.concatenate([-self.right.edges[::-1], *between, self.left.edges[1:]])
+    def _cells(self) -> CutPanels:
+        """The series cut into cells for integrals."""
+        return cut_panels(self.panels)
 
     @cached_property
     def _fill(self) -> Fill:
         """What radii are drawn through, made of the panels when it is first asked for."""
         rough = None if self.tail is None else (-self.tail.mass, 0.0)
-        return fit_cells(self.panel_radii, self._edges, rough=rough)
+        return fit_cells(self.panel_radii, self.edges, rough=rough)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
@@ -259,7 +258,7 @@ class RadialLaw:
         A key is u on the left and -q on the right, so that one sorted list serves both sides.
         """
         # The first edge may be -0, and the radius at it would be that too.
-        flat, first = np.ravel(values), self._edges[0] + 0.0
+        flat, first = np.ravel(values), self.edges[0] + 0.0
         out, fill = np.empty(flat.size), self._fill
         open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
@@ -278,18 +277,21 @@ class RadialLaw:
 
     def panel_radii(self, key: FloatArray) -> FloatArray:
         """Radii at keys (u on the left, -q on the right) by the panels and the tail themselves."""
-        flat, mass = key.ravel(), 0.0 if self.tail is None else self.tail.mass
-        out = np.full(flat.size, self.upper)
+        flat, right = key.ravel(), self.panels.size - self._sums[2]
+        at = np.clip(np.searchsorted(self.edges, flat, side="right") - 1, 0, self.edges.size - 2)
+        has_tail = self.tail is not None
+        i = np.where(at < right, at + self._sums[2], at - right - has_tail)
+        low, high = self.edges[at], self.edges[at + 1]
+        width = np.where(high > low, high - low, 1.0)
+        out = np.empty(flat.size)
         for start in range(0, flat.size, _BLOCK):
-            block, radii = flat[start : start + _BLOCK], out[start : start + _BLOCK]
-            if self.left.size:
-                below = block >= 0.0
-                radii[below] = self.left.radii(block[below])
-            above = block < -mass
-            radii[above] = self.right.radii(-block[above], from_above=True)
+            b = slice(start, start + _BLOCK)
+            mass = self.panels.masses[i[b]] / width[b]
+            below, above = (flat - low)[b], (high - flat)[b]
+            out[b] = self.panels.radii(i[b], mass * below, mass * above)
         if self.tail is not None:
-            beyond = np.flatnonzero((flat < 0.0) & (flat >= -mass))
-            out[beyond] = self.tail.isf(-flat[beyond])
+            beyond = np.flatnonzero(at == right)
+            out[beyond] = self.tail.isf(np.maximum(-flat[beyond], 0.0))
         return out.reshape(key.shape)
 
 

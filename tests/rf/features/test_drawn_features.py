@@ -116,11 +116,10 @@ def table_for(dim: int, parts: tuple[tuple[float, str, float], ...]) -> Spectral
 def stretched(name: str, dim: int, length: float) -> RadialLaw:
     """The radii of length 1 divided by the length."""
     law = unit_law(name, dim)
-    sides = (
-        Panels(side.edges, side.coefficients / length, side.kinds, side.exponents)
-        for side in (law.left, law.right)
-    )
-    return RadialLaw(*sides)
+    charts = law.panels.charts.copy()
+    charts[:, 0] /= length
+    charts[:, 2:4] -= charts[:, 1:2] * np.log(length)
+    return RadialLaw(Panels(charts, law.panels.series))
 
 
 # Dimensions in which a coupling is more than orthogonal blocks, or cheap.

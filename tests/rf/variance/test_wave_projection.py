@@ -12,7 +12,8 @@ from rf.variance.radii.projection import Projection, projection_of
 from rf.variance.radii.wave_projection import WaveProjection
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
-from spectra.table import Panels, Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from tests.oracles.laws import panels_of
 from tests.rf.variance.test_variance import monte_carlo
 
 TWO_RADII = "max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2"
@@ -27,8 +28,8 @@ def law_of(mass, frequencies):
         Wave(b, 2.0, np.array([level / len(frequencies) * np.exp(1j * b)])) for b in frequencies
     ]
     tail = WaveTail(WaveSum.of(START, waves))
-    half = 0.5 * START
-    return RadialLaw(right=Panels([tail.mass, 1.0], [[half, -half]]), tail=tail)
+    panels = panels_of(np.ones_like, START * np.exp(-np.arange(60.0, -1.0, -1.0)))
+    return RadialLaw(panels.scaled((1.0 - tail.mass) / panels.masses.sum()), tail=tail)
 
 
 LAWS = [law_of(0.07, [1.0, 3.0]), law_of(0.012, [2.0])]

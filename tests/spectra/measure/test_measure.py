@@ -97,10 +97,8 @@ def test_the_delta_gaussian_has_the_masses_of_the_incomplete_gamma_function(dim)
         assert abs(mp.mpf(mass.mid) - (1 - lost)) <= mass.rad
         assert mass.rad <= 1e-13 * max(dim, 4)
     assert m.sign_changes() == pytest.approx([crossing], rel=2e-13)
-    # 1 - M+ is known to relative accuracy.
-    if dim <= 256:
-        assert abs(mp.mpf(m.cancelled_mass.mid) / lost - 1) <= 1e-12 * max(1, dim / 16)
-        assert abs(mp.mpf(m.cancelled_mass.mid) - lost) <= m.cancelled_mass.rad
+    assert abs(mp.mpf(m.cancelled_mass.mid) - lost) <= m.cancelled_mass.rad
+    assert m.cancelled_mass.rad <= 1e-13 * max(dim, 4)
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -233,7 +231,7 @@ def test_atoms_without_a_meaning_are_refused(dim, radii, masses):
 def test_the_mass_near_a_pole_inside_another_spectrum_is_complete(text, dim):
     kernel = radial(text)
     m = measure_of(spectral_density(kernel, dim))
-    assert m.parts()[0].total == pytest.approx(kernel.at_zero, rel=1e-13)
+    assert m.parts()[0].all_panels.masses.sum() == pytest.approx(kernel.at_zero, rel=1e-13)
     table = tabulate(m)
     z = np.array([0.3, 1.0, 3.0, 10.0, 50.0])
     missed = np.abs(table.expected_kernel(z) - kernel(z))

@@ -10,15 +10,11 @@ import pytest
 
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError, TableFileError
-from spectra.table import PanelKind, Panels, Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
 from spectra.table.table_file import encode_table, read_arrays, write_arrays
+from tests.oracles.laws import ball_law
 
 PI = float(np.pi)
-
-
-def ball(dim, radius=1.0):
-    row = [[0.5 * radius, 0.5 * radius]]
-    return RadialLaw(Panels([0.0, 1.0], row, [PanelKind.POWER_LOW], [dim]))
 
 
 def oscillating():
@@ -27,13 +23,12 @@ def oscillating():
         Wave(3.0, 1.5, np.array([0.005 + 0.001j])),
     ]
     tail = WaveTail(WaveSum.of(15.0, waves))
-    right = Panels([tail.mass, 1.0], [[7.5, -7.5]])
-    return RadialLaw(right=right, tail=tail)
+    return RadialLaw(ball_law(1, 15.0).panels.scaled(1.0 - tail.mass), tail)
 
 
 def signed_table(dim=3, **changes):
     parts = (
-        Part(1.5, 1e-15, 0.0, ball(dim, 2.0)),
+        Part(1.5, 1e-15, 0.0, ball_law(max(int(dim), 1), 2.0)),
         Part(0.5, 1e-15, PI, RadialLaw.from_atoms([1.0, 3.0], [0.25, 0.75])),
     )
     fields = {
@@ -98,12 +93,12 @@ def test_a_table_must_have_the_mass_of_its_kernel():
 
 def test_numbers_out_of_range_are_refused():
     wrong = {"dim": (0, True), "k_zero": (np.nan,), "u_error": (-1.0,), "bias": (-1.0,)}
-    wrong |= {"domain": (np.nan,), "parts": ([Part(1.0, 0.0, 0.0, ball(3))],)}
+    wrong |= {"domain": (np.nan,), "parts": ([Part(1.0, 0.0, 0.0, ball_law(3))],)}
     for name, values in wrong.items():
         for value in values:
             with pytest.raises(ParameterError):
                 signed_table(**{name: value})
-    law = ball(3)
+    law = ball_law(3)
     for mass, error, phase in ((0.0, 0.0, 0.0), (np.inf, 0.0, 0.0), (1.0, -1.0, 0.0), (1.0, 0, 1)):
         with pytest.raises(ParameterError):
             Part(mass, error, phase, law)
@@ -155,7 +150,7 @@ def test_a_saved_table_is_loaded_bit_for_bit(table, tmp_path):
 def test_the_file_is_an_ordinary_npz_without_pickles(saved):
     with np.load(saved, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
-        assert np.array_equal(file["law1.left.coefficients"].ravel()[:1], [1.0])
+        assert np.array_equal(file["law1.series"][:, 0], [0.25, 0.75])
     assert header["format"] == "spectra.SpectralTable"
     assert header["convention"].startswith("k(D) = sum")
 
@@ -188,12 +183,12 @@ def test_files_that_are_cut_or_edited_are_refused(saved, tmp_path):
     with zipfile.ZipFile(saved) as file, zipfile.ZipFile(path, "w") as other:
         for name in file.namelist():
             data = file.read(name)
-            other.writestr(name, data[:-8] if name == "law0.left.edges.npy" else data)
+            other.writestr(name, data[:-8] if name == "law0.charts.npy" else data)
     with pytest.raises(TableFileError, match="is damaged"):
         SpectralTable.load(path)
     with np.load(saved) as file:
         arrays = dict(file)
-    arrays["law1.left.coefficients"] = arrays["law1.left.coefficients"] * 1.5
+    arrays["law1.series"] = arrays["law1.series"] * 1.5
     np.savez(path, **arrays)
     with pytest.raises(TableFileError, match="SHA-256"):
         SpectralTable.load(path)
@@ -227,14 +222,13 @@ def test_foreign_files_are_refused(tmp_path):
         ({"dim": None}, "dim"),
         ({"k_zero": 2.0}, "add up"),
         ({"extra": [1.0]}, "extra"),
-        ({"law0.left.edges": None}, "law0.left.edges"),
-        ({"law0.left.edges": [0.0, np.nan]}, "finite"),
-        ({"law0.left.edges": [0.0, 0.9]}, "add up"),
-        ({"law1.left.edges": [0.0, 0.6, 0.5]}, "ascend"),
-        ({"law0.left.coefficients": [1.0, 1.0]}, "axes"),
-        ({"law0.left.coefficients": [[1.0, 1.0], [2.0, 2.0]]}, "rows"),
-        ({"law0.left.kinds": np.array([7], np.int8)}, "kind"),
-        ({"law0.left.exponents": [-1.0]}, "exponent"),
+        ({"law0.charts": None}, "law0.charts"),
+        ({"law1.series": [[0.25], [np.nan]]}, "finite"),
+        ({"law1.series": [[0.25], [0.5]]}, "add up"),
+        ({"law1.series": [[0.25]]}, "five numbers"),
+        ({"law1.charts": [[3.0, 0, 0, 0, 0], [1.0, 0, 0, 0, 0]]}, "ascend"),
+        ({"law1.charts": [[1.0, 2, 0, 0, 0], [3.0, 0, 0, 0, 0]]}, "unknown chart"),
+        ({"law0.charts": [1.0, 1.0]}, "axes"),
     ],
 )
 def test_an_invalid_file_with_a_valid_digest_is_refused(saved, changes, message):

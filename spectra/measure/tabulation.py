@@ -1,4 +1,4 @@
-"""From a finite measure to its table: inverse CDFs of the radius, with a measured error."""
+"""From a finite measure to its table, with a measured error."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.limits import staged
+from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure import MeasurePart, SpectralMeasure
-from spectra.measure.tabulation.fit import fit_side
-from spectra.measure.tabulation.pieces import END_PROBABILITY, sides_of
+from spectra.measure.part import MeasurePart
+from spectra.measure.spectral_measure import SpectralMeasure
 from spectra.table import Part, SpectralTable
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_tail import WaveTail
@@ -22,10 +22,16 @@ __all__ = ["tabulate"]
 _ROUNDING = 32.0 * EPS
 # Half the spacing of doubles below 1: no table can be asked for less.
 _LEAST_U_ERROR = 1e-15
-# By default, what the fit aims below, and what a density of few digits may leave.
-_AIM, _ACCEPTED = 1e-12, 1e-9
+# By default, what a density of few digits may leave.
+_ACCEPTED = 1e-9
 # Between the places at which the error is measured, rounding may be larger by this factor.
 _UNSEEN = 1.25
+# Places of a panel at which it is measured; if so much around a radius, the rounding of a chart,
+# holds more probability than the last number, no radius comes closer.
+_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
+_NEIGHBORS, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
+# A generator draws multiples of 2^-53: a tail of less than this is never drawn from.
+_NEVER_DRAWN = 2.0**-64
 
 
 @staged(
@@ -35,15 +41,11 @@ _UNSEEN = 1.25
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
     r"""Tabulate the distribution of the radius of each Jordan part of a finite measure.
 
-    The table of a part is an inverse CDF P with :math:`|F(P(u)) - u|` at most ``u_error``, and
-    at most 1e-7 of min(u, 1 - u) down to 2^-64, so that its tails keep their shape.  If a part
-    ends at a finite radius, the last 1e-14 of that radius may hold more of 1 - u.  P ascends, up
-    to 1e-9 of the radius where a panel holds more than rounding.
-
-    The fit aims three digits below ``u_error``.  Afterwards the error is measured at other places
-    against the panels of the density and against k(0).  At a pole of the density, and in a peak
+    The table of a part holds its density on panels, and quantiles are found from their integrals,
+    from both ends, so that the tails keep their digits.  The error of quantiles is measured inside
+    every panel, and the masses are compared with k(0).  At a pole of the density, and in a peak
     that is far narrower than its radius is large, neighboring doubles are farther apart in
-    probability than the error, which then counts from the nearest of them.
+    probability than the error, which is then not counted.
 
     A density that oscillates without end is split by squares beyond a radius, see
     :meth:`SpectralMeasure.parts <spectra.measure.SpectralMeasure.parts>`.  The kernel of the table
@@ -85,7 +87,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             "design(...) and spectra.measure.truncate(...) make one where there is none. The "
             "measure of an asymmetric kernel is tabulated by derive(kernel, dim)."
         )
-    aim, accepted = (_AIM, _ACCEPTED) if u_error is None else (u_error, u_error)
+    accepted = _ACCEPTED if u_error is None else u_error
     if isinstance(accepted, bool) or not isinstance(accepted, Real) or not accepted < 1.0:
         raise ParameterError(
             f"u_error={u_error!r} is not an error in probability: give a number below 1, such as "
@@ -109,7 +111,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     total = sum(part.mass.mid for part in held)
     missed = abs(sum(part.sign * part.mass.mid for part in held) - measure.k_zero)
     for part in held:
-        law, error = _tabulate_part(part, measure.radius, aim)
+        law, error = _tabulate_part(part)
         parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
         unseen = min(missed + 2.0 * EPS * (total - part.mass.mid), part.mass.rad)
         reached = max(reached, error + unseen / part.mass.mid)
@@ -133,28 +135,35 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     )
 
 
-def _tabulate_part(part: MeasurePart, cut: float, u_error: float) -> tuple[RadialLaw, float]:
-    if part.panels is None:
-        radii = [a.radius for a in part.atoms]
-        masses = np.array([a.mass for a in part.atoms])
-        return RadialLaw.from_atoms(radii, masses / masses.sum()), EPS * masses.size
+def _tabulate_part(part: MeasurePart) -> tuple[RadialLaw, float]:
+    """The law of the radii of a part, and the error of its quantiles in probability."""
+    panels, beyond = part.all_panels, 0.0 if part.waves is None else part.waves.mass
+    total = float(panels.masses.sum()) + beyond
     tail, tail_error = None, 0.0
-    # Of less no draw comes.
-    if part.waves is not None and part.waves.mass > END_PROBABILITY * part.total:
-        tail = WaveTail(part.waves.scaled(1.0 / part.total))
+    if part.waves is not None and beyond > _NEVER_DRAWN * total:
+        tail = WaveTail(part.waves.scaled(1.0 / total))
         tail_error = _ROUNDING * tail.mass
-    left, right = sides_of(part, cut, tail)
-    left_panels, left_error = fit_side(part, left, from_above=False, u_error=u_error)
-    right_panels, right_error = fit_side(part, right, from_above=True, u_error=u_error)
-    try:
-        table = RadialLaw(left_panels, right_panels, tail)
-    except ParameterError as fault:
-        raise AccuracyError(
-            "Where little mass is left, the error of the density is larger than what is left, and "
-            "no law that ascends was fitted.",
-            in_python="Take another route: spectral_density(kernel, dim, route='numeric').",
-        ) from fault
-    return table, _UNSEEN * max(tail_error, left_error + EPS, right_error + EPS)
+    else:
+        total -= beyond
+    law = RadialLaw(panels.scaled(1.0 / total), tail)
+    # Only series are inverted by steps, each of which rounds.
+    rounding = (4.0 if np.any(panels.are_series) else 1.0) * EPS
+    return law, _UNSEEN * max(tail_error, rounding + _measure_error(law))
+
+
+def _measure_error(law: RadialLaw) -> float:
+    """Largest error in probability of quantiles inside each panel."""
+    low, high = law.edges[:-1, None], law.edges[1:, None]
+    key = (low + (high - low) * _MEASURED_AT).ravel()
+    w = law.panel_radii(key)
+
+    def missed(w: FloatArray) -> FloatArray:
+        return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
+
+    # At an atom all keys have one radius; beside a pole doubles are far apart in probability.
+    step = missed(w * (1.0 + _NEIGHBORS)) - missed(w * (1.0 - _NEIGHBORS) - _TINY)
+    error = np.abs(missed(w))
+    return float(np.where(step > _COARSE, 0.0, error).max(initial=0.0))
 
 
 def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str:
