@@ -129,14 +129,14 @@ def _compiled_fill() -> Any:
 
 @cache
 def _rule() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares of a cell; a matrix from values there to twice as many Chebyshev coefficients as the
-    polynomial has, so that half of them show what it leaves; and one to powers of the share."""
-    count = 2 * (_DEGREE + 1)
+    """Shares of a cell; a matrix from values there to three more Chebyshev coefficients than the
+    polynomial has, which show what it leaves; and one to powers of the share."""
+    count = _DEGREE + 4
     x = chebyshev.chebpts1(count)
     series = np.asarray(chebyshev.chebvander(x, count - 1) * (2.0 / count), dtype=float)
     series[:, 0] *= 0.5
     # T_n(2 x - 1) = T_2n(sqrt x).
-    return 0.5 * (x + 1.0), series, _powers_of_chebyshev(count - 1)[::2, ::2]
+    return 0.5 * (x + 1.0), series, _powers_of_chebyshev(2 * _DEGREE + 1)[::2, ::2]
 
 
 def _powers_of_chebyshev(count: int) -> FloatArray:
