@@ -17,7 +17,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["known_part", "lookup", "unknown_summand"]
+__all__ = ["known_part", "lookup"]
 
 #: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
 _Known = dict[tuple[Family | None, tuple[Any, ...]], sympy.Expr]
@@ -79,19 +79,6 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
     if _cancel(smooth) or (rest and not smooth and not atoms):
         return [], [], expr
     return smooth, atoms, sympy.Add(*rest)
-
-
-def unknown_summand(kernel: Kernel, dim: int) -> str | None:
-    """The first summand of a kernel that has no closed form, as text; None if all have one."""
-    for piece in kernel.pieces:
-        if piece.support != sympy.oo:
-            if ball_form(piece.expr, piece.support) is None:
-                return f"{piece.expr} on z <= {piece.support}"
-            continue
-        _, _, rest = known_part(piece.expr, dim)
-        if rest != 0:
-            return str(sympy.Add.make_args(rest)[0])
-    return None
 
 
 def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr]]:

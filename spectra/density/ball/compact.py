@@ -14,7 +14,7 @@ from spectra.base.numbers import FloatArray
 from spectra.density.ball.ascending_series import AscendingSeries, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
-from spectra.density.components import OscillatingTail
+from spectra.density.components import Evaluation, OscillatingTail
 from spectra.density.panels.log_panels import Panelled
 
 __all__ = ["BallComponent"]
@@ -39,10 +39,11 @@ class BallComponent(Panelled):
 
     doubt: tuple[FloatArray, FloatArray] | None = None
 
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope."""
-        found = super().relative_error(w)
-        return found if self.doubt is None else found + np.interp(np.log(w), *self.doubt)
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """What the parts say at radii w > 0, with the doubt in the error."""
+        sign, log, envelope, error = super().evaluate(w)
+        more = 0.0 if self.doubt is None else np.interp(np.log(w), *self.doubt)
+        return sign, log, envelope, error + more
 
     @classmethod
     def of(cls, form: BallForm, dim: int) -> BallComponent:
