@@ -19,6 +19,8 @@ from spectra.density.closed_pairs.pair import W
 __all__ = ["compact_formula"]
 
 _HALF = sympy.Rational(1, 2)
+# The moment of a longer polynomial is not factored.
+_MOST_FACTORED = 24
 
 
 def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
@@ -102,38 +104,24 @@ def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
 
 def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     """The series of a polynomial: one pFq where its moment factors over the rationals."""
-    if not monomials:
-        return sympy.Integer(0)
-    if all(c.is_Rational for _, c in monomials):
-        lead, roots, degree = _moment_factors(monomials)
-        if sum(roots.values()) == degree:
-            poles = [-m for m, _ in monomials]
-            zeros = [r for r, k in roots.items() for _ in range(k)]
-            upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
-            lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
-            first = lead * sympy.prod(dim - r for r in zeros) / sympy.prod(dim - r for r in poles)
-            if first != 0 and not any(b.is_integer and b <= 0 for b in lower if b.is_number):
-                return sympy.factor(first) * _hyper(upper, lower, x)
-    return sum(
-        (
-            c / (dim + m) * _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x)
-            for m, c in monomials
-        ),
-        sympy.Integer(0),
-    )
-
-
-def _moment_factors(
-    monomials: Monomials,
-) -> tuple[sympy.Rational, dict[sympy.Rational, int], int]:
-    """Leading coefficient, rational roots and degree in a of sum c/(a + m), over prod(a + m)."""
     a = sympy.Dummy("a")
-    # The sum and the product of what came before: no multiplication is made twice.
-    top, bottom = (sympy.Poly(c, a, domain="QQ") for c in (0, 1))
-    for m, c in monomials:
-        factor = sympy.Poly([1, m], a, domain="QQ")
-        top, bottom = top * factor + bottom * sympy.Poly(c, a, domain="QQ"), bottom * factor
-    return top.LC(), top.ground_roots(), top.degree()
+    terms = [
+        (c / (a + m), _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x))
+        for m, c in monomials
+    ]
+    moment = sympy.Add(*(term for term, _ in terms))
+    if len(monomials) <= _MOST_FACTORED and all(c.is_Rational for _, c in monomials):
+        top, bottom = (sympy.Poly(part, a) for part in sympy.fraction(sympy.together(moment)))
+        zeros, poles = (
+            [r for r, k in p.ground_roots().items() for _ in range(k)] for p in (top, bottom)
+        )
+        upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
+        lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
+        if len(zeros) == top.degree() and not any(
+            b.is_number and b.is_integer and b <= 0 for b in lower
+        ):
+            return sympy.factor(moment.subs(a, dim)) * _hyper(upper, lower, x)
+    return sympy.Add(*(term.subs(a, dim) * series for term, series in terms))
 
 
 def _hyper(upper: Iterable[sympy.Expr], lower: Iterable[sympy.Expr], x: sympy.Expr) -> sympy.Expr:
