@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from spectra.density.ball.ball_formula import compact_formula
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.closed_pairs import FAMILIES, ClosedPair, Family
 from spectra.density.closed_pairs.summands import read, summands, tidy
@@ -46,7 +46,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             form = ball_form(piece.expr, piece.support)
             if form is None:
                 return None
-            components.append(BallComponent.of(form, dim))
+            components.append(ball_component(form, dim))
             formulas.append(compact_formula(form, dim))
             continue
         smooth, points, rest = known_part(piece.expr, dim)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.density.ball.numeric import integrated_components
+from spectra.density.ball.numeric import integrated_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables.density_of_callable import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -45,7 +45,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
             piece = Piece(whole.support, opaque[1])
         balls, smooth = _split(piece)
         for radius, formula in balls:
-            components += integrated_components(formula, radius, dim)
+            components.append(integrated_component(formula, radius, dim))
             integrated = True
         if smooth == 0:
             continue

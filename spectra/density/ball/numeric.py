@@ -22,9 +22,8 @@ import sympy
 from spectra.base.precision import Ball, log_of, working
 from spectra.density.ball.ascending_series import AscendingSeries, build_panels
 from spectra.density.ball.ball_form import BallForm, to_ball
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.components import Component
 from spectra.density.panels.log_panels import Panelled, Powers
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction
@@ -33,7 +32,7 @@ from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["fitted_form", "integrated_components"]
+__all__ = ["fitted_form", "integrated_component"]
 
 # Powers kept in the exact expansions at both ends, tried in turn until a term shows.
 _WINDOWS = (8, 48)
@@ -50,13 +49,13 @@ _FLAT_POWER = 4
 _FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
-def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
+def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Panelled:
     """The density of a formula in Z on z <= support that is analytic inside.
 
     Examples
     --------
     >>> import mpmath
-    >>> (c,) = integrated_components(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
+    >>> c = integrated_component(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
     >>> bool(abs(np.exp(log[0]) - 2 / np.pi * exact) < 1e-15)
@@ -64,9 +63,9 @@ def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> li
     """
     closed = ball_form(expr, support)
     if closed is not None:
-        return [BallComponent.of(closed, dim)]
+        return ball_component(closed, dim)
     form, is_flat = fitted_form(expr, support)
-    return [_flat_component(form, dim) if is_flat else BallComponent.of(form, dim)]
+    return _flat_component(form, dim) if is_flat else ball_component(form, dim)
 
 
 @lru_cache(maxsize=64)
@@ -118,7 +117,7 @@ def _interpolated(function: Callable[[Ball], Ball], count: int, bits: int) -> li
         return [series[0] / 2, *series[1:]]
 
 
-def _flat_component(form: BallForm, dim: int) -> Component:
+def _flat_component(form: BallForm, dim: int) -> Panelled:
     """The density of a formula that is flat at its edge, up to where it is negligible."""
     series, radius = AscendingSeries(form, dim), float(form.radius)
     peak = size = -math.inf

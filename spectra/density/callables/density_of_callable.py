@@ -19,7 +19,7 @@ from scipy.special import gammaln, rgamma
 from spectra.base.enclosures import EPS, NODES, WEIGHTS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.callables.fit import find_edge, find_origin, fit_ball_form, values_of
 from spectra.density.components import Component
 from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
@@ -102,7 +102,7 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
 
 def _density_on_ball(
     term: OpaqueTerm, support: sympy.Expr, origin: sympy.Expr, dim: int
-) -> BallComponent:
+) -> Panelled:
     """The density of a series through the values; a second series shows its error."""
     function, power = term.function, sympy.Integer(2)
     if origin is not sympy.oo:
@@ -118,13 +118,11 @@ def _density_on_ball(
     (first, miss), (second, _) = (
         fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
     )
-    density = BallComponent.of(first, dim)
-    return replace(density, doubt=_difference(density, BallComponent.of(second, dim), miss))
+    density = ball_component(first, dim)
+    return replace(density, doubt=_difference(density, ball_component(second, dim), miss))
 
 
-def _difference(
-    first: BallComponent, second: BallComponent, miss: float
-) -> tuple[FloatArray, FloatArray]:
+def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatArray, FloatArray]:
     """Logarithms of radii, and what two densities differ by there, relative to the envelope."""
     w = np.geomspace(_FIRST * first.bulk[0], _LAST * first.bulk[1], _GRID)
     # Points between those of the grid meet other phases of the wave.

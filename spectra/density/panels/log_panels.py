@@ -266,6 +266,8 @@ class Panelled(Component):
     panels : Panels
     beginning, ending : Radial
         The density below and beyond the panels.
+    doubt : (ndarray, ndarray) or None
+        Logarithms of radii, and an additional error of the density there relative to its envelope.
     """
 
     panels: Panels
@@ -276,6 +278,7 @@ class Panelled(Component):
     beginning: Radial
     ending: Radial
     tail: OscillatingTail | None = None
+    doubt: tuple[FloatArray, FloatArray] | None = None
 
     def evaluate(self, w: FloatArray) -> Evaluation:
         """What the three parts say at radii w > 0."""
@@ -289,6 +292,8 @@ class Panelled(Component):
             if where.any():
                 found[:, where] = part.evaluate(flat[where])
         sign, log, envelope, error = found.reshape(4, *w.shape)
+        if self.doubt is not None:
+            error = error + np.interp(np.log(w), *self.doubt)
         return sign, log, envelope, error
 
     def telling_radii(self) -> FloatArray:

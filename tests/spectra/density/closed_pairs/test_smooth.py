@@ -174,5 +174,5 @@ def test_a_rational_quadratic_of_real_order_states_its_error(alpha: str, dim: in
 
 @pytest.mark.parametrize("dim", [20_001, 10**30])
 def test_a_dimension_beyond_all_data_is_refused_at_once(dim):
-    with pytest.raises(ParameterError, match="known up to d = 20000|at most"):
+    with pytest.raises(ParameterError, match=r"known up to d = 20000|at most"):
         spectral_density(radial("exp(-z**2/2)"), dim)
