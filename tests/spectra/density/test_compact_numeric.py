@@ -6,9 +6,8 @@ import sympy
 from mpmath import mp
 
 import spectra as sp
-from spectra.density.ball.numeric import fitted_form, integrated_component
+from spectra.density.ball.numeric import integrated_component
 from spectra.density.numeric import split_at_breaks
-from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 
@@ -108,27 +107,6 @@ def test_what_is_no_power_at_an_end_is_refused_in_words(formula, words):
     expr = sp.radial(formula, support=1).pieces[0].expr
     with pytest.raises((sp.errors.NoRouteError, sp.errors.AccuracyError), match=words):
         integrated_component(expr, sympy.Integer(1), 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "support"),
-    [("exp(-z)*(1-z)**3", 1), ("exp(-1/(1-z**2))", 1)],
-)
-def test_the_powers_of_a_formula_give_its_values(text, support):
-    """One exponent at the edge, and none."""
-    expr = sp.radial(text, support=support).pieces[0].expr
-    form, is_flat = fitted_form(expr, sympy.Integer(support))
-    assert is_flat == (form.exponents == (4,))
-    with mp.workdps(400):
-        exact = mpmath_function(expr, Z)
-        for x in (mp.mpf(1) / 1024, mp.mpf(3) / 8, mp.mpf(31) / 32):
-            total = mp.mpf(0)
-            for factor, monomials in form.parts:
-                for m, c in monomials:
-                    mantissa, exponent = map(int, c.mid().man_exp())
-                    root = (1 - x * x) ** mp.mpf(str(float(factor.power)))
-                    total += mp.ldexp(mantissa, exponent) * x**m * root
-            assert abs(total - exact(support * x)) < (1e-18 if is_flat else 1e-30)
 
 
 def test_radii_whose_phase_is_no_double_are_refused():
