@@ -92,6 +92,8 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
         for sign in (1, -1):
             if argument == sign * x:
                 return sign * arc
+            if argument == sign * (1 - 2 * x**2).expand():
+                return sign * (sympy.pi / 2 - 2 * arc)
         raise sympy.PolynomialError
 
     def integral(node: sympy.hyper) -> sympy.Expr:
