@@ -42,10 +42,7 @@ _BITS = 192
 _LEFT = 2.0**-60
 # The least probability of an atom that has others on both sides.
 _DRAWN = 2.0**-51
-_ADVICE = {
-    "in_python": "make a finite measure for the distances of your data with design(...).",
-    "at_shell": "'spectra design' makes a finite measure for the distances of your data.",
-}
+_AT_SHELL = "'spectra design' makes a finite measure for the distances of your data."
 # Numbers of values that are tried; every fourth gives an atom.
 _COUNTS = tuple(1 << n for n in range(5, 15))
 
@@ -94,7 +91,7 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     raise NoRouteError(
         f"{kernel} is a periodic formula times one that has no closed form:",
         in_python="write the factors as kernels of their own, k1.on([0]) * k2.on([0]).",
-        at_shell=_ADVICE["at_shell"],
+        at_shell=_AT_SHELL,
     )
 
 
@@ -124,10 +121,9 @@ def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     product: tuple[Atom, ...] = (Atom(0.0, 1.0),)
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(expr)):
         if factor.has(Z) and not is_periodic(factor):
-            raise NoRouteError(
+            raise _no_atoms(
                 f"{factor} has waves whose periods have no ratio, and atoms of such functions are "
                 "known where they are products of periodic ones:",
-                **_ADVICE,
             )
         constant = Atom.of(sympy.Integer(0), factor) if not factor.has(Z) else None
         atoms = (constant,) if constant else fourier_atoms(factor)
@@ -186,10 +182,17 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         left = float(sizes[count // 4 :].sum())
         if left <= _LEFT * sizes.sum():
             return _atoms(masses[: count // 4], float(rate), left)
-    raise NoRouteError(
+    raise _no_atoms(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
         "a pole is on the line. What can be done:",
-        **_ADVICE,
+    )
+
+
+def _no_atoms(reason: str) -> NoRouteError:
+    return NoRouteError(
+        reason,
+        in_python="make a finite measure for the distances of your data with design(...).",
+        at_shell=_AT_SHELL,
     )
 
 

@@ -124,19 +124,3 @@ def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(tex
         with pytest.raises(sp.errors.NoRouteError, match="no bounded continuation to z = 0"):
             sp.spectral_density(kernel, dim)
     assert sp.existence(kernel, 3).status is sp.Status.INFINITE
-
-
-@pytest.mark.slow
-def test_a_difference_of_close_gaussians_has_the_digits_of_ball_arithmetic():
-    kernel = sp.radial("exp(-z**2/2) - exp(-z**2/(2*(1 + 10**(-10))))")
-    measure = sp.spectral_measure(kernel, 3)
-    with mp.workdps(40):
-        a = 1 + mp.mpf(10) ** -10
-
-        def density(w):
-            front = mp.sqrt(2 / mp.pi) * w * w
-            return front * (mp.exp(-w * w / 2) - a ** mp.mpf("1.5") * mp.exp(-a * w * w / 2))
-
-        mass = float(mp.quad(density, [mp.findroot(density, 1.7), 4, 8, 14]))
-    assert abs(measure.positive_mass.mid - mass) <= measure.positive_mass.rad < 1e-10 * mass
-    assert abs(measure.negative_mass.mid - mass) <= measure.negative_mass.rad < 1e-10 * mass

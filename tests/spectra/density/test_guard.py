@@ -34,14 +34,6 @@ class Spoilt(Component):
             return sign * np.sign(factor), log + np.log(np.abs(factor)), size, error
 
 
-class Nothing(Spoilt):
-    """Zero, give or take next to nothing: what a contour returns that misses everything."""
-
-    def evaluate(self, w):
-        logs = (np.full_like(w, np.log(size)) for size in (1e-250, 1e-249))
-        return np.ones_like(w), *logs, self._honest.evaluate(w)[3]
-
-
 def spoilt(density: SpectralDensity, factor: Callable[[np.ndarray], np.ndarray], which: int = 0):
     components = list(density.components)
     components[which] = Spoilt(components[which], factor)
@@ -97,13 +89,6 @@ def test_a_missing_bump_is_detected(name, dim):
             return 1.0 - 1e-3 * np.exp(-0.5 * (np.log(w / centre) / width) ** 2)
 
         assert contradiction(spoilt(density, lacking)), centre
-
-
-@pytest.mark.parametrize(("name", "dim"), [("rational_quadratic_3", 64), ("ntk", 1)])
-def test_a_density_of_zero_is_detected(name, dim):
-    density = spectral_density(PROBLEMS[name].kernel, dim)
-    empty = tuple(Nothing(c, np.ones_like) for c in density.components)
-    assert contradiction(replace(density, components=empty))
 
 
 @pytest.mark.parametrize(
