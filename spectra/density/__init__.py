@@ -15,26 +15,18 @@ against its kernel.  The routes: ``lookup`` (:mod:`.closed_pairs`, :mod:`.ball`)
 """
 
 from spectra.density.closed_pairs.summands import summands
-from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_sums import gamma_products
-from spectra.density.gamma_sums.series import series
-from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
-from spectra.density.numeric import numeric
-from spectra.density.routes import AUTO, LARGEST_DIMENSION, ROUTES, spectral_density
+from spectra.density.routes import AUTO, ROUTES, spectral_density
 
 __all__ = [
     "AUTO",
-    "LARGEST_DIMENSION",
     "ROUTES",
     "Atom",
-    "Component",
     "SpectralDensity",
-    "contradiction",
     "gamma_products",
     "lookup",
-    "numeric",
-    "series",
     "spectral_density",
     "summands",
 ]

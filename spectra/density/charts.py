@@ -136,15 +136,13 @@ def sums_of_signs(
         shift = slope[inside]
         side = component.beside(chart.origin, chart.way) if chart.origin else None
         seen, place = (component, at) if side is None else (side, np.exp(shift))
-        sign, log = seen.signed_log(place)
+        sign, log, size, relative = seen.evaluate(place)
         if side is None and chart.way < 0.0 and end == chart.origin:
             # The radius is rounded, its distance to the end is not: move the value there, and
             # take the error from where the rounding of the distance does not count.
             power = dict(component.breaks)[end]
             shift = shift + power * (shift - np.log(np.abs(at - end)))
             relative = component.relative_error(np.minimum(at, end - _NEAR * end))
-        else:
-            relative = seen.relative_error(place)
         # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
         # every formula of log|rho| holds the term (dim - 1) log w.
         steepness = 4 + dim * (1.0 + np.abs(np.log(at)))
@@ -153,7 +151,7 @@ def sums_of_signs(
             # So is the variable in which it is integrated.
             rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
             steepness += component.tail.frequency * at * rounded
-        wrong = seen.log_envelope(place) + shift + np.log(relative + EPS * steepness)
+        wrong = size + shift + np.log(relative + EPS * steepness)
         for row, mine in enumerate((sign > 0, ~(sign > 0))):
             for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
                 total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Atom",
     "Component",
+    "Evaluation",
     "OscillatingTail",
     "Radial",
     "SizedFunction",
@@ -37,6 +38,8 @@ __all__ = [
 
 #: A function of the radius as a factor of modulus 1 and the logarithm of its absolute value.
 SizedFunction = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
+#: What :meth:`Radial.evaluate` returns.
+Evaluation = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,24 @@ class Radial(ABC):
     """What is known of a signed density at radii: logarithms, and how far they may be off."""
 
     @abstractmethod
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """Sign, logarithms of absolute value and local size, and relative error at radii w > 0.
+
+        The local size is the absolute value unless it oscillates; the bound of the error is
+        relative to it.
+        """
+
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and logarithm of the absolute value at radii w > 0."""
+        return self.evaluate(w)[:2]
 
     def log_envelope(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the local size: the absolute value unless it oscillates."""
-        return self.signed_log(w)[1]
+        """Logarithm of the local size."""
+        return self.evaluate(w)[2]
 
-    @abstractmethod
     def relative_error(self, w: FloatArray) -> FloatArray:
         """Bound of the error at w, relative to the exponential of :meth:`log_envelope`."""
+        return self.evaluate(w)[3]
 
 
 class Component(Radial):
@@ -219,10 +230,9 @@ class SpectralDensity:
         w = _positive_radii(w)
         bound = np.zeros_like(w)
         for c in self.components:
-            log = c.log_envelope(w)
-            share = c.relative_error(w) + 4 * np.finfo(float).eps
+            *_, size, share = c.evaluate(w)
             # Numbers below the smallest normal one lose their digits, down to a logarithm of -inf.
-            bound += _exp(log) * share + np.finfo(float).tiny
+            bound += _exp(size) * (share + 4 * np.finfo(float).eps) + np.finfo(float).tiny
         return bound
 
 
@@ -234,10 +244,11 @@ def _exp(log: FloatArray) -> FloatArray:
 
 def _positive_radii(w: ArrayLike) -> FloatArray:
     w = real_array(w, "w")
-    if not np.all((w > 0) & np.isfinite(w)):
-        bad = w[~((w > 0) & np.isfinite(w))].ravel()[0]
+    good = (w > 0) & np.isfinite(w)
+    if not np.all(good):
         raise ParameterError(
-            f"A spectral density was asked for at the radius {bad}. It is a function of the length "
-            "of a frequency: give finite radii greater than 0 (atoms are listed apart)."
+            f"A spectral density was asked for at the radius {w[~good].ravel()[0]}. It is a "
+            "function of the length of a frequency: give finite radii greater than 0 (atoms are "
+            "listed apart)."
         )
     return w

@@ -8,8 +8,9 @@ import numpy as np
 import sympy
 
 from spectra.density.ball.ball_formula import compact_formula
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.charts import proved_sign
 from spectra.density.closed_pairs import FAMILIES, ClosedPair, Family
 from spectra.density.closed_pairs.summands import read, summands, tidy
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -17,7 +18,7 @@ from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["known_part", "lookup", "unknown_summand"]
+__all__ = ["known_part", "lookup"]
 
 #: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
 _Known = dict[tuple[Family | None, tuple[Any, ...]], sympy.Expr]
@@ -46,7 +47,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             form = ball_form(piece.expr, piece.support)
             if form is None:
                 return None
-            components.append(BallComponent.of(form, dim))
+            components.append(ball_component(form, dim))
             formulas.append(compact_formula(form, dim))
             continue
         smooth, points, rest = known_part(piece.expr, dim)
@@ -81,33 +82,20 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
     return smooth, atoms, sympy.Add(*rest)
 
 
-def unknown_summand(kernel: Kernel, dim: int) -> str | None:
-    """The first summand of a kernel that has no closed form, as text; None if all have one."""
-    for piece in kernel.pieces:
-        if piece.support != sympy.oo:
-            if ball_form(piece.expr, piece.support) is None:
-                return f"{piece.expr} on z <= {piece.support}"
-            continue
-        _, _, rest = known_part(piece.expr, dim)
-        if rest != 0:
-            return str(sympy.Add.make_args(rest)[0])
-    return None
-
-
 def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr]]:
     """The exact sums of the summands of each family, by their parameters; and other summands."""
     families = [f for f in FAMILIES if not f.dims or dim in f.dims]
     known: _Known = {}
     rest = []
     for term in summands(expr):
-        parts = [(_CONSTANT, term)]
-        if term.has(Z):
-            summand = read(term)
-            found = ((f, f.read(summand)) for f in families)
-            family, kernels = next(((f, k) for f, k in found if k is not None), (None, []))
-            parts = [((family, parameters), value) for parameters, value in kernels]
-            if family is None:
-                rest.append(term)
+        summand = read(term)
+        found = ((f, f.read(summand)) for f in families)
+        family, kernels = next(((f, k) for f, k in found if k is not None), (None, []))
+        parts = [((family, parameters), value) for parameters, value in kernels]
+        if not term.has(Z):
+            parts = [(_CONSTANT, term)]
+        elif family is None:
+            rest.append(term)
         for key, value in parts:
             known[key] = tidy(known.get(key, sympy.Integer(0)) + value)
     return {key: value for key, value in known.items() if value != 0}, rest
@@ -115,29 +103,25 @@ def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr
 
 def _transform(known: _Known, dim: int) -> tuple[list[ClosedPair], list[Atom]]:
     """Components and atoms in a dimension, in the order of the families."""
-    constant = known.get(_CONSTANT)
-    atoms = [] if constant is None else [Atom.of(sympy.Integer(0), constant)]
-    smooth: list[ClosedPair] = []
-    for family in FAMILIES:
-        for (owner, parameters), value in known.items():
-            if owner is family:
-                made = family.make(dim, *parameters, value)
-                if isinstance(made, Atom):
-                    atoms.append(made)
-                else:
-                    smooth.append(made)
-    return smooth, atoms
+    order = (None, *FAMILIES)
+    made = [
+        Atom.of(sympy.Integer(0), value) if family is None else family.make(dim, *parameters, value)
+        for (family, parameters), value in sorted(
+            known.items(), key=lambda item: order.index(item[0][0])
+        )
+    ]
+    return [c for c in made if isinstance(c, ClosedPair)], [a for a in made if isinstance(a, Atom)]
 
 
 def _cancel(components: list[ClosedPair]) -> bool:
     """Whether the sum of components is known to fewer than 8 digits of its largest w |rho|."""
-    signs = {np.sign(c.total) if c.has_one_sign else 0.0 for c in components}
-    if len(components) < 2 or (len(signs) == 1 and 0.0 not in signs):
+    if len(components) < 2 or proved_sign(components):
         return False
     low, high = (f(c.bulk[i] for c in components) for i, f in enumerate((min, max)))
     w = np.geomspace(low, high, _RADII)
-    logs = np.log(w) + [c.signed_log(w)[1] for c in components]
-    top = logs.max()
-    signed = [c.signed_log(w)[0] for c in components] * np.exp(logs - top)
-    errors = [np.exp(c.log_envelope(w) - top) * w * c.relative_error(w) for c in components]
-    return bool(np.max(np.sum(errors, axis=0)) > _LEAST_ACCURACY * np.abs(signed.sum(axis=0)).max())
+    found = np.array([c.evaluate(w) for c in components])
+    sign, log, envelope, error = found.swapaxes(0, 1)
+    top = (log + np.log(w)).max()
+    signed = sign * np.exp(log + np.log(w) - top)
+    errors = error * np.exp(envelope + np.log(w) - top)
+    return bool(errors.sum(axis=0).max() > _LEAST_ACCURACY * np.abs(signed.sum(axis=0)).max())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.density.ball.numeric import integrated_components
+from spectra.density.ball.numeric import integrated_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables.density_of_callable import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -43,9 +43,9 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
             if opaque[1] == 0:
                 continue
             piece = Piece(whole.support, opaque[1])
-        balls, smooth = _split(piece)
+        balls, smooth = split_at_breaks(piece)
         for radius, formula in balls:
-            components += integrated_components(formula, radius, dim)
+            components.append(integrated_component(formula, radius, dim))
             integrated = True
         if smooth == 0:
             continue
@@ -62,15 +62,6 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
 
 
-def _split(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
-    """Formulas on balls, each with its radius, and one on the half-line."""
-    if piece.support == sympy.oo and not piece.expr.has(*KINKS):
-        return [], piece.expr
-    if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
-        return [(piece.support, piece.expr)], sympy.Integer(0)
-    return split_at_breaks(piece)
-
-
 def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
     """Write a piece as a sum of formulas on balls and one on the whole half-line.
 
@@ -80,6 +71,10 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
     >>> split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
     ([(2, (2 - z)**2)], exp(-z))
     """
+    if piece.support == sympy.oo and not piece.expr.has(*KINKS):
+        return [], piece.expr
+    if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
+        return [(piece.support, piece.expr)], sympy.Integer(0)
     radii, cut, gaps = profile(Kernel((piece,)))
     if gaps:
         raise NoRouteError(

@@ -42,6 +42,7 @@ _BITS = 192
 _LEFT = 2.0**-60
 # The least probability of an atom that has others on both sides.
 _DRAWN = 2.0**-51
+_AT_SHELL = "'spectra design' makes a finite measure for the distances of your data."
 # Numbers of values that are tried; every fourth gives an atom.
 _COUNTS = tuple(1 << n for n in range(5, 15))
 
@@ -80,17 +81,17 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
     left = Kernel((Piece(sympy.oo, rest),))
     for route in (lookup, series, numeric) if expanded == others else (lookup,):
-        density = route(left, 1)
-        if density is not None:
-            return SpectralDensity(
-                kernel, 1, density.components, (*atoms, *density.atoms), "periodic"
+        known = route(left, 1)
+        if known is not None:
+            return replace(
+                known, kernel=kernel, atoms=(*atoms, *known.atoms), route="periodic", expr=None
             )
     if expanded == others:
         return None
     raise NoRouteError(
         f"{kernel} is a periodic formula times one that has no closed form:",
         in_python="write the factors as kernels of their own, k1.on([0]) * k2.on([0]).",
-        at_shell="'spectra design' makes a finite measure for the distances of your data.",
+        at_shell=_AT_SHELL,
     )
 
 
@@ -117,57 +118,41 @@ def _expand_waves(term: sympy.Expr) -> sympy.Expr:
 
 def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     """The atoms of a product of periodic formulas; None where one is not seen to be analytic."""
-    groups: list[tuple[sympy.Expr, sympy.Expr]] = []
+    product: tuple[Atom, ...] = (Atom(0.0, 1.0),)
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(expr)):
-        if not factor.has(Z):
-            groups.append((sympy.Integer(0), factor))
-            continue
-        if not is_periodic(factor):
-            raise NoRouteError(
+        if factor.has(Z) and not is_periodic(factor):
+            raise _no_atoms(
                 f"{factor} has waves whose periods have no ratio, and atoms of such functions are "
                 "known where they are products of periodic ones:",
-                in_python="make a finite measure for the distances of your data with design(...).",
-                at_shell="'spectra design' makes a finite measure for the distances of your data.",
             )
-        rate = wave_rates(factor)[0]
-        for i, (other, product) in enumerate(groups):
-            if other != 0 and (rate / other).is_Rational:
-                groups[i] = (other, product * factor)
-                break
-        else:
-            groups.append((rate, factor))
-    weight = float(sympy.Mul(*(factor for rate, factor in groups if rate == 0)))
-    found = [fourier_atoms(product) for rate, product in groups if rate != 0]
-    known = [atoms for atoms in found if atoms is not None]
-    if len(known) < len(found):
-        return None
-    rounding = 2.0**-52 * abs(weight)
-    constant: tuple[Atom, ...] = (Atom(0.0, weight, rounding),)
-    return reduce(_convolved, known, constant)
+        constant = Atom.of(sympy.Integer(0), factor) if not factor.has(Z) else None
+        atoms = (constant,) if constant else fourier_atoms(factor)
+        if atoms is None:
+            return None
+        product = _convolve(product, atoms)
+    return product
 
 
-def _convolved(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
+def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """The atoms of a product of two cosine series.
 
     Small atoms lie between large ones here, where a law has no room for them: what is below the
     rounding of a probability is in the error of the first.
     """
-    found = []
-    for a in left:
-        for b in right:
-            mass = a.mass * b.mass
-            error = abs(a.mass) * b.error + abs(b.mass) * a.error + a.error * b.error
-            error += 2.0**-52 * abs(mass)
-            if a.radius == 0.0 or b.radius == 0.0:
-                found.append(Atom(a.radius + b.radius, mass, error))
-                continue
-            for radius in (abs(a.radius - b.radius), a.radius + b.radius):
-                found.append(Atom(radius, 0.5 * mass, 0.5 * error))
-    total = sum(abs(atom.mass) for atom in found)
-    kept = [atom for atom in found if abs(atom.mass) >= _DRAWN * total]
-    lost = sum(abs(atom.mass) + atom.error for atom in found if abs(atom.mass) < _DRAWN * total)
-    kept.sort(key=lambda atom: atom.radius)
-    return (Atom(kept[0].radius, kept[0].mass, kept[0].error + lost), *kept[1:])
+    (r, m, e), (s, n, f) = (
+        np.array([(a.radius, a.mass, a.error) for a in atoms]).T for atoms in (left, right)
+    )
+    mass, outer = np.multiply.outer(m, n), np.multiply.outer
+    error = outer(np.abs(m), f) + outer(e, np.abs(n) + f) + 2.0**-52 * np.abs(mass)
+    both = np.array([np.abs(np.subtract.outer(r, s)), np.add.outer(r, s)])
+    radii, where = np.unique(both, return_inverse=True)
+    masses, errors = (
+        np.bincount(where.ravel(), np.tile(0.5 * x.ravel(), 2)) for x in (mass, error)
+    )
+    small = np.abs(masses) < _DRAWN * np.abs(masses).sum()
+    errors[np.flatnonzero(~small)[0]] += np.sum((np.abs(masses) + errors)[small])
+    kept = zip(radii[~small], masses[~small], errors[~small], strict=True)
+    return tuple(Atom(*map(float, row)) for row in kept)
 
 
 def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
@@ -197,11 +182,17 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         left = float(sizes[count // 4 :].sum())
         if left <= _LEFT * sizes.sum():
             return _atoms(masses[: count // 4], float(rate), left)
-    raise NoRouteError(
+    raise _no_atoms(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
         "a pole is on the line. What can be done:",
+    )
+
+
+def _no_atoms(reason: str) -> NoRouteError:
+    return NoRouteError(
+        reason,
         in_python="make a finite measure for the distances of your data with design(...).",
-        at_shell="'spectra design' makes a finite measure for the distances of your data.",
+        at_shell=_AT_SHELL,
     )
 
 

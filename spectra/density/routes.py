@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -14,14 +13,14 @@ from numpy.typing import ArrayLike
 
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage, staged
+from spectra.base.numbers import checked_dim
 from spectra.density.components import SpectralDensity
 from spectra.density.gamma_sums.series import series
 from spectra.density.guard import contradiction
-from spectra.density.lookup import lookup, unknown_summand
+from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
 from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
-from spectra.formula.callables import Opaque
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -162,59 +161,31 @@ def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
             return density
         refuted.append(f"the route {name}: {why}")
     if refuted:
-        raise AccuracyError(_not_believed(kernel, dim, refuted))
-    raise _refusal(kernel, dim, route, names)
-
-
-def _not_believed(kernel: Kernel, dim: int, refuted: list[str]) -> str:
-    """Why densities were found and none is handed out."""
-    return (
-        f"A density of {kernel} on R^{dim} was found, and it does not give back the kernel "
-        f"({'; '.join(refuted)}), so it is not the density of this kernel and is not handed out. "
-        "Please report the kernel and the dimension. Until it is mended, write the kernel in "
-        "another way, or make a finite measure for the distances of your data with design(...)."
-    )
-
-
-def _refusal(kernel: Kernel, dim: int, route: str, names: tuple[str, ...]) -> NoRouteError:
-    """What was not found, and what can be done for this kernel."""
-    unknown = unknown_summand(kernel, dim)
-    if unknown is None:
-        return NoRouteError(
-            f"The {route} route leaves {kernel} to look-up, which knows all its summands in "
-            f"dimension {dim}:",
-            in_python='ask with route="auto" or route="lookup".',
-            at_shell="leave out --route, or ask for --route lookup.",
+        raise AccuracyError(
+            f"A density of {kernel} on R^{dim} was found that does not give back the kernel "
+            f"({'; '.join(refuted)}). Please report the kernel and the dimension. Write the kernel "
+            "in another way, or make a finite measure for the distances of your data with "
+            "design(...)."
         )
-    ways, options = [], []
-    if route != "auto":
-        ways.append('ask with route="auto", which tries all routes that give numbers')
-        options.append("leave out --route, so that all routes that give numbers are tried")
-    elif not any(piece.expr.atoms(Opaque) for piece in kernel.pieces):
-        ways.append('try route="symbolic", where sympy may know a formula')
-        options.append("try --route symbolic, where sympy may know a formula")
     half_line = any(piece.support == sympy.oo for piece in kernel.pieces)
-    stated = "how it falls (decay=)" if half_line else "its support (support=)"
-    ways.append(f"give its values as a callable with {stated}, see docs/callables.md")
-    ways.append("or make a finite measure for the distances of your data with design(...)")
-    options.append("or make a finite measure for the distances of your data with 'spectra design'")
-    return NoRouteError(
-        f"No transform route knows {unknown} in dimension {dim} (tried: {', '.join(names)}), "
-        f"which the kernel {kernel} contains. What can be done:",
-        in_python=f"{'; '.join(ways)}.",
-        at_shell=f"{'; '.join(options)}.",
+    facts = "how it falls (decay=)" if half_line else "its support (support=)"
+    raise NoRouteError(
+        f"No transform route knows {kernel} in dimension {dim} (tried: {', '.join(names)}). What "
+        "can be done:",
+        in_python=f'ask with another route ("auto", "symbolic"); give its values as a callable '
+        f"with {facts}, see docs/callables.md; or make a finite measure for the distances of your "
+        "data with design(...).",
+        at_shell="ask with another --route (auto, symbolic), or make a finite measure for the "
+        "distances of your data with 'spectra design'.",
     )
 
 
 def _dimension(dim: object) -> int:
-    if isinstance(dim, numbers.Integral) and not isinstance(dim, bool) and int(dim) >= 1:
-        if dim <= LARGEST_DIMENSION:
-            return int(dim)
+    """A dimension in which densities are known, or an error."""
+    dim = checked_dim(dim)
+    if dim > LARGEST_DIMENSION:
         raise ParameterError(
             f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
             "beyond it their constants outgrow every check. Reduce the columns of the data first."
         )
-    raise ParameterError(
-        f"The dimension is {dim!r}. It is the number of columns of the data: an integer of at "
-        "least 1."
-    )
+    return dim

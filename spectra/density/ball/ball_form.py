@@ -195,29 +195,29 @@ class BallForm:
     least_odd_power: sympy.Rational = _ZERO
 
     @classmethod
-    def of_series(
+    def of_chebyshev(
         cls,
         radius: sympy.Expr,
-        series: Sequence[tuple[sympy.Rational, Ball]],
+        exponent: sympy.Rational,
+        series: Sequence[Ball],
         power: sympy.Rational,
     ) -> BallForm:
-        """The sum of (1 - x^2)^exponent times a polynomial in x^power, 2 or 1/q."""
-        collected: list[tuple[Factor, Monomials]] = []
-        for exponent, poly in series:
-            whole = int(sympy.floor(exponent))
-            with working(_EXACT):
-                rim, inner = (
-                    flint.arb_poly([1, 0, -1]) ** whole,
-                    flint.arb_poly([0] * int(power.p) + [1]),
-                )
-                for r in range(int(power.q)):
-                    mine = flint.arb_poly([poly[i] for i in range(r, len(poly), int(power.q))])
-                    in_x = mine(inner) * rim
-                    terms = tuple((m, c) for m, c in enumerate(in_x.coeffs()) if c != 0)
-                    if terms:
-                        shift = sympy.Rational(r, power.q)
-                        collected.append((Factor(exponent - whole, 2, shift), terms))
-        return cls(radius, tuple(collected))
+        """(1 - x^2)^exponent times a Chebyshev series on [0, 1] in x^power, power = 2 or 1/q."""
+        whole, step = int(sympy.floor(exponent)), int(power.q)
+        shifted = flint.fmpz_poly([-1, 2])
+        rim, inner = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
+        parts: list[tuple[Factor, Monomials]] = []
+        with working(_EXACT):
+            chebyshev = (flint.fmpz_poly.chebyshev_t(j)(shifted) for j in range(len(series)))
+            poly = sum((flint.arb_poly(t) * c for c, t in zip(series, chebyshev, strict=True)), 0)
+            for r in range(step):
+                mine = flint.arb_poly([poly[i] for i in range(r, len(series), step)])
+                in_x = (mine(inner) * rim**whole).coeffs()
+                terms = tuple((m, c) for m, c in enumerate(in_x) if c != 0)
+                if terms:
+                    shift = sympy.Rational(r, step)
+                    parts.append((Factor(exponent - whole, 2, shift), terms))
+        return cls(radius, tuple(parts))
 
     @property
     def value_at_zero(self) -> sympy.Expr:

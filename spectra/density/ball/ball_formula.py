@@ -19,6 +19,8 @@ from spectra.density.closed_pairs.pair import W
 __all__ = ["compact_formula"]
 
 _HALF = sympy.Rational(1, 2)
+# The moment of a longer polynomial is not factored.
+_MOST_FACTORED = 24
 
 
 def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
@@ -37,46 +39,44 @@ def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
     dim = sympy.sympify(dim, strict=True)
-    parts = dict(form.parts)
-    integrals = [(f, terms) for f, terms in form.parts if f.is_integral]
-    if form.is_even and not integrals:
+    if form.is_even and not any(factor.is_integral for factor, _ in form.parts):
         return _bessel_formula(form, dim)
-    s = form.radius * W
-    x = -(s**2) / 4
-    total = sympy.Integer(0)
-    # The whole of an integral (pi/2 of arcsin) joins the polynomial, where it often cancels.
-    smooth: dict[int, sympy.Expr] = dict(parts.get(Factor(sympy.Integer(0)), ()))
-    for integral, monomials in integrals:
-        for m, c in monomials:
-            smooth[m] = smooth.get(m, sympy.Integer(0)) + c * integral.whole
-    kept = tuple((m, v) for m, c in sorted(smooth.items()) if (v := sympy.expand(c)) != 0)
-    total += _polynomial_sum(kept, dim, x)
-    for integral, monomials in integrals:
-        for m, c in monomials:
-            a, y = dim + m, integral.power + 1
-            total -= (
-                c
-                * sympy.beta((a + 1) * _HALF, y).rewrite(sympy.gamma)
-                / (2 * a)
-                * _hyper((a / 2, (a + 1) / 2), (dim / 2, a / 2 + 1, (a + 1) / 2 + y), x)
-            )
+    x, total = -((form.radius * W) ** 2) / 4, sympy.Integer(0)
+    polynomial: dict[int, sympy.Expr] = {}
     for factor, monomials in form.parts:
-        if not (factor.is_integral or factor.is_one):
-            for m, c in monomials:
+        for m, c in monomials:
+            if factor.is_one or factor.is_integral:
+                # The whole of an integral (pi/2 of arcsin) joins the polynomial, and may cancel.
+                whole = factor.whole if factor.is_integral else 1
+                polynomial[m] = polynomial.get(m, sympy.Integer(0)) + c * whole
+            if factor.is_integral:
+                a = dim + m
+                more = _root_sum(factor, a + 1, dim, x, upper=(a / 2,), lower=(a / 2 + 1,))
+                total -= c * more / a
+            elif not factor.is_one:
                 total += c * _root_sum(factor, dim + m + factor.shift, dim, x)
+    kept = tuple((m, v) for m, c in sorted(polynomial.items()) if (v := sympy.expand(c)) != 0)
     constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
-    return sympy.expand_mul(constant) * total
+    return sympy.expand_mul(constant) * (_polynomial_sum(kept, dim, x) + total)
 
 
-def _root_sum(factor: Factor, first: sympy.Expr, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _root_sum(
+    factor: Factor,
+    first: sympy.Expr,
+    dim: sympy.Expr,
+    x: sympy.Expr,
+    upper: tuple[sympy.Expr, ...] = (),
+    lower: tuple[sympy.Expr, ...] = (),
+) -> sympy.Expr:
     """The series of a root, whose moments M(first + 2n) are Beta functions."""
-    y = factor.power + 1
-    if factor.order == 2:
-        moment = sympy.gamma(first / 2) * sympy.gamma(y) / sympy.gamma(first / 2 + y) / 2
-        return moment * _hyper((first / 2,), (dim / 2, first / 2 + y), x)
-    moment = sympy.gamma(first) * sympy.gamma(y) / sympy.gamma(first + y)
-    lower = (dim / 2, (first + y) / 2, (first + y + 1) / 2)
-    return moment * _hyper((first / 2, (first + 1) / 2), lower, x)
+    y, order = factor.power + 1, factor.order
+    start, end = first / order, first / order + y
+    moment = sympy.gamma(start) * sympy.gamma(y) / sympy.gamma(end) / order
+    if order == 2:
+        above, below = [start], [end]
+    else:
+        above, below = ([v / 2, (v + 1) / 2] for v in (start, end))
+    return moment * _hyper((*above, *upper), (dim / 2, *below, *lower), x)
 
 
 def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
@@ -102,38 +102,24 @@ def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
 
 def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     """The series of a polynomial: one pFq where its moment factors over the rationals."""
-    if not monomials:
-        return sympy.Integer(0)
-    if all(c.is_Rational for _, c in monomials):
-        lead, roots, degree = _moment_factors(monomials)
-        if sum(roots.values()) == degree:
-            poles = [-m for m, _ in monomials]
-            zeros = [r for r, k in roots.items() for _ in range(k)]
-            upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
-            lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
-            first = lead * sympy.prod(dim - r for r in zeros) / sympy.prod(dim - r for r in poles)
-            if first != 0 and not any(b.is_integer and b <= 0 for b in lower if b.is_number):
-                return sympy.factor(first) * _hyper(upper, lower, x)
-    return sum(
-        (
-            c / (dim + m) * _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x)
-            for m, c in monomials
-        ),
-        sympy.Integer(0),
-    )
-
-
-def _moment_factors(
-    monomials: Monomials,
-) -> tuple[sympy.Rational, dict[sympy.Rational, int], int]:
-    """Leading coefficient, rational roots and degree in a of sum c/(a + m), over prod(a + m)."""
     a = sympy.Dummy("a")
-    # The sum and the product of what came before: no multiplication is made twice.
-    top, bottom = (sympy.Poly(c, a, domain="QQ") for c in (0, 1))
-    for m, c in monomials:
-        factor = sympy.Poly([1, m], a, domain="QQ")
-        top, bottom = top * factor + bottom * sympy.Poly(c, a, domain="QQ"), bottom * factor
-    return top.LC(), top.ground_roots(), top.degree()
+    terms = [
+        (c / (a + m), _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x))
+        for m, c in monomials
+    ]
+    moment = sympy.Add(*(term for term, _ in terms))
+    if len(monomials) <= _MOST_FACTORED and all(c.is_Rational for _, c in monomials):
+        top, bottom = (sympy.Poly(part, a) for part in sympy.fraction(sympy.together(moment)))
+        zeros, poles = (
+            [r for r, k in p.ground_roots().items() for _ in range(k)] for p in (top, bottom)
+        )
+        upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
+        lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
+        if len(zeros) == top.degree() and not any(
+            b.is_number and b.is_integer and b <= 0 for b in lower
+        ):
+            return sympy.factor(moment.subs(a, dim)) * _hyper(upper, lower, x)
+    return sympy.Add(*(term.subs(a, dim) * series for term, series in terms))
 
 
 def _hyper(upper: Iterable[sympy.Expr], lower: Iterable[sympy.Expr], x: sympy.Expr) -> sympy.Expr:

@@ -6,18 +6,17 @@ plus the one at the origin, compared with values where they meet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from spectra.base.numbers import FloatArray
 from spectra.density.ball.ascending_series import AscendingSeries, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
 from spectra.density.components import OscillatingTail
 from spectra.density.panels.log_panels import Panelled
 
-__all__ = ["BallComponent"]
+__all__ = ["ball_component"]
 
 # The bulk starts where the envelope reaches this share of its value at R w = n, the turning point
 # of J_n: further out the density of a kernel of infinite mass grows without end.
@@ -25,61 +24,42 @@ _BULK_SHARE = 1e-6
 _BULK_GRID = 400
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BallComponent(Panelled):
-    """The radial density of a formula on a ball, from the origin to infinity.
+def ball_component(form: BallForm, dim: int) -> Panelled:
+    """The density of a formula, on panels up to where both expansions are accurate.
 
-    Attributes
-    ----------
-    tail : OscillatingTail
-        ``frequency`` is the radius R of the ball; the background comes from odd powers of z.
-    doubt : (ndarray, ndarray) or None
-        Logarithms of radii, and an additional error of the density there relative to its envelope.
+    Examples
+    --------
+    >>> import sympy
+    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.density.ball.read_ball_form import ball_form
+    >>> component = ball_component(ball_form(1 - Z, sympy.Integer(1)), 1)
+    >>> sign, log = component.signed_log(np.array([2.0]))
+    >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
+    True
     """
-
-    doubt: tuple[FloatArray, FloatArray] | None = None
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound of the error relative to the envelope."""
-        found = super().relative_error(w)
-        return found if self.doubt is None else found + np.interp(np.log(w), *self.doubt)
-
-    @classmethod
-    def of(cls, form: BallForm, dim: int) -> BallComponent:
-        """The density of a formula, on panels up to where both expansions are accurate.
-
-        Examples
-        --------
-        >>> import sympy
-        >>> from spectra.formula.reader.parsing import Z
-        >>> from spectra.density.ball.read_ball_form import ball_form
-        >>> component = BallComponent.of(ball_form(1 - Z, sympy.Integer(1)), 1)
-        >>> sign, log = component.signed_log(np.array([2.0]))
-        >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
-        True
-        """
-        series = AscendingSeries(form, dim)
-        beyond = build_tail(series)
-        beginning, panels = build_panels(series, beyond.start)
-        found = cls(
-            panels=panels,
-            total=float(series.form.value_at_zero),
-            origin_exponent=float(beginning.exponents[0]),
-            bulk=(beyond.start, beyond.start),
-            decay=min(-beyond.amplitude_power, beyond.background_power),
-            beginning=beginning,
-            ending=beyond,
-            tail=OscillatingTail(
-                start=beyond.start,
-                frequency=beyond.radius[0],
-                exponent=-beyond.amplitude_power,
-                amplitude=beyond.amplitude,
-                background=beyond.background,
-                background_exponent=beyond.background_power,
-            ),
-        )
-        w = beyond.start * np.arange(1, _BULK_GRID) / _BULK_GRID
-        log = found.log_envelope(w)
-        turning = log[np.searchsorted(w, beyond.order / beyond.radius[0])]
-        first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
-        return replace(found, bulk=(float(w[first]), beyond.start))
+    series = AscendingSeries(form, dim)
+    beyond = build_tail(series)
+    beginning, panels = build_panels(series, beyond.start)
+    tail = OscillatingTail(
+        start=beyond.start,
+        frequency=beyond.radius[0],
+        exponent=-beyond.amplitude_power,
+        amplitude=beyond.amplitude,
+        background=beyond.background,
+        background_exponent=beyond.background_power,
+    )
+    found = Panelled(
+        panels=panels,
+        total=float(form.value_at_zero),
+        origin_exponent=float(beginning.exponents[0]),
+        bulk=(beyond.start, beyond.start),
+        decay=min(tail.exponent, tail.background_exponent),
+        beginning=beginning,
+        ending=beyond,
+        tail=tail,
+    )
+    w = beyond.start * np.arange(1, _BULK_GRID) / _BULK_GRID
+    log = found.log_envelope(w)
+    turning = log[np.searchsorted(w, beyond.order / beyond.radius[0])]
+    first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
+    return replace(found, bulk=(float(w[first]), beyond.start))

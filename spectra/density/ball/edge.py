@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import flint
@@ -57,6 +58,8 @@ _MOST_TERMS = 400
 _DOUBLINGS = 6
 
 
+#: An exponent at the edge and the coefficients kappa_j of tau^(exponent + j).
+_Wave = tuple[sympy.Expr, list[Ball]]
 #: Powers m of x at the origin and the terms b_m of the background that they make.
 _Background = list[tuple[int | Fraction, Ball]]
 
@@ -93,23 +96,19 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
 def build_tail(series: AscendingSeries) -> EdgeTail:
     """The tail of a formula, started where it agrees with the ascending series."""
     form, dim = series.form, series.dim
-    exponents = form.edge_exponents
-    lead = float(exponents[0])
-    order = 0.5 * dim + lead
-    start = _first_start(order, lead, exact=form.has_finite_edge)
-    starts = [start * _GROWTH**k for k in range(_MAX_TRIES)]
+    lead = float(form.edge_exponents[0])
+    start = _first_start(0.5 * dim + lead, lead, exact=form.has_finite_edge)
     best = math.inf
-    for start in starts:
-        tail = _Ends(series, start).tail()
-        if tail is not None and tail.fit_error <= _TAIL_TOLERANCE:
+    for k in range(_MAX_TRIES):
+        tail = _Ends(series, start * _GROWTH**k).tail()
+        if tail.fit_error <= _TAIL_TOLERANCE:
             return tail
-        best = best if tail is None else min(best, tail.fit_error)
+        best = min(best, tail.fit_error)
     raise AccuracyError(
         f"The expansion at the edge of a kernel on a ball in dimension {dim} misses the integral "
-        f"by {best:.1e} of the local amplitude up to R w = {start:.0f}: the formula has a complex "
-        "singularity near one of its ends. Write the kernel as a sum of one that is smoother "
-        "there and one with a shorter support, or design a finite measure for the range of your "
-        "data (design)."
+        f"by {best:.1e} of the local amplitude: the formula has a complex singularity near one of "
+        "its ends. Write the kernel as a sum of one that is smoother there and one with a shorter "
+        "support, or design a finite measure for the range of your data (design)."
     )
 
 
@@ -128,40 +127,28 @@ class _Ends:
             + self.form.cancelled_bits
         )
 
-    def tail(self) -> EdgeTail | None:
-        """The tail, or None where the expansions do not reach the tolerance at this start."""
+    def tail(self) -> EdgeTail:
+        """The tail, with what it misses the ascending series by in its error."""
         with working(self.bits):
-            waves = [self._wave(e) for e in self.exponents]
-            sizes = [[t.abs_upper() for t in self._terms(*wave, self.s)] for wave in waves]
-            leading, edge_unit = sizes[0][0], self._edge_unit()
-            left_out, kept = flint.arb(0), []
-            for (exponent, coefficients), each in zip(waves, sizes, strict=True):
-                scale = self._scale(exponent)
-                floor = _TRUNCATION * leading / scale
-                count, left = _truncate(
-                    each, floor, ends=len(each) < self.length and not self.form.exponents
-                )
-                if count == 0:
-                    return None
-                kept.append((exponent, coefficients[:count]))
-                left_out += scale * left
-            size = abs(sum(self._terms(*kept[0], self.s)))
-            unit = edge_unit * size
-            background, left_background = self._background(unit)
-            at_start = unit + abs(self._sum(background))
-            truncation = float((left_out * edge_unit + left_background) / at_start)
-            if truncation > _TAIL_TOLERANCE / 4:
-                return None
-            tail = self._fit(kept, size, background, unit, truncation)
-            return None if tail is None else self._compared(tail)
+            waves, floor = [], None
+            for exponent in self.exponents:
+                series = self._kappa(exponent)
+                sizes = [t.abs_upper() for t in self._terms(exponent, series, self.s)]
+                floor = _TRUNCATION * sizes[0] if floor is None else floor
+                ends = len(sizes) < self.length and not self.form.exponents
+                count = _truncate(sizes, floor / self._scale(exponent), ends=ends)
+                waves.append((exponent, series[: max(count, 1)]))
+            size = abs(sum(self._terms(*waves[0], self.s)))
+            unit = self._edge_unit() * size
+            return self._compared(self._fit(waves, size, self._background(unit), unit))
 
-    def _wave(self, exponent: sympy.Expr) -> tuple[sympy.Expr, list[Ball]]:
-        """An exponent at the edge and the coefficients kappa_j of tau^(exponent + j)."""
+    def _kappa(self, exponent: sympy.Expr) -> list[Ball]:
+        """The coefficients kappa_j of tau^(exponent + j) at the edge."""
         whole = int(sympy.floor(exponent))
         series = self.form.edge_series(exponent - whole, whole + self.length)[whole:]
         while len(series) > 1 and series[-1] == 0:
             series.pop()
-        return exponent, series
+        return series
 
     def _terms(self, exponent: sympy.Expr, coefficients: list[Ball], s: Ball) -> list[Ball]:
         """The terms of the Hankel sum at an exact s, without their phase at infinity."""
@@ -186,35 +173,18 @@ class _Ends:
         shape = (s / 2) ** (flint.arb(self.dim) / 2 - p) / s
         return (p + 1).gamma() * shape * (2 / (flint.arb.pi() * s)).sqrt()
 
-    def _background(self, unit: Ball) -> tuple[_Background, Ball]:
-        """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2).
-
-        The second value bounds the terms left out.
-        """
+    def _background(self, unit: Ball) -> _Background:
+        """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2)."""
         terms, half = [], flint.arb(self.dim) / 2
         for m, c in self.form.odd_origin_terms(self.length):
             power = to_ball(m)
             ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
             terms.append((m, to_ball(c) * ratio * flint.arb(2) ** power))
-        if not terms:
-            return [], flint.arb(0)
-        sizes = [self._sum([term]).abs_upper() for term in terms]
-        floor = _TRUNCATION * (unit + sizes[0])
-        number, left = _truncate(sizes, floor, ends=self.form.has_finite_origin)
-        return terms[:number], left
+        sizes = [abs(b * self.s ** to_ball(-1 - m)).upper() for m, b in terms]
+        floor = _TRUNCATION * (unit + sum(sizes[:1]))
+        return terms[: _truncate(sizes, floor, ends=self.form.has_finite_origin)]
 
-    def _sum(self, background: _Background) -> Ball:
-        """The background at the start."""
-        return sum((b * self.s ** to_ball(-1 - m) for m, b in background), flint.arb(0))
-
-    def _fit(
-        self,
-        waves: list[tuple[sympy.Expr, list[Ball]]],
-        size: Ball,
-        background: _Background,
-        unit: Ball,
-        truncation: float,
-    ) -> EdgeTail | None:
+    def _fit(self, waves: list[_Wave], size: Ball, background: _Background, unit: Ball) -> EdgeTail:
         n, p0 = to_ball(self.order), to_ball(self.exponents[0])
 
         def modulations(x: float) -> list[Ball]:
@@ -235,9 +205,7 @@ class _Ends:
             fits = [chebyshev_coefficients(column) for column in columns]
             if all(np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
                 break
-        else:
-            return None
-        fit_error = 2.0 * truncation + 4.0 * max(float(v.rad()) for row in rows for v in row)
+        fit_error = 4.0 * max(float(v.rad()) for row in rows for v in row)
         for f in fits:
             fit_error += float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
         offsets = [float(e - self.exponents[0]) for e in self.exponents]
@@ -308,19 +276,13 @@ def _trim(series: NDArray[Any]) -> NDArray[Any]:
     return series[: (kept[-1] + 1 if kept.size else 1)]
 
 
-def _truncate(sizes: list[Ball], floor: Ball, *, ends: bool) -> tuple[int, Ball]:
-    """How many terms to keep, and the size of what is left out.
+def _truncate(sizes: list[Ball], floor: Ball, *, ends: bool) -> int:
+    """How many terms to keep: up to two in a row below ``floor``, or up to the least pair.
 
-    ``ends`` says that the list is the whole series.  Otherwise the sum stops where two terms in a
-    row are below ``floor``, or at the least pair.
+    ``ends`` says that the list is the whole series.
     """
-    best, best_size = len(sizes), None
-    for j in range(len(sizes) - 1):
-        pair = max(sizes[j], sizes[j + 1])
-        if pair <= floor:
-            return j, pair
-        if best_size is None or pair < best_size:
-            best, best_size = j, pair
-    if ends:
-        return len(sizes), flint.arb(0)
-    return best, (sizes[-1] if best_size is None else best_size)
+    pairs = [max(pair) for pair in pairwise(sizes)]
+    small = [j for j, pair in enumerate(pairs) if pair <= floor]
+    if small or ends or not pairs:
+        return small[0] if small else len(sizes)
+    return pairs.index(min(pairs))

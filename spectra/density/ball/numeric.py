@@ -1,11 +1,11 @@
 r"""Densities of formulas on a ball without a closed form.
 
-In x = z / R the formula is written as a sum over its exponents p at the edge,
+In x = z / R the formula is written as
 
-.. math:: k(Rx) = \sum_p (1 - x^2)^p h_p(x^{1/q}) ,
+.. math:: k(Rx) = (1 - x^2)^p h(x^{1/q}) ,
 
-with polynomials h_p through its values, whose transforms are exact (:mod:`.ball_form`).  The fit is
-checked by its last coefficients or at points between its nodes; this is an estimate, not a proof.
+with its exponent p at the edge and a polynomial h through its values, whose transform is exact
+(:mod:`.ball_form`).  The last coefficients show the error of the fit; this is no proof.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ import sympy
 from spectra.base.precision import Ball, log_of, working
 from spectra.density.ball.ascending_series import AscendingSeries, build_panels
 from spectra.density.ball.ball_form import BallForm, to_ball
-from spectra.density.ball.compact import BallComponent
-from spectra.density.ball.interpolate import interpolate
+from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.components import Component
 from spectra.density.panels.log_panels import Panelled, Powers
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction
@@ -34,9 +32,7 @@ from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["fitted_form", "integrated_components"]
-
-Function = Callable[[Ball], Ball]
+__all__ = ["fitted_form", "integrated_component"]
 
 # Powers kept in the exact expansions at both ends, tried in turn until a term shows.
 _WINDOWS = (8, 48)
@@ -44,23 +40,22 @@ _WINDOWS = (8, 48)
 _LARGEST_ROOT = 4
 # Numbers of terms tried, and the bits to which they are to give the formula: expansions at the
 # ends need many.
-_TERMS, _BITS, _SOLVED_BITS, _FLAT_BITS = (40, 72, 120, 200, 320, 480), 250, 110, 64
-# Terms of several classes at the edge are the solution of linear equations, which lose so many
-# bits a term.
-_MOST_SOLVED, _BITS_PER_TERM = 200, 6
+_TERMS, _BITS, _FLAT_BITS = (40, 72, 120, 200, 320, 480), 250, 64
+# Monomials cancel in a Chebyshev polynomial of degree n on [0, 1] by up to (3 + 8^(1/2))^n.
+_BITS_PER_TERM, _SPARE_BITS = 2.55, 48
 # A formula that is flat at its edge is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
 # A flat edge is followed up to this R w in such steps, until w rho is negligible beside its peak.
 _FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
-def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> list[Component]:
+def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Panelled:
     """The density of a formula in Z on z <= support that is analytic inside.
 
     Examples
     --------
     >>> import mpmath
-    >>> (c,) = integrated_components(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
+    >>> c = integrated_component(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
     >>> bool(abs(np.exp(log[0]) - 2 / np.pi * exact) < 1e-15)
@@ -68,100 +63,61 @@ def integrated_components(expr: sympy.Expr, support: sympy.Expr, dim: int) -> li
     """
     closed = ball_form(expr, support)
     if closed is not None:
-        return [BallComponent.of(closed, dim)]
+        return ball_component(closed, dim)
     form, is_flat = fitted_form(expr, support)
-    return [_flat_component(form, dim) if is_flat else BallComponent.of(form, dim)]
+    return _flat_component(form, dim) if is_flat else ball_component(form, dim)
 
 
 @lru_cache(maxsize=64)
 def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
     """A formula on a ball as a sum of powers, and whether it is flat at the edge."""
-    found = _exponents(expr, radius, -1)
-    # One exponent for each class modulo 1.
-    edge = {e - sympy.floor(e): e for e in reversed(found or [sympy.Integer(_FLAT_POWER)])}
-    leads = sorted(edge.values())
+    edge = _exponents(expr, radius, -1)
+    lead = edge[0] if edge else sympy.Integer(_FLAT_POWER)
+    if any((e - lead) % 1 != 0 for e in edge or []):
+        raise _no_powers(expr, radius, "their differences are no integers")
     origin = _exponents(expr, sympy.Integer(0), 1) or []
     odd = [e for e in origin if e % 2 != 0]
     power = sympy.Rational(1, math.lcm(*(int(e.q) for e in origin))) if odd else sympy.Integer(2)
-    function = BallFunction(expr.subs(Z, radius * Z), Z)
+    function, bits = BallFunction(expr.subs(Z, radius * Z), Z), _BITS if edge else _FLAT_BITS
 
-    def value(x: Ball) -> Ball:
-        found = function(flint.acb(x)).real
-        if not found.is_finite():
+    def smooth(y: Ball) -> Ball:
+        x = (y ** to_ball(1 / power)).mid()
+        value = function(flint.acb(x)).real
+        if not value.is_finite():
             raise AccuracyError(
                 f"The formula {expr} has no finite value at {float(x):.6g} of its support "
                 f"z <= {radius}."
             )
-        return found.mid()
-
-    if len(leads) == 1:
-        series = _interpolated(value, leads[0], power, _BITS if found else _FLAT_BITS)
-    else:
-        series = _solved(value, leads, power)
-    form = BallForm.of_series(radius, list(zip(leads, series, strict=True)), power)
-    return replace(form, exponents=tuple(leads), least_odd_power=min(odd, default=0)), not found
-
-
-def _interpolated(
-    function: Function, lead: sympy.Rational, power: sympy.Rational, bits: int
-) -> list[Ball]:
-    """The polynomial in x^power beside (1 - x^2)^lead, in a list."""
-
-    def smooth(y: Ball) -> Ball:
-        x = (y ** to_ball(1 / power)).mid()
-        return function(x) * ((1 - x) * (1 + x)) ** -to_ball(lead)
+        return (value * ((1 - x) * (1 + x)) ** -to_ball(lead)).mid()
 
     for terms in _TERMS:
-        poly, last, largest = interpolate(smooth, terms, bits)
-        if last <= largest * 2.0**-bits:
-            return [poly]
-    raise _unresolved(float(last / largest))
-
-
-def _solved(function: Function, leads: list[sympy.Rational], power: sympy.Rational) -> list[Ball]:
-    """The polynomials in x^power beside each (1 - x^2)^lead, from equations at single points."""
-    count, miss, step = len(leads), math.inf, int(power) if power > 1 else 1
-    for terms in _TERMS:
-        size = count * terms
-        if size > _MOST_SOLVED:
-            break
-        with working(_SOLVED_BITS + _BITS_PER_TERM * size):
-            # Nodes are dense at both ends, also in the root of 1 - x and of x.
-            angles = [
-                (1 + flint.arb.cos_pi_fmpq(flint.fmpq(i, 2 * size))) * flint.arb.pi() / 4
-                for i in range(1, 2 * size)
-            ]
-            y = [angle.sin().mid() for angle in angles]
-            x = [v ** int(power.q) for v in y]
-            weights = [[((1 - v) * (1 + v)) ** to_ball(p) for v in x] for p in leads]
-            values = [function(v) for v in x]
-            rows = [
-                [w[i] * y[i] ** (step * j) for w in weights for j in range(terms)]
-                for i in range(len(y))
-            ]
-            right = flint.arb_mat([[v] for v in values[::2]])
-            found = flint.arb_mat(rows[::2]).solve(right, nonstop=True, algorithm="approx")
-            table = flint.arb_mat(rows[1::2]) * found
-            wrong = [abs(table[i, 0] - v) for i, v in enumerate(values[1::2])]
-            miss = max(float(v.upper()) for v in wrong) / max(float(abs(v)) for v in values)
-        if miss <= 2.0**-_SOLVED_BITS:
-            return [
-                flint.arb_poly([found[r * terms + j, 0].mid() for j in range(terms)])
-                for r in range(count)
-            ]
-    raise _unresolved(miss)
-
-
-def _unresolved(miss: float) -> AccuracyError:
-    return AccuracyError(
-        "A formula on a ball is no short sum of powers: it has a complex singularity near its "
-        f"support, or varies too fast (a sum of {_TERMS[-1]} terms misses {miss:.1e} of its "
-        "size). Write the kernel as a sum of simpler ones, or design a finite measure for the "
-        "range of your data (design)."
+        series = _interpolated(smooth, terms, bits)
+        sizes = [abs(c).upper() for c in series]
+        left = max(sizes[-6:]) / max(sizes)
+        if left <= 2.0**-bits:
+            form = BallForm.of_chebyshev(radius, lead, [c.mid() for c in series], power)
+            return replace(form, exponents=(lead,), least_odd_power=min(odd, default=0)), not edge
+    raise AccuracyError(
+        f"The formula {expr} on z <= {radius} is no short sum of powers: it has a complex "
+        f"singularity near its support, or varies too fast ({_TERMS[-1]} terms leave "
+        f"{float(left):.1e} of its size). Write the kernel as a sum of simpler ones, or design a "
+        "finite measure for the range of your data (design)."
     )
 
 
-def _flat_component(form: BallForm, dim: int) -> Component:
+def _interpolated(function: Callable[[Ball], Ball], count: int, bits: int) -> list[Ball]:
+    """The Chebyshev series of so many terms on [0, 1] through values at Chebyshev nodes."""
+    with working(int(bits + _BITS_PER_TERM * count + _SPARE_BITS)):
+        values = [flint.acb(0)] * (4 * count)
+        for i in range(count):
+            cosine = flint.arb.cos_pi_fmpq(flint.fmpq(2 * i + 1, 2 * count))
+            value = function(((1 + cosine) / 2).mid())
+            values[2 * i + 1] = values[-2 * i - 1] = flint.acb(value)
+        series = [a.real / count for a in flint.acb.dft(values)[:count]]
+        return [series[0] / 2, *series[1:]]
+
+
+def _flat_component(form: BallForm, dim: int) -> Panelled:
     """The density of a formula that is flat at its edge, up to where it is negligible."""
     series, radius = AscendingSeries(form, dim), float(form.radius)
     peak = size = -math.inf
@@ -200,30 +156,32 @@ def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> list[sympy.Rat
         except ExpansionError as error:
             raise _no_powers(expr, place, str(error)) from error
         phases = [phase != ZERO for phase, _ in expanded.parts]
+        if place != 0 and phases and all(phases):
+            return None
         if any(phases):
-            if place != 0 and all(phases):
-                return None
-            raise _no_powers(expr, place, "it has an essential singularity there, next to powers")
+            raise _no_powers(expr, place, "it has an essential singularity there")
         series = expanded.plain.terms
         if series:
             break
-    if not series:
-        raise _no_powers(expr, place, "no power was found there")
-    if any(minus_log != 0 for (_, minus_log), _ in series):
-        raise _no_powers(expr, place, "it has a logarithm there")
     found = [sympy.nsimplify(sympy.expand(e)) for (e, _), _ in series]
-    first = found[0]
-    if not all(e.is_Rational for e in found) or (first < 0 and place == 0):
-        raise _no_powers(
-            expr,
-            place,
-            f"it starts like z^({first}). If it is the difference of two branches, the outer one "
-            "has no bounded continuation to z = 0"
-            if place == 0
-            else "they are not rational",
-        )
-    if math.lcm(*(int(e.q) for e in found)) > _LARGEST_ROOT * (1 if place == 0 else int(first.q)):
-        raise _no_powers(expr, place, f"they have no common denominator up to {_LARGEST_ROOT}")
+    largest_root = _LARGEST_ROOT * (int(found[0].q) if place != 0 and series else 1)
+    reasons = (
+        (not series, "no power was found there"),
+        (any(minus_log != 0 for (_, minus_log), _ in series), "it has a logarithm there"),
+        (not all(e.is_Rational for e in found), "they are not rational"),
+        (
+            place == 0 and found and found[0] < 0,
+            "it starts with a negative power. If it is the difference of two branches, the outer "
+            "one has no bounded continuation to z = 0",
+        ),
+        (
+            math.lcm(*(int(e.q) for e in found if e.is_Rational)) > largest_root,
+            f"they have no common denominator up to {_LARGEST_ROOT}",
+        ),
+    )
+    for holds, reason in reasons:
+        if holds:
+            raise _no_powers(expr, place, reason)
     return found
 
 

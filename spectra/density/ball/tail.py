@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -13,12 +12,11 @@ from spectra.base.arrays import ComplexArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball
-from spectra.density.components import Radial
+from spectra.density.components import Evaluation, Radial
 from spectra.errors import ParameterError
 
 __all__ = ["EdgeTail", "scaled", "two_doubles"]
 
-_ANGLE_POINTS = 513
 # Radii up to here can be split in halves whose products are doubles.
 _LARGEST = 2.0**1020
 
@@ -94,30 +92,18 @@ class EdgeTail(Radial):
     background_series: FloatArray
     fit_error: float
 
-    def _gamma(self, x: FloatArray) -> ComplexArray:
-        """gamma at x = start / s."""
-        value = np.zeros(x.shape, dtype=complex)
-        for offset, series in self.families:
-            value += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
-        return value
-
-    @cached_property
-    def _angles(self) -> FloatArray:
-        """Arguments of gamma on a grid of sqrt(start / s), unwrapped from infinity inwards."""
-        return np.unwrap(np.angle(self._gamma(np.linspace(0.0, 1.0, _ANGLE_POINTS) ** 2)))
-
-    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """log A, the large part s = R w of the phase, its rounding, and the slow rest of it."""
+    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray, ComplexArray]:
+        """log A, log|gamma|, exp(i (theta - R w)), which tends to a constant, and exp(i R w)."""
         s, low = scaled(self.radius, w)
         q, x = self.order / s, self.start_scaled / s
-        gamma = self._gamma(x)
+        gamma = np.zeros(x.shape, dtype=complex)
+        for offset, series in self.families:
+            gamma += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
+        size = np.log(np.abs(gamma))
         power = self.amplitude_power * np.log(w / self.start)
-        log = self.amplitude_log + power - 0.25 * np.log1p(-q * q) + np.log(np.abs(gamma))
-        angle = np.angle(gamma)
-        guess = np.interp(np.sqrt(x), np.linspace(0.0, 1.0, _ANGLE_POINTS), self._angles)
-        angle = angle + 2.0 * np.pi * np.round((guess - angle) / (2.0 * np.pi))
-        slow = debye_phase(self.order, s) + angle - 0.5 * np.pi * self.quarter_turns
-        return np.asarray(log), s, low, slow
+        log = self.amplitude_log + power - 0.25 * np.log1p(-q * q) + size
+        slow = np.angle(gamma) + debye_phase(self.order, s) - 0.5 * np.pi * self.quarter_turns
+        return log, size, np.exp(1j * slow), np.exp(1j * s) * np.exp(1j * low)
 
     def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sign and logarithm of b, which does not oscillate."""
@@ -132,37 +118,24 @@ class EdgeTail(Radial):
 
     def amplitude(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """exp(i (theta - R w)), which tends to a constant, and log A."""
-        log, _, _, slow = self._wave(w)
-        return np.exp(1j * slow), log
+        log, _, turn, _ = self._wave(w)
+        return turn, log
 
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|; the large part of the phase is reduced without loss."""
-        log_a, s, low, slow = self._wave(w)
-        rest = low + slow
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The wave and the background; the local size is A + |b|."""
+        log_a, size, turn, fast = self._wave(w)
         sign_b, log_b = self.background(w)
-        cosine = np.cos(s) * np.cos(rest) - np.sin(s) * np.sin(rest)
-        top = np.maximum(log_a, log_b)
-        value = cosine * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
-        with np.errstate(divide="ignore"):
-            return np.sign(value), top + np.log(np.abs(value))
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """log(A + |b|)."""
-        return np.asarray(np.logaddexp(self._wave(w)[0], self.background(w)[1]))
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Bound relative to the envelope."""
-        log_a, s, *_ = self._wave(w)
-        envelope = np.logaddexp(log_a, self.background(w)[1])
+        top, envelope = np.maximum(log_a, log_b), np.logaddexp(log_a, log_b)
+        value = (turn * fast).real * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
         # The series err relative to their largest value, which is at the start of the tail where
         # a weak leading singularity has not yet taken over.
-        weight = np.exp(log_a - envelope) / np.abs(self._gamma(self.start_scaled / s))
+        weight, fall = np.exp(log_a - envelope - size), np.log(w / self.start)
         if not math.isinf(self.background_power):
-            scale = self.background_log - self.background_power * np.log(w / self.start)
-            weight = weight + np.exp(scale - envelope)
+            weight += np.exp(self.background_log - self.background_power * fall - envelope)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
-        q = self.order / s
-        phase = self.order * (np.arcsin(q) + 2.0 * q) + 8.0
-        log = (abs(self.amplitude_power) + 1.0) * np.abs(np.log(w / self.start))
-        rounding = EPS * (phase + log + np.abs(envelope) + 8.0)
-        return np.asarray(self.fit_error * np.maximum(weight, 1.0) + rounding)
+        q = self.order / (self.radius[0] * w)
+        phase = self.order * (np.arcsin(q) + 2.0 * q) + 16.0
+        rounding = phase + (abs(self.amplitude_power) + 1.0) * np.abs(fall) + np.abs(envelope)
+        error = self.fit_error * np.maximum(weight, 1.0) + EPS * rounding
+        with np.errstate(divide="ignore"):
+            return np.sign(value), top + np.log(np.abs(value)), envelope, error

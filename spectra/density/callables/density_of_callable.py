@@ -19,7 +19,7 @@ from scipy.special import gammaln, rgamma
 from spectra.base.enclosures import EPS, NODES, WEIGHTS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.callables.fit import find_edge, find_origin, fit_ball_form, values_of
 from spectra.density.components import Component
 from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
@@ -52,8 +52,6 @@ _NEAR, _WIDTH = 1e-4, 0.5
 _OUTSIDE = 1e-7
 # Two independent series at z = 0, and the powers of z that are read off them.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
-# Above this dimension doubles keep too few digits without a support.
-_LARGEST_DIM = 48
 
 
 def opaque_part(
@@ -81,50 +79,32 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
             "the density of one that is smooth inside its support only. Give what ends at the "
             "break as a callable with a support of its own, and add it to one that is smooth."
         )
-    origin = find_origin(term)
-    if support is not sympy.oo:
-        return _density_on_ball(term, support, origin, dim)
-    if not (function.decay is None or function.decay in FAST_DECAYS):
+    origin, half_line = find_origin(term), support is sympy.oo
+    if half_line and not (function.decay is None or function.decay in FAST_DECAYS):
         raise NoRouteError(
             f"The callable {name} decays like z^(-{function.decay}), and values alone do not give "
             "the density of a kernel that decays like a power. Write it as a formula."
         )
-    if origin is not sympy.oo and not origin.is_Integer:
+    root = 1 if half_line else 2
+    if origin is not sympy.oo and not (origin.is_Rational and origin.q <= root):
         raise NoRouteError(
-            f"The callable {name} has no support and starts like z^({origin}); values give the "
-            "density of one that starts like an odd power. Write it as a formula."
+            f"The callable {name} starts like z^({origin}), and values are followed in powers of "
+            "z, and of its root inside a support, only. Write it as a formula."
         )
-    return _Quadrature(term, dim).component(origin)
-
-
-# --- callables with a support ---------------------------------------------------------------------
-
-
-def _density_on_ball(
-    term: OpaqueTerm, support: sympy.Expr, origin: sympy.Expr, dim: int
-) -> BallComponent:
-    """The density of a series through the values; a second series shows its error."""
-    function, power = term.function, sympy.Integer(2)
-    if origin is not sympy.oo:
-        if not (origin.is_Rational and origin.q <= 2):
-            raise NoRouteError(
-                f"The callable {function.__name__} starts like z^({origin}), and values are "
-                "followed in powers of z and of its root only. Write it as a formula."
-            )
-        power = sympy.Rational(1, origin.q)
+    if half_line:
+        return _Quadrature(term, dim).component(origin)
+    # A series through the values; a second series shows its error.
+    power = sympy.Integer(2) if origin is sympy.oo else sympy.Rational(1, origin.q)
     edge = function.edge if function.support * term.scale == support else None
-    if edge is None:
-        edge = find_edge(term, support)
+    edge = find_edge(term, support) if edge is None else edge
     (first, miss), (second, _) = (
         fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
     )
-    density = BallComponent.of(first, dim)
-    return replace(density, doubt=_difference(density, BallComponent.of(second, dim), miss))
+    density = ball_component(first, dim)
+    return replace(density, doubt=_difference(density, ball_component(second, dim), miss))
 
 
-def _difference(
-    first: BallComponent, second: BallComponent, miss: float
-) -> tuple[FloatArray, FloatArray]:
+def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatArray, FloatArray]:
     """Logarithms of radii, and what two densities differ by there, relative to the envelope."""
     w = np.geomspace(_FIRST * first.bulk[0], _LAST * first.bulk[1], _GRID)
     # Points between those of the grid meet other phases of the wave.
@@ -153,12 +133,6 @@ class _Quadrature:
     def __init__(self, term: OpaqueTerm, dim: int) -> None:
         self.name, self.dim = term.function.__name__, dim
         self.values = partial(values_of, term)
-        if dim > _LARGEST_DIM:
-            raise AccuracyError(
-                f"The integral of the callable {self.name} was requested in dimension {dim}, and "
-                f"above {_LARGEST_DIM} double precision keeps too few digits of it. Write the "
-                "kernel as a formula."
-            )
         self.reach, self.frequency = self._find_reach(float(term.scale)), 0.0
 
     def _find_reach(self, scale: float) -> float:
@@ -167,17 +141,14 @@ class _Quadrature:
         with np.errstate(divide="ignore"):
             size = np.log(np.abs(self.values(z))) + (self.dim - 1) * np.log(z)
         alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
-        if not alive.size:
-            raise NoRouteError(
-                f"The callable {self.name} is 0 at every distance from z = {z[0]:g} to "
-                f"{z[-1]:g}. Measure distances in another unit."
-            )
-        if alive[-1] == z.size - 1:
-            raise NoRouteError(
-                f"The callable {self.name} has not decayed at z = {z[-1]:g}. Values alone give "
-                "the density of a kernel with a support or a fast decay; write it as a formula."
-            )
-        return float(z[alive[-1] + 1])
+        if alive.size and alive[-1] < z.size - 1:
+            return float(z[alive[-1] + 1])
+        found = "has not decayed at" if alive.size else f"is 0 at every distance from {z[0]:g} to"
+        raise NoRouteError(
+            f"The callable {self.name} {found} z = {z[-1]:g}. Values give the density of a kernel "
+            "with a support or a fast decay: measure distances in another unit, or write it as a "
+            "formula."
+        )
 
     def component(self, origin: sympy.Expr) -> Component:
         """The density; odd powers of z at 0 give its tail."""
@@ -188,6 +159,14 @@ class _Quadrature:
         last = self.frequency if odd is None else self._start_of(odd, first)
         count = max(int(np.log(last / first) / _WIDTH), 1)
         panels = fit_panels(self.sample, np.linspace(np.log(first), np.log(last), count + 1))
+        weight = np.exp(panels.level - panels.level.max()) * panels.half
+        share = float(weight @ panels.error) / float(weight @ panels.top)
+        if share > _FEWEST_DIGITS:
+            raise AccuracyError(
+                f"The integral of the callable {self.name} cancels in dimension {self.dim}: "
+                f"double precision leaves an error of {share:.1e} of the density. Write the "
+                "kernel as a formula."
+            )
         if odd is None:
             # What is not known well at the upper end is left out, and counts as error.
             kept = 1 + int(np.flatnonzero(panels.error <= _NOISE_LIMIT * panels.top)[-1])
@@ -197,14 +176,6 @@ class _Quadrature:
             at_end += panels.level[-1] + panels.slope[-1] * panels.half[-1]
             end, size = float(np.exp(panels.high[-1])), float(max([at_end, *sizes[kept:]]))
             ending = Powers.vanishing(end, size + 6.0 * np.log(last / end) - np.log(end))
-        weight = np.exp(panels.level - panels.level.max()) * panels.half
-        share = float(weight @ panels.error) / float(weight @ panels.top)
-        if share > _FEWEST_DIGITS:
-            raise AccuracyError(
-                f"The integral of the callable {self.name} cancels in dimension {self.dim}: "
-                f"double precision leaves an error of {share:.1e} of the density. Write the "
-                "kernel as a formula."
-            )
         return Panelled(
             panels=panels,
             total=float(self.values(np.zeros(1))[0]),

@@ -14,16 +14,12 @@ from numpy.polynomial import Chebyshev, chebyshev
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import working
 from spectra.density.ball.ball_form import BallForm
-from spectra.density.ball.interpolate import monomials
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import OpaqueTerm
 
 __all__ = ["find_edge", "find_origin", "fit_ball_form", "values_of"]
 
-# Bits with which the sums of powers are exact.
-_EXACT_BITS = 2048
 # Degrees tried in turn.
 _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
 # A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
@@ -71,9 +67,8 @@ def fit_ball_form(
             f"{missed:.1e} of the largest value. It is not as smooth inside its support as its "
             "statements say: check edge= and origin=, or state breaks= (docs/callables.md)."
         )
-    with working(_EXACT_BITS):
-        poly = monomials([flint.arb(float(c)) for c in best])
-    return BallForm.of_series(radius, [(edge, poly)], power), missed
+    series = [flint.arb(float(c)) for c in best]
+    return BallForm.of_chebyshev(radius, edge, series, power), missed
 
 
 def find_edge(term: OpaqueTerm, support: sympy.Expr) -> sympy.Expr:

@@ -12,7 +12,7 @@ from mpmath import mp
 
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.summands import Summand
-from spectra.density.components import Atom, Component
+from spectra.density.components import Atom, Component, Evaluation
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["TAILS", "ClosedPair", "Family", "Term", "Values", "W", "log_ratio"]
@@ -101,29 +101,16 @@ class ClosedPair(Component):
         """The density mu(w) as a sympy expression in ``w``."""
         return self.family.formula(self.dim, *self.parameters, self.coefficient)
 
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and logarithm of the absolute value at radii w > 0."""
-        log, values = self._evaluate(w)
-        with np.errstate(divide="ignore"):
-            return np.sign(values.factor) * np.ones_like(log), log + np.log(np.abs(values.factor))
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the local size at radii w > 0."""
-        log, values = self._evaluate(w)
-        with np.errstate(divide="ignore"):
-            return np.asarray(log + np.log(values.size))
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Estimate of the rounding error at w, relative to the local size."""
-        log, values = self._evaluate(w)
-        count = 1.0 + abs(self.log_front) + sum(np.abs(t) for t in values.terms) + values.roundings
-        # If the logarithm is -inf, the density is 0 and so is its error.
-        return np.asarray(_ROUNDING * np.where(np.isfinite(log), count, 1.0))
-
-    def _evaluate(self, w: FloatArray) -> tuple[FloatArray, Values]:
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """What is known at radii w > 0; the errors are estimates of rounding."""
         with np.errstate(over="ignore", divide="ignore"):
-            values = self.values(np.asarray(w, dtype=float))
-            return np.asarray(self.log_front + sum(values.terms)), values
+            terms, factor, size, roundings = self.values(np.asarray(w, dtype=float))
+            log = np.asarray(self.log_front + sum(terms))
+            count = 1.0 + abs(self.log_front) + sum(np.abs(t) for t in terms) + roundings
+            # If the logarithm is -inf, the density is 0 and so is its error.
+            error = _ROUNDING * np.where(np.isfinite(log), count, 1.0)
+            sign = np.sign(factor) * np.ones_like(log)
+            return sign, log + np.log(np.abs(factor)), log + np.log(size), error
 
 
 def log_ratio(value: FloatArray, reference: float, difference: FloatArray) -> FloatArray:

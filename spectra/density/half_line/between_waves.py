@@ -8,7 +8,7 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.components import Component
+from spectra.density.components import Component, Evaluation
 
 __all__ = ["BetweenWaves", "Piece"]
 
@@ -44,39 +44,27 @@ class BetweenWaves(Component):
     radius: float = 0.0
     side: float = 1.0
 
-    def _evaluate_pieces(self, name: str, x: FloatArray, *beyond: float) -> FloatArray:
-        """A method of the pieces, by its name, at distances; ``beyond`` where there is no piece."""
-        x = np.asarray(x, dtype=float)
-        found = np.multiply.outer(beyond, np.ones_like(x))
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """What the pieces say at distances, with the rounding of distances to other waves."""
+        x = np.asarray(w, dtype=float)
+        w = self.radius + self.side * x
+        found = np.multiply.outer((1.0, -np.inf, -np.inf, 0.0), np.ones_like(x))
         for piece in self.pieces:
             distance, least = x, float(np.finfo(float).tiny)
             if piece.radius != self.radius:
-                distance = piece.side * (self.radius + self.side * x - piece.radius)
+                distance = piece.side * (w - piece.radius)
                 least = max(least, EPS * piece.radius)
             elif piece.side != self.side:
                 continue
             mine = (distance >= piece.near) & (distance <= piece.far * (1.0 + _OVERLAP))
             if mine.any():
-                found[:, mine] = getattr(piece.density, name)(np.maximum(distance[mine], least))
-        return found
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|."""
-        sign, log = self._evaluate_pieces("signed_log", w, 1.0, -np.inf)
-        return sign, log
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """The local size of log|rho|, as the pieces know it."""
-        return np.asarray(self._evaluate_pieces("log_envelope", w, -np.inf)[0])
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Estimated error relative to the envelope, with the rounding of distances."""
-        found = self._evaluate_pieces("relative_error", w, 0.0)[0]
+                found[:, mine] = piece.density.evaluate(np.maximum(distance[mine], least))
+        sign, log, envelope, error = found
         for radius, exponent in self.breaks:
             if exponent < 0.0 and radius != self.radius:
-                gap = np.abs(self.radius + self.side * np.asarray(w) - radius)
-                found = found + 2.0 * EPS * radius / np.maximum(gap, EPS * radius)
-        return np.asarray(found)
+                gap = np.abs(w - radius)
+                error = error + 2.0 * EPS * radius / np.maximum(gap, EPS * radius)
+        return sign, log, envelope, error
 
     def beside(self, radius: float, side: float) -> Component | None:
         """The density from the distance to a frequency, which is not rounded."""

@@ -21,7 +21,7 @@ import sympy
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.components import Radial
+from spectra.density.components import Evaluation, Radial
 from spectra.density.half_line.ends.power_terms import PowerTerms
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.evaluation.ball_function import number
@@ -66,23 +66,18 @@ class PowerTail(Radial):
             ]
         )
 
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|."""
-        log = np.log(w)
-        total = self._terms(log).sum(axis=0)
-        with np.errstate(divide="ignore"):
-            return np.sign(total), np.log(np.abs(total)) - self.exponent * log
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Estimated error relative to |rho|: the last terms, and rounding."""
-        log = np.log(w)
-        sizes = np.abs(self._terms(log))
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The sum at radii; its error is estimated by the last terms, and rounding."""
+        log_w = np.log(w)
+        terms = self._terms(log_w)
+        total, sizes = terms.sum(axis=0), np.abs(terms)
         left_out = 0.0 if self.is_short else _MARGIN * sizes[-2:].sum(axis=0)
-        rounding = EPS * (8.0 + 4.0 * self.exponent * np.abs(log))
-        rounding = rounding + self.joint_error * np.exp(np.minimum(self.start - log, 0.0))
-        whole = np.abs(self._terms(log).sum(axis=0))
+        rounding = EPS * (8.0 + 4.0 * self.exponent * np.abs(log_w))
+        rounding = rounding + self.joint_error * np.exp(np.minimum(self.start - log_w, 0.0))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.asarray((left_out + EPS * sizes.sum(axis=0)) / whole + rounding)
+            error = (left_out + EPS * sizes.sum(axis=0)) / np.abs(total) + rounding
+            log = np.log(np.abs(total)) - self.exponent * log_w
+        return np.sign(total), log, log, np.asarray(error)
 
 
 def end_of_samples(ending: PowerTail | None) -> float:

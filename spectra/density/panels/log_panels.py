@@ -19,7 +19,7 @@ from scipy.fft import dct
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.components import Component, OscillatingTail, Radial
+from spectra.density.components import Component, Evaluation, OscillatingTail, Radial
 from spectra.errors import AccuracyError
 
 __all__ = [
@@ -92,30 +92,19 @@ class Powers(Radial):
         exponents, signs, log_sizes, wrong = columns
         return cls(exponents, signs, log_sizes, wrong, radius)
 
-    def _terms(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Absolute values of all terms, relative to the largest, and its logarithm."""
-        logs = self.log_sizes[:, None] + self.exponents[:, None] * np.log(w.ravel() / self.scale)
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The sum at radii; its local size is the largest term."""
+        log_w = np.log(w.ravel() / self.scale)
+        logs = self.log_sizes[:, None] + np.multiply.outer(self.exponents, log_w)
         top = logs.max(axis=0)
-        return np.exp(logs - top), top
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho|."""
-        sizes, top = self._terms(w)
+        sizes = np.exp(logs - top)
         total = self.signs @ sizes
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(total)) + top
-        return np.sign(total).reshape(w.shape), log.reshape(w.shape)
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the largest term."""
-        return np.asarray(self._terms(w)[1]).reshape(w.shape)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Estimate of the error relative to the largest term."""
-        sizes, top = self._terms(w)
-        spread = np.abs(self.exponents).max() * np.abs(np.log(w.ravel() / self.scale))
-        rounding = EPS * (_ROUNDING + np.abs(top) + spread)
-        return np.asarray(self.wrong @ sizes + sizes[-1] + rounding).reshape(w.shape)
+        spread = np.abs(self.exponents).max() * np.abs(log_w)
+        error = self.wrong @ sizes + sizes[-1] + EPS * (_ROUNDING + np.abs(top) + spread)
+        sign, log, top, error = (x.reshape(w.shape) for x in (np.sign(total), log, top, error))
+        return sign, log, top, error
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,35 +160,20 @@ class Panels(Radial):
         one_sign = np.abs(np.sign(self._dense).sum(axis=1)) == _DENSE.size
         return np.asarray(one_sign & (least > _STEADY * self.top))
 
-    def _located(self, w: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
-        """The panel of each radius, the place on it in [-1, 1], and log of the factor of rho."""
-        i = np.searchsorted(self.low, np.log(w), side="right") - 1
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The series at radii; the local size is |rho| on steady panels, elsewhere the largest."""
+        log_w = np.log(w)
+        i = np.searchsorted(self.low, log_w, side="right") - 1
         i = np.clip(i, 0, self.centre.size - 1)
         t = np.log(w / self.centre[i])
-        return i, t / self.half[i], self.level[i] + self.slope[i] * t - np.log(w)
-
-    def _series_at(self, i: NDArray[np.intp], x: FloatArray) -> FloatArray:
-        return np.asarray(chebyshev.chebval(x, self.series[i].T, tensor=False))
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| at radii on the panels."""
-        i, x, log = self._located(w)
-        value = self._series_at(i, x)
+        value = chebyshev.chebval(t / self.half[i], self.series[i].T, tensor=False)
+        factor = self.level[i] + self.slope[i] * t - log_w
+        size = np.where(self.steady[i], np.abs(value), self.top[i])
         with np.errstate(divide="ignore"):
-            return np.sign(value), np.log(np.abs(value)) + log
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """log|rho| on steady panels, elsewhere the largest value on the panel."""
-        i, x, log = self._located(w)
-        size = np.where(self.steady[i], np.abs(self._series_at(i, x)), self.top[i])
-        return np.asarray(np.log(size) + log)
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Estimate of the error relative to the envelope."""
-        i, _, log = self._located(w)
-        envelope = self.log_envelope(w)
-        rounding = EPS * (_ROUNDING + np.abs(log) + np.abs(envelope) + np.abs(np.log(w)))
-        return np.asarray(self.error[i] * np.exp(log - envelope) + rounding)
+            log, envelope = np.log(np.abs(value)) + factor, np.log(size) + factor
+        rounding = EPS * (_ROUNDING + np.abs(factor) + np.abs(envelope) + np.abs(log_w))
+        error = self.error[i] * np.exp(factor - envelope) + rounding
+        return np.sign(value), log, envelope, error
 
     def telling_radii(self) -> FloatArray:
         """A few radii on every panel, more where the density oscillates."""
@@ -292,6 +266,8 @@ class Panelled(Component):
     panels : Panels
     beginning, ending : Radial
         The density below and beyond the panels.
+    doubt : (ndarray, ndarray) or None
+        Logarithms of radii, and an additional error of the density there relative to its envelope.
     """
 
     panels: Panels
@@ -302,32 +278,23 @@ class Panelled(Component):
     beginning: Radial
     ending: Radial
     tail: OscillatingTail | None = None
+    doubt: tuple[FloatArray, FloatArray] | None = None
 
-    def _by_parts(self, name: str, w: FloatArray, rows: int) -> FloatArray:
-        """What the three parts say at radii, by the name of their method."""
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """What the three parts say at radii w > 0."""
         w = np.asarray(w, dtype=float)
         flat = w.ravel()
         below = flat < np.exp(self.panels.low[0])
         beyond = flat >= np.exp(self.panels.high[-1])
-        found: FloatArray = np.empty((rows, flat.size))
+        found = np.empty((4, flat.size))
         parts = ((below, self.beginning), (beyond, self.ending), (~(below | beyond), self.panels))
         for where, part in parts:
             if where.any():
-                found[:, where] = getattr(part, name)(flat[where])
-        return found.reshape(rows, *w.shape)
-
-    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho| at radii w > 0."""
-        sign, log = self._by_parts("signed_log", w, 2)
-        return sign, log
-
-    def log_envelope(self, w: FloatArray) -> FloatArray:
-        """log|rho|, or the largest value nearby if the density oscillates."""
-        return np.asarray(self._by_parts("log_envelope", w, 1)[0])
-
-    def relative_error(self, w: FloatArray) -> FloatArray:
-        """Estimate of the error relative to the envelope."""
-        return np.asarray(self._by_parts("relative_error", w, 1)[0])
+                found[:, where] = part.evaluate(flat[where])
+        sign, log, envelope, error = found.reshape(4, *w.shape)
+        if self.doubt is not None:
+            error = error + np.interp(np.log(w), *self.doubt)
+        return sign, log, envelope, error
 
     def telling_radii(self) -> FloatArray:
         """A few radii on every panel."""

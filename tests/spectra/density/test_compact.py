@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from spectra.density.ball.ball_formula import compact_formula
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import catalogue
@@ -39,7 +39,7 @@ def component(name, dim):
     else:
         (piece,) = arc_cosine(name).pieces
         form = ball_form(piece.expr, piece.support)
-    return BallComponent.of(form, dim)
+    return ball_component(form, dim)
 
 
 def assert_right(c, dim, w, mu, most):
@@ -58,7 +58,7 @@ def assert_right(c, dim, w, mu, most):
 def test_a_weak_singularity_that_matters_only_far_out_is_within_its_error():
     """(1 - z^2)(1 + e - z^2) has the edge exponent 1 only from w = 1/e on; 1/e is 1e8 here."""
     dim = 3
-    c = BallComponent.of(
+    c = ball_component(
         ball_form((1 - Z**2) * (1 + sympy.Rational(1, 10**8) - Z**2), sympy.Integer(1)), dim
     )
 
@@ -102,7 +102,7 @@ MIXED = {
 def test_mixed_formulas_agree_with_quadrature(name, dim):
     kernel = MIXED[name]
     (piece,) = kernel.pieces
-    c = BallComponent.of(ball_form(piece.expr, piece.support), dim)
+    c = ball_component(ball_form(piece.expr, piece.support), dim)
     assert c.total == pytest.approx(kernel.at_zero, rel=1e-15)
     function = sympy.lambdify(Z, piece.expr, "mpmath")
     w = np.array([0.01, 1.0, 0.4 * c.tail.start, 1.1 * c.tail.start])
@@ -171,7 +171,7 @@ def test_formulas_take_their_textbook_form():
 
 def test_a_density_of_zero_mean_starts_with_a_higher_power():
     """1 - 5 z^2/3 in three dimensions integrates to zero: rho ~ w^4."""
-    c = BallComponent.of(ball_form(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1)), 3)
+    c = ball_component(ball_form(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1)), 3)
     assert c.origin_exponent == 4.0
     _, log = c.signed_log(np.array([1e-2, 2e-2]))
     assert np.diff(log) / np.log(2) == pytest.approx(4.0, abs=1e-3)

@@ -6,9 +6,8 @@ import sympy
 from mpmath import mp
 
 import spectra as sp
-from spectra.density.ball.numeric import fitted_form, integrated_components
+from spectra.density.ball.numeric import integrated_component
 from spectra.density.numeric import split_at_breaks
-from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 
@@ -101,33 +100,13 @@ def test_a_formula_is_cut_where_it_changes():
         ("z**2*log(z)*(1-z)**3", "logarithm"),
         ("(1-z)**3/(1+10**7*z**2)", "complex singularity"),
         ("(1-z)**3*exp(-z**(1/7))", "common denominator"),
+        ("exp(-z*sqrt(1-z**2))", "differences are no integers"),
     ],
 )
 def test_what_is_no_power_at_an_end_is_refused_in_words(formula, words):
     expr = sp.radial(formula, support=1).pieces[0].expr
     with pytest.raises((sp.errors.NoRouteError, sp.errors.AccuracyError), match=words):
-        integrated_components(expr, sympy.Integer(1), 1)
-
-
-@pytest.mark.parametrize(
-    ("text", "support"),
-    [("exp(-z)*(1-z)**3", 1), ("exp(-z*sqrt(1-z**2/4))", 2), ("exp(-1/(1-z**2))", 1)],
-)
-def test_the_powers_of_a_formula_give_its_values(text, support):
-    """One exponent at the edge, two, and none."""
-    expr = sp.radial(text, support=support).pieces[0].expr
-    form, is_flat = fitted_form(expr, sympy.Integer(support))
-    assert is_flat == (form.exponents == (4,))
-    with mp.workdps(400):
-        exact = mpmath_function(expr, Z)
-        for x in (mp.mpf(1) / 1024, mp.mpf(3) / 8, mp.mpf(31) / 32):
-            total = mp.mpf(0)
-            for factor, monomials in form.parts:
-                for m, c in monomials:
-                    mantissa, exponent = map(int, c.mid().man_exp())
-                    root = (1 - x * x) ** mp.mpf(str(float(factor.power)))
-                    total += mp.ldexp(mantissa, exponent) * x**m * root
-            assert abs(total - exact(support * x)) < (1e-18 if is_flat else 1e-30)
+        integrated_component(expr, sympy.Integer(1), 1)
 
 
 def test_radii_whose_phase_is_no_double_are_refused():
@@ -145,19 +124,3 @@ def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(tex
         with pytest.raises(sp.errors.NoRouteError, match="no bounded continuation to z = 0"):
             sp.spectral_density(kernel, dim)
     assert sp.existence(kernel, 3).status is sp.Status.INFINITE
-
-
-@pytest.mark.slow
-def test_a_difference_of_close_gaussians_has_the_digits_of_ball_arithmetic():
-    kernel = sp.radial("exp(-z**2/2) - exp(-z**2/(2*(1 + 10**(-10))))")
-    measure = sp.spectral_measure(kernel, 3)
-    with mp.workdps(40):
-        a = 1 + mp.mpf(10) ** -10
-
-        def density(w):
-            front = mp.sqrt(2 / mp.pi) * w * w
-            return front * (mp.exp(-w * w / 2) - a ** mp.mpf("1.5") * mp.exp(-a * w * w / 2))
-
-        mass = float(mp.quad(density, [mp.findroot(density, 1.7), 4, 8, 14]))
-    assert abs(measure.positive_mass.mid - mass) <= measure.positive_mass.rad < 1e-10 * mass
-    assert abs(measure.negative_mass.mid - mass) <= measure.negative_mass.rad < 1e-10 * mass

@@ -16,7 +16,7 @@ import sympy
 from mpmath import mp
 
 from spectra.density import ROUTES, spectral_density
-from spectra.density.ball.compact import BallComponent
+from spectra.density.ball.compact import ball_component
 from spectra.density.ball.numeric import fitted_form
 from spectra.density.components import SpectralDensity
 from spectra.density.half_line.half_line import half_line
@@ -42,7 +42,7 @@ def quadrature(kernel: Kernel, dim: int) -> SpectralDensity | None:
         else:
             # The public function asks for a closed form first.
             form, _ = fitted_form(piece.expr, piece.support)
-            components.append(BallComponent.of(form, dim))
+            components.append(ball_component(form, dim))
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
 
 

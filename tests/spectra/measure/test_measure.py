@@ -38,17 +38,12 @@ class PolynomialTimesGaussian(Component):
         self.origin_exponent = 0.0
         self.bulk, self.decay = (0.3, 3.0), np.inf
 
-    def signed_log(self, w):
-        value = self.polynomial(np.minimum(w, 1e9))
+    def evaluate(self, w):
+        near = np.minimum(w, 1e9)
+        value, size = self.polynomial(near), Polynomial(np.abs(self.polynomial.coef))(near)
         with np.errstate(divide="ignore"):
-            return np.sign(value), np.log(np.abs(value)) - 0.5 * w * w
-
-    def log_envelope(self, w):
-        size = Polynomial(np.abs(self.polynomial.coef))(np.minimum(w, 1e9))
-        return np.log(size) - 0.5 * w * w
-
-    def relative_error(self, w):
-        return np.full_like(w, 1e-14)
+            log, envelope = (np.log(np.abs(v)) - 0.5 * w * w for v in (value, size))
+        return np.sign(value), log, envelope, np.full_like(w, 1e-14)
 
 
 class HalfPower(Component):
@@ -58,11 +53,9 @@ class HalfPower(Component):
         self.exponent, self.total, self.origin_exponent = exponent, 1.0, 0.0
         self.bulk, self.decay, self.tail = (0.5, 2.0), exponent, tail
 
-    def signed_log(self, w):
-        return np.ones_like(w), -0.5 * self.exponent * np.log1p(w * w)
-
-    def relative_error(self, w):
-        return np.full_like(w, 1e-14)
+    def evaluate(self, w):
+        log = -0.5 * self.exponent * np.log1p(w * w)
+        return np.ones_like(w), log, log, np.full_like(w, 1e-14)
 
 
 # --- quadrature -------------------------------------------------------------------------------
