@@ -18,7 +18,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-import platformdirs
 
 from spectra.base.files import whole_file
 from spectra.errors import ParameterError, TableFileError
@@ -51,6 +50,8 @@ def default_cache() -> Path | None:
     named = os.environ.get(_VARIABLE, "")
     if named == _OFF:
         return None
+    import platformdirs  # loaded where it is needed: saved tables load without it
+
     folder = Path(named) if named else Path(platformdirs.user_cache_dir("kernel-spectra"))
     if folder.exists() and not folder.is_dir():
         raise ParameterError(
