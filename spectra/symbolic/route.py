@@ -1,9 +1,9 @@
 r"""The symbolic route: densities as formulas, for one dimension or for all of them at once.
 
-A formula comes from the tables: closed forms, and pFq or Meijer functions of Gamma products, which
-sympy may write in better-known functions, in a process with a time limit.  It is accepted only if
-it agrees with the numbers of another route at several radii, and in several dimensions if d is a
-symbol.  These numbers give back the kernel, as every density does (:mod:`spectra.density.guard`).
+A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
+from sympy, in a process with a time limit.  It is accepted only if it agrees with the numbers of
+another route at several radii, and in several dimensions if d is a symbol.  These numbers give
+back the kernel, as every density does (:mod:`spectra.density.guard`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from spectra.density import (
 from spectra.density.ball import ball_form, compact_formula
 from spectra.density.closed_pairs import W
 from spectra.errors import FormulaError, NoRouteError
+from spectra.formula import Opaque
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel
 from spectra.kernels.catalogue import DIMENSION
 from spectra.symbolic.gamma_formula import gamma_formula
-from spectra.symbolic.sympy_process import expand_in_process
+from spectra.symbolic.sympy_process import ask_sympy
 
 __all__ = ["symbolic", "symbolic_density"]
 
-# Seconds that sympy is given for one formula, if the tables know no elementary one.
+# Seconds that sympy is given for one transform, if the tables know no elementary formula.
 _LIMIT = 30.0
 _DIGITS = 25
 # A formula in which d is a symbol is checked in these dimensions.
@@ -133,16 +134,28 @@ def _candidates(
         if known is not None and known.expr is not None and not _is_special(known.expr):
             yield "the catalogue", known.expr
     formula = _from_tables(kernel, DIMENSION if dim is None else sympy.Integer(dim))
+    tasks: list[str] = []
+    expr, support = formula, None
     if formula is None:
         reasons.append("the tables know no Mellin transform of it")
-        return
-    if dim is not None and _is_special(formula):
-        found, reason = expand_in_process(formula, limit=_LIMIT)
-        if found is None:
-            reasons.append(reason)
+        if dim is None:
+            reasons.append("sympy is asked for one dimension at a time: give dim")
+        elif len(kernel.pieces) != 1 or kernel.pieces[0].expr.has(Opaque):
+            reasons.append("sympy is not asked: it takes one formula, and no callable")
         else:
-            yield "sympy", found
-    yield "the tables", formula
+            (piece,) = kernel.pieces
+            tasks = ["cosine", "hankel"] if dim % 2 else ["hankel"]
+            expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
+    elif dim is not None and _is_special(formula):
+        tasks = ["expand"]
+    for task in tasks:
+        found, reason = ask_sympy(task, expr, dim=dim or 1, support=support, limit=_LIMIT)
+        if found is None:
+            reasons.append(f"{task}: {reason}")
+        else:
+            yield f"sympy ({task})", found
+    if formula is not None:
+        yield "the tables", formula
 
 
 def _is_special(formula: sympy.Expr) -> bool:
