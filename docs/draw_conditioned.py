@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 import spectra as sp
 from rf import GaussianField
-from spectra.cli.plot_kernel import pyplot
+from spectra.cli.pictures import pyplot
 
 DPI, SIDE, SEED = 75, 90, 0
 

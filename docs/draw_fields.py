@@ -14,7 +14,7 @@ import gstools
 import numpy as np
 
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.cli.plot_kernel import pyplot
+from spectra.cli.pictures import pyplot
 from spectra.plugins.gstools import of
 
 LAGS = np.linspace(0.0, 1.5, 61)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import spectra as sp
-from spectra.cli.plot_kernel import pyplot
+from spectra.cli.pictures import pyplot
 from spectra.plugins.pymc import covariance
 
 with warnings.catch_warnings():

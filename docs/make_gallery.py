@@ -17,8 +17,7 @@ from rf import GORF, GRFF, SignatureWarning, SpectralFeatures
 from rf.papers.baselines import PublishedGRFF
 from rf.papers.baselines.samplers import grid_mean
 from spectra import design, radial, spectral_density, zonal
-from spectra.cli.plot_design import draw_atoms, draw_certificate, draw_error
-from spectra.cli.plot_kernel import pyplot
+from spectra.cli.pictures import draw_atoms, draw_certificate, draw_error, pyplot
 from spectra.designs import Distances, design_for_columns, design_within
 from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel
@@ -47,7 +46,7 @@ def sheet(folder: Path, name: str, orders: Iterable[tuple[str, Kernel, float, fl
     )
     for row, (title, kernel, z_max, tol) in zip(axes, orders, strict=True):
         made = design(kernel, DIM, domain=(0.0, z_max), tol=tol, objective="mass")
-        draw_error(row[0], made, tol=tol)
+        draw_error(row[0], made)
         row[0].set_title(f"{title}, $z \\leq {z_max:.3g}$")
         draw_atoms(row[1], made)
         draw_certificate(row[2], made)
@@ -136,7 +135,7 @@ def budgets(folder: Path) -> None:
     for row, (kernel, degree) in zip(axes, ((RAMP, 0), (TANH, 2)), strict=True):
         served = Distances.of(kernel, (0.0, 1.9), None)
         made = design_for_columns(kernel, DIM, served, n_components=481, exact_degree=degree)
-        draw_error(row[0], made, tol=None)
+        draw_error(row[0], made)
         powers = f" + powers of u to {degree}" if degree else ""
         row[0].set_title(f"481 columns: expected error {made.expected_error:.2g}")
         draw_atoms(row[1], made)

@@ -9,7 +9,7 @@ definite kernels whose difference it is; their masses come with errors.
 import matplotlib.pyplot as plt
 
 import spectra as sp
-from spectra.cli.plot_kernel import draw_radial_density
+from spectra.cli.pictures import draw_radial_density
 
 measure = sp.spectral_measure(sp.radial("exp(-z)*cos(2*z)"), 3)
 print("positive part:", measure.positive_mass)

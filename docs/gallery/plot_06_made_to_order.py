@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import spectra as sp
-from spectra.cli.plot_design import draw_error
+from spectra.cli.pictures import draw_error
 
 ntk = sp.catalogue["ntk"]
 print(sp.existence(ntk, dim=16))
@@ -24,4 +24,4 @@ for tol, design in zip(tols, made, strict=True):
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 left.semilogx(tols, [design.mass for design in made], "o-", color="#1f6fb4")
 left.set(xlabel="tolerance", ylabel="mass")
-draw_error(right, made[-1], tol=tols[-1])
+draw_error(right, made[-1])

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 import spectra as sp
 from rf import SpectralFeatures
-from spectra.cli.plot_kernel import draw_radial_density
+from spectra.cli.pictures import draw_radial_density
 
 mixture = sp.catalogue["spectral_mixture"](weights=[1, 0.5], frequencies=[2, 9], lengths=[6, 20])
 measure = sp.spectral_measure(mixture, 1)

@@ -221,7 +221,7 @@ def _check_counts(**counts: int) -> None:
 
 
 def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:
-    from spectra.cli.plot_kernel import pyplot, write_figure
+    from spectra.cli.pictures import pyplot, write_figure
 
     figure, axes = pyplot().subplots(figsize=(6, 4), layout="constrained")
     for coupling, values in means.items():

@@ -15,7 +15,7 @@ import numpy as np
 from rf import SpectralFeatures
 from rf.explore.question import Question
 from spectra.base.arrays import FloatArray
-from spectra.cli.plot_kernel import draw_density, pyplot
+from spectra.cli.pictures import draw_density, pyplot
 from spectra.density import spectral_density
 from spectra.derivation import derive
 from spectra.errors import SpectraError

@@ -20,7 +20,7 @@ from rf.papers.baselines import GRFF
 from rf.papers.experiments.approximation import relative
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import progress
-from spectra.cli.plot_kernel import (
+from spectra.cli.pictures import (
     draw_kernel,
     draw_radial_density,
     label_decades,

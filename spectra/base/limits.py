@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from functools import wraps
@@ -96,18 +96,16 @@ def limit_from(value: object, *, source: str) -> float | None:
     >>> limit_from("2.5", source="--time-limit"), limit_from("none", source="--time-limit")
     (2.5, None)
     """
-    if value is None or (isinstance(value, str) and value.strip().lower() in ("none", "off")):
+    text = str(value).strip().lower()
+    if text in ("none", "off"):
         return None
-    try:
-        seconds = float(value) if isinstance(value, str | float | int) else -1.0
-    except ValueError:
-        seconds = -1.0
-    if isinstance(value, bool) or not 0.0 < seconds < float("inf"):
-        raise ParameterError(
-            f"{source}={value!r}: a limit is a positive number of seconds for each step, or None "
-            "(in text: none) for no limit."
-        )
-    return seconds
+    with suppress(ValueError):
+        if 0.0 < (seconds := float(text)) < float("inf"):
+            return seconds
+    raise ParameterError(
+        f"{source}={value!r}: a limit is a positive number of seconds for each step, or None (in "
+        "text: none) for no limit."
+    )
 
 
 def limit_in_force() -> float | None:
@@ -155,31 +153,29 @@ class stage:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        self.runs, ended = False, False
-        while not ended:
+        self.runs = False
+        while True:
             try:
-                ended = _end(self)
+                _end(self)
+                break
             except OutOfTime:
                 continue
         if kind is not None and not issubclass(kind, Exception | OutOfTime):
             return
         if any(outer.expired for outer in _stages.get(self.thread, ())):
             raise OutOfTime
-        # Work may have swallowed OutOfTime.
-        if self.expired or kind is OutOfTime:
-            raise self._refusal() from None
+        if self.expired:  # work may have swallowed OutOfTime
+            raise self._refusal(*self.expired) from None
 
-    def _refusal(self) -> TimeLimitError:
-        spent, busy_with = self.expired or (self.spent(), self.label)
+    def _refusal(self, spent: float, busy_with: str) -> TimeLimitError:
         name = f" of {self.of!s:.{_LONGEST_NAME}}" if self.of is not None else ""
         name += f" in d = {self.dim}" if self.dim else ""
         within = "" if busy_with == self.label else f" It was busy with {busy_with}."
-        limit = f"{self.limit:g} s" if self.limit else "no more"
         advice = f"; or {self.advice}" if self.advice else ""
         end = f"or the environment variable {VARIABLE}{advice}."
         return TimeLimitError(
-            f"{self.label}{name}: stopped after {spent:.1f} s of processor time, and {limit} are "
-            f"allowed for a step.{within} What can be done: allow more, with",
+            f"{self.label}{name}: stopped after {spent:.1f} s of processor time, and {self.limit:g}"
+            f" s are allowed for a step.{within} What can be done: allow more, with",
             in_python=f"spectra.time_limit(seconds) {end}",
             at_shell=f"--time-limit {end}",
         )
@@ -192,10 +188,8 @@ def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callab
         @wraps(work)
         def limited(*args: P.args, **kwargs: P.kwargs) -> T:
             first = next(iter((*args, *kwargs.values())), None)
-            kernel = getattr(first, "kernel", first)
+            of = getattr(first, "kernel", first)  # a designed measure has none
             dim: Any = kwargs.get("dim", getattr(first, "dim", args[1] if len(args) > 1 else None))
-            # A designed measure has no kernel.
-            of = "a design" if kernel is None else kernel
             with stage(label, of=of, dim=dim if isinstance(dim, int) else None, advice=advice):
                 return work(*args, **kwargs)
 
@@ -238,7 +232,7 @@ _watcher: threading.Thread | None = None
 _shown = False
 
 
-def _end(step: stage) -> bool:
+def _end(step: stage) -> None:
     """End a stage and those within it, wipe the line after the last, await a late OutOfTime."""
     global _shown
     with _lock:
@@ -258,7 +252,6 @@ def _end(step: stage) -> bool:
                 pass
         except OutOfTime:
             pass
-    return True
 
 
 def _watch() -> None:
@@ -275,24 +268,19 @@ def _watch() -> None:
             if elapsed >= PATIENCE and (wish == "on" or (wish != "off" and terminal)):
                 _write_line(f"{newest[-1].label} ... {elapsed:.0f} s")
                 _shown = True
-            limited = [s for steps in _stages.values() for s in steps if s.limit]
-            wait = min([_TICK, PATIENCE, *(_look_at(s) for s in limited)])
+            wait = min(_TICK, PATIENCE)
+            for step in (s for steps in _stages.values() for s in steps if s.limit):
+                if (spent := step.spent()) >= step.due and step.runs:
+                    step.expired = step.expired or (spent, _stages[step.thread][-1].label)
+                    step.due = spent + _AGAIN
+                    _interrupt(step.thread)
+                wait = min(wait, step.due - spent)
         time.sleep(max(wait, _LEAST_WAIT))
 
 
 def _write_line(text: str, end: str = "") -> None:
     sys.stderr.write("\r" + text[:_LINE_WIDTH].ljust(_LINE_WIDTH) + end)
     sys.stderr.flush()
-
-
-def _look_at(step: stage) -> float:
-    """Interrupt a stage whose time is over; seconds until the next look."""
-    spent = step.spent()
-    if spent >= step.due and step.runs:
-        step.expired = step.expired or (spent, _stages[step.thread][-1].label)
-        step.due = spent + _AGAIN
-        _interrupt(step.thread)
-    return step.due - spent
 
 
 def _interrupt(thread: int) -> None:

@@ -180,7 +180,7 @@ def _check(arguments: argparse.Namespace) -> None:
             if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
                 print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
     if arguments.plot is not None:
-        from spectra.cli.plot_verdict import plot_verdict
+        from spectra.cli.pictures import plot_verdict
 
         plot_verdict(verdict, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
@@ -214,7 +214,7 @@ def _derive(arguments: argparse.Namespace) -> None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")
     if arguments.plot is not None:
-        from spectra.cli.plot_kernel import plot_measure
+        from spectra.cli.pictures import plot_measure
 
         plot_measure(verdict.measure, path=arguments.plot)
         print(f"drew {arguments.plot}")
@@ -266,7 +266,7 @@ def _design(arguments: argparse.Namespace) -> None:
     made = design(kernel, arguments.dim, (0.0, z_max), **options)
     print(made)
     if arguments.plot is not None:
-        from spectra.cli.plot_design import plot_design
+        from spectra.cli.pictures import plot_design
 
         plot_design(made, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)

@@ -58,8 +58,8 @@ _MOST_LINES = 40
 class Dual:
     r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
 
-    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius up to
-    ``max_radius``, and equal to it at the radii of the design.
+    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius that was
+    allowed, and equal to it at the radii of the design.
     """
 
     dim: int
@@ -69,7 +69,6 @@ class Dual:
     multiplier: float
     objective: Objective = "mass"
     lower_bound: float = 0.0
-    max_radius: float = 0.0
 
     def __call__(self, w: ArrayLike) -> FloatArray:
         """q(w) at radii w."""

@@ -105,7 +105,6 @@ class _Exchange:
             points=self.points[active],
             weights=weights[active],
             multiplier=-float(marginals[-1]) / np.sqrt(self.max_mass),
-            max_radius=self.max_radius,
         )
         return masses, excess, dual
 

@@ -226,13 +226,11 @@ class _Fit:
             fixed = np.broadcast_to(np.arange(still), (len(choices), still))
             at = np.concatenate([fixed, choices + still], axis=1)
             inner, sides = gram[at[:, :, None], at[:, None, :]], right[at]
+            masses = np.linalg.solve(inner, sides[:, :, None])[:, :, 0]
             if self.positive:
-                gains = np.array(
-                    [_gain_of_positive(*pair) for pair in zip(inner, sides, strict=True)]
-                )
-            else:
-                masses = np.linalg.solve(inner, sides[:, :, None])[:, :, 0]
-                gains = np.sum(sides * masses, axis=1)
+                masses = np.maximum(masses, 0.0)
+            products = (inner @ masses[:, :, None])[:, :, 0]
+            gains = np.sum(masses * (2.0 * sides - products), axis=1)
             return np.asarray(choices[np.argmax(gains)])
 
         indices = np.arange(self.tried.size)
@@ -259,10 +257,3 @@ class _Fit:
         )
         end = np.sort(result.x)
         return np.asarray(np.exp(end if log_value(end) <= log_value(unmoved) else unmoved))
-
-
-def _gain_of_positive(inner: FloatArray, side: FloatArray) -> float:
-    """What masses of at least 0 take off the squared error."""
-    root = np.linalg.cholesky(inner)
-    masses = nnls(root.T, np.linalg.solve(root, side))[0]
-    return float(2.0 * side @ masses - masses @ inner @ masses)

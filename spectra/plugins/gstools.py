@@ -9,17 +9,14 @@ adds a nugget to the fields.  The models here have the quantile function of thei
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import sympy
-from scipy.special import roots_legendre
 
 from spectra.base.numbers import FloatArray
 from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import ParameterError
-from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
 from spectra.plugins import imported
@@ -124,9 +121,6 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralMod
     return SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
 
 
-# --- models of GSTools --------------------------------------------------------------------------
-
-
 #: Correlations in z = h, with the parameters that they take from the model, and their supports.
 _FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
     "Gaussian": ("exp(-z**2)", (), None),
@@ -152,7 +146,7 @@ _ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
 def _truncated_power_law(model: Any) -> Kernel:
     """The mean of modes exp(-(z/l)^power) over lengths l from the lower one, a, to a + 1.
 
-    It is a difference of two means from 0 on, whose spectra cancel far out for power = 2.
+    It is a difference of two means from 0 on.
     """
     hurst = _exact(model.hurst)
     power = _exact(_ORDERS[model.name] or model.alpha)
@@ -160,26 +154,10 @@ def _truncated_power_law(model: Any) -> Kernel:
     tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
     if low == 0:
         return tpl(hurst=hurst, power=power, length=1)
-    if power == 2:
-        return _mean_of_gaussians(float(hurst), float(low))
     top, bottom = (1 + low) ** (2 * hurst), low ** (2 * hurst)
     above, below = (tpl(hurst=hurst, power=power, length=length) for length in (1 + low, low))
     mean: Kernel = above * (top / (top - bottom)) - below * (bottom / (top - bottom))
     return mean
-
-
-def _mean_of_gaussians(hurst: float, low: float) -> Kernel:
-    """Gauss's rule in log l, of as many nodes as the integrand's strip of analyticity asks."""
-    ends = np.log([low, low + 1.0])
-    half, middle = (ends[1] - ends[0]) / 2.0, ends.mean()
-    nodes, weights = roots_legendre(int(21.0 / np.arcsinh(np.pi / 4.0 / half)) + 2)
-    weights = weights * np.exp(2.0 * hurst * half * nodes)
-    shares = map(sympy.Rational, weights / weights.sum())
-    rates = map(sympy.Rational, np.exp(-2.0 * (middle + half * nodes)))
-    kernel = radial(
-        sympy.Add(*(c * sympy.exp(-a * Z**2) for c, a in zip(shares, rates, strict=True)))
-    )
-    return replace(kernel, label=f"tpl_gaussian(hurst={hurst:g}, lengths {low:g} to {low + 1:g})")
 
 
 def _kernel_of(model: Any) -> Kernel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spectra.cli.plot_kernel import pyplot
+from spectra.cli.pictures import pyplot
 
 from .timing import Table
 

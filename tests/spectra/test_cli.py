@@ -92,7 +92,7 @@ def test_syntax_errors_are_marked_once(formula, marked, capsys):
     [
         (["derive", "ntk", "--dim", "16"], "'spectra design'"),
         (["derive", "Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3", "--dim", "2"], "--assume"),
-        (["derive", "1/(1+z)", "--dim", "1", "--route", "lookup"], "leave out --route"),
+        (["derive", "1/(1+z)", "--dim", "1", "--route", "lookup"], "another --route"),
         (["design", "ntk", "--dim", "16", "--tol", "1e-3"], "--z-max"),
         (["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"], "error"),
         (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),

@@ -1,0 +1,272 @@
+"""Pictures of kernels and their measures, of verdicts, and of designs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
+
+from spectra.base.files import whole_file
+from spectra.errors import MissingExtraError, ParameterError
+from spectra.kernels import Kernel
+
+if TYPE_CHECKING:
+    from spectra.density import Atom, SpectralDensity
+    from spectra.designs import Design
+    from spectra.measure import SpectralMeasure
+    from spectra.verdict import Verdict
+
+__all__ = [
+    "draw_atoms",
+    "draw_certificate",
+    "draw_density",
+    "draw_error",
+    "draw_kernel",
+    "draw_radial_density",
+    "label_decades",
+    "plot_design",
+    "plot_measure",
+    "plot_verdict",
+    "pyplot",
+    "write_figure",
+]
+
+POSITIVE = "#1f6fb4"
+NEGATIVE = "#c8442d"
+_POINTS = 1500
+#: Largest distance drawn, where the kernel has no end.
+_RANGE = 4.0
+#: Up to this ratio of its ends an axis has room for three labels a decade (chosen: 12 labels).
+_FEW_DECADES = 1e4
+#: Dimensions drawn beyond the largest of finite mass.
+_MARGIN = 3
+#: The dual is drawn this far beyond the last radius of the design, where it has come to rest.
+_BEYOND = 1.4
+#: Radii beyond the second number are drawn on a scale that is logarithmic from the first one on.
+_LINEAR, _FAR = 10.0, 60.0
+
+
+def pyplot() -> Any:
+    """Matplotlib's pyplot on a canvas that needs no screen."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise MissingExtraError(
+            "Drawing needs matplotlib, which is not installed: pip install 'kernel-spectra[plot]'."
+        ) from error
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def write_figure(figure: Any, path: str | PathLike[str], *, dpi: int) -> None:
+    """Write a figure in the format that the ending names, whole or not at all, and close it."""
+    with whole_file(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:] or "png", dpi=dpi)
+    pyplot().close(figure)
+
+
+@contextmanager
+def _picture(path: str | PathLike[str], columns: int, title: object) -> Iterator[Any]:
+    """Axes in a row under a title; the picture is written when they are drawn."""
+    size = (4.9 * columns, 3.8)
+    figure, axes = pyplot().subplots(1, columns, figsize=size, layout="constrained")
+    yield axes
+    figure.suptitle(str(title), fontsize=10)
+    write_figure(figure, path, dpi=110)
+
+
+def label_decades(axis: Any) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 of each decade, or of many at 1, in plain numbers."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+    low, high = sorted(axis.get_view_interval())
+    within = (1.0, 2.0, 5.0) if high <= _FEW_DECADES * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=within))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _draw_values(axes: Any, kernel: Kernel, low: float, high: float, *, title: str) -> None:
+    """Draw k(z) on [low, high]."""
+    z = np.linspace(low, high, _POINTS)
+    axes.plot(z, kernel(z), color="black", lw=1.5)
+    axes.axhline(0.0, color="0.8", lw=0.8, zorder=0)
+    axes.set(xlabel="distance $z$", title=title)
+
+
+# --- a kernel and its measure --------------------------------------------------------------------
+
+
+def plot_measure(measure: SpectralMeasure, *, path: str | PathLike[str]) -> None:
+    """Write a picture of k(z) and of the signed radial density."""
+    support = _kernel_of(measure).support
+    with _picture(path, 2, measure.kernel) as (left, right):
+        draw_kernel(left, measure, z_max=1.1 * support if 0 < support < np.inf else _RANGE)
+        draw_radial_density(right, measure)
+
+
+def draw_kernel(axes: Any, measure: SpectralMeasure, *, z_max: float) -> None:
+    """Draw k(z) on [0, z_max] into matplotlib axes."""
+    title = f"$k(z)$,  $d = {measure.dim}$"
+    _draw_values(axes, _kernel_of(measure), 0.0, z_max, title=title)
+
+
+def _kernel_of(measure: SpectralMeasure) -> Kernel:
+    if measure.kernel is None:
+        raise ParameterError("This measure was made from atoms alone: it has no kernel to draw.")
+    return measure.kernel
+
+
+def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
+    """Draw the signed density of the radius with its two parts, and its atoms as stems."""
+    draw_density(axes, measure.density, measure.atoms)
+    axes.set_title(
+        rf"$w\,\rho(w)$:  $M_+$ = {measure.positive_mass.mid:.4g}, "
+        rf"$M_-$ = {measure.negative_mass.mid:.4g}"
+    )
+
+
+def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Atom]) -> None:
+    """Draw w rho(w) with its two parts, whatever its mass, and atoms as stems."""
+    if density is not None and density.components:
+        low = min(c.bulk[0] for c in density.components) / 2.0
+        high = max(c.bulk[1] for c in density.components) * 2.0
+        w = np.geomspace(low, high, _POINTS)
+        # Mass for each unit of log w: both parts stay visible where their scales are far apart.
+        rho = density.radial(w) * w
+        axes.fill_between(w, rho, where=rho > 0, color=POSITIVE, alpha=0.6, lw=0, label=r"$\mu_+$")
+        axes.fill_between(w, rho, where=rho < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
+        axes.plot(w, rho, color="black", lw=0.8)
+        axes.set_xscale("log")
+        label_decades(axes.xaxis)
+        axes.legend(frameon=False)
+    for atom in atoms:
+        color = POSITIVE if atom.mass > 0 else NEGATIVE
+        place = max(atom.radius, axes.get_xlim()[0])
+        label = f"  atom {atom.mass:+.3g} at {atom.radius:.3g}"
+        axes.text(place, atom.mass, label, color=color)
+        axes.plot([place, place], [0.0, atom.mass], color=color, lw=2, marker="o", markevery=[1])
+    axes.axhline(0.0, color="0.5", lw=0.8)
+    axes.set_xlabel("radius $w$")
+
+
+# --- a verdict -----------------------------------------------------------------------------------
+
+
+def plot_verdict(verdict: Verdict, *, path: str | PathLike[str]) -> None:
+    """Write a picture of the local analysis and of the condition on d.
+
+    Left: k(z) with each singular radius and its term.  Right: each exponent against the bound
+    (d - 1)/2.  A verdict on a callable is refused.
+    """
+    if not isinstance(verdict.kernel, Kernel):
+        raise ParameterError("A callable shows no singularities: there is nothing to draw.")
+    with _picture(path, 2, str(verdict).split("\n")[0]) as (left, right):
+        _draw_places(left, verdict, verdict.kernel)
+        _draw_exponents(right, verdict)
+
+
+def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
+    """k(z), with a line at each radius where it is not smooth and the term there."""
+    at_radii = [s for s in verdict.singularities if s.location not in (0, sympy.oo)]
+    places = [float(s.location) for s in at_radii]
+    end = 1.15 * max(places) if places else _RANGE
+    is_singular = any(s.location == 0 and s.exponent <= 0 for s in verdict.singularities)
+    start = end / _POINTS if is_singular else 0.0
+    _draw_values(axes, kernel, start, end, title="$k(z)$ and where it is not smooth")
+    place_of = {"transform": axes.get_xaxis_transform(), "ha": "right", "va": "top"}
+    for row, (s, place) in enumerate(zip(at_radii, places, strict=True)):
+        decides = s == verdict.deciding
+        color = NEGATIVE if decides else "0.5"
+        axes.axvline(place, color=color, lw=1.2, ls="--", zorder=0)
+        label = f"$s = {sympy.latex(s.exponent)}$" + (", decides  " if decides else "  ")
+        axes.text(place, 0.97 - 0.08 * row, label, color=color, **place_of)
+    others = [str(s) for s in verdict.singularities if s.location in (0, sympy.oo)]
+    note = "; ".join(others) or "no singular term at 0 or at infinity"
+    axes.set_xlabel(f"distance $z$\n{note}")
+
+
+def _draw_exponents(axes: Any, verdict: Verdict) -> None:
+    """Each exponent at a finite radius against (d - 1)/2, which it must exceed."""
+    exponents = sorted(
+        {float(s.exponent) for s in verdict.singularities if s.location not in (0, sympy.oo)}
+    )
+    most = math.floor(2 * exponents[0] + 1) + _MARGIN if exponents else 8
+    d = np.arange(1, max(most, verdict.dim or 1) + 1)
+    axes.plot(d, 0.5 * (d - 1), "o-", color="black", ms=4, lw=1.0, label="$(d - 1)/2$")
+    for s in exponents:
+        color = NEGATIVE if s == exponents[0] else "0.6"
+        axes.axhline(s, color=color, lw=1.2, label=f"$s = {s:g}$")
+    if verdict.dim is not None:
+        axes.axvline(verdict.dim, color="0.8", zorder=0)
+    title = "finite mass needs every $s > (d - 1)/2$"
+    if not exponents:
+        title = "no singularity at a finite radius: no bound on $d$ from there"
+    axes.set(xlabel="dimension $d$", ylabel="exponent", title=title)
+    axes.legend(frameon=False)
+
+
+# --- a design ------------------------------------------------------------------------------------
+
+
+def plot_design(design: Design, *, path: str | PathLike[str]) -> None:
+    """Write a picture of a design: kernel and error, atoms, and for least mass its certificate."""
+    certified = design.dual is not None and design.dual.objective == "mass"
+    with _picture(path, 2 + certified, design.kernel) as axes:
+        draw_error(axes[0], design)
+        draw_atoms(axes[1], design)
+        if certified:
+            draw_certificate(axes[2], design)
+
+
+def draw_error(axes: Any, design: Design) -> None:
+    """Draw k on the domain, and the error of the design on an axis of its own."""
+    _draw_values(axes, design.kernel, *design.domain, title=f"$d = {design.dim}$")
+    axes.set_ylabel("$k(z)$")
+    z, right = np.linspace(*design.domain, _POINTS), axes.twinx()
+    right.plot(z, design(z) - design.kernel(z), color=NEGATIVE, lw=0.9)
+    for level in (-design.tol, design.tol) if design.tol is not None else ():
+        right.axhline(level, color=NEGATIVE, lw=0.6, ls=":")
+    right.set_ylabel(r"error $\hat k - k$", color=NEGATIVE)
+    right.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
+
+
+def draw_atoms(axes: Any, design: Design) -> None:
+    """Draw the signed masses over the radii, on a scale that shows small and large ones."""
+    axes.set_yscale("symlog", linthresh=float(np.abs(design.masses).min()))
+    axes.margins(y=0.12)
+    for sign, color in ((1.0, POSITIVE), (-1.0, NEGATIVE)):
+        chosen = sign * design.masses > 0
+        axes.vlines(design.radii[chosen], 0.0, design.masses[chosen], color=color, lw=2)
+        axes.plot(design.radii[chosen], design.masses[chosen], "o", color=color, ms=4)
+    axes.axhline(0.0, color="0.5", lw=0.8)
+    title = f"{design.radii.size} atoms of mass {design.mass:.4g}"
+    _name_radii(axes, float(design.radii.max()), title)
+
+
+def draw_certificate(axes: Any, design: Design) -> None:
+    """Draw the dual q(w) of a design of least mass: within +-1, and +-1 at its radii."""
+    dual = design.dual
+    assert dual is not None  # a design of least mass has one
+    end, scale = _BEYOND * float(design.radii.max()) + 1.0, 1.0 + dual.multiplier
+    w = _LINEAR * np.sinh(np.linspace(0.0, np.arcsinh(end / _LINEAR), 2 * _POINTS))
+    axes.plot(w, dual(w) / scale, color="black", lw=1.0)
+    axes.plot(design.radii, dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
+    for level in (-1.0, 1.0):
+        axes.axhline(level, color="0.5", lw=0.8, ls=":")
+    _name_radii(axes, end, f"dual: no measure has less than {dual.lower_bound:.4g}")
+
+
+def _name_radii(axes: Any, most: float, title: str) -> None:
+    """Title and axis of radii up to the largest, logarithmic where that is far."""
+    if most > _FAR:
+        axes.set_xscale("symlog", linthresh=_LINEAR)
+    axes.set(xlabel="radius $w$", title=title)
