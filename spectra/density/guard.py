@@ -166,16 +166,12 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     radii += [root / r for r in edges]
     widest = _WIDEST / min(radii)
     narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
-    wave = max(
-        (c.tail.frequency for c in density.components if c.tail is not None),
-        default=0.0,
-    )
-    if wave:
-        narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
+    ends = {c.tail.frequency for c in density.components if c.tail is not None}
+    wave = max(ends, default=0.0)
+    narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
     found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
-    ends = {c.tail.frequency for c in density.components if c.tail is not None}
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     for radius in sorted({*edges, *ends}):
         found.append((radius, radius / (_SHARE * root)))
@@ -276,7 +272,7 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIn
     if np.isfinite(kernel.support):
         high = min(high, np.log(kernel.support))
     radii = [a.radius for a in density.atoms]
-    radii += [r for c in density.components for r, _ in c.breaks]
+    fastest = max(radii + [r for c in density.components for r, _ in c.breaks], default=0.0)
 
     def values(chart: Chart, t: FloatArray) -> Parts:
         k = kernel(chart.radius(t))
@@ -286,6 +282,5 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIn
         return above, under, size + np.log(_KERNEL_ROUNDING * EPS)
 
     weights = [partial(_at_distance, window, dim) for window in windows]
-    waves = [(radius, np.inf) for radius in radii]
-    inner = weighted(values, panels(low, high, edges, waves, dim), weights)
+    inner = weighted(values, panels(low, high, edges, [(fastest, np.inf)], dim), weights)
     return added(inner, below(values, weights, low, float(dim)))

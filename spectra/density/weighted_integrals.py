@@ -208,7 +208,6 @@ def _edges(
     chart: Chart, start: float, stop: float, waves: Sequence[tuple[float, float]], dim: int
 ) -> FloatArray:
     step = min(_STEP, _DEVIATIONS / float(np.sqrt(2.0 * dim)))
-    waves = _fastest(waves)
     edges = [start]
     while edges[-1] < stop and len(edges) < _MOST_PANELS:
         at = np.array(edges[-1])
@@ -217,12 +216,3 @@ def _edges(
         edges.append(edges[-1] + min(step, _RADIANS / max(fastest * slope, _LEAST_NORMAL)))
     edges[-1] = stop
     return np.array(edges)
-
-
-def _fastest(waves: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The waves than which none is as fast and reaches as far."""
-    found: list[tuple[float, float]] = []
-    for frequency, radius in sorted(waves, reverse=True):
-        if not found or radius > found[-1][1]:
-            found.append((frequency, radius))
-    return found

@@ -82,7 +82,7 @@ def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair
         offset = (w - centre) * (w + centre) * quarter
         terms = (dim - 1.0) * log_ratio(w, centre, w - centre), -offset
         if degree == 0:
-            return Values(terms, at_centre[0])
+            return terms, at_centre[0], 1.0, 0.0
         # The polynomial by its Taylor series at 0 or at the centre, whichever cancels less.
         t, y = (np.minimum(x, _LARGEST_OFFSET) for x in (offset, w * w * quarter))
         size = polyval(y, np.abs(at_zero))
@@ -90,7 +90,7 @@ def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair
         factor = np.where(near, polyval(t, at_centre), polyval(y, at_zero))
         # The size at one unit of y farther out is not small at a zero.
         size = np.minimum(polyval(np.abs(t) + 1.0, np.abs(at_centre)), size)
-        return Values(terms, factor, size, 4.0 * degree + 0.25 * dim)
+        return terms, factor, size, 4.0 * degree + 0.25 * dim
 
     return ClosedPair(
         GAUSSIAN, dim, (rate,), polynomial, float(front + mp.log(scale)), values,
@@ -128,11 +128,11 @@ def _wave_component(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.
         # The radius is rounded, too, which counts if the bell is far narrower than b.
         roundings = 3.0 * bell + quarter * np.abs(u) * w
         if dim == 1:
-            return Values((-bell,), sign * (1.0 + other), 1.0 + other, roundings)
+            return (-bell,), sign * (1.0 + other), 1.0 + other, roundings
         lost, far, near = middle * np.expm1(-turn), (w + middle) * other, w * (1.0 + other)
         factor = np.where(turn < 1.0, near + lost, u + far)
         size = np.where(turn < 1.0, near - lost, np.abs(u) + width + far)
-        return Values((-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size)
+        return (-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size
 
     return ClosedPair(
         GAUSSIAN_WAVE, dim, (rate, frequency), c, float(front), values,

@@ -94,8 +94,8 @@ def _component(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> Clo
     else:
         # Where the mass per unit of log w is more than 1 % of its maximum.
         w = float(scale) * np.geomspace(1e-6, 1e6, 2001)
-        found = values(w)
-        mass = sum(found.terms) + np.log(found.size * w)
+        terms, _, size, _ = values(w)
+        mass = sum(terms) + np.log(size * w)
         ends = w[mass >= mass.max() + np.log(0.01)]
     return ClosedPair(
         MATERN, dim, (nu, rate), c, float(front), values,
@@ -117,7 +117,7 @@ def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> V
     share = _log_modulus(cross, 1.0 / u, direct - 2.0 * np.log(u))
     terms = -0.5 * (dim - 1) * share, -(nu + 0.5) * _log_modulus(cross, u, direct)
     if b == 0.0:
-        return Values(terms, phase.real)
+        return terms, phase.real, 1.0, 0.0
     power = nu + 0.5 * dim
     sine = 2.0 * (real / near) * (a.imag / scale / far)
     cosine = ((w - b) / scale / near) * ((w + b) / scale / far) + (real / near) * (real / far)
@@ -129,7 +129,7 @@ def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> V
     lost = 1.0 + 0.25 * (b / scale) / near
     turned = (power + np.abs(angle)) * lost * np.abs(sine)
     turned *= (abs(phase.real) * small + abs(phase.imag)) / size
-    return Values(terms, factor, size, power * lost + turned)
+    return terms, factor, size, power * lost + turned
 
 
 def _log_modulus(cross: float, u: FloatArray, direct: FloatArray) -> FloatArray:

@@ -19,6 +19,9 @@ __all__ = ["TAILS", "ClosedPair", "Family", "Term", "Values", "W", "log_ratio"]
 
 #: The parameters of a kernel of a family, and its coefficient.
 Term = tuple[tuple[Any, ...], sympy.Expr]
+#: The signed radial density ``exp(log_front + sum(terms)) * factor``: terms, factor, local size of
+#: the factor (not small at a change of sign), and a count of roundings not proportional to a term.
+Values = tuple[tuple[FloatArray, ...], FloatArray | float, FloatArray | float, FloatArray | float]
 #: The radius of a frequency, the variable of the formulas.
 W = sympy.Symbol("w", positive=True)
 #: The quantiles between which the bulk of a distribution lies.
@@ -27,19 +30,6 @@ TAILS = np.array([0.01, 0.99])
 _DIGITS = 50
 # A term of the logarithm is rounded at most six times, by half a unit each.
 _ROUNDING = 3.0 * float(np.finfo(float).eps)
-
-
-class Values(NamedTuple):
-    """The signed radial density at radii: ``exp(log_front + sum(terms)) * factor``.
-
-    ``size`` is the local size of the factor, which is not small at a change of sign, and
-    ``roundings`` counts the rounding errors that are not proportional to a term.
-    """
-
-    terms: tuple[FloatArray, ...]
-    factor: FloatArray | float
-    size: FloatArray | float = 1.0
-    roundings: FloatArray | float = 0.0
 
 
 class Family(NamedTuple):

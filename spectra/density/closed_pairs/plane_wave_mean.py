@@ -72,7 +72,7 @@ def _component(dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr) -> Cl
         fall = power * np.where(u < 0.5, np.log1p(-u * u), np.log(gap * (1.0 + u)))
         fall = np.where(inside, fall, -np.inf)
         # The end is rounded, which counts near it.
-        return Values(((dim - 1.0) * np.log(u), fall), sign, roundings=abs(power) / gap + dim)
+        return ((dim - 1.0) * np.log(u), fall), sign, 1.0, abs(power) / gap + dim
 
     return ClosedPair(
         PLANE_WAVE_MEAN, dim, (m, radius), c, float(front), values,

@@ -73,7 +73,7 @@ def _component(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) ->
             log_bessel_k_integral(nu, x),
         )
         # x is rounded, and this is the slope of log K in log x.
-        return Values(terms, sign, roundings=x * (x / (x + nu + 1.0)))
+        return terms, sign, 1.0, x * (x / (x + nu + 1.0))
 
     return ClosedPair(
         RATIONAL_QUADRATIC, dim, (alpha, scale), c, float(front), values,
