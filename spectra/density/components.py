@@ -174,11 +174,10 @@ class SpectralDensity:
     expr: sympy.Expr | None = None
 
     def __repr__(self) -> str:
-        held = ", ".join(
-            f"{count} {name}{'' if count == 1 else 's'}"
-            for name, count in (("component", len(self.components)), ("atom", len(self.atoms)))
+        return (
+            f"SpectralDensity of {self.kernel} on R^{self.dim} by {self.route} "
+            f"(components: {len(self.components)}, atoms: {len(self.atoms)})"
         )
-        return f"SpectralDensity of {self.kernel} on R^{self.dim} by {self.route}: {held}"
 
     @staged("evaluating a spectral density")
     def signed_log_radial(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:

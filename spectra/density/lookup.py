@@ -10,7 +10,7 @@ import sympy
 from spectra.density.ball.ball_formula import compact_formula
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.charts import proved_sign
+from spectra.density.charts import Chart, proved_sign, sums_of_signs
 from spectra.density.closed_pairs import FAMILIES, ClosedPair, Family
 from spectra.density.closed_pairs.summands import read, summands, tidy
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -118,10 +118,8 @@ def _cancel(components: list[ClosedPair]) -> bool:
     if len(components) < 2 or proved_sign(components):
         return False
     low, high = (f(c.bulk[i] for c in components) for i, f in enumerate((min, max)))
-    w = np.geomspace(low, high, _RADII)
-    found = np.array([c.evaluate(w) for c in components])
-    sign, log, envelope, error = found.swapaxes(0, 1)
-    top = (log + np.log(w)).max()
-    signed = sign * np.exp(log + np.log(w) - top)
-    errors = error * np.exp(envelope + np.log(w) - top)
-    return bool(errors.sum(axis=0).max() > _LEAST_ACCURACY * np.abs(signed.sum(axis=0)).max())
+    t = np.linspace(np.log(low), np.log(high), _RADII)
+    sizes, errors = sums_of_signs(components, components[0].dim, Chart(), t)
+    above, under = np.exp(sizes - sizes.max())
+    error = np.exp(errors - sizes.max()).sum(axis=0)
+    return bool(error.max() > _LEAST_ACCURACY * np.abs(above - under).max())

@@ -34,21 +34,12 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
     components: list[Component] = []
     atoms: list[Atom] = []
     integrated = False
-    for whole in kernel.pieces:
-        piece = whole
-        opaque = opaque_part(whole.expr, whole.support, dim)
-        if opaque is not None:
-            components += opaque[0]
-            integrated = True
-            if opaque[1] == 0:
-                continue
-            piece = Piece(whole.support, opaque[1])
-        balls, smooth = split_at_breaks(piece)
-        for radius, formula in balls:
-            components.append(integrated_component(formula, radius, dim))
-            integrated = True
-        if smooth == 0:
-            continue
+    for piece in kernel.pieces:
+        opaque, formula = opaque_part(piece.expr, piece.support, dim)
+        balls, smooth = split_at_breaks(Piece(piece.support, formula))
+        integrated = integrated or bool(opaque or balls)
+        components += opaque
+        components += [integrated_component(below, radius, dim) for radius, below in balls]
         known, known_atoms, rest = known_part(smooth, dim)
         components += known
         atoms += known_atoms
@@ -71,7 +62,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
     >>> split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
     ([(2, (2 - z)**2)], exp(-z))
     """
-    if piece.support == sympy.oo and not piece.expr.has(*KINKS):
+    if piece.expr == 0 or (piece.support == sympy.oo and not piece.expr.has(*KINKS)):
         return [], piece.expr
     if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
         return [(piece.support, piece.expr)], sympy.Integer(0)

@@ -42,7 +42,6 @@ _BITS = 192
 _LEFT = 2.0**-60
 # The least probability of an atom that has others on both sides.
 _DRAWN = 2.0**-51
-_AT_SHELL = "'spectra design' makes a finite measure for the distances of your data."
 # Numbers of values that are tried; every fourth gives an atom.
 _COUNTS = tuple(1 << n for n in range(5, 15))
 
@@ -88,10 +87,9 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
             )
     if expanded == others:
         return None
-    raise NoRouteError(
+    raise _no_atoms(
         f"{kernel} is a periodic formula times one that has no closed form:",
-        in_python="write the factors as kernels of their own, k1.on([0]) * k2.on([0]).",
-        at_shell=_AT_SHELL,
+        "write the factors as kernels of their own, k1.on([0]) * k2.on([0]).",
     )
 
 
@@ -123,10 +121,10 @@ def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         if factor.has(Z) and not is_periodic(factor):
             raise _no_atoms(
                 f"{factor} has waves whose periods have no ratio, and atoms of such functions are "
-                "known where they are products of periodic ones:",
+                "known where they are products of periodic ones:"
             )
-        constant = Atom.of(sympy.Integer(0), factor) if not factor.has(Z) else None
-        atoms = (constant,) if constant else fourier_atoms(factor)
+        constant = not factor.has(Z)
+        atoms = (Atom.of(sympy.Integer(0), factor),) if constant else fourier_atoms(factor)
         if atoms is None:
             return None
         product = _convolve(product, atoms)
@@ -188,12 +186,11 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     )
 
 
-def _no_atoms(reason: str) -> NoRouteError:
-    return NoRouteError(
-        reason,
-        in_python="make a finite measure for the distances of your data with design(...).",
-        at_shell=_AT_SHELL,
-    )
+def _no_atoms(
+    reason: str, advice: str = "make a finite measure for the distances of your data (design)."
+) -> NoRouteError:
+    at_shell = "'spectra design' makes a finite measure for the distances of your data."
+    return NoRouteError(reason, in_python=advice, at_shell=at_shell)
 
 
 def _is_analytic(expr: sympy.Expr) -> bool:

@@ -20,7 +20,7 @@ from spectra.density.guard import contradiction
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
-from spectra.errors import AccuracyError, NoRouteError, ParameterError, SpectraError
+from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -102,7 +102,7 @@ def spectral_density(
     NoRouteError
         If no route knows the kernel, or its transform is known not to be a measure.
     AccuracyError
-        If every density that was found contradicts the kernel: averages of both sides of
+        If the density contradicts the kernel: averages of both sides of
         k(z) = int Omega_d(wz) rho(w) dw, over Gaussians of many widths, are compared before any
         density is handed out.
 
@@ -143,29 +143,20 @@ def spectral_density(
 def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
     """What verdicts, measures and tables of one kernel ask for in turn, made once."""
     names = AUTO if route == "auto" else (route,)
-    refuted: list[str] = []
     for name in names:
-        try:
-            with stage(f"density by the route {name}, d = {dim}"):
-                density = ROUTES[name](kernel, dim)
-        except SpectraError as error:
-            if not refuted:
-                raise
-            refuted.append(f"the route {name}: {error}")
-            continue
+        with stage(f"density by the route {name}, d = {dim}"):
+            density = ROUTES[name](kernel, dim)
         if density is None:
             continue
         with stage(f"does the density of the route {name} give back the kernel?"):
             why = contradiction(density)
         if not why:
             return density
-        refuted.append(f"the route {name}: {why}")
-    if refuted:
         raise AccuracyError(
-            f"A density of {kernel} on R^{dim} was found that does not give back the kernel "
-            f"({'; '.join(refuted)}). Please report the kernel and the dimension. Write the kernel "
-            "in another way, or make a finite measure for the distances of your data with "
-            "design(...)."
+            f"The density of {kernel} on R^{dim} by the route {name} does not give back the kernel "
+            f"({why}). Please report the kernel and the dimension. Ask for another route (the "
+            "option route), write the kernel in another way, or make a finite measure for the "
+            "distances of your data with design(...)."
         )
     half_line = any(piece.support == sympy.oo for piece in kernel.pieces)
     facts = "how it falls (decay=)" if half_line else "its support (support=)"

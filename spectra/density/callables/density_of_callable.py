@@ -56,10 +56,10 @@ _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
 
 def opaque_part(
     expr: sympy.Expr, support: sympy.Expr, dim: int
-) -> tuple[list[Component], sympy.Expr] | None:
-    """Components of the callables in a formula, and the formula that is left; None without any."""
+) -> tuple[list[Component], sympy.Expr]:
+    """Components of the callables in a formula, and the formula that is left."""
     if not expr.has(Opaque):
-        return None
+        return [], expr
     split = opaque_terms(expr)
     if split is None:
         raise NoRouteError(

@@ -155,16 +155,10 @@ def false_lookup(monkeypatch):
     routes._first_believed.cache_clear()
 
 
-def test_after_a_false_density_the_next_route_is_asked(false_lookup):
-    density = spectral_density(radial("exp(-z)"), 3)
-    assert density.route == "series"
-    assert abs(density.density([1.0])[0] - 1 / (4 * np.pi**2)) <= density.error([1.0])[0]
-
-
 @pytest.mark.parametrize("dim", [1, 16])
-def test_a_false_density_of_the_last_route_is_refused(false_lookup, dim):
+def test_a_false_density_is_refused(false_lookup, dim):
     with pytest.raises(AccuracyError, match="does not give back the kernel") as caught:
-        spectral_density(radial("exp(-z)"), dim, route="lookup")
+        spectral_density(radial("exp(-z)"), dim)
     assert "around z = " in str(caught.value)
     assert "the kernel 0.9" in str(caught.value)
 
