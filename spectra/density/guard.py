@@ -173,11 +173,8 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
     found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
     middle = root / float(np.sqrt(min(radii) * max(radii)))
-    for radius in sorted({*edges, *ends}):
-        found.append((radius, radius / (_SHARE * root)))
-    if not edges:
-        found.append((middle, middle / (_SHARE * root)))
-    return found
+    centres = ends | (edges or {middle})
+    return found + [(radius, radius / (_SHARE * root)) for radius in sorted(centres)]
 
 
 def _edges(kernel: Kernel) -> set[float]:
@@ -238,18 +235,14 @@ def _followed_down(density: SpectralDensity, low: float) -> float:
 
 
 def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
-    found = no_integrals(len(windows))
     if not density.atoms:
-        return found
+        return no_integrals(len(windows))
     radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
-    for i, window in enumerate(windows):
-        sign, log = _at_radius(window, density.dim, radii)
-        unit = log.max()
-        if unit > -np.inf:
-            share = np.exp(log - unit)
-            waves = sign * share * masses
-            found[:, i] = unit, waves.sum(), share @ errors, np.abs(waves).sum()
-    return found
+    found = np.array([_at_radius(window, density.dim, radii) for window in windows])
+    sign, log = found.swapaxes(0, 1)
+    unit = log.max(axis=1)
+    share = np.exp(log - np.where(np.isfinite(unit), unit, 0.0)[:, None])
+    return np.array([unit, (sign * share) @ masses, share @ errors, share @ np.abs(masses)])
 
 
 def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:

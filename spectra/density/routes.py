@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import overload
 
 import sympy
@@ -39,15 +38,13 @@ def _symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
 
 
 #: The routes by name; each answers None for "not mine", or says in a NoRouteError why not.
-ROUTES: Mapping[str, Route] = MappingProxyType(
-    {
-        "lookup": lookup,
-        "periodic": periodic,
-        "series": series,
-        "numeric": numeric,
-        "symbolic": _symbolic,
-    }
-)
+ROUTES: Mapping[str, Route] = {
+    "lookup": lookup,
+    "periodic": periodic,
+    "series": series,
+    "numeric": numeric,
+    "symbolic": _symbolic,
+}
 #: What "auto" tries, in this order.  The symbolic route adds a formula to numbers that the others
 #: have, and takes seconds, so it is for those who ask for it.
 AUTO = tuple(name for name in ROUTES if name != "symbolic")
