@@ -101,24 +101,6 @@ class TestSineAndCosine:
         np.testing.assert_allclose(sine[finite], np.sin(x[finite]), rtol=3e-7)
 
 
-class TestConstants:
-    @pytest.mark.parametrize(("name", "digits", "bits"), [("DOUBLE", 53, 20), ("SINGLE", 24, 13)])
-    def test_products_with_the_parts_of_half_pi_are_exact(self, name, digits, bits):
-        pytest.importorskip("numba")
-        from rf.feature_maps import compiled_sincos
-
-        constants = getattr(compiled_sincos, name)
-        assert constants.limit <= 2.0**bits
-        for part in constants.half_pi[:2]:
-            significant = float(part).hex().split("p")[0].rstrip("0")
-            mantissa = int(float(part) * 2.0 ** (digits - 1 - np.frexp(part)[1] + 1))
-            zeros = (mantissa & -mantissa).bit_length() - 1
-            assert zeros >= bits, significant
-        with mp.workdps(60):
-            left = abs(mp.pi / 2 - mp.fsum(mpf(float(p)) for p in constants.half_pi))
-            assert left * constants.limit < mpf(2) ** -(digits + 4)
-
-
 @cache
 def rays_and_phases(dtype):
     """Radii on common directions, sparse rows, and the waves of their phases in long doubles."""
@@ -204,11 +186,6 @@ class TestThreads:
         with threadpool_limits(3):
             three = wave_columns(X, w, np.ones(1000))
         np.testing.assert_array_equal(one, three)
-
-    def test_every_task_is_done_once(self):
-        done = []
-        on_threads(done.extend, 1000, 4)
-        assert sorted(done) == list(range(1000))
 
     def test_what_a_thread_raises_is_raised(self):
         def work(tasks):
