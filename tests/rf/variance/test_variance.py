@@ -8,11 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from rf.sampling.coupling import RADII, fixed_cosine, gegenbauer_means
+from rf.sampling.coupling import RADII, fixed_cosine
 from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.designed_directions import angular_means, designed
 from rf.sampling.frequencies import draw_repeatedly
-from rf.sampling.haar import haar_cosine
 from rf.variance.allocation import least_split
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
@@ -54,29 +53,6 @@ def test_wave_coefficients_are_normalised_bessel_functions(dim):
         assert np.all(g[1:, 0] == 0.0)
     small = x <= 40.0
     np.testing.assert_allclose(np.sum(g[:, small] ** 2, axis=0), 1.0, atol=2e-12)
-
-
-@pytest.mark.parametrize(("dim", "order", "mean_square"), [(16, 32, 0.034073), (3, 16, 0.304549)])
-def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
-    c, weights = haar_cosine(dim, order, 8)
-    assert weights @ c**2 == pytest.approx(mean_square, abs=1e-6)
-    rng = np.random.default_rng(0)
-    q = np.linalg.qr(rng.standard_normal((4_000, order, dim)))[0][:, :2]
-    q /= np.linalg.norm(q, axis=2, keepdims=True)
-    cosine = np.sum(q[:, 0] * q[:, 1], axis=1)
-    for n, mean in ((2, cosine**2), (4, cosine**4), (6, cosine**6)):
-        band = 6 * mean.std() / np.sqrt(mean.size)
-        assert abs(weights @ c**n - mean.mean()) < band
-
-
-@pytest.mark.parametrize(("dim", "c"), [(2, -1.0 / 3), (3, 0.0), (16, 0.7)])
-def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
-    one = np.ones(1)
-    later, _ = gegenbauer_means(dim, 400, c * one, one)
-    for degree in (2, 16, 64):
-        means, bound = gegenbauer_means(dim, degree, c * one, one)
-        np.testing.assert_allclose(means, later[: degree + 1], atol=1e-13)
-        assert np.max(np.abs(later[degree + 1 :])) <= bound
 
 
 # --- the harmonic sum against closed forms -----------------------------------------------
@@ -188,16 +164,6 @@ def test_the_estimate_at_distance_zero_is_exact(dim):
     for coupling in COUPLINGS:
         value, error = VarianceModel(table, np.zeros(1)).variance((5, 2), coupling=coupling)
         assert abs(value[0]) <= error[0] < 1e-9
-
-
-def test_one_block_is_orthogonal_and_a_second_is_independent():
-    table = table_of(3, [(2.0, gaussian_atoms(3, 1.0))])
-    model = VarianceModel(table, np.array([1.0]))
-    (single,) = model.part_variance[:, 0]
-    cov = model.covariance(0, 0, fixed_cosine(0.0))[0][0] * 4.0
-    for n, pairs in ((1, 0), (2, 2), (3, 6), (4, 6), (5, 8), (6, 12)):
-        value = model.variance((n,), coupling="orthogonal")[0][0]
-        assert value == pytest.approx(single / n + pairs * cov / n**2, rel=1e-12)
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS)
