@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rf
-from rf.feature_maps.fourier_features import Rays, wave_columns, wave_kernel
+from rf.feature_maps.fourier_features import Rays, wave_columns
 from rf.feature_maps.sincos import LIMIT
 from rf.feature_maps.threads import on_threads, serial_blas
 from spectra.base.compiled import VARIABLE, implementation
@@ -77,18 +77,6 @@ class TestSineAndCosine:
         assert sine[0] == 1.0
         assert worst_error(np.array([x, 1e300])) <= 2.2e-16
         assert worst_error(np.array([16367173.0 * 2.0**72], np.float32)) <= 1.2e-7
-
-    @pytest.mark.parametrize("dtype", TYPES)
-    def test_signs_of_zero_and_numbers_near_it(self, dtype):
-        small = np.finfo(dtype).smallest_subnormal
-        x = np.array([0.0, -0.0, small, -small, 3 * np.finfo(dtype).tiny], dtype)
-        # A product adds to +0, so that no phase is -0: the kernel alone is looked at.
-        out = np.empty((5, 2), dtype)
-        wave_kernel(dtype)[0](x[:, None], np.ones(1, dtype), out, (0, 1), 0, 1)
-        cosine, sine = out.T
-        assert np.all(cosine == 1.0)
-        np.testing.assert_array_equal(sine, x)
-        np.testing.assert_array_equal(np.signbit(sine), np.signbit(x))
 
     @pytest.mark.parametrize("dtype", TYPES)
     def test_what_is_not_a_number_stays_so_and_its_neighbours_do_not_mind(self, dtype):
