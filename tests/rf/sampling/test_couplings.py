@@ -7,7 +7,6 @@ from rf.sampling.coupling import RADII, angular_means, dependent_pairs
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.kerdock import kerdock_bases, kerdock_lines
-from rf.variance.allocation import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer
 from tests.oracles.laws import gaussian_mixture
@@ -65,14 +64,3 @@ def test_where_there_is_one_basis_kerdock_is_orthogonal(dim):
     model = VarianceModel(table, np.array([0.5, 1.5]))
     one, other = (model.variance((2 * dim + 1,), coupling=c)[0] for c in ("kerdock", "orthogonal"))
     np.testing.assert_array_equal(one, other)
-
-
-def test_where_no_set_is_designed_auto_takes_kerdock():
-    model = VarianceModel(gaussian_mixture(64, [(1.0, 1.0)]), np.array([0.7, 1.0, 1.4]))
-    plans = ranked_couplings(
-        model, 1056, couplings=candidates(1, 1056), radii="stratified", allocation="optimal"
-    )
-    assert plans[0].coupling == "kerdock"
-    assert "designed" not in [plan.coupling for plan in plans]
-    orthogonal = next(plan for plan in plans if plan.coupling == "orthogonal")
-    assert plans[0].variance < 0.7 * orthogonal.variance
