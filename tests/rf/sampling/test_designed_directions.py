@@ -6,7 +6,6 @@ from scipy.special import eval_gegenbauer
 
 from rf.sampling.designed_directions import (
     angular_means,
-    coupled_sizes,
     designed,
     designed_angular_means,
     least_energy,
@@ -60,12 +59,3 @@ def test_a_drawn_set_is_a_rotation_of_one_set():
     np.testing.assert_allclose(means, angular_means(a, 6), atol=1e-12)
     few = designed(6, 7, np.random.default_rng(9))
     np.testing.assert_allclose(few @ few.T, np.eye(6), atol=1e-12)
-
-
-@pytest.mark.parametrize(("dim", "n"), [(2, 1500), (16, 320), (100, 450)])
-def test_the_coupling_is_made_of_whole_sets_and_a_rest(dim, n):
-    sizes = coupled_sizes(n, dim)
-    whole = coupled_sizes(100_000, dim)[0]
-    assert sum(sizes) == n
-    assert set(sizes[:-1]) <= {whole}
-    assert whole / 2 - 1 <= sizes[-1] < 1.5 * whole
