@@ -63,17 +63,7 @@ def number(value: float) -> str:
 
 @dataclass
 class Table:
-    """A table of results in Markdown.
-
-    Attributes
-    ----------
-    title, note : str
-        Heading, and what one should know to read it.
-    columns : sequence of str
-        Their names.
-    rows : list
-        Cells as text.
-    """
+    """A table of results in Markdown: a heading, a note on how to read it, and cells as text."""
 
     title: str
     note: str

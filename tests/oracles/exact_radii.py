@@ -21,20 +21,10 @@ DIGITS = 50
 
 @dataclass
 class ExactLaw:
-    """A signed law of a radius: its integral, its sign changes, and the masses of its parts.
+    """A signed law of a radius: its integral from 0 to w, and the masses of its parts by sign.
 
-    Attributes
-    ----------
-    below : callable
-        Integral of the signed density from 0 to w.
-    masses : dict
-        sign -> mass of that part.
-    changes : list
-        Sign changes, ascending; where there are infinitely many, ``change`` makes more of them.
-    change : callable or None
-        n -> the n-th sign change, from n = 1 on.
-    first : int
-        Sign of the density next to 0.
+    ``changes`` are its sign changes; where they are without end, ``change`` gives the n-th one.
+    ``first`` is the sign of the density next to 0.
     """
 
     below: Callable[[Any], Any]

@@ -102,18 +102,11 @@ def _exact(x: Fraction) -> Any:
 
 @dataclass(frozen=True)
 class RealKernel:
-    """A kernel as the rule needs it.
+    """A kernel as the rule needs it: a formula in z, or in u = 1 - z^2/2.
 
-    Attributes
-    ----------
-    text, variable :
-        The formula in z, or in u = 1 - z^2/2.
-    support : Fraction or None
-        The kernel is 0 beyond it; None on the half-line, where it must fall fast.
-    kinks : tuple of Fraction
-        Radii inside at which it is not analytic.
-    rough : bool
-        Whether it has powers or logarithms at 0 and at the support that are no whole powers of z.
+    It is 0 beyond ``support``, and without one it must fall fast.  ``kinks`` are radii inside at
+    which it is not analytic; it is ``rough`` if it has powers or logarithms at 0 and at the support
+    that are no whole powers of z.
     """
 
     text: str

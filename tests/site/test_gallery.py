@@ -39,12 +39,3 @@ def test_a_script_of_the_gallery_runs_and_says_what_it_draws(script, capsys, mon
         figures[0].canvas.draw()
     finally:
         plt.close("all")
-
-
-def test_a_script_begins_with_a_heading_and_says_in_a_paragraph_what_it_shows() -> None:
-    assert 8 <= len(SCRIPTS) <= 16
-    for script in SCRIPTS:
-        head = script.read_text(encoding="utf-8").split('"""')[1].strip().splitlines()
-        assert head[1] == "=" * len(head[0])
-        assert head[2] == ""
-        assert len(" ".join(head[3:])) > 60

@@ -1,17 +1,8 @@
 """Random features of random mixtures have the mean, the variance and the symmetries of theory.
 
-hypothesis draws a signed mixture of distributions, a dimension from 1 to 64, a coupling, radii, an
-allocation, a number of columns and three pairs of rows.  The mixtures are tables of scipy's
-quantile functions, and the kernels are closed forms, so that nothing is derived and no formula is
-shared with the library.  Over many draws of one case,
-
-* the mean of the estimate of K is K within six predicted standard errors,
-* the mean squared error is the predicted variance within six of its own standard errors.
-
-The standard error is that of the exact variance of the coupling.
-
-``MISTAKES`` lists wrong steps, from the quantiles to the columns.  Each of them, patched in, moves
-the score that it names beyond the bound.
+hypothesis draws a signed mixture, a dimension, a coupling, radii, an allocation, a number of
+columns and three pairs of rows; kernels are closed forms, so that no formula is shared with the
+library.  Each of ``MISTAKES``, patched in, moves the score that it names beyond the bound.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from rf import (
     SpectralFeatures,
     two_sample_test,
 )
-from rf.inputs.lengths import _where_it_varies, divided, lengths_for, warn_of_lengths, warn_of_units
+from rf.inputs.lengths import _where_it_varies, lengths_for, warn_of_lengths, warn_of_units
 from spectra.errors import DataError, ParameterError
 
-GAUSS, EXPONENTIAL, TL1 = "exp(-z**2/2)", "exp(-z)", "Max(1 - z, 0)"
+GAUSS, EXPONENTIAL = "exp(-z**2/2)", "exp(-z)"
 
 
 def rows(n, d, seed=0):
@@ -82,9 +82,6 @@ def test_lengths_are_positive_and_as_many_as_the_columns():
 def test_sparse_rows_and_single_precision_are_divided_in_their_type(dtype):
     X, lengths = rows(6, 3).astype(dtype), np.array([1.0, 20.0, 0.3])
     X[X < 0] = 0.0
-    sparse = divided(scipy.sparse.csr_array(X), lengths)
-    assert sparse.dtype == divided(X, lengths).dtype == dtype
-    np.testing.assert_allclose(sparse.toarray(), X / lengths, rtol=1e-6)
     made = RFF(length_scale=lengths, random_state=0).fit(X)
     assert made.transform(X).dtype == dtype
     np.testing.assert_allclose(
@@ -130,27 +127,6 @@ def test_a_wrong_unit_is_named_with_its_numbers(unit, said):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             system(EXPONENTIAL, n_components=128, length_scale=length, random_state=0).fit(unit * X)
-
-
-COMPACT = sp.radial(TL1)
-SIGNED = sp.radial(GAUSS) - 0.5 * sp.radial(GAUSS).rescale(2.0)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "d", "span"),
-    [
-        (sp.radial(EXPONENTIAL).rescale(1000.0), 7, (1.0, 7500.0)),
-        (1.0 + sp.radial(EXPONENTIAL), 3, (0.002, 7.5)),
-        (SIGNED, 16, (0.046, 10.0)),
-        pytest.param(COMPACT, 1, (0.001, 1.2), marks=pytest.mark.slow),
-    ],
-)
-def test_a_table_or_a_measure_varies_where_its_kernel_does(kernel, d, span):
-    for given in (kernel, sp.derive(kernel, d)):
-        near, far = _where_it_varies(given)
-        # The distances that are looked at are a third apart.
-        assert span[0] / 1.4 <= near <= span[0] * 1.4
-        assert span[1] / 1.4 <= far <= span[1] * 1.4
 
 
 @pytest.mark.parametrize("text", ["cos(3*z)", "1"])

@@ -102,8 +102,6 @@ def test_what_keeps_no_sums_says_so_at_the_first_chunk(data):
     kept = KreinRidge(gaussian).fit(X, y)
     with pytest.raises(ParameterError, match="keeps no sums"):
         kept.merge(products.fit(X, y))
-    with pytest.raises(ParameterError, match="keeps no sums"):
-        products.set_params(solver="flip").predict(X, return_std=True)
 
 
 def test_chunks_of_other_targets_and_of_no_weight_are_refused(data):

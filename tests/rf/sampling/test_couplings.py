@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from rf.sampling.coupling import RADII, angular_means, dependent_pairs, pairs_across
+from rf.sampling.coupling import RADII, angular_means, dependent_pairs
 from rf.sampling.couplings import COUPLINGS
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.kerdock import kerdock_bases, kerdock_lines
-from rf.variance.allocation import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer
 from tests.oracles.laws import gaussian_mixture
@@ -43,15 +42,6 @@ def test_the_pairs_that_are_stated_are_those_that_are_drawn(name, dim):
         assert np.all(lack <= 6.0 * deviation + 1e-9 * cosines[0].size)
 
 
-def test_no_coupling_states_more_pairs_than_there_are():
-    for name, coupling in COUPLINGS.items():
-        assert coupling.name == name
-        for n in (1, 2, 30):
-            assert sum(p.count for p in coupling.within(n, 3, n + 4)) <= n * (n - 1)
-            across = pairs_across(coupling, n, n + 4, 3, 2 * n + 4)
-            assert sum(p.count for p in across) <= n * (n + 4)
-
-
 @pytest.mark.parametrize("dim", [4, 16])
 def test_kerdock_lines_meet_at_two_angles_and_integrate_degrees_two_and_four_exactly(dim):
     lines = kerdock_lines(dim, kerdock_bases(dim))
@@ -74,14 +64,3 @@ def test_where_there_is_one_basis_kerdock_is_orthogonal(dim):
     model = VarianceModel(table, np.array([0.5, 1.5]))
     one, other = (model.variance((2 * dim + 1,), coupling=c)[0] for c in ("kerdock", "orthogonal"))
     np.testing.assert_array_equal(one, other)
-
-
-def test_where_no_set_is_designed_auto_takes_kerdock():
-    model = VarianceModel(gaussian_mixture(64, [(1.0, 1.0)]), np.array([0.7, 1.0, 1.4]))
-    plans = ranked_couplings(
-        model, 1056, couplings=candidates(1, 1056), radii="stratified", allocation="optimal"
-    )
-    assert plans[0].coupling == "kerdock"
-    assert "designed" not in [plan.coupling for plan in plans]
-    orthogonal = next(plan for plan in plans if plan.coupling == "orthogonal")
-    assert plans[0].variance < 0.7 * orthogonal.variance

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rf.sampling.frequencies import RADII, draw_frequencies, draw_repeatedly
+from rf.sampling.frequencies import draw_frequencies, draw_repeatedly
 from rf.variance.allocation import allocate, apportion
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture
@@ -20,14 +20,6 @@ class TestDraws:
         assert draw.estimate(np.zeros((1, 3)))[0] == pytest.approx(1.0)
         assert draw.counts == (5, 2)
         assert len(draw) == 7
-
-    def test_one_part_alone_has_the_law_of_its_radii(self):
-        table = gaussian_mixture(3, [(1.0, 1.0)])
-        for radii in RADII:
-            w = draw_frequencies(table, (4000,), coupling="orthogonal", radii=radii, random_state=0)
-            radius = np.linalg.norm(w.frequencies, axis=1)
-            # The Kolmogorov distance of 4000 iid radii exceeds 0.045 with probability 1e-7.
-            assert stats.kstest(radius, stats.chi(3).cdf).statistic < 0.045
 
     def test_stratified_radii_have_one_in_each_layer(self):
         w = draw_frequencies(self.table(), (50, 20), radii="stratified", random_state=0)

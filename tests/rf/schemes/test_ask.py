@@ -155,13 +155,6 @@ def test_variances_are_those_of_the_theory(name, dim, stated):
     assert abs(replace(table, decomposition="polar").parts[0].variance(D)[0] - stated[2]) < 6e-5
 
 
-def test_the_four_parts_are_exact_at_zero_and_polar_is_not():
-    D = np.zeros((1, 16))
-    table = Decomposed(derive(published("cosh_gaussian", 16), 16))
-    assert all(abs(p.variance(D)[0]) < 1e-12 for p in table.parts)
-    assert replace(table, decomposition="polar").parts[0].variance(D)[0] > 0.01
-
-
 @pytest.mark.parametrize(
     ("name", "columns"), [("shift_gaussian", 12), ("sinh_gaussian", 13), ("cosh_gaussian", 12)]
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rf.sampling.directions import iid
+from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.bounds import BOUNDS, n_components_for
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_atoms, table_of
+from tests.oracles.pooling import estimates
 
 
 def delta_gaussian(dim, tau):
@@ -30,39 +31,23 @@ def test_bounds_over_points_use_the_independence_of_the_parts():
 
 def test_the_bernstein_bound_holds_in_an_experiment():
     table = delta_gaussian(3, 2.0)
-    rng = np.random.default_rng(0)
-    points = rng.random((12, 3))
+    points = np.random.default_rng(0).random((12, 3))
     eps, delta = 0.25, 0.2
     columns = n_components_for(table, eps, delta, n_points=12, diameter=np.sqrt(3.0))
-    n = columns // 4
     i, j = np.triu_indices(12, 1)
-    difference = points[i] - points[j]
-    length = np.linalg.norm(difference, axis=1)
-    exact = sum(p.sign * p.law.expected_plane_wave(3, length) for p in table.parts)
-    failures = 0
-    for _ in range(100):
-        estimate = np.zeros(i.size)
-        for p in table.parts:
-            w = iid(n, 3, rng) * p.law.ppf(rng.random((n, 1)))
-            estimate += p.sign * np.cos(difference @ w.T).mean(axis=1)
-        failures += np.max(np.abs(estimate - exact)) > eps
-    assert failures <= 100 * delta
+    counts = (columns // 4, columns // 4)
+    drawn = draw_repeatedly(table, counts, 100, coupling="iid", radii="iid", random_state=0)
+    found = estimates(drawn, points[i] - points[j])
+    exact = table.expected_kernel(np.linalg.norm(points[i] - points[j], axis=1))
+    assert np.sum(np.abs(found - exact).max(axis=1) > eps) <= 100 * delta
 
 
-def test_bounds_refuse_what_they_do_not_cover():
-    table = delta_gaussian(3, 2.0)
-    with pytest.raises(ParameterError, match="n_points"):
-        n_components_for(table, 0.1, 0.1)
-    with pytest.raises(ParameterError, match="positive"):
-        n_components_for(table, 0.0, 0.1, n_points=5)
-    with pytest.raises(ParameterError, match=BOUNDS[0]):
-        n_components_for(table, 0.1, 0.1, n_points=5, bound="chernoff")
-    with pytest.raises(ParameterError, match="allocation"):
-        n_components_for(table, 0.1, 0.1, n_points=5, allocation="optimal")
-
-
-def test_invalid_numbers_are_refused():
+def test_what_the_bounds_do_not_cover_is_refused():
     for words, change in (
+        ("n_points", {"n_points": None}),
+        ("positive", {"eps": 0.0}),
+        (BOUNDS[0], {"bound": "chernoff"}),
+        ("allocation", {"allocation": "optimal"}),
         ("eps", {"eps": "0.1"}),
         ("eps", {"eps": np.nan}),
         ("delta", {"delta": 1.0}),

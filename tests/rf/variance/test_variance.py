@@ -8,10 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from rf.sampling.coupling import RADII, fixed_cosine, gegenbauer_means
+from rf.sampling.coupling import RADII, fixed_cosine
 from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.designed_directions import angular_means, designed
-from rf.sampling.haar import haar_cosine
+from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.allocation import least_split
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
@@ -19,6 +19,7 @@ from spectra.base.special.harmonics import wave_coefficients
 from spectra.errors import ParameterError
 from spectra.table.radial.radial_law import RadialLaw
 from tests.oracles.laws import gaussian_atoms, gaussian_law, matern_law, table_of
+from tests.oracles.pooling import estimates, random_differences, variance_score
 
 COUPLINGS = list(ALL_COUPLINGS)
 
@@ -52,29 +53,6 @@ def test_wave_coefficients_are_normalised_bessel_functions(dim):
         assert np.all(g[1:, 0] == 0.0)
     small = x <= 40.0
     np.testing.assert_allclose(np.sum(g[:, small] ** 2, axis=0), 1.0, atol=2e-12)
-
-
-@pytest.mark.parametrize(("dim", "order", "mean_square"), [(16, 32, 0.034073), (3, 16, 0.304549)])
-def test_cut_haar_columns_are_not_orthogonal(dim, order, mean_square):
-    c, weights = haar_cosine(dim, order, 8)
-    assert weights @ c**2 == pytest.approx(mean_square, abs=1e-6)
-    rng = np.random.default_rng(0)
-    q = np.linalg.qr(rng.standard_normal((4_000, order, dim)))[0][:, :2]
-    q /= np.linalg.norm(q, axis=2, keepdims=True)
-    cosine = np.sum(q[:, 0] * q[:, 1], axis=1)
-    for n, mean in ((2, cosine**2), (4, cosine**4), (6, cosine**6)):
-        band = 6 * mean.std() / np.sqrt(mean.size)
-        assert abs(weights @ c**n - mean.mean()) < band
-
-
-@pytest.mark.parametrize(("dim", "c"), [(2, -1.0 / 3), (3, 0.0), (16, 0.7)])
-def test_remaining_gegenbauer_means_stay_below_their_bound(dim, c):
-    one = np.ones(1)
-    later, _ = gegenbauer_means(dim, 400, c * one, one)
-    for degree in (2, 16, 64):
-        means, bound = gegenbauer_means(dim, degree, c * one, one)
-        np.testing.assert_allclose(means, later[: degree + 1], atol=1e-13)
-        assert np.max(np.abs(later[degree + 1 :])) <= bound
 
 
 # --- the harmonic sum against closed forms -----------------------------------------------
@@ -122,52 +100,14 @@ def test_delta_gaussian_in_sixteen_dimensions(tau1, tau2, s, coupling, value):
 # --- prediction against Monte Carlo ------------------------------------------------------
 
 
-def orthonormal(rng, draws, n, dim):
-    blocks = [np.linalg.qr(rng.standard_normal((draws, dim, dim)))[0] for _ in range(-(-n // dim))]
-    return np.concatenate(blocks, axis=1)[:, :n]
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
-
-
-def directions(rng, coupling, draws, counts, dim):
-    if coupling == "haar":
-        order = max(sum(counts), 2 * dim)
-        q = np.linalg.qr(rng.standard_normal((draws, order, order)))[0]
-        return np.split(unit(q[:, : sum(counts), :dim]), np.cumsum(counts)[:-1], axis=1)
-    if coupling == "shared":
-        rows = orthonormal(rng, draws, max(counts), dim)
-        return [rows[:, :n] for n in counts]
-    if coupling == "orthogonal":
-        return [orthonormal(rng, draws, n, dim) for n in counts]
-    if coupling in ("designed", "kerdock"):
-        # another rotation of the one set: that is all that is random
-        sets = [ALL_COUPLINGS[coupling].directions(n, dim, rng) for n in counts]
-        return [rows @ orthonormal(rng, draws, dim, dim) for rows in sets]
-    return [unit(rng.standard_normal((draws, n, dim))) for n in counts]
-
-
-def probabilities(keys, offsets, radii):
-    """u of n frequencies: iid, or the rank of the key and a place in that layer."""
-    n = keys.shape[1]
-    if radii == "iid":
-        return keys
-    rank = keys.argsort(axis=1).argsort(axis=1)
-    return (rank + offsets) / n
-
-
-def monte_carlo(rng, table, z, counts, coupling, radii, draws):
-    """Mean and variance of the estimate over draws, with their standard errors."""
-    estimate = np.zeros((draws, z.size))
-    rows = directions(rng, coupling, draws, counts, table.dim)
-    for p, n, u in zip(table.parts, counts, rows, strict=True):
-        own = probabilities(*rng.random((2, draws, n)), radii)
-        phase = p.law.ppf(own) * u[:, :, 0]
-        waves = np.cos(phase[:, :, None] * z).mean(axis=1)
-        estimate += p.sign * p.mass * waves
-    square = (estimate - estimate.mean(axis=0)) ** 2
-    return square.mean(axis=0) * draws / (draws - 1), square.std(axis=0) / np.sqrt(draws)
+def agrees_with_draws(table, z, counts, bound, *, draws=700, share=1.0, **how):
+    """The squared error of draws is the variance, whose stated error is below the bound."""
+    rng = np.random.default_rng([table.dim, sum(counts)])
+    predicted, error = VarianceModel(table, z).variance(counts, **how)
+    drawn = draw_repeatedly(table, counts, draws, random_state=rng, **how)
+    values = estimates(drawn, random_differences(z, table.dim, rng))
+    assert variance_score(values, table.expected_kernel(z), predicted, share * error) < 5.0
+    assert np.all(error < bound)
 
 
 def mixed_table(dim, law):
@@ -178,29 +118,16 @@ def mixed_table(dim, law):
     return table_of(dim, [(1.3, atoms), (-0.8, more)])
 
 
-#: One size for each coupling and kind of law; the slow run has another.
 SIZES = [(1, (3, 3)), (2, (5, 5)), (3, (7, 4)), (7, (9, 9)), (16, (20, 20))]
-GRID = [
-    pytest.param(
-        *SIZES[(2 * i + j + turn) % 5], coupling, law, marks=[pytest.mark.slow] if turn else []
-    )
-    for turn in (0, 2)
-    for i, coupling in enumerate(COUPLINGS)
-    for j, law in enumerate(("chi", "atoms"))
-]
 
 
-@pytest.mark.parametrize(("dim", "counts", "coupling", "law"), GRID)
-def test_prediction_is_within_five_standard_errors(dim, counts, coupling, law):
-    table = mixed_table(dim, law)
-    z = np.array([0.3, 1.0, 3.0])
-    rng = np.random.default_rng([dim, COUPLINGS.index(coupling)])
-    model = VarianceModel(table, z)
+@pytest.mark.parametrize("law", ["chi", "atoms"])
+@pytest.mark.parametrize("coupling", COUPLINGS)
+def test_prediction_is_within_five_standard_errors(coupling, law):
+    dim, counts = SIZES[(2 * COUPLINGS.index(coupling) + (law == "atoms")) % 5]
+    table, z = mixed_table(dim, law), np.array([0.3, 1.0, 3.0])
     for radii in RADII:
-        predicted, error = model.variance(counts, coupling=coupling, radii=radii)
-        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 700)
-        assert np.all(np.abs(measured - predicted) < 5 * deviation + error)
-        assert np.all(error < 2e-5)
+        agrees_with_draws(table, z, counts, 2e-5, coupling=coupling, radii=radii)
 
 
 @pytest.mark.parametrize("coupling", ["orthogonal", "haar"])
@@ -210,13 +137,10 @@ def test_a_slow_tail_costs_accuracy_and_says_so(coupling):
     laws = [matern_law(dim, 0.5 * exponent) for exponent in tau]
     table = table_of(dim, [(1.0, laws[0]), (-0.7, laws[1])])
     z = np.array([0.3, 1.0, 2.0])
-    model = VarianceModel(table, z)
-    rng = np.random.default_rng(0)
     for radii in ("iid", "stratified"):
-        predicted, error = model.variance(counts, coupling=coupling, radii=radii)
-        measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, 2000)
-        assert np.all(np.abs(measured - predicted) < 5 * deviation + 0.1 * error)
-        assert np.all(error < 1e-4 * predicted)
+        how = {"coupling": coupling, "radii": radii}
+        bound = 1e-4 * variance(table, z, n_per_part=counts, **how)
+        agrees_with_draws(table, z, counts, bound, draws=2000, share=0.1, **how)
 
 
 @pytest.mark.parametrize(("dim", "n"), [(2, 5), (16, 50)])
@@ -240,16 +164,6 @@ def test_the_estimate_at_distance_zero_is_exact(dim):
     for coupling in COUPLINGS:
         value, error = VarianceModel(table, np.zeros(1)).variance((5, 2), coupling=coupling)
         assert abs(value[0]) <= error[0] < 1e-9
-
-
-def test_one_block_is_orthogonal_and_a_second_is_independent():
-    table = table_of(3, [(2.0, gaussian_atoms(3, 1.0))])
-    model = VarianceModel(table, np.array([1.0]))
-    (single,) = model.part_variance[:, 0]
-    cov = model.covariance(0, 0, fixed_cosine(0.0))[0][0] * 4.0
-    for n, pairs in ((1, 0), (2, 2), (3, 6), (4, 6), (5, 8), (6, 12)):
-        value = model.variance((n,), coupling="orthogonal")[0][0]
-        assert value == pytest.approx(single / n + pairs * cov / n**2, rel=1e-12)
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS)

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from functools import cache
 
 import numpy as np
 import pytest
@@ -10,13 +9,11 @@ import pytest
 import spectra as sp
 from rf.variance.radii.projection import Projection, projection_of
 from rf.variance.radii.wave_projection import WaveProjection
-from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
 from tests.oracles.laws import panels_of
-from tests.rf.variance.test_variance import monte_carlo
+from tests.rf.variance.test_variance import agrees_with_draws
 
-TWO_RADII = "max(1 - z**2, 0)**2 + max(1 - z**2/2, 0)**2"
 START = 40.0
 
 
@@ -42,17 +39,12 @@ def oscillating_table(dim):
     )
 
 
-@cache
-def table_of_two_radii():
-    return sp.tabulate(sp.spectral_measure(sp.radial(TWO_RADII), 3))
-
-
-def held(law, x):
+def held(law, x, bound=1e-10):
     """Values within their errors, which are small at every distance."""
     value, error = projection_of(law)(x)
     exact, rounding = law.plane_wave_enclosure(1, x)
     assert np.all(np.abs(value - exact) <= error + rounding)
-    assert error.max() < 1e-10
+    assert error.max() < bound
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -60,14 +52,6 @@ def held(law, x):
 def test_the_grid_and_the_tail_are_the_law(law, reach):
     cusps = [0.0, 1e-6, 1.0, 1.00001, 2.0, 3.0]
     held(law, np.concatenate([cusps, np.linspace(0.013, reach, 47)]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [0, 1])
-def test_a_law_of_two_radii_is_within_its_error(part):
-    cusps = [0.0, 1.0, 2**0.5, 2.0, 1.0 + 2**0.5, 1.00001]
-    law = table_of_two_radii().parts[part].law
-    held(law, np.concatenate([cusps, np.linspace(0.013, 7.0, 60)]))
 
 
 def test_a_few_values_come_from_the_law_itself():
@@ -91,20 +75,14 @@ def test_each_law_gets_the_projection_that_fits_its_tail():
         WaveProjection(atoms)
 
 
-def agrees_with_draws(table, counts, coupling, radii, z, *, draws, most):
-    predicted, error = VarianceModel(table, z).variance(counts, coupling=coupling, radii=radii)
-    rng = np.random.default_rng(7)
-    measured, deviation = monte_carlo(rng, table, z, counts, coupling, radii, draws)
-    assert np.all(np.abs(measured - predicted) < 6 * deviation + error)
-    assert np.all(error < most * table.mass**2)
-
-
 @pytest.mark.parametrize("radii", ["iid", "stratified"])
 @pytest.mark.parametrize("coupling", ["orthogonal", "shared"])
 @pytest.mark.parametrize("dim", [3, pytest.param(7, marks=pytest.mark.slow)])
 def test_variances_of_parts_with_tails_of_waves_agree_with_draws(dim, coupling, radii):
     z = np.array([0.03, 0.1, 1.0])
-    agrees_with_draws(oscillating_table(dim), (5, 4), coupling, radii, z, draws=700, most=1e-3)
+    table = oscillating_table(dim)
+    bound = 1e-3 * table.mass**2
+    agrees_with_draws(table, z, (5, 4), bound, coupling=coupling, radii=radii)
 
 
 @pytest.mark.parametrize("name", ["epanechnikov", "bochner_riesz"])
@@ -113,10 +91,7 @@ def test_a_law_is_seen_at_its_resonances_within_what_is_stated(name):
     b = law.tail.density.frequencies[0]
     beside = [1e-9, 1e-6, 1e-3, 0.2]
     x = b * np.array([n + side * g for n in (1, 2) for g in [0.0, *beside] for side in (1, -1)])
-    value, error = projection_of(law)(x)
-    exact, rounding = law.plane_wave_enclosure(1, x)
-    assert np.all(np.abs(value - exact) <= error + rounding)
-    assert np.all(error < 1e-9)
+    held(law, x, 1e-9)
 
 
 def test_threads_that_extend_one_range_all_see_right_values():
