@@ -18,7 +18,6 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-
 from spectra.base.files import whole_file
 from spectra.errors import ParameterError, TableFileError
 from spectra.table.spectral_table import SpectralTable
