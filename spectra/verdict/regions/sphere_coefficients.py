@@ -12,10 +12,9 @@ kernel is positive definite on the sphere exactly where every coefficient is non
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from math import inf
 
-import flint
 import numpy as np
 import sympy
 from mpmath import mp
@@ -26,7 +25,6 @@ from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim, whole_number
 from spectra.base.special.harmonics import harmonic_count
 from spectra.errors import AccuracyError, ParameterError
-from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.reader.parsing import U, Z
@@ -47,12 +45,6 @@ _MOST_LEVELS = 10
 _TOLERANCE, _TOLERANCE_OF_SHARES = 1e-25, 1e-13
 #: The largest difference of the two finest levels, relative to the coefficients.
 _LARGEST_CHANGE = 1e-10
-#: Functions with no singularities but poles, and discs on which formulas of them are bounded.
-_MEROMORPHIC = (
-    *(sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh),
-    *(sympy.erf, sympy.erfc),
-)
-_RADII, _CELLS = (1.125, 1.25, 1.5, 2.0, 3.0, 5.0), 48
 _RULE = TanhSinh(mp)
 
 
@@ -146,48 +138,20 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
         )
     formula = kernel.zonal
     nonnegative = False if np.any(values < -error) else None
-    tail = inf if formula is None else _bound_from_discs(formula, degree)
+    is_complete = (
+        formula is not None and formula.is_polynomial(U) and sympy.degree(formula, U) <= degree
+    )
+    tail = 0.0 if is_complete else inf
     if nonnegative is None and proved_on_sphere(kernel, dim) is not None:
         nonnegative = True
         shares = mp.fsum(n * c for n, c in zip(counts, exact, strict=True))
         slack = mp.fsum(n * c for n, c in zip(counts, change, strict=True))
         left = float(max(kernel.at_zero - shares, 0) + slack)
         tail = min(tail, left + np.finfo(float).eps * abs(kernel.at_zero))
-    elif nonnegative is None and tail == 0.0:  # all coefficients of a polynomial are there
+    elif nonnegative is None and is_complete:
         nonnegative = True
     multiplicity = np.array([float(n) for n in counts])
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
-
-
-def _bound_from_discs(formula: sympy.Expr, degree: int) -> float:
-    """Bound of the shares beyond a degree, from the size of the formula on discs about u = 0.
-
-    A bound M on |u| <= r gives M r^-j for the j-th Taylor coefficient (Cauchy), and the shares of
-    u^j are nonnegative, of degree j at most, and add up to 1.
-    """
-    if formula.is_polynomial(U) and sympy.degree(formula, U) <= degree:
-        return 0.0
-    functions = all(f.func in _MEROMORPHIC for f in formula.atoms(sympy.Function))
-    powers = [p for p in formula.atoms(sympy.Pow) if p.has(U)]
-    if not functions or not all(p.exp.is_Integer or p.base.is_positive for p in powers):
-        return inf
-    value, best = BallFunction(formula, U), inf
-    for radius in _RADII:
-        middles = radius * (np.arange(0.5, _CELLS) / _CELLS * 2 - 1)
-        half = flint.arb(0, radius / _CELLS)
-        cells = [
-            flint.acb(flint.arb(x) + half, flint.arb(y) + half)
-            for x, y in product(middles, middles[middles > 0])  # the values below are conjugate
-            if np.hypot(x, y) <= radius * (1 + 2 / _CELLS)
-        ]
-        largest = 0.0
-        for cell in cells:
-            size = abs(value(cell))
-            if not size.is_finite():
-                return best
-            largest = max(largest, float(size.upper()))
-        best = min(best, largest * radius**-degree / (radius - 1))
-    return best
 
 
 def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
