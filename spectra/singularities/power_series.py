@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import sympy
 
-from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import U, Z
 
@@ -147,7 +147,7 @@ def _as_function_of(expr: sympy.Expr, part: sympy.Expr, name: sympy.Expr) -> sym
 
 def _is_nonnegative(c: sympy.Expr) -> bool:
     try:
-        return is_zero(c) or sign(c) > 0
+        return sign(c) >= 0
     except (ExpansionError, TypeError):
         return False
 
