@@ -147,14 +147,18 @@ class AsymmetricKernel(Algebra):
                 found.setdefault(gaussian, []).append((total, -variance * tilt))
         return found
 
-    def _summands(self, dim: int) -> list[tuple[float, Radial, FloatArray, FloatArray]]:
-        """The terms with their vectors in R^dim; a DataError if they have another dimension."""
+    def checked(self, dim: int) -> int:
+        """The number of columns of the data; a DataError if the vectors have another."""
         if self.dim not in (None, dim):
             raise DataError(
-                f"The shifts and tilts of the kernel {self} have {self.dim} coordinates, and the "
-                f"data have {dim}. Give them as many, or a single number for every coordinate."
+                f"The shifts and tilts of the kernel {self} have {self.dim} coordinates, and it "
+                f"was asked in {dim}. Give them as many, or a single number for every coordinate."
             )
-        zero = np.zeros(dim)
+        return dim
+
+    def _summands(self, dim: int) -> list[tuple[float, Radial, FloatArray, FloatArray]]:
+        """The terms with their vectors in R^dim."""
+        zero = np.zeros(self.checked(dim))
         return [(t.weight, t.kernel, zero + t.offset, zero + t.tilt) for t in self.terms]
 
     def __add__(self, other: Any) -> AsymmetricKernel:

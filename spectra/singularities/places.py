@@ -46,19 +46,6 @@ class Singularity:
     degree: sympy.Expr = _EVERY
 
     @property
-    def exact(self) -> bool:
-        """Whether the coefficients are exact: known, and no numbers of many digits."""
-        numbers = (self.left, self.right, self.frequency, self.phase)
-        return not any(number.has(sympy.Float, UNKNOWN) for number in numbers)
-
-    @property
-    def side(self) -> str:
-        """The side from which the kernel is singular: "left", "right" or "both"."""
-        if self.left != 0 and self.right != 0:
-            return "both"
-        return "left" if self.left != 0 else "right"
-
-    @property
     def coefficient(self) -> sympy.Expr:
         """The coefficient of the singular side (of the left one where both are)."""
         return self.left if self.left != 0 else self.right
@@ -98,7 +85,7 @@ class Singularity:
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data; exact numbers are text."""
         data: dict[str, Any] = {f.name: str(_shown(getattr(self, f.name))) for f in fields(self)}
-        return data | {"side": self.side, "term": self.term, "exact": self.exact}
+        return data | {"term": self.term}
 
     def __str__(self) -> str:
         place = "infinity" if self.location is sympy.oo else f"z = {self.location}"

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import sympy
 
-from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import U, Z
 
@@ -147,7 +147,7 @@ def _as_function_of(expr: sympy.Expr, part: sympy.Expr, name: sympy.Expr) -> sym
 
 def _is_nonnegative(c: sympy.Expr) -> bool:
     try:
-        return is_zero(c) or sign(c) > 0
+        return sign(c) >= 0
     except (ExpansionError, TypeError):
         return False
 
@@ -196,7 +196,7 @@ def _by_derivatives(formula: sympy.Expr, rules: Closure, reach: sympy.Expr) -> f
     x = rules.symbol
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
         return 0  # derivatives of what is nested swell, and parts of it were asked for
-    source = current = _normal(formula, x)
+    source = current = _simplified(formula)
     for _ in range(_MOST_DERIVATIVES):
         if rules.by_rules(current):
             return math.inf
@@ -206,7 +206,7 @@ def _by_derivatives(formula: sympy.Expr, rules: Closure, reach: sympy.Expr) -> f
         slope = sympy.diff(current, x)
         if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
             return 0
-        current = _normal(slope, x)
+        current = _simplified(slope)
         rules = _power_series(x, reach, source=source)
     return 0
 
@@ -216,36 +216,9 @@ def finite(value: sympy.Expr) -> sympy.Expr | None:
     return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
 
 
-def _normal(expr: sympy.Expr, x: sympy.Symbol) -> sympy.Expr:
-    """Multiply out, with all roots of 1 - x^2 over the lowest of their powers."""
-    base = 1 - x**2  # before expanding, which would take its powers apart
-    halves = [p for p in expr.atoms(sympy.Pow) if p.exp.is_Rational and p.exp.q == 2]
-    same = {p: base**p.exp for p in halves if p.base != base and sympy.expand(p.base - base) == 0}
-    expr = expr.xreplace(same)
-    powers = [p.exp for p in expr.atoms(sympy.Pow) if p.base == base and p.exp.is_Rational]
-    powers = [e for e in powers if e.q == 2]
-    if not powers:
-        return _multiplied_out(expr)
-    lowest, root = min(powers), sympy.Symbol("s", positive=True)
-    for e in powers:
-        expr = expr.xreplace({base**e: root * sympy.expand(base ** (e - lowest))})
-    collected = sympy.collect(_multiplied_out(expr), [root, sympy.asin(x)])
-    return collected.xreplace({root: base**lowest})
-
-
-def _multiplied_out(expr: sympy.Expr) -> sympy.Expr:
-    """Sums and products multiplied out; arguments of functions stay as they are."""
-    masks: dict[sympy.Expr, sympy.Dummy] = {}
-
-    def masked(node: sympy.Expr) -> sympy.Expr:
-        if node.is_Atom:
-            return node
-        if node.is_Add or node.is_Mul or (node.is_Pow and node.exp.is_Integer):
-            return node.func(*(masked(a) for a in node.args))
-        return masks.setdefault(node, sympy.Dummy())
-
-    plain = sympy.expand(masked(expr))
-    return plain.xreplace({mask: node for node, mask in masks.items()})
+def _simplified(expr: sympy.Expr) -> sympy.Expr:
+    """Written over one denominator, so that what cancels in it is gone, and multiplied out."""
+    return sympy.expand(sympy.cancel(sympy.together(expr)))
 
 
 # --- formulas in z^2 = 2 - 2u ---------------------------------------------------------------

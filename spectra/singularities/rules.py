@@ -54,25 +54,10 @@ def unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
         f"The kernel is unbounded {where}, and a kernel with a finite spectral measure is "
         "bounded by its mass."
     )
-    if r is sympy.oo and at is not None and at.frequency == 0:
-        reason += (
-            f" It grows like {at.term}. A kernel that grows so can be conditionally positive "
-            f"definite only of order {_least_order(at)} or more."
-        )
+    if r is sympy.oo and at is not None:
+        reason += f" It grows like {at.term}."
     requirement = Requirement(_NIL, True, reason, at)
     return Ending((requirement,), (), (at,) if at is not None else ())
-
-
-def _least_order(at: Singularity) -> sympy.Expr:
-    """The least m with z^a log^q = O(z^(2m)), which conditional positive definiteness implies."""
-    half, log = -at.exponent / 2, at.log_power
-    if half.is_Integer and log > 0:
-        return half + 1
-    return max(sympy.ceiling(half), _ONE)
-
-
-def _is_unbounded(at: Singularity) -> bool:
-    return compare((at.exponent, -at.log_power), ONE) < 0
 
 
 # --- at a radius ------------------------------------------------------------------------------
@@ -80,7 +65,7 @@ def _is_unbounded(at: Singularity) -> bool:
 
 def at_radius(at: Singularity, *, at_end: bool) -> Ending:
     """A term at R > 0, on R^d; or at the end of the range of data, for every continuation."""
-    if _is_unbounded(at):
+    if compare((at.exponent, -at.log_power), ONE) < 0:
         return unbounded(at.location, at)
     bound = space_bound(at.exponent)
     closed = bool(at.log_power < 0 if at_end else at.effective_log_power < -1)

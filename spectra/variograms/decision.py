@@ -63,8 +63,6 @@ def limit_far_out(gamma: sympy.Expr) -> sympy.Expr | None:
 
 def _of_covariance(covariance: Kernel, dim: int) -> Definiteness:
     found = existence(covariance, dim).positive_definite
-    if found is None:
-        return Definiteness(None, f"Whether {covariance} is positive definite is not known.")
     reason = f"It has a sill, and sill - gamma = {covariance} decides. {found.reason}"
     return Definiteness(found.answer, reason, found.max_dim)
 

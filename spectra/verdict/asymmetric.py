@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 import sympy
 
-from spectra.errors import ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import Series, Size, compare
@@ -27,7 +26,7 @@ from spectra.singularities.local import analyse
 from spectra.singularities.places import Ending, Gap, LocalAnalysis, Requirement
 from spectra.verdict.status import Definiteness
 
-__all__ = ["asymmetric_places", "definiteness_of_asymmetric", "dimension_of_vectors"]
+__all__ = ["asymmetric_places", "definiteness_of_asymmetric"]
 
 _NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
 #: Powers kept in the expansion that shows the decay.
@@ -38,16 +37,6 @@ _ASYMMETRY = 1e-6
 _LINEAR: Size = (sympy.Integer(-1), _NIL)
 
 Vector = tuple[float, ...]
-
-
-def dimension_of_vectors(kernel: AsymmetricKernel, dim: int | None) -> int | None:
-    """The dimension of the question: the one that vectors fix, if any."""
-    if kernel.dim is None or dim in (None, kernel.dim):
-        return kernel.dim if dim is None else dim
-    raise ParameterError(
-        f"The shifts and tilts of the kernel {kernel} have {kernel.dim} coordinates, and its "
-        f"verdict was asked in d = {dim}. Give them as many, or a single number for every one."
-    )
 
 
 def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:

@@ -18,15 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from spectra.kernels.column_products import Factor
 from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.status import Definiteness, Status
-
-if TYPE_CHECKING:
-    from spectra.kernels.kernel import Kernel
 
 __all__ = ["definiteness_of_groups", "definiteness_of_l1", "facts_of_groups", "facts_of_l1"]
 
@@ -34,7 +32,7 @@ __all__ = ["definiteness_of_groups", "definiteness_of_l1", "facts_of_groups", "f
 ByGroup = tuple[tuple[Factor, Any], ...]
 #: The answer, its reasons, and the verdicts on radial kernels that it rests on.
 Facts = tuple[Status, tuple[str, ...], ByGroup]
-Ask = Callable[["Kernel", int], Any]
+Ask = Callable[[Kernel, int], Any]
 
 # Of a sum of products of values at 0, in parts of their sizes.
 _ROUNDING = 2.0**-40
@@ -48,7 +46,7 @@ def facts_of_groups(kernel: GroupedKernel, dim: int | None, ask: Ask) -> Facts:
     if dim is not None:
         kernel.checked(dim)
     asked = {(f.kernel, len(f.columns)) for f in kernel.factors}
-    known = {key: ask(cast("Kernel", key[0]), key[1]) for key in asked}
+    known = {key: ask(*key) for key in asked}
     by_group = tuple((f, known[f.kernel, len(f.columns)]) for f in kernel.factors)
     status, why = _decide(kernel, dict(by_group))
     reasons = tuple(

@@ -23,7 +23,7 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
-from spectra.verdict.asymmetric import asymmetric_places, dimension_of_vectors
+from spectra.verdict.asymmetric import asymmetric_places
 from spectra.verdict.columns import facts_of_groups, facts_of_l1
 from spectra.verdict.decision import closed_by_proof, decided
 from spectra.verdict.stated import analysed, checked_assumptions, with_assumptions
@@ -78,8 +78,10 @@ def existence(
     Raises
     ------
     ParameterError
-        Where ``dim`` is not an integer >= 1 or not that of the kernel's vectors, an assumption is
-        unknown or not positive, or the kernel is a family that was not called.
+        Where ``dim`` is not an integer >= 1, an assumption is unknown or not positive, or the
+        kernel is a family that was not called.
+    DataError
+        Where ``dim`` is not that of the kernel's vectors, or lacks a column of its groups.
 
     Examples
     --------
@@ -105,7 +107,7 @@ def existence(
     if isinstance(kernel, GroupedKernel | L1Kernel):
         return _verdict_by_columns(kernel, dim, stated)
     if isinstance(kernel, AsymmetricKernel):
-        dim = dimension_of_vectors(kernel, dim)
+        dim = kernel.dim if dim is None else kernel.checked(dim)
         places, notes = with_assumptions(asymmetric_places(kernel, dim), stated)
         status, condition, reasons, deciding = decided(places, dim, _FINITE)
         # Tilts have another length in another dimension: the answer in one d is for this d only.

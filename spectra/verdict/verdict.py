@@ -189,9 +189,12 @@ class Verdict:
             raise error(f"{self}")
         why = self.reasons[0] if self.reasons else ""
         if error is InfiniteMassError:
+            on_sphere = ""
+            if self.sphere is not None and self.sphere.status is Status.FINITE:
+                on_sphere = " On the unit sphere there is one: SpectralFeatures takes unit rows."
             raise InfiniteMassError(
                 f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
-                f"No positive decomposition exists on R^d.{self._sphere_in_a_sentence}",
+                f"No positive decomposition exists on R^d.{on_sphere}",
                 in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
                 "make it with design(kernel, dim, domain, tol), or give up exactness openly with "
                 "spectra.measure.truncate(density, radius).",
@@ -207,12 +210,6 @@ class Verdict:
             at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
             "finite measure for the distances of your data is made by 'spectra design'.",
         )
-
-    @property
-    def _sphere_in_a_sentence(self) -> str:
-        if self.sphere is None or self.sphere.status is not Status.FINITE:
-            return ""
-        return " On the unit sphere there is one, which SpectralFeatures uses for unit rows."
 
     def _radial(self, what: str) -> Kernel:
         """The kernel, if it is a radial one."""

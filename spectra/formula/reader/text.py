@@ -62,12 +62,6 @@ _RELATIONS: dict[type[ast.cmpop], Any] = {
     ast.Eq: sympy.Eq,
     ast.NotEq: sympy.Ne,
 }
-_JOINS: dict[type[ast.AST], Any] = {
-    ast.And: sympy.And,
-    ast.BitAnd: sympy.And,
-    ast.Or: sympy.Or,
-    ast.BitOr: sympy.Or,
-}
 
 
 def checked_text(text: str) -> str:
@@ -257,10 +251,13 @@ class Reader:
                 return sympy.true if value else sympy.false
             case ast.Compare():
                 return self._comparison(node)
-            case ast.BoolOp(op=op, values=values):
-                return _JOINS[type(op)](*map(self._condition, values))
-            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as op, left=left, right=right):
-                return _JOINS[type(op)](self._condition(left), self._condition(right))
+            case ast.BoolOp(values=parts):
+                join = sympy.And if isinstance(node.op, ast.And) else sympy.Or
+                return join(*map(self._condition, parts))
+            case ast.BinOp(op=ast.BitAnd(), left=left, right=right):
+                return sympy.And(self._condition(left), self._condition(right))
+            case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+                return sympy.Or(self._condition(left), self._condition(right))
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
                 return sympy.Not(self._condition(operand))
             case ast.Call(func=ast.Name(id="Eq" | "Ne" as name), args=[left, right], keywords=[]):

@@ -6,8 +6,6 @@ learning (Matern, stable, generalized Cauchy, J-Bessel) stands with those and an
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy
 
 from spectra.formula.reader.parsing import Z
@@ -65,24 +63,16 @@ def _superspherical(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
 def _generalized_wendland(mu: sympy.Expr, smoothness: sympy.Expr, length: sympy.Expr) -> Kernel:
     """(1 - x)^mu, integrated by x dx as often as ``smoothness`` says, and 1 at x = 0.
 
-    In s = 1 - x the result is s^mu sum_j c_j s^j: one integration takes s^a to
+    In s = 1 - x the result of m integrations is s^(mu + m) sum_j c_j s^j, and the next takes s^a to
     s^(a+1)/(a+1) - s^(a+2)/(a+2).
     """
-    coefficients = {sympy.Integer(0): sympy.Integer(1)}
-    for _ in range(int(smoothness)):
-        integrated: dict[Any, Any] = {}
-        for j, c in coefficients.items():
-            for shift, sign in ((1, 1), (2, -1)):
-                term = sign * c / (mu + j + shift)
-                integrated[j + shift] = integrated.get(j + shift, 0) + term
-        coefficients = integrated
-    total = sum(coefficients.values())
-    x = Z / length
-    least = min(coefficients)
-    polynomial = sympy.expand(
-        sum(c / total * (1 - x) ** (j - least) for j, c in coefficients.items())
-    )
-    return radial((1 - x) ** (mu + least) * polynomial, support=length)
+    x, coefficients = Z / length, [sympy.Integer(1)]
+    for m in range(int(smoothness)):
+        pairs = zip([*coefficients, 0], [0, *coefficients], strict=True)
+        coefficients = [(c - last) / (mu + m + j + 1) for j, (c, last) in enumerate(pairs)]
+    total = sum(coefficients)
+    polynomial = sympy.expand(sum(c / total * (1 - x) ** j for j, c in enumerate(coefficients)))
+    return radial((1 - x) ** (mu + smoothness) * polynomial, support=length)
 
 
 def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:

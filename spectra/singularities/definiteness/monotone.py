@@ -175,7 +175,7 @@ def _has_nonnegative_limit(expr: sympy.Expr) -> bool:
         value = limit(expand_at(expr, sympy.oo, 1, _WINDOW))
     except ExpansionError:
         return False
-    return value is not None and (is_zero(value) or sign(value) > 0)
+    return value is not None and sign(value) >= 0
 
 
 def _simple(expr: sympy.Expr) -> sympy.Expr:
@@ -197,7 +197,7 @@ def _is_positive_bernstein(expr: sympy.Expr, slopes: int) -> bool:
     if not _is_bernstein(expr, slopes):
         return False
     start = value_at_zero(expr)
-    return start is not None and (is_zero(start) or sign(start) > 0)
+    return start is not None and sign(start) >= 0
 
 
 @lru_cache(maxsize=2000)

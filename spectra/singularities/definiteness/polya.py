@@ -40,7 +40,7 @@ def hat_dimension(analysis: LocalAnalysis) -> int:
         return 0
     if any(r.bound == 0 for place in analysis.places for r in place.requirements):
         return 0  # unbounded, or not continuous at 0
-    if not (is_zero(limits[1]) or sign(limits[1]) > 0):
+    if sign(limits[1]) < 0:
         return 0
     ends = [_NIL, *radii, sympy.oo]
     if any(not _meets(a, b, r, 0) for (a, b), r in zip(pairwise(exprs), radii, strict=True)):

@@ -168,18 +168,12 @@ def test_the_papers_kernels_have_the_coefficients_of_the_theory() -> None:
 def test_an_integer_kink_is_counted_once() -> None:
     (kink,) = analyse(radial("Abs(z - 1)**3*exp(-z)")).radii[0][1].singularities
     assert kink.exponent == 3
-    assert kink.left == 2 * sympy.exp(-1)
-    assert kink.side == "left"
+    assert (kink.left, kink.right) == (2 * sympy.exp(-1), 0)
 
 
 def test_two_sides_of_a_fractional_kink_are_kept_apart() -> None:
     (kink,) = analyse(radial("sqrt(Abs(z - 1))*(2 - exp(1 - z))")).radii[0][1].singularities
-    assert (kink.exponent, kink.left, kink.right, kink.side) == (
-        sympy.Rational(1, 2),
-        1,
-        1,
-        "both",
-    )
+    assert (kink.exponent, kink.left, kink.right) == (sympy.Rational(1, 2), 1, 1)
 
 
 def test_an_even_logarithmic_kink_loses_its_logarithm() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from spectra.errors import ParameterError
+from spectra.errors import DataError, ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
@@ -93,7 +93,7 @@ def test_vectors_fix_the_dimension_and_radial_questions_are_refused() -> None:
     verdict = existence(GAUSSIAN.shift([1.0, 2.0]))
     assert verdict.dim == 2
     assert verdict.positive_definite.answer is False
-    with pytest.raises(ParameterError, match="2 coordinates"):
+    with pytest.raises(DataError, match="2 coordinates"):
         existence(GAUSSIAN.shift([1.0, 2.0]), 3)
     for question in (lambda: verdict.measure, lambda: verdict.on_domain(1), verdict.on_sphere):
         with pytest.raises(ParameterError, match="x - y"):

@@ -146,21 +146,6 @@ def test_objects_that_are_no_kernels_are_refused(kernel: object, way_out: str) -
         existence(kernel, 3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("formula", "order"),
-    [
-        ("-sqrt(1 + z**2)", 1),
-        ("-z**2", 1),  # |x - y|^2 = |x|^2 + |y|^2 - 2 x.y
-        ("z**2*log(z)", 2),
-        ("-z**5", 3),
-    ],
-)
-def test_growth_determines_the_order_of_conditional_definiteness(formula: str, order: int) -> None:
-    verdict = existence(radial(formula))
-    assert verdict.condition == sympy.false
-    assert f"conditionally positive definite only of order {order} or more." in verdict.reasons[0]
-
-
 def test_an_undecided_term_does_not_hide_an_infinite_mass() -> None:
     bent_wave = radial("cos(z + sqrt(z))")
     assert existence(bent_wave, 1).status is Status.UNDECIDED
