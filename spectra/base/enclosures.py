@@ -296,7 +296,8 @@ def legendre_inverse(
     whole = 2.0 * both[:, :1]
     rise = np.diff(table, axis=1) * whole / (_GRID[1] - _GRID[0])
     density = np.maximum(both @ _GRID_BASIS[:-1], np.finfo(float).tiny)
-    steep = [np.minimum(rise / d, 3.0) - 1.0 for d in (density[:, :-1], density[:, 1:])]
+    with np.errstate(over="ignore"):
+        steep = [np.minimum(rise / d, 3.0) - 1.0 for d in (density[:, :-1], density[:, 1:])]
 
     def guess(rows: NDArray[np.intp], share: FloatArray) -> FloatArray:
         k = np.searchsorted(flat, share + 2.0 * rows, side="right") - 1 - rows * _GRID.size
@@ -326,7 +327,8 @@ def legendre_inverse(
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 step = excess / density
                 new = at - step / np.clip(1.0 - 0.5 * step * slope / density, 0.5, 2.0)
-            inside = (new > low[left]) & (new < high[left])
+            # A step that is rounded away stays inside.
+            inside = (new >= low[left]) & (new <= high[left])
             # Next to a zero of the density rounding moves the point, but not the integral.
             settled = np.abs(excess) <= EPS * np.minimum(whole[left], _SMALL_SHARE * goal[left])
             new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))

@@ -135,15 +135,8 @@ def _rule() -> tuple[FloatArray, FloatArray, FloatArray]:
     x = chebyshev.chebpts1(count)
     series = np.asarray(chebyshev.chebvander(x, count - 1) * (2.0 / count), dtype=float)
     series[:, 0] *= 0.5
-    # T_n(2 x - 1) = T_2n(sqrt x).
-    return 0.5 * (x + 1.0), series, _powers_of_chebyshev(2 * _DEGREE + 1)[::2, ::2]
-
-
-def _powers_of_chebyshev(count: int) -> FloatArray:
-    """Monomial coefficients of T_0, ..., T_(count-1), one to a row; they are integers."""
-    out = np.eye(count)
-    for n in range(2, count):
-        out[n, 0] = 0.0
-        out[n, 1:] = 2.0 * out[n - 1, :-1]
-        out[n] -= out[n - 2]
-    return out
+    # T_n(2 x - 1) = T_2n(sqrt x), whose coefficients are integers.
+    powers = np.zeros((_DEGREE + 1, _DEGREE + 1))
+    for n in range(_DEGREE + 1):
+        powers[n, : n + 1] = chebyshev.cheb2poly([0.0] * 2 * n + [1.0])[::2]
+    return 0.5 * (x + 1.0), series, powers
