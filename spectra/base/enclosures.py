@@ -333,7 +333,9 @@ def legendre_inverse(
             settled = np.abs(excess) <= EPS * np.minimum(whole[left], _SMALL_SHARE * goal[left])
             new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))
             x[left] = new = np.where(excess == 0.0, at, new)
-            left = left[(np.abs(new - at) > np.maximum(_LAST_STEP * (1.0 + at), 1e-9)) & ~settled]
+            # A bisection is never the last step.
+            large = np.abs(new - at) > np.maximum(_LAST_STEP * (1.0 + at), 1e-9)
+            left = left[(large | ~inside) & ~settled]
             if left.size == 0:
                 break
         return np.where(mirrored, -x, x)
