@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
@@ -149,7 +149,8 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
 
 def _polynomial(series: ComplexArray, x: NumberArray) -> NumberArray:
     """The polynomial, in real arithmetic if everything is real."""
-    return np.asarray(polyval(x, series if np.any(series.imag) else series.real))
+    value: Any = polyval(x, series if np.any(series.imag) else series.real)
+    return np.asarray(value)
 
 
 def _integrate(wave: Wave, start: float) -> Wave:
