@@ -124,7 +124,8 @@ def _fit_waves(function: SizedFunction, start: float, frequency: float, power: f
     # The change to powers amplifies the rounding errors of the last coefficients: drop them.
     some = np.flatnonzero(np.abs(best) > 4.0 * np.abs(best[-_LAST:]).max())
     best = best[: int(some[-1]) + 1]
-    powers = Chebyshev(best, domain=[0.0, 1.0]).convert(kind=Polynomial).coef
+    on_unit = Chebyshev(best, domain=[0.0, 1.0]).convert(kind=Polynomial)
+    powers = np.asarray(on_unit.coef, dtype=np.complex128)
     return [
         Wave(frequency, power + j / root, powers[j::root])
         for j in range(root)
