@@ -45,8 +45,9 @@ _MAX_BISECTIONS = 48
 _KNOWN, _NARROW = 1e-3, 1.0 / 64.0
 _MAX_PANELS = 20_000
 
-# A Newton step of this size is the last: the next one is below the rounding of the series.
-_LAST_STEP, _MAX_INVERSE_STEPS = 1e-9, 70
+# A step of this size, relative to the distance from the end, or of 1e-9, is the last: the next one
+# is below the rounding of the series.
+_LAST_STEP, _MAX_INVERSE_STEPS = 1e-6, 70
 # An integral that is off by the rounding of the whole is right, unless it is itself about as small.
 _SMALL_SHARE = 1e5
 
@@ -273,55 +274,70 @@ def legendre_antiderivative(
 
 
 def legendre_inverse(
-    series: FloatArray, rows: NDArray[np.intp], below: FloatArray, above: FloatArray
-) -> FloatArray:
-    """Points in [-1, 1] that split the integrals of positive series, one of the rows for each.
+    series: FloatArray,
+) -> Callable[[NDArray[np.intp], FloatArray, FloatArray], FloatArray]:
+    """The inverse of the integrals of positive series, as a function of (rows, below, above).
 
-    Newton's method on the smaller of the two sides, kept inside a bracket, so that a point close
-    to either end keeps its digits.  ``below`` and ``above`` are the integrals from -1 to the point
-    and from the point to 1, of which only the smaller one is used.
+    It returns the points in [-1, 1] that split the integrals of these rows into a part below and
+    one above.  The smaller part counts, so that a point close to either end keeps its digits:
+    Halley's method, which triples digits, from a cubic of Hermite on a grid, inside a bracket.
     """
-    whole = below + above
-    integrals = series @ _ANTIDERIVATIVE.T
-    x = _first_guess(integrals, rows, below / np.where(whole > 0.0, whole, 1.0))
-    primitive, series = integrals[rows], series[rows]
-    from_below = below <= above
-    goal = np.where(from_below, below, above)
-    low, high = -np.ones_like(below), np.ones_like(below)
-    at_end = goal <= 4.0 * EPS * whole
-    x = np.where(at_end, np.where(from_below, -1.0, 1.0), x)
-    left = np.flatnonzero(~at_end)
-    for _ in range(_MAX_INVERSE_STEPS):
-        at, lower = x[left], from_below[left]
-        basis = legendre.legvander(at, ORDER)
-        density = np.einsum("nj,nj->n", series[left], basis[:, :ORDER])
-        basis[~lower] = 1.0 - basis[~lower]
-        excess = np.einsum("nj,nj->n", primitive[left], basis) - goal[left]
-        excess = np.where(lower, excess, -excess)
-        low[left] = np.where(excess < 0.0, at, low[left])
-        high[left] = np.where(excess > 0.0, at, high[left])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            new = at - excess / density
-        inside = (new > low[left]) & (new < high[left])
-        # Next to a zero of the density rounding moves the point, but not the integral.
-        settled = np.abs(excess) <= EPS * np.minimum(whole[left], _SMALL_SHARE * goal[left])
-        new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))
-        new = np.where(excess == 0.0, at, new)
-        x[left] = new
-        left = left[(np.abs(new - at) > _LAST_STEP) & ~settled]
-        if left.size == 0:
-            break
-    return x
-
-
-def _first_guess(integrals: FloatArray, rows: NDArray[np.intp], share: FloatArray) -> FloatArray:
-    """Points with about these shares of the integral below them, from a table of each series."""
+    # Mirrored rows follow, so that all integrals count from -1.
+    both = np.concatenate([series, series * (-1.0) ** _DEGREES])
+    integrals = both @ _ANTIDERIVATIVE.T
+    terms = np.zeros((ORDER + 1, 3, len(both)))
+    terms[:, 0], terms[:-1, 1] = integrals.T, both.T
+    terms[:-2, 2] = legendre.legder(both.T)
     table = np.maximum.accumulate(integrals @ _GRID_BASIS, axis=1)
     table /= np.where(table[:, -1:] > 0.0, table[:, -1:], 1.0)
     # One sorted list of all rows, which are 2 apart.
     flat = (table + 2.0 * np.arange(len(table))[:, None]).ravel()
-    k = np.searchsorted(flat, share + 2.0 * rows, side="right") - 1 - rows * _GRID.size
-    k = np.clip(k, 0, _GRID.size - 2)
-    first, last = table[rows, k], table[rows, k + 1]
-    part = (share - first) / np.where(last > first, last - first, 1.0)
-    return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * np.clip(part, 0.0, 1.0))
+    # How much steeper the inverse is at both ends of each step than on it; up to 3 it ascends.
+    whole = 2.0 * both[:, :1]
+    rise = np.diff(table, axis=1) * whole / (_GRID[1] - _GRID[0])
+    density = np.maximum(both @ _GRID_BASIS[:-1], np.finfo(float).tiny)
+    with np.errstate(over="ignore"):
+        steep = [np.minimum(rise / d, 3.0) - 1.0 for d in (density[:, :-1], density[:, 1:])]
+
+    def guess(rows: NDArray[np.intp], share: FloatArray) -> FloatArray:
+        k = np.searchsorted(flat, share + 2.0 * rows, side="right") - 1 - rows * _GRID.size
+        k = np.clip(k, 0, _GRID.size - 2)
+        first, last = table[rows, k], table[rows, k + 1]
+        part = np.clip((share - first) / np.where(last > first, last - first, 1.0), 0.0, 1.0)
+        rest = 1.0 - part
+        bend = part * rest * (steep[0][rows, k] * rest - steep[1][rows, k] * part)
+        return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * (part + bend))
+
+    def points(rows: NDArray[np.intp], below: FloatArray, above: FloatArray) -> FloatArray:
+        whole, goal, mirrored = below + above, np.minimum(below, above), below > above
+        rows = rows + len(series) * mirrored
+        x = guess(rows, goal / np.where(whole > 0.0, whole, 1.0))
+        low, high = -np.ones_like(x), np.ones_like(x)
+        at_end = goal <= 4.0 * EPS * whole
+        x[at_end] = -1.0
+        left = np.flatnonzero(~at_end)
+        for _ in range(_MAX_INVERSE_STEPS if left.size else 0):
+            at = x[left]
+            # Their columns lie side by side in memory, for the speed of the sum.
+            basis, columns = legendre.legvander(at, ORDER).T, np.take(terms, rows[left], axis=2)
+            value, density, slope = np.einsum("jn,jkn->kn", basis, columns)
+            excess = value - goal[left]
+            low[left] = np.where(excess < 0.0, at, low[left])
+            high[left] = np.where(excess > 0.0, at, high[left])
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                step = excess / density
+                new = at - step / np.clip(1.0 - 0.5 * step * slope / density, 0.5, 2.0)
+            # A step that is rounded away stays inside.
+            inside = (new >= low[left]) & (new <= high[left])
+            # Next to a zero of the density rounding moves the point, but not the integral.
+            settled = np.abs(excess) <= EPS * np.minimum(whole[left], _SMALL_SHARE * goal[left])
+            new = np.where(inside, new, np.where(settled, at, 0.5 * (low[left] + high[left])))
+            x[left] = new = np.where(excess == 0.0, at, new)
+            # A bisection is never the last step.
+            large = np.abs(new - at) > np.maximum(_LAST_STEP * (1.0 + at), 1e-9)
+            left = left[(large | ~inside) & ~settled]
+            if left.size == 0:
+                break
+        return np.where(mirrored, -x, x)
+
+    return points

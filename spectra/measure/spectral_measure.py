@@ -192,7 +192,7 @@ class SpectralMeasure:
             waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
-                panels = radial_panels(self.components, self.dim, cut=radius, ends=self._places)
+                panels = self._fit_to(radius)
         found = []
         for sign in (1, -1):
             atoms = tuple(
@@ -291,16 +291,16 @@ class SpectralMeasure:
                 "radius."
             )
 
-    @property
-    def _places(self) -> list[float]:
-        """The radii of the atoms, at which panels end."""
-        return [a.radius for a in self.atoms]
-
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
     def _listed(self) -> RadialPanels:
         """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
-        return radial_panels(self.components, self.dim, cut=self._listed_to, ends=self._places)
+        return self._fit_to(self._listed_to)
+
+    def _fit_to(self, radius: float) -> RadialPanels:
+        """The density up to a radius; panels end at the atoms."""
+        ends = [a.radius for a in self.atoms]
+        return radial_panels(self.components, self.dim, cut=radius, ends=ends)
 
     @cached_property
     def _windowed(self) -> dict[int, Enclosure]:

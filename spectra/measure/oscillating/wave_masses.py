@@ -49,22 +49,21 @@ _PHASES, _SIGNS, _HALVINGS = (256, 48), 24, 30
 
 def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
     """Frequencies in groups of one phase, each with its multiple of a common frequency."""
-    found: list[list[float]] = []
+    found: list[dict[float, Fraction]] = []
     for b in frequencies.tolist():
         for group in found:
-            ratio = Fraction(b / group[0]).limit_denominator(_DENOMINATOR)
-            if abs(float(ratio) * group[0] - b) < _SAME_RATIO * b and ratio:
-                group.append(b)
+            first = next(iter(group))
+            ratio = Fraction(b / first).limit_denominator(_DENOMINATOR)
+            if abs(float(ratio) * first - b) < _SAME_RATIO * b and ratio:
+                group[b] = ratio
                 break
         else:
-            found.append([b])
+            found.append({b: Fraction(1)})
     out = []
     for group in found:
-        ratios = [Fraction(b / group[0]).limit_denominator(_DENOMINATOR) for b in group]
-        common = math.lcm(*(r.denominator for r in ratios))
-        multiples = [int(r * common) for r in ratios]
-        least = math.gcd(*multiples)
-        out.append([(b, m // least) for b, m in zip(group, multiples, strict=True)])
+        # The first ratio is 1, so that the multiples have no common divisor.
+        common = math.lcm(*(ratio.denominator for ratio in group.values()))
+        out.append([(b, int(ratio * common)) for b, ratio in group.items()])
     # The mean over the phase of a single wave has a formula: it is taken last.
     return sorted(out, key=lambda group: -len(group))
 

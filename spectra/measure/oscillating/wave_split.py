@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.polynomial import chebyshev, polynomial
+from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
-from spectra.base.arrays import ComplexArray
 from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
@@ -125,20 +124,13 @@ def _fit_waves(function: SizedFunction, start: float, frequency: float, power: f
     # The change to powers amplifies the rounding errors of the last coefficients: drop them.
     some = np.flatnonzero(np.abs(best) > 4.0 * np.abs(best[-_LAST:]).max())
     best = best[: int(some[-1]) + 1]
-    powers = _to_powers(best)
+    on_unit = Chebyshev(best, domain=[0.0, 1.0]).convert(kind=Polynomial)
+    powers = np.asarray(on_unit.coef, dtype=np.complex128)
     return [
         Wave(frequency, power + j / root, powers[j::root])
         for j in range(root)
         if np.any(powers[j::root])
     ]
-
-
-def _to_powers(series: ComplexArray) -> ComplexArray:
-    """A Chebyshev series in 2 y - 1 as powers of y."""
-    out = np.zeros(1, dtype=complex)
-    for c in chebyshev.cheb2poly(series)[::-1]:
-        out = polynomial.polyadd(polynomial.polymul(out, [-1.0, 2.0]), [c])
-    return np.asarray(out[: series.size])
 
 
 def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:

@@ -15,7 +15,7 @@ not 0     1, -1  an end: the distance is exp(way start) share^power, with the sh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self, final
@@ -157,13 +157,18 @@ class Panels:
         from_stop = self._distances[1][i] * np.exp(-half * (1.0 - x))
         return self._at_distance(i, np.where(x < 0.0, from_start, from_stop))
 
+    @cached_property
+    def _inverse(self) -> Callable[[IntArray, FloatArray, FloatArray], FloatArray]:
+        """Places in series from the masses below and above them."""
+        return legendre_inverse(self.series)
+
     def radii(self, i: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radii with these masses below and above them inside the panels i, shape (m,)."""
         w: FloatArray = self.charts[i, 0].copy()
         some = np.flatnonzero(self.are_series[i])
         j = i[some]
         half = 0.5 * (self.charts[j, 3] - self.charts[j, 2])
-        x = legendre_inverse(self.series, j, below[some] / half, above[some] / half)
+        x = self._inverse(j, below[some] / half, above[some] / half)
         w[some] = self._radius_at(j, x)
         some = np.flatnonzero(self.charts[i, 4])
         j = i[some]

@@ -14,9 +14,10 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 from spectra.errors import ParameterError
@@ -47,7 +48,7 @@ class Wave:
 
     def amplitude(self, x: NumberArray) -> ComplexArray:
         """The factor of the exponential at x = W/w, which may be complex."""
-        return np.asarray(_horner(self.series, x) * x**self.power)
+        return np.asarray(_polynomial(self.series, x) * x**self.power)
 
 
 @final
@@ -77,11 +78,11 @@ class WaveSum:
         return values_of((self,), w)[0]
 
     def __add__(self, other: WaveSum) -> WaveSum:
-        return WaveSum.of(self._shared_start(other), [*self.waves, *other.waves])
+        return WaveSum.of(self.start, [*self.waves, *other.waves])
 
     def __mul__(self, other: WaveSum) -> WaveSum:
         """The product, whose frequencies are sums and differences."""
-        start, found = self._shared_start(other), []
+        found = []
         for one in self.waves:
             for two in other.waves:
                 power, gap = one.power + two.power, one.frequency - two.frequency
@@ -89,7 +90,7 @@ class WaveSum:
                 found.append(Wave(one.frequency + two.frequency, power, summed))
                 apart = 0.5 * np.convolve(one.series, two.series.conj())
                 found.append(Wave(abs(gap), power, apart if gap >= 0.0 else apart.conj()))
-        return WaveSum.of(start, found)
+        return WaveSum.of(self.start, found)
 
     def scaled(self, factor: float, power: float = 0.0) -> WaveSum:
         """The sum times ``factor * (W/w)**power``."""
@@ -125,14 +126,6 @@ class WaveSum:
         for b in sorted({v.frequency for v in self.waves}):
             yield b, np.sum([v.amplitude(x) for v in self.waves if v.frequency == b], axis=0)
 
-    def _shared_start(self, other: WaveSum) -> float:
-        if self.start != other.start:
-            raise ParameterError(
-                f"Sums of waves combine only from one radius on; these start at {self.start} and "
-                f"{other.start}."
-            )
-        return self.start
-
 
 def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
     """Values of several sums with one start; each exponential is computed once."""
@@ -142,7 +135,7 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
     for one in sums:
         x, out = one.start / w, np.zeros(w.shape)
         for v in one.waves:
-            value, b = _horner(v.series, x), v.frequency
+            value, b = _polynomial(v.series, x), v.frequency
             if b and b not in known:
                 half = known.get(0.5 * b)
                 known[b] = np.exp(1j * (b * w)) if half is None else half * half
@@ -154,13 +147,10 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
     return found
 
 
-def _horner(series: ComplexArray, x: NumberArray) -> NumberArray:
+def _polynomial(series: ComplexArray, x: NumberArray) -> NumberArray:
     """The polynomial, in real arithmetic if everything is real."""
-    coefficients: NumberArray = series if np.any(series.imag) else series.real
-    out: NumberArray = np.full(np.shape(x), coefficients[-1])
-    for c in coefficients[-2::-1]:
-        out = np.asarray(out * x + c)
-    return out
+    value: Any = polyval(x, series if np.any(series.imag) else series.real)
+    return np.asarray(value)
 
 
 def _integrate(wave: Wave, start: float) -> Wave:

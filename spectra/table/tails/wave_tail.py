@@ -184,7 +184,9 @@ class WaveTail:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
         z = np.asarray(z, dtype=float)
         flat, y = z.ravel(), self.start * z.ravel()
-        out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self._size)
+        # The absolute masses of the amplitudes of all waves.
+        sizes = [np.abs(v.series).sum() / max(v.power - 1.0, 0.1) for v in self.density.waves]
+        out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self.start * sum(sizes))
         if dim == 1:
             out = self._expected_cosines(flat)
         else:
@@ -198,12 +200,6 @@ class WaveTail:
                 cosines = self._expected_cosines(np.multiply.outer(flat[i], s).ravel())
                 out[i] = cosines.reshape(-1, s.size) @ weights
         return out.reshape(z.shape), error.reshape(z.shape)
-
-    @cached_property
-    def _size(self) -> float:
-        """The sum of the absolute masses of the amplitudes of all waves."""
-        sizes = [np.abs(v.series).sum() / max(v.power - 1.0, 0.1) for v in self.density.waves]
-        return self.start * float(sum(sizes))
 
     def _expected_cosines(self, x: FloatArray) -> FloatArray:
         """Integral of cos(w x) times the density, from one function of Y for each wave."""

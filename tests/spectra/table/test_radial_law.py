@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from spectra.base.compiled import VARIABLE
+from spectra.base.enclosures import ORDER, legendre_antiderivative, legendre_inverse
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import radial
@@ -234,3 +235,13 @@ def test_atoms_are_steps_of_the_probability():
     assert law.pdf(w).tolist() == [0.0, np.inf, 0.0, np.inf, 0.0, np.inf, 0.0]
     with pytest.raises(ParameterError, match="not a number"):
         law.cdf(np.nan)
+
+
+def test_the_inverse_of_a_series_is_right_beside_its_ends():
+    """The mass of 1 + x/2 is found from each end to the rounding of the whole."""
+    series = np.eye(ORDER)[:1] + 0.5 * np.eye(ORDER)[1:2]
+    part, rows = 2.0 * np.geomspace(1e-15, 0.5, 300), np.zeros(300, np.intp)
+    for side, ends in enumerate(((part, 2.0 - part), (2.0 - part, part))):
+        x = legendre_inverse(series)(rows, *ends)
+        found = legendre_antiderivative(np.repeat(series, 300, axis=0), x)[side]
+        assert np.abs(found - part).max() <= 4e-15
