@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import flint
 import sympy
 
+from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import Z
@@ -23,6 +25,8 @@ MAY_BE_ZERO = sympy.Float(10, 30) ** -40
 _MOST_ZEROS = 200
 #: Degrees beyond which exact root isolation takes too long.
 _MOST_DEGREE = 60
+#: Balls of a proof before it is given up, and their bits.
+_MOST_BOXES, _BITS = 1000, 53
 _QUARTER = sympy.pi / 2
 #: Functions that take each value at most once: the values they take, and the inverse.
 _INVERSES = {
@@ -99,7 +103,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
     for form in (numerator, sympy.expand(numerator)):  # expanding takes roots of sums apart
         if roots is None:
             roots = _zeros_by_inverse(form, upper)
-    if roots is None and _is_sum_of_positives(expr):
+    if roots is None and (_is_sum_of_positives(expr) or _has_one_sign(expr, upper)):
         return []
     if roots is None:
         raise _not_found(expr)
@@ -183,3 +187,22 @@ def _is_sum_of_positives(expr: sympy.Expr) -> bool:
     return any(term.is_positive or (term / Z).is_positive for term in expr.args) and all(
         f.is_nonnegative or (_is_root(f) and f.exp.is_positive) for f in factors
     )
+
+
+def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
+    """Prove with balls that an expression does not vanish on 0 <= z <= upper."""
+    if upper is sympy.oo:
+        return False
+    value, todo = BallFunction(expr, Z, real=True), [(0.0, float(upper) * (1.0 + 1e-15))]
+    for _ in range(_MOST_BOXES):
+        if not todo:
+            return True
+        low, high = todo.pop()
+        middle, half = (low + high) / 2, (high - low) / 2
+        try:
+            ball = value.once(flint.acb(flint.arb(middle, half)), _BITS).real
+        except ArithmeticError:
+            continue  # no real value there: another branch of the formula holds
+        if not (ball > 0 or ball < 0):
+            todo += [(low, middle), (middle, high)]
+    return False

@@ -46,7 +46,6 @@ def test_the_verdict_follows_from_statements_and_records_them():
     assert str(verdict.condition) == "d < 7"
     assert verdict.assumed == {"cubic.edge": "3", "cubic.breaks": "none", "cubic.origin": "1"}
     assert any(r.startswith("Stated, not shown: cubic.edge") for r in verdict.reasons)
-    assert verdict.singularities[1].exact is False
 
 
 @pytest.mark.parametrize(("dim", "status"), [(6, sp.Status.FINITE), (7, sp.Status.INFINITE)])
