@@ -84,6 +84,7 @@ def test_a_singular_stationary_problem_is_refused_and_flip_is_not():
     np.testing.assert_allclose(Z @ beta, [1 / 5, 4 / 8, 9 / 13])
 
 
+@pytest.mark.slow
 def test_signed_random_features_come_close_to_the_exact_kernel():
     """With more columns the model tends to the one with the exact matrix; nothing warns."""
     kernel = "exp(-z**2/2) - 7/10*exp(-z**2/8)"
