@@ -50,7 +50,10 @@ class Parameter:
             values = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
             return tuple(replace(self, sequence=False).exact(v, kernel) for v in values)
         number = exact_parameter(self.name, value)
-        if sympy.sympify(self.condition).subs(parameter_symbol(self.name), number) != sympy.true:
+        if (
+            sympy.sympify(self.condition, strict=True).subs(parameter_symbol(self.name), number)
+            != sympy.true
+        ):
             raise ParameterError(
                 f"The parameter {self.name!r} of the kernel {kernel} is {value}, and the kernel is "
                 f"defined for {self.condition} ({self.meaning})."

@@ -16,6 +16,7 @@ from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import Entry, catalogue
+from spectra.kernels.catalogue.entry import Parameter
 from spectra.kernels.kernel import Kernel, radial
 from spectra.verdict import existence
 from tests.oracles.kernels.problems import DIMENSION, PROBLEMS
@@ -197,3 +198,9 @@ def test_no_route_names_the_summand_and_an_unknown_route_those_that_exist() -> N
             spectral_density(PROBLEMS[name].kernel, 2)
     with pytest.raises(ParameterError, match="'lookup'"):
         spectral_density(radial("exp(-z)"), 2, route="guess")
+
+
+def test_a_condition_as_text_is_refused_and_not_evaluated() -> None:
+    written = Parameter("a", 1, "a > 0", "a length")
+    with pytest.raises(sympy.SympifyError):
+        written.exact(2, "kernel")
