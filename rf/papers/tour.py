@@ -104,13 +104,14 @@ def _indefinite(kernel: Kernel, data: _Data) -> Found:
     """A kernel that scikit-learn does not approximate."""
     verdict = existence(kernel, dim=data.rows.shape[1])
     assert verdict.condition is not None
+    measure = verdict.measure
     print(f"\n2. An indefinite kernel: {kernel}, which is 0 at z = 0\n")
     exact = kernel.gram(data.sample)
     Z = Nystroem(kernel="precomputed", n_components=GRAM_ROWS, random_state=0).fit_transform(exact)
     print(
         f"It is the difference of two positive definite kernels (finite spectral mass for "
         f"{in_words(verdict.condition)}), of mass\n"
-        f"M+ = M- = 1 - {verdict.measure.cancelled_mass.mid:.3g} each.\n"
+        f"M+ = {measure.positive_mass.mid:.6g} and M- = {measure.negative_mass.mid:.6g}.\n"
         "RBFSampler has no such kernel. scikit-learn's Nystroem takes it, and with every row as a "
         f"landmark,\nits error is {relative(Z @ Z.T, exact):.2f}: it returns the matrix |K|.\n"
     )
