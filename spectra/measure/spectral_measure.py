@@ -237,8 +237,8 @@ class SpectralMeasure:
     def certified(self) -> CertifiedMasses:
         """The masses with a proof in ball arithmetic, as enclosures: docs/proofs.md.
 
-        Proofs cover signed sums of Gaussian (times polynomials in z^2), Matern and rational
-        quadratic kernels and constants, and closed forms whose densities all have one sign.
+        Proofs cover signed sums of Gaussian (times polynomials in z^2) and Matern kernels and
+        constants, and closed forms whose densities all have one sign.
 
         Raises
         ------
