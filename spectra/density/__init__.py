@@ -16,7 +16,8 @@ against its kernel.  The routes: ``lookup`` (:mod:`.closed_pairs`, :mod:`.ball`)
 
 from spectra.density.closed_pairs.summands import summands
 from spectra.density.components import Atom, SpectralDensity
-from spectra.density.gamma_sums import gamma_products
+from spectra.density.gamma_sums.gamma_formula import gamma_formula
+from spectra.density.gamma_sums.gamma_product import gamma_products
 from spectra.density.lookup import lookup
 from spectra.density.routes import AUTO, ROUTES, spectral_density
 
@@ -25,6 +26,7 @@ __all__ = [
     "ROUTES",
     "Atom",
     "SpectralDensity",
+    "gamma_formula",
     "gamma_products",
     "lookup",
     "spectral_density",

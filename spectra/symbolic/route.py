@@ -19,6 +19,7 @@ import sympy
 from spectra.base.special.bessel import log_sphere_area
 from spectra.density import (
     SpectralDensity,
+    gamma_formula,
     gamma_products,
     lookup,
     spectral_density,
@@ -31,7 +32,6 @@ from spectra.formula import Opaque
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel
 from spectra.kernels.catalogue import DIMENSION
-from spectra.symbolic.gamma_formula import gamma_formula
 from spectra.symbolic.sympy_process import ask_sympy
 
 __all__ = ["symbolic", "symbolic_density"]
@@ -171,7 +171,7 @@ def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:
             if moving == 0:
                 continue
             products = gamma_products(moving)
-            part = None if products is None else gamma_formula(products, dim, W)
+            part = None if products is None else gamma_formula(products, dim)
         else:
             form = ball_form(piece.expr, piece.support)
             part = None if form is None else compact_formula(form, dim)

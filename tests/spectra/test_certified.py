@@ -159,8 +159,8 @@ def test_closed_forms_of_one_sign_have_the_mass_of_the_origin(formula, dim):
         marks=pytest.mark.slow),
     lambda: sp.SpectralMeasure.from_atoms(3, [1.0, 2.0], [0.75, -0.25]),
     lambda: truncate(sp.spectral_density(sp.radial("exp(-z**2)"), 2), 3.0),
-], ids=["lobed", "arc-cosine", "ball", "damped wave", "rational quadratic", "periodic", "sum", "callable",
-        "atoms", "truncated"])  # fmt: skip
+], ids=["lobed", "arc-cosine", "ball", "damped wave", "rational quadratic", "periodic", "sum",
+        "callable", "atoms", "truncated"])  # fmt: skip
 def test_everything_else_is_refused_with_what_is_proved(make):
     with pytest.raises(NoRouteError, match="Proofs cover sums of Gaussian") as error:
         make().certified()

@@ -1,29 +1,30 @@
-r"""The density of a formula on a ball as a sympy formula: Bessel functions, or one hypergeometric.
+r"""The density of a formula on a ball as a sympy formula: Bessel or hypergeometric functions.
 
-.. math:: \mu(w) = \frac{R^d}{2^{d-1} \pi^{d/2} \Gamma(d/2)}
-          \sum_n \frac{(-R^2w^2/4)^n}{n!\,(d/2)_n} M(d+2n), \quad
-          M(a) = \int_0^1 k(Rx)\,x^{a-1} dx .
+The Mellin transform of each summand is a product of Gamma functions:
 
-Where M is a product of linear factors and Gamma functions, the sum is one pFq.
+.. math:: \int_0^1 x^{s+a-1} (1 - x^o)^p\,dx =
+          \frac{\Gamma(p+1)\,\Gamma((s+a)/o)}{o\,\Gamma((s+a)/o+p+1)}, \qquad o = 1, 2 .
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import replace
 
 import sympy
 
-from spectra.density.ball.ball_form import BallForm, Factor, Monomials
-from spectra.density.closed_pairs.pair import W
+from spectra.density.ball.ball_form import BallForm
+from spectra.density.gamma_sums.gamma_formula import gamma_formula
+from spectra.density.gamma_sums.gamma_product import GammaProduct
 
 __all__ = ["compact_formula"]
 
-_HALF = sympy.Rational(1, 2)
-# The moment of a longer polynomial is not factored.
+_ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
+# The transform of a longer polynomial is not factored.
 _MOST_FACTORED = 24
 
 
-def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
+def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr | None:
     """The density mu(w) of a formula on a ball, as a sympy formula in ``w``.
 
     Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
@@ -38,96 +39,55 @@ def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr:
     >>> compact_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
-    dim = sympy.sympify(dim, strict=True)
-    if form.is_even and not any(factor.is_integral for factor, _ in form.parts):
-        return _bessel_formula(form, dim)
-    x, total = -((form.radius * W) ** 2) / 4, sympy.Integer(0)
+    products = [replace(p, scale=1 / form.radius) for p in _mellin_transform(form)]
+    return gamma_formula(products, sympy.sympify(dim, strict=True))
+
+
+def _mellin_transform(form: BallForm) -> Iterator[GammaProduct]:
+    """The Mellin transform in x as a sum of Gamma products."""
     polynomial: dict[int, sympy.Expr] = {}
     for factor, monomials in form.parts:
+        if form.is_even and not factor.is_integral:
+            # Powers of 1 - x^2 give Bessel functions.
+            length = max(m for m, _ in monomials) // 2 + 1
+            for j, c in enumerate(form.edge_series(factor.power, length, lambda c: c)):
+                yield _of_power(sympy.expand(c), _ZERO, factor.power + j, 2)
+            continue
         for m, c in monomials:
+            if factor.is_integral:
+                inner = _of_power(-c / 2, m + 1, factor.power, 2)
+                above, below = (((m + i) * _HALF, _HALF) for i in (0, 2))
+                yield replace(inner, above=(*inner.above, above), below=(*inner.below, below))
+            elif not factor.is_one:
+                yield _of_power(c, m + factor.shift, factor.power, factor.order)
             if factor.is_one or factor.is_integral:
                 # The whole of an integral (pi/2 of arcsin) joins the polynomial, and may cancel.
                 whole = factor.whole if factor.is_integral else 1
-                polynomial[m] = polynomial.get(m, sympy.Integer(0)) + c * whole
-            if factor.is_integral:
-                a = dim + m
-                more = _root_sum(factor, a + 1, dim, x, upper=(a / 2,), lower=(a / 2 + 1,))
-                total -= c * more / a
-            elif not factor.is_one:
-                total += c * _root_sum(factor, dim + m + factor.shift, dim, x)
-    kept = tuple((m, v) for m, c in sorted(polynomial.items()) if (v := sympy.expand(c)) != 0)
-    constant = form.radius**dim / (2 ** (dim - 1) * sympy.pi ** (dim / 2) * sympy.gamma(dim / 2))
-    return sympy.expand_mul(constant) * (_polynomial_sum(kept, dim, x) + total)
+                polynomial[m] = polynomial.get(m, _ZERO) + c * whole
+    yield from _of_polynomial({m: sympy.expand(c) for m, c in sorted(polynomial.items())})
 
 
-def _root_sum(
-    factor: Factor,
-    first: sympy.Expr,
-    dim: sympy.Expr,
-    x: sympy.Expr,
-    upper: tuple[sympy.Expr, ...] = (),
-    lower: tuple[sympy.Expr, ...] = (),
-) -> sympy.Expr:
-    """The series of a root, whose moments M(first + 2n) are Beta functions."""
-    y, order = factor.power + 1, factor.order
-    start, end = first / order, first / order + y
-    moment = sympy.gamma(start) * sympy.gamma(y) / sympy.gamma(end) / order
-    if order == 2:
-        above, below = [start], [end]
-    else:
-        above, below = ([v / 2, (v + 1) / 2] for v in (start, end))
-    return moment * _hyper((*above, *upper), (dim / 2, *below, *lower), x)
+def _of_power(c: sympy.Expr, a: sympy.Expr, p: sympy.Expr, order: int) -> GammaProduct:
+    """That of c x^a (1 - x^order)^p."""
+    slope = sympy.Rational(1, order)
+    above, below = (a * slope, slope), (a * slope + p + 1, slope)
+    return GammaProduct(c * sympy.gamma(p + 1) * slope, sympy.Integer(1), (above,), (below,))
 
 
-def _bessel_formula(form: BallForm, dim: sympy.Expr) -> sympy.Expr:
-    """Sonine's integral for each power of 1 - x^2."""
-    s = form.radius * W
-    total = sympy.Integer(0)
-    for factor, monomials in form.parts:
-        degree = max(m for m, _ in monomials) // 2
-        series = form.edge_series(factor.power, degree + 1, lambda c: c)
-        for j, coefficient in enumerate(series):
-            c = sympy.expand(coefficient)
-            if c != 0:
-                p = factor.power + j
-                total += (
-                    c
-                    * 2**p
-                    * sympy.gamma(p + 1)
-                    * s ** (-p - dim / 2)
-                    * sympy.besselj(dim / 2 + p, s)
-                )
-    return form.radius**dim * (2 * sympy.pi) ** (-dim / 2) * total
-
-
-def _polynomial_sum(monomials: Monomials, dim: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
-    """The series of a polynomial: one pFq where its moment factors over the rationals."""
-    a = sympy.Dummy("a")
-    terms = [
-        (c / (a + m), _hyper(((dim + m) / 2,), (dim / 2, (dim + m) / 2 + 1), x))
-        for m, c in monomials
-    ]
-    moment = sympy.Add(*(term for term, _ in terms))
-    if len(monomials) <= _MOST_FACTORED and all(c.is_Rational for _, c in monomials):
-        top, bottom = (sympy.Poly(part, a) for part in sympy.fraction(sympy.together(moment)))
+def _of_polynomial(coefficients: dict[int, sympy.Expr]) -> Iterator[GammaProduct]:
+    """That of a polynomial: one product if the sum of c_m / (s + m) factors over the rationals."""
+    s = sympy.Dummy("s")
+    if len(coefficients) <= _MOST_FACTORED and all(c.is_Rational for c in coefficients.values()):
+        total = sympy.together(sympy.Add(*(c / (s + m) for m, c in coefficients.items())))
+        top, bottom = (sympy.Poly(part, s) for part in sympy.fraction(total))
         zeros, poles = (
-            [r for r, k in p.ground_roots().items() for _ in range(k)] for p in (top, bottom)
+            [-r / 2 for r, k in p.ground_roots().items() for _ in range(k)] for p in (top, bottom)
         )
-        upper = [(dim - r) / 2 for r in poles] + [(dim - r) / 2 + 1 for r in zeros]
-        lower = [dim / 2] + [(dim - r) / 2 + 1 for r in poles] + [(dim - r) / 2 for r in zeros]
-        if len(zeros) == top.degree() and not any(
-            b.is_number and b.is_integer and b <= 0 for b in lower
-        ):
-            return sympy.factor(moment.subs(a, dim)) * _hyper(upper, lower, x)
-    return sympy.Add(*(term.subs(a, dim) * series for term, series in terms))
-
-
-def _hyper(upper: Iterable[sympy.Expr], lower: Iterable[sympy.Expr], x: sympy.Expr) -> sympy.Expr:
-    """Hypergeometric function with its common parameters cancelled."""
-    above = [sympy.expand(a) for a in upper]
-    below = [sympy.expand(b) for b in lower]
-    for a in list(above):
-        if a in below:
-            above.remove(a)
-            below.remove(a)
-    return sympy.hyper(sorted(above, key=str), sorted(below, key=str), x)
+        if total != 0 and len(zeros) == top.degree():
+            above = [*((r, _HALF) for r in poles), *((r + 1, _HALF) for r in zeros)]
+            below = [*((r + 1, _HALF) for r in poles), *((r, _HALF) for r in zeros)]
+            front = top.LC() / bottom.LC() / 2 ** sympy.Integer(len(poles) - len(zeros))
+            yield GammaProduct(front, sympy.Integer(1), tuple(above), tuple(below))
+            return
+    for m, c in coefficients.items():
+        yield _of_power(c, sympy.Integer(m), _ZERO, 2)

@@ -11,11 +11,11 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.density.closed_pairs.pair import W
-from spectra.density.gamma_sums import gamma_product, gamma_products
+from spectra.density.gamma_sums.gamma_formula import gamma_formula
+from spectra.density.gamma_sums.gamma_product import gamma_product, gamma_products
 from spectra.density.gamma_sums.series import series
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import parse_formula
-from spectra.symbolic.gamma_formula import gamma_formula
 from tests.oracles.exact_densities import shifted_inverse, stable
 
 FREQUENCIES = np.geomspace(1e-3, 1e4, 15)
@@ -37,9 +37,7 @@ def found(text, dim):
 
 def exact_radial(text, dim, w):
     """rho(w) by the hypergeometric formula in 40 digits; another algorithm for the same product."""
-    formula = gamma_formula(
-        gamma_products(parse_formula(text, variable="z")), sympy.Integer(dim), W
-    )
+    formula = gamma_formula(gamma_products(parse_formula(text, variable="z")), sympy.Integer(dim))
     number = sympy.re(sympy.N(formula.subs(W, sympy.Rational(w)), 40, maxn=4000))
     half = mp.mpf(dim) / 2
     sphere = 2 * mp.pi**half / mp.gamma(half) * mp.mpf(w) ** (dim - 1)

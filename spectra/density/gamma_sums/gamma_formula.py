@@ -15,7 +15,8 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.density.gamma_sums import GammaProduct
+from spectra.density.closed_pairs.pair import W
+from spectra.density.gamma_sums.gamma_product import GammaProduct
 
 __all__ = ["gamma_formula"]
 
@@ -24,17 +25,17 @@ _HALF = sympy.Rational(1, 2)
 _MOST_PARAMETERS = 12
 
 
-def gamma_formula(
-    products: Sequence[GammaProduct], dim: sympy.Expr, w: sympy.Symbol
-) -> sympy.Expr | None:
+def gamma_formula(products: Sequence[GammaProduct], dim: sympy.Expr) -> sympy.Expr | None:
     """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite.
 
-    ``dim`` is an integer or a symbol, ``w`` a positive symbol.  Of a complex product the real part
-    is taken, as half the sum with its conjugate.
+    ``dim`` is an integer or a symbol.  Of a complex product the real part is taken, as half the sum
+    with its conjugate.
     """
     total = sympy.Integer(0)
     for product in products:
-        term = _one(product, dim, w)
+        if product.coefficient == 0:
+            continue
+        term = _transform(product, dim)
         if term is None:
             return None
         if not product.is_real:
@@ -43,13 +44,13 @@ def gamma_formula(
                 coefficient=sympy.conjugate(product.coefficient),
                 scale=sympy.conjugate(product.scale),
             )
-            term = (term + _one(mirrored, dim, w)) / 2
+            term = (term + _transform(mirrored, dim)) / 2
         total += term
     # Summands that are too large at zero may have no transform each, where their sum has one.
     return None if total.has(sympy.nan, sympy.zoo) else total
 
 
-def _one(product: GammaProduct, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr | None:
+def _transform(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
     # tau = scale sigma makes every slope an integer.
     slopes = [2 * b for _, b in (*product.above, *product.below)]
     scale = math.lcm(*(int(s.q) for s in slopes))
@@ -59,9 +60,9 @@ def _one(product: GammaProduct, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr 
     below += [(c + e * dim, 2 * e * scale) for c, e in product.below]
     front = product.coefficient * product.scale ** (-dim) * scale
     front *= 2 ** (1 - dim) / sympy.pi ** (dim * _HALF)
-    x = (w / (2 * product.scale)) ** (2 * scale)
+    x = (W / (2 * product.scale)) ** (2 * scale)
     if not product.scale.is_real:
-        x = w ** (2 * scale) * sympy.expand_complex((2 * product.scale) ** (-2 * scale))
+        x = W ** (2 * scale) * sympy.expand_complex((2 * product.scale) ** (-2 * scale))
     up: list[tuple[sympy.Expr, int]] = []
     down: list[tuple[sympy.Expr, int]] = []
     for arguments, unit, way in ((above, up, 1), (below, down, -1)):
@@ -76,7 +77,7 @@ def _one(product: GammaProduct, dim: sympy.Expr, w: sympy.Symbol) -> sympy.Expr 
             down.remove(part)
     if len(up) + len(down) > _MOST_PARAMETERS:
         return None
-    return _tidy(front, _function(up, down, x), w)
+    return _tidy(front, _function(up, down, x))
 
 
 def _multiplied(
@@ -121,8 +122,10 @@ def _hypergeometric(above: list[sympy.Expr], below: list[sympy.Expr], x: sympy.E
     return sympy.hyper(sorted(above, key=key), sorted(below, key=key), x)
 
 
-def _tidy(front: sympy.Expr, function: sympy.Expr, w: sympy.Symbol) -> sympy.Expr:
+def _tidy(front: sympy.Expr, function: sympy.Expr) -> sympy.Expr:
     """The constant in few factors; the function as it is."""
-    constant, rest = function.as_independent(w, as_Add=False)
-    constant = sympy.gammasimp(sympy.powsimp(front * constant))
-    return sympy.powsimp(sympy.powdenest(constant)) * rest
+    constant, rest = function.as_independent(W, as_Add=False)
+    constant *= front
+    if constant.has(sympy.gamma):
+        constant = sympy.powsimp(sympy.powdenest(sympy.gammasimp(sympy.powsimp(constant))))
+    return constant * rest
