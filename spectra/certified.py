@@ -29,7 +29,7 @@ import sympy
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits import stage
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs import GAUSSIAN, MATERN, ClosedPair, coefficients
+from spectra.density.closed_pairs import ClosedPair, coefficients, gaussian, matern
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation import number
 from spectra.measure import SpectralMeasure
@@ -196,11 +196,11 @@ def _terms(component: Any, half: Ball) -> Iterator[_Term]:
     """The distributions of a component, if a proof is known for it."""
     if not isinstance(component, ClosedPair):
         raise NoRouteError("one of its components has no closed form")
-    name, parameters = component.family.name, component.parameters
+    family, parameters = component.family, component.parameters
     # A Matern kernel of a complex rate is a wave.
-    if component.family not in (GAUSSIAN, MATERN) or not all(p.is_real for p in parameters):
-        raise NoRouteError(f"no proof is known for one of its components ({name})")
-    if component.family is MATERN:
+    if family not in (gaussian, matern) or not all(p.is_real for p in parameters):
+        raise NoRouteError(f"no proof is known for one of its components ({family.__name__})")
+    if family is matern:
         nu, rate = map(_exact, parameters)
         yield _exact(component.coefficient), *_beta(half, nu, rate**2)
         return

@@ -11,7 +11,8 @@ from spectra.density.ball.ball_formula import compact_formula
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.charts import Chart, proved_sign, sums_of_signs
-from spectra.density.closed_pairs import FAMILIES, ClosedPair, Family
+from spectra.density.closed_pairs import FAMILIES, ClosedPair
+from spectra.density.closed_pairs.pair import Maker, make_pair
 from spectra.density.closed_pairs.summands import read, summands, tidy
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
@@ -21,8 +22,8 @@ from spectra.kernels.kernel import Kernel
 __all__ = ["known_part", "lookup"]
 
 #: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
-_Known = dict[tuple[Family | None, tuple[Any, ...]], sympy.Expr]
-_CONSTANT: tuple[Family | None, tuple[Any, ...]] = (None, ())
+_Known = dict[tuple[Maker | None, tuple[Any, ...]], sympy.Expr]
+_CONSTANT: tuple[Maker | None, tuple[Any, ...]] = (None, ())
 # A sum of closed forms that loses more than this share of its largest value leaves the kernel to
 # other routes.
 _LEAST_ACCURACY = 1e-8
@@ -36,8 +37,8 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     --------
     >>> from spectra.kernels.kernel import radial
     >>> density = lookup(radial("exp(-z**2/2) - 0.3*exp(-z)"), 3)
-    >>> [c.family.name for c in density.components]
-    ['Gaussian', 'Matern']
+    >>> [c.family.__name__ for c in density.components]
+    ['gaussian', 'matern']
     """
     components: list[Component] = []
     atoms: list[Atom] = []
@@ -54,7 +55,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
         if rest != 0:
             return None
         components.extend(smooth)
-        formulas.extend(c.formula() for c in smooth)
+        formulas.extend(c.formula for c in smooth)
         atoms.extend(points)
     expr = None if None in formulas else sympy.Add(*formulas)
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
@@ -84,31 +85,29 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
 
 def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr]]:
     """The exact sums of the summands of each family, by their parameters; and other summands."""
-    families = [f for f in FAMILIES if not f.dims or dim in f.dims]
     known: _Known = {}
     rest = []
     for term in summands(expr):
         summand = read(term)
-        found = ((f, f.read(summand)) for f in families)
-        family, kernels = next(((f, k) for f, k in found if k is not None), (None, []))
-        parts = [((family, parameters), value) for parameters, value in kernels]
+        found = ((make, read_one(summand, dim)) for read_one, make in FAMILIES)
+        make, kernels = next(((m, k) for m, k in found if k is not None), (None, []))
         if not term.has(Z):
-            parts = [(_CONSTANT, term)]
-        elif family is None:
+            kernels = [((), term)]
+        elif make is None:
             rest.append(term)
-        for key, value in parts:
+        for parameters, value in kernels:
+            key = make, parameters
             known[key] = tidy(known.get(key, sympy.Integer(0)) + value)
     return {key: value for key, value in known.items() if value != 0}, rest
 
 
 def _transform(known: _Known, dim: int) -> tuple[list[ClosedPair], list[Atom]]:
-    """Components and atoms in a dimension, in the order of the families."""
-    order = (None, *FAMILIES)
+    """Components and atoms in a dimension."""
     made = [
-        Atom.of(sympy.Integer(0), value) if family is None else family.make(dim, *parameters, value)
-        for (family, parameters), value in sorted(
-            known.items(), key=lambda item: order.index(item[0][0])
-        )
+        Atom.of(sympy.Integer(0), value)
+        if make is None
+        else make_pair(make, dim, *parameters, value)
+        for (make, parameters), value in known.items()
     ]
     return [c for c in made if isinstance(c, ClosedPair)], [a for a in made if isinstance(a, Atom)]
 

@@ -1,26 +1,32 @@
 """Closed pairs: families of kernels on the half-line whose spectral density is a formula.
 
-``pair`` defines :class:`Family`, a name and three functions, and :class:`ClosedPair`, the component
-that a family makes in one dimension.  To add a family, write one file (``plane_wave_mean`` is a
-short example) and add its name to :data:`FAMILIES`.
+``pair`` defines :class:`ClosedPair`, the component of a kernel in one dimension.  To add a family,
+write one file with two functions, one that reads a summand and one that makes the component
+(``plane_wave_mean`` is a short example), and add both to :data:`FAMILIES`.
 """
 
-from spectra.density.closed_pairs.gaussian import GAUSSIAN, GAUSSIAN_WAVE, coefficients
-from spectra.density.closed_pairs.matern import MATERN
-from spectra.density.closed_pairs.pair import ClosedPair, Family, W
-from spectra.density.closed_pairs.plane_wave_mean import PLANE_WAVE_MEAN
-from spectra.density.closed_pairs.rational_quadratic import RATIONAL_QUADRATIC
+from spectra.density.closed_pairs.gaussian import (
+    coefficients,
+    gaussian,
+    gaussian_wave,
+    read_gaussian,
+    read_gaussian_wave,
+)
+from spectra.density.closed_pairs.matern import matern, read_matern
+from spectra.density.closed_pairs.pair import ClosedPair, Maker, Reader, W
+from spectra.density.closed_pairs.plane_wave_mean import plane_wave_mean, read_plane_wave_mean
+from spectra.density.closed_pairs.rational_quadratic import (
+    rational_quadratic,
+    read_rational_quadratic,
+)
 
-__all__ = [
-    "FAMILIES",
-    "GAUSSIAN",
-    "MATERN",
-    "RATIONAL_QUADRATIC",
-    "ClosedPair",
-    "Family",
-    "W",
-    "coefficients",
-]
+__all__ = ["FAMILIES", "ClosedPair", "W", "coefficients", "gaussian", "matern"]
 
 #: All families.  A summand belongs to the first family that reads it.
-FAMILIES = (GAUSSIAN, GAUSSIAN_WAVE, MATERN, RATIONAL_QUADRATIC, PLANE_WAVE_MEAN)
+FAMILIES: tuple[tuple[Reader, Maker], ...] = (
+    (read_gaussian, gaussian),
+    (read_gaussian_wave, gaussian_wave),
+    (read_matern, matern),
+    (read_rational_quadratic, rational_quadratic),
+    (read_plane_wave_mean, plane_wave_mean),
+)

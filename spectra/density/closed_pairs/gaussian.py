@@ -23,11 +23,11 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Family, Term, Values, W, log_ratio
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W, log_ratio
 from spectra.density.closed_pairs.summands import Summand, positive_rate, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["GAUSSIAN", "GAUSSIAN_WAVE", "coefficients"]
+__all__ = ["coefficients", "gaussian", "gaussian_wave", "read_gaussian", "read_gaussian_wave"]
 
 # A sum of 50-digit terms that is smaller than this share of them is an exact zero.
 _ZERO = 1e-40
@@ -40,7 +40,7 @@ def coefficients(polynomial: sympy.Expr) -> list[sympy.Expr]:
     return list(reversed(sympy.Poly(polynomial, Z).all_coeffs()))[::2]
 
 
-def _read(s: Summand) -> list[Term] | None:
+def read_gaussian(s: Summand, dim: int) -> list[Term] | None:
     """z^(2j) exp(-a z^2)."""
     is_even = s.power.is_integer and s.power >= 0 and s.power % 2 == 0
     if s.factors or s.linear != 0 or not s.quadratic.is_positive or not is_even:
@@ -57,7 +57,8 @@ def _laguerre_sum(dim: int, rate: sympy.Expr, c: list[sympy.Expr]) -> sympy.Poly
     return sympy.Poly(sympy.Add(*terms), Z)
 
 
-def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
+def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
+    """That of a Gaussian times a polynomial."""
     a, half = to_mpf(rate), mp.mpf(dim) / 2
     middle = sympy.Rational(max(dim - 1, 1), 2)
     centre = float(2 * mp.sqrt(a * to_mpf(middle)))
@@ -75,7 +76,9 @@ def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair
     scale, degree = max(abs(q) for q in moved), len(moved) - 1
     exact = [mp.chop(q, _ZERO * max(abs(q) for q in exact)) for q in exact]
     at_zero, at_centre = (np.array([float(q / scale) for q in each]) for each in (exact, moved))
-    quarter = float(1 / (4 * a))
+    y, quarter = W**2 / (4 * rate), float(1 / (4 * a))
+    formula = (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y)
+    formula *= _laguerre_sum(dim, rate, coefficients(polynomial)).as_expr().subs(Z, y)
     low, high = float(2 * mp.sqrt(a)) * np.sqrt(gammaincinv([dim / 2, dim / 2 + degree], TAILS))
 
     def values(w: FloatArray) -> Values:
@@ -93,33 +96,42 @@ def _component(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair
         return terms, factor, size, 4.0 * degree + 0.25 * dim
 
     return ClosedPair(
-        GAUSSIAN, dim, (rate,), polynomial, float(front + mp.log(scale)), values,
+        gaussian, dim, (rate,), polynomial, formula, float(front + mp.log(scale)), values,
         origin_exponent=dim - 1.0 + 2.0 * np.flatnonzero(at_zero)[0],
         bulk=(low, high),
         has_one_sign=degree == 0,
     )  # fmt: skip
 
 
-def _formula(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> sympy.Expr:
-    y = W**2 / (4 * rate)
-    total = _laguerre_sum(dim, rate, coefficients(polynomial)).as_expr().subs(Z, y)
-    return (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y) * total
-
-
-def _read_wave(s: Summand) -> list[Term] | None:
-    """exp(-a z^2) cos(b z)."""
-    if len(s.factors) != 1 or s.linear != 0 or s.power != 0 or not s.quadratic.is_positive:
+def read_gaussian_wave(s: Summand, dim: int) -> list[Term] | None:
+    """exp(-a z^2) cos(b z) in d = 1 and 3."""
+    if (
+        dim not in (1, 3)
+        or len(s.factors) != 1
+        or s.linear != 0
+        or s.power != 0
+        or not s.quadratic.is_positive
+    ):
         return None
     (wave,) = s.factors
     frequency = positive_rate(wave.args[0]) if isinstance(wave, sympy.cos) else None
     return None if frequency is None else [((tidy(s.quadratic), tidy(frequency)), s.coefficient)]
 
 
-def _wave_component(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+    """That of a Gaussian times a cosine."""
     a, b, value = to_mpf(rate), to_mpf(frequency), to_mpf(c)
     front = mp.log(abs(value)) - mp.log(4 * mp.pi * a) / 2 - (mp.log(2 * a) if dim == 3 else 0)
     middle, width, quarter = float(b), float(mp.sqrt(2 * a)), float(1 / (4 * a))
     rest, sign = float(b - middle), float(mp.sign(value))
+    below, above = (
+        sympy.exp(-((W + u) ** 2) / (4 * rate)) / sympy.sqrt(4 * sympy.pi * rate)
+        for u in (-frequency, frequency)
+    )
+    formula = c * (below + above) / 2
+    if dim == 3:
+        total = (W - frequency) * below + (W + frequency) * above
+        formula = c * total / (8 * sympy.pi * rate * W)
 
     def values(w: FloatArray) -> Values:
         u, turn = (w - middle) - rest, 4.0 * quarter * middle * w
@@ -135,23 +147,10 @@ def _wave_component(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.
         return (-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size
 
     return ClosedPair(
-        GAUSSIAN_WAVE, dim, (rate, frequency), c, float(front), values,
+        gaussian_wave, dim, (rate, frequency), c, formula, float(front), values,
         origin_exponent=dim - 1.0,
         bulk=(max(middle - 3.0 * width, 0.0125 * width), middle + 3.0 * width),
         # A break tells where to look for a narrow bell.
         breaks=((middle, 0.0),) if middle > 4.0 * width else (),
         has_one_sign=dim == 1,
     )  # fmt: skip
-
-
-def _wave_formula(dim: int, a: sympy.Expr, b: sympy.Expr, c: sympy.Expr) -> sympy.Expr:
-    below, above = (
-        sympy.exp(-((W + u) ** 2) / (4 * a)) / sympy.sqrt(4 * sympy.pi * a) for u in (-b, b)
-    )
-    if dim == 1:
-        return c * (below + above) / 2
-    return c * ((W - b) * below + (W + b) * above) / (8 * sympy.pi * a * W)
-
-
-GAUSSIAN = Family("Gaussian", _read, _component, _formula)
-GAUSSIAN_WAVE = Family("Gaussian wave", _read_wave, _wave_component, _wave_formula, dims=(1, 3))

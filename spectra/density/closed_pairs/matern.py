@@ -20,7 +20,7 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Family, Term, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     positive_rate,
@@ -29,13 +29,13 @@ from spectra.density.closed_pairs.summands import (
     to_mpf,
 )
 
-__all__ = ["MATERN", "reverse_bessel"]
+__all__ = ["matern", "read_matern", "reverse_bessel"]
 
 # Higher powers times an exponential are left to other routes: the summands would cancel.
 _LARGEST_POWER = 40
 
 
-def _read(s: Summand) -> list[Term] | None:
+def read_matern(s: Summand, dim: int) -> list[Term] | None:
     """z^n exp(-a z), z^n exp(-a z) cos(b z), z^n exp(-a z) sin(b z) or z^nu K_nu(a z)."""
     match = scaled_argument(s.lone_factor, sympy.besselk) if s.lone_factor is not None else None
     if match is not None and s.power == abs(match[0]) > 0:
@@ -74,7 +74,8 @@ def reverse_bessel(n: int) -> list[sympy.Expr]:
     return [sympy.ff(2 * n - j, n) / (sympy.factorial(j) * 2 ** (n - j)) for j in range(n + 1)]
 
 
-def _component(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+    """That of a Matern kernel."""
     order, half = to_mpf(nu), mp.mpf(dim) / 2
     value, a = (mp.mpc(*map(to_mpf, x.as_real_imag())) for x in (c, rate))
     scale = abs(a)
@@ -98,7 +99,7 @@ def _component(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> Clo
         mass = sum(terms) + np.log(size * w)
         ends = w[mass >= mass.max() + np.log(0.01)]
     return ClosedPair(
-        MATERN, dim, (nu, rate), c, float(front), values,
+        matern, dim, (nu, rate), c, _formula(dim, nu, rate, c), float(front), values,
         origin_exponent=dim - 1.0,
         bulk=(ends[0], ends[-1]),
         # If the leading term of the tail is imaginary, the next one, in (a/w)^2, is not.
@@ -149,6 +150,3 @@ def _formula(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> sympy
         c * sympy.expand(a ** (2 * nu)) / (sympy.expand(a**2) + W**2) ** (nu + half)
         for c, a in pairs
     ))  # fmt: skip
-
-
-MATERN = Family("Matern", _read, _component, _formula)

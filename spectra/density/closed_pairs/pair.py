@@ -1,10 +1,10 @@
-"""What a closed pair is: a family of kernels, and the component of its density in one dimension."""
+"""What a closed pair is: the component of a kernel whose density is a formula, in one dimension."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sympy
@@ -15,7 +15,17 @@ from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component, Evaluation
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["TAILS", "ClosedPair", "Family", "Term", "Values", "W", "log_ratio"]
+__all__ = [
+    "TAILS",
+    "ClosedPair",
+    "Maker",
+    "Reader",
+    "Term",
+    "Values",
+    "W",
+    "log_ratio",
+    "make_pair",
+]
 
 #: The parameters of a kernel of a family, and its coefficient.
 Term = tuple[tuple[Any, ...], sympy.Expr]
@@ -32,24 +42,17 @@ _DIGITS = 50
 _ROUNDING = 3.0 * float(np.finfo(float).eps)
 
 
-class Family(NamedTuple):
-    """A family of kernels with a known transform."""
+#: A summand as a sum of kernels of a family; None if it has none with a known transform in R^dim.
+Reader = Callable[[Summand, int], list[Term] | None]
+#: The component (or atom) of a kernel from dim, its parameters and its coefficient.  It raises
+#: NoRouteError if the transform is known and is not a measure.
+Maker = Callable[..., "ClosedPair | Atom"]
 
-    name: str
-    #: A summand as a sum of kernels of the family, or None.
-    read: Callable[[Summand], list[Term] | None]
-    #: The component (or atom) of a kernel, from dim, the parameters and the coefficient.  It runs
-    #: with 50 digits, and raises NoRouteError if the transform is known and is not a measure.
-    component: Callable[..., ClosedPair | Atom]
-    #: The density mu(w) on R^dim as an expression in ``w``, from the same arguments.
-    formula: Callable[..., sympy.Expr]
-    #: The dimensions in which the transform is known; empty for all.
-    dims: tuple[int, ...] = ()
 
-    def make(self, dim: int, *arguments: Any) -> ClosedPair | Atom:
-        """The component of a kernel in a dimension."""
-        with mp.workdps(_DIGITS):
-            return self.component(dim, *arguments)
+def make_pair(make: Maker, dim: int, *arguments: Any) -> ClosedPair | Atom:
+    """The component of a kernel, with constants of 50 digits."""
+    with mp.workdps(_DIGITS):
+        return make(dim, *arguments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +64,12 @@ class ClosedPair(Component):
     is exact: a polynomial in z for a Gaussian, a complex number for a Matern kernel with a wave.
     """
 
-    family: Family
+    family: Maker
     dim: int
     parameters: tuple[Any, ...]
     coefficient: sympy.Expr
+    #: The density mu(w) on R^dim as an expression in ``w``.
+    formula: sympy.Expr
     log_front: float
     values: Callable[[FloatArray], Values]
     origin_exponent: float
@@ -75,7 +80,7 @@ class ClosedPair(Component):
     has_one_sign: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.family.make, (self.dim, *self.parameters, self.coefficient)
+        return make_pair, (self.family, self.dim, *self.parameters, self.coefficient)
 
     @property
     def exact_total(self) -> sympy.Expr:
@@ -86,10 +91,6 @@ class ClosedPair(Component):
     def total(self) -> float:  # type: ignore[override]
         """The total, rounded."""
         return float(self.exact_total)
-
-    def formula(self) -> sympy.Expr:
-        """The density mu(w) as a sympy expression in ``w``."""
-        return self.family.formula(self.dim, *self.parameters, self.coefficient)
 
     def evaluate(self, w: FloatArray) -> Evaluation:
         """What is known at radii w > 0; the errors are estimates of rounding."""

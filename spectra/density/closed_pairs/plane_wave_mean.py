@@ -18,7 +18,7 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Family, Term, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     positive_rate,
@@ -29,10 +29,10 @@ from spectra.density.closed_pairs.summands import (
 from spectra.density.components import Atom
 from spectra.errors import NoRouteError
 
-__all__ = ["PLANE_WAVE_MEAN"]
+__all__ = ["plane_wave_mean", "read_plane_wave_mean"]
 
 
-def _read(s: Summand) -> list[Term] | None:
+def read_plane_wave_mean(s: Summand, dim: int) -> list[Term] | None:
     """z^(1 - m/2) J_(m/2-1)(R z); cos(R z) is m = 1 and sin(R z)/z is m = 3."""
     factor = s.lone_factor
     if isinstance(factor, sympy.cos | sympy.sin):
@@ -49,7 +49,10 @@ def _read(s: Summand) -> list[Term] | None:
     return [((2 * order + 2, tidy(rate)), value)]
 
 
-def _component(dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr) -> ClosedPair | Atom:
+def plane_wave_mean(
+    dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr
+) -> ClosedPair | Atom:
+    """That of a mean of plane waves over a sphere of R^m."""
     if m == dim:
         return Atom.of(radius, c)
     if m < dim:
@@ -61,6 +64,10 @@ def _component(dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr) -> Cl
         )
     half, rest = mp.mpf(dim) / 2, (to_mpf(m) - dim) / 2
     front = mp.log(2 * abs(to_mpf(c)) / to_mpf(radius)) - mp.log(mp.beta(half, rest))
+    order = (m - dim) / 2
+    formula = sympy.gamma(m / 2) / (sympy.pi ** sympy.Rational(dim, 2) * sympy.gamma(order))
+    formula *= c * radius ** (2 - m) * (radius**2 - W**2) ** (order - 1)
+    formula = sympy.Piecewise((formula, radius > W), (0, True))
     end, power, sign = float(to_mpf(radius)), float(rest - 1), float(sympy.sign(c))
     low, high = end * np.sqrt(betaincinv(dim / 2, float(rest), TAILS))
 
@@ -75,21 +82,10 @@ def _component(dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr) -> Cl
         return ((dim - 1.0) * np.log(u), fall), sign, 1.0, abs(power) / gap + dim
 
     return ClosedPair(
-        PLANE_WAVE_MEAN, dim, (m, radius), c, float(front), values,
+        plane_wave_mean, dim, (m, radius), c, formula, float(front), values,
         origin_exponent=dim - 1.0,
         bulk=(low, high),
         breaks=((end, power),),
         end=end,
         has_one_sign=True,
     )  # fmt: skip
-
-
-def _formula(dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr) -> sympy.Expr:
-    half = sympy.Rational(dim, 2)
-    rest = m / 2 - half
-    front = sympy.gamma(m / 2) / (sympy.pi**half * sympy.gamma(rest)) * radius ** (2 - m)
-    inside = c * front * (radius**2 - W**2) ** (rest - 1)
-    return sympy.Piecewise((inside, radius > W), (0, True))
-
-
-PLANE_WAVE_MEAN = Family("Plane wave mean", _read, _component, _formula)

@@ -17,17 +17,17 @@ from scipy.special import gammaincinv, kve
 
 from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.matern import reverse_bessel
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Family, Term, Values, W, log_ratio
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W, log_ratio
 from spectra.density.closed_pairs.summands import Summand, polynomial, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["RATIONAL_QUADRATIC", "log_bessel_k_integral"]
+__all__ = ["log_bessel_k_integral", "rational_quadratic", "read_rational_quadratic"]
 
 # exp(-40) is below the rounding of a sum of positive terms.
 _NEGLIGIBLE = 40.0
 
 
-def _read(s: Summand) -> list[Term] | None:
+def read_rational_quadratic(s: Summand, dim: int) -> list[Term] | None:
     """z^(2j) (A + B z^2)^(-alpha), A, B > 0, j < alpha."""
     if s.lone_factor is None or not (s.power / 2).is_integer or not s.power.is_nonnegative:
         return None
@@ -47,7 +47,8 @@ def _read(s: Summand) -> list[Term] | None:
     ]
 
 
-def _component(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+def rational_quadratic(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> ClosedPair:
+    """That of a rational quadratic kernel."""
     power, b, half = to_mpf(alpha), to_mpf(scale), mp.mpf(dim) / 2
     order, origin = abs(power - half), 2 * min(power, half) - 1
     # The frequency is sqrt(2 s) / b times a normal one, and s has the distribution Gamma(alpha).
@@ -61,6 +62,8 @@ def _component(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) ->
     root0 = np.hypot(nu, x0)
     mixing = np.maximum(gammaincinv(float(power), TAILS), 1e-200)  # it may underflow
     low, high = 2.0 * np.sqrt(mixing * gammaincinv(dim / 2, TAILS)) / length
+
+    formula = _formula(dim, alpha, scale, c)
 
     def values(w: FloatArray) -> Values:
         x = length * w
@@ -76,7 +79,7 @@ def _component(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) ->
         return terms, sign, 1.0, x * (x / (x + nu + 1.0))
 
     return ClosedPair(
-        RATIONAL_QUADRATIC, dim, (alpha, scale), c, float(front), values,
+        rational_quadratic, dim, (alpha, scale), c, formula, float(front), values,
         origin_exponent=float(origin),
         bulk=(low, high),
         has_one_sign=True,
@@ -123,6 +126,3 @@ def _formula(dim: int, alpha: sympy.Expr, scale: sympy.Expr, c: sympy.Expr) -> s
         terms = (t * x**j for j, t in enumerate(reverse_bessel(int(n))))
         bessel = sympy.sqrt(sympy.pi / 2) * sympy.exp(-x) * sympy.Add(*terms) / x**order
     return sympy.powsimp(c * front * (x / 2) ** (alpha - half) * bessel)
-
-
-RATIONAL_QUADRATIC = Family("Rational quadratic", _read, _component, _formula)

@@ -13,7 +13,8 @@ from mpmath import mp
 
 import spectra as sp
 from spectra.density import spectral_density
-from spectra.density.closed_pairs.gaussian import GAUSSIAN_WAVE
+from spectra.density.closed_pairs.gaussian import gaussian_wave
+from spectra.density.closed_pairs.pair import make_pair
 from spectra.errors import ParameterError
 
 POSITIVE = st.fractions(min_value="1/1000", max_value=1000, max_denominator=1000)
@@ -31,7 +32,7 @@ def exact_radial(a: Any, b: Any, w: Any, dim: int) -> Any:
 @settings(max_examples=40)
 @given(a=POSITIVE, b=POSITIVE, share=st.floats(1e-3, 6.0))
 def test_values_are_right_within_their_errors(dim, a, b, share):
-    pair = GAUSSIAN_WAVE.make(dim, sympy.Rational(a), sympy.Rational(b), sympy.Integer(-2))
+    pair = make_pair(gaussian_wave, dim, sympy.Rational(a), sympy.Rational(b), sympy.Integer(-2))
     w = np.array([share * max(np.sqrt(2.0 * float(a)), float(b) / 3.0)], dtype=float)
     sign, log = pair.signed_log(w)
     bound = pair.relative_error(w) * np.exp(pair.log_envelope(w))

@@ -13,12 +13,13 @@ from mpmath import mp
 from scipy import stats
 
 from spectra.density import spectral_density
-from spectra.density.closed_pairs.gaussian import GAUSSIAN
-from spectra.density.closed_pairs.matern import MATERN
-from spectra.density.closed_pairs.plane_wave_mean import PLANE_WAVE_MEAN
+from spectra.density.closed_pairs.gaussian import gaussian
+from spectra.density.closed_pairs.matern import matern
+from spectra.density.closed_pairs.pair import make_pair
+from spectra.density.closed_pairs.plane_wave_mean import plane_wave_mean
 from spectra.density.closed_pairs.rational_quadratic import (
-    RATIONAL_QUADRATIC,
     log_bessel_k_integral,
+    rational_quadratic,
 )
 from spectra.density.components import Component
 from spectra.errors import ParameterError
@@ -51,18 +52,20 @@ def log_bessel_k(order: object, x: object) -> object:
 
 
 FAMILIES = {
-    "gaussian": lambda d: GAUSSIAN.make(d, R(1, 2), ONE),
-    "laguerre": lambda d: GAUSSIAN.make(d, R(1, 50), 1 - R(2, 3) * Z**2 + Z**4 / 7),
-    "laguerre_zero_at_centre": lambda d: GAUSSIAN.make(d, R(1, 2), Z**2),
-    "matern_rough": lambda d: MATERN.make(d, R(1, 10), R(3, 2), R(-3, 10)),
-    "matern_7/3": lambda d: MATERN.make(d, R(7, 3), sympy.sqrt(R(14, 3)), ONE),
-    "matern_smooth": lambda d: MATERN.make(d, R(50), R(10), ONE),
-    "cauchy": lambda d: RATIONAL_QUADRATIC.make(d, ONE, sympy.sqrt(2), R(-1, 3)),
-    "rational_quadratic_0.1": lambda d: RATIONAL_QUADRATIC.make(d, R(1, 10), R(1, 2), ONE),
-    "rational_quadratic_500": lambda d: RATIONAL_QUADRATIC.make(d, R(500), sympy.sqrt(1000), ONE),
-    "plane_wave_arcsine": lambda d: PLANE_WAVE_MEAN.make(d, R(d + 1), sympy.sqrt(2), ONE),
-    "plane_wave_flat": lambda d: PLANE_WAVE_MEAN.make(d, R(d + 2), R(3), R(-2)),
-    "plane_wave_high": lambda d: PLANE_WAVE_MEAN.make(d, R(3 * d + 7), R(20), ONE),
+    "gaussian": lambda d: make_pair(gaussian, d, R(1, 2), ONE),
+    "laguerre": lambda d: make_pair(gaussian, d, R(1, 50), 1 - R(2, 3) * Z**2 + Z**4 / 7),
+    "laguerre_zero_at_centre": lambda d: make_pair(gaussian, d, R(1, 2), Z**2),
+    "matern_rough": lambda d: make_pair(matern, d, R(1, 10), R(3, 2), R(-3, 10)),
+    "matern_7/3": lambda d: make_pair(matern, d, R(7, 3), sympy.sqrt(R(14, 3)), ONE),
+    "matern_smooth": lambda d: make_pair(matern, d, R(50), R(10), ONE),
+    "cauchy": lambda d: make_pair(rational_quadratic, d, ONE, sympy.sqrt(2), R(-1, 3)),
+    "rational_quadratic_0.1": lambda d: make_pair(rational_quadratic, d, R(1, 10), R(1, 2), ONE),
+    "rational_quadratic_500": lambda d: make_pair(
+        rational_quadratic, d, R(500), sympy.sqrt(1000), ONE
+    ),
+    "plane_wave_arcsine": lambda d: make_pair(plane_wave_mean, d, R(d + 1), sympy.sqrt(2), ONE),
+    "plane_wave_flat": lambda d: make_pair(plane_wave_mean, d, R(d + 2), R(3), R(-2)),
+    "plane_wave_high": lambda d: make_pair(plane_wave_mean, d, R(3 * d + 7), R(20), ONE),
 }
 
 
@@ -86,14 +89,14 @@ def test_the_laws_are_those_of_scipy(dim: int) -> None:
         w = np.geomspace(*component.bulk, 9)
         np.testing.assert_allclose(np.exp(component.signed_log(w)[1]), pdf(w), rtol=rtol)
 
-    check(GAUSSIAN.make(dim, R(1, 8), ONE), lambda w: stats.chi(dim, scale=0.5).pdf(w))
+    check(make_pair(gaussian, dim, R(1, 8), ONE), lambda w: stats.chi(dim, scale=0.5).pdf(w))
     check(
-        MATERN.make(dim, R(3, 2), ONE * 2, ONE),
+        make_pair(matern, dim, R(3, 2), ONE * 2, ONE),
         lambda w: stats.betaprime(dim / 2, 1.5).pdf(w * w / 4) * w / 2,
     )
     m = dim + 5
     check(
-        PLANE_WAVE_MEAN.make(dim, R(m), ONE * 3, ONE),
+        make_pair(plane_wave_mean, dim, R(m), ONE * 3, ONE),
         lambda w: stats.beta(dim / 2, 2.5).pdf(w * w / 9) * 2 * w / 9,
     )
 
