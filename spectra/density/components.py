@@ -24,13 +24,13 @@ from spectra.errors import NoRouteError, ParameterError
 if TYPE_CHECKING:
     import sympy
 
+    from spectra.density.ball.tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
 __all__ = [
     "Atom",
     "Component",
     "Evaluation",
-    "OscillatingTail",
     "Radial",
     "SizedFunction",
     "SpectralDensity",
@@ -55,24 +55,6 @@ class Atom:
         """One that is known exactly, rounded."""
         value = float(mass)
         return cls(float(radius), value, error=abs(value) * 2.0**-52)
-
-
-@dataclass(frozen=True)
-class OscillatingTail:
-    r"""From ``start`` on, rho(w) = Re[amplitude(w) exp(i frequency w)] + background(w).
-
-    The amplitude behaves like ``w**-exponent`` and the background like ``w**-background_exponent``
-    (``inf`` without one).  Both are functions of w that return a factor (a complex number of
-    modulus 1; a sign) and the logarithm of the absolute value, which may exceed every double if the
-    measure is infinite.  A few Chebyshev terms in a root of 1/w describe them on [start, oo).
-    """
-
-    start: float
-    frequency: float
-    exponent: float
-    amplitude: SizedFunction
-    background: SizedFunction
-    background_exponent: float
 
 
 class Radial(ABC):

@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectra.density.ball.ascending_series import AscendingSeries, build_panels
+from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
-from spectra.density.components import OscillatingTail
 from spectra.density.panels.log_panels import Panelled
 
 __all__ = ["ball_component"]
@@ -37,29 +36,21 @@ def ball_component(form: BallForm, dim: int) -> Panelled:
     >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
     True
     """
-    series = AscendingSeries(form, dim)
-    beyond = build_tail(series)
-    beginning, panels = build_panels(series, beyond.start)
-    tail = OscillatingTail(
-        start=beyond.start,
-        frequency=beyond.radius[0],
-        exponent=-beyond.amplitude_power,
-        amplitude=beyond.amplitude,
-        background=beyond.background,
-        background_exponent=beyond.background_power,
-    )
+    values = ascending_series(form, dim)
+    tail = build_tail(form, dim, values)
+    beginning, panels = build_panels(form, dim, values, tail.start)
     found = Panelled(
         panels=panels,
         total=float(form.value_at_zero),
         origin_exponent=float(beginning.exponents[0]),
-        bulk=(beyond.start, beyond.start),
+        bulk=(tail.start, tail.start),
         decay=min(tail.exponent, tail.background_exponent),
         beginning=beginning,
-        ending=beyond,
+        ending=tail,
         tail=tail,
     )
-    w = beyond.start * np.arange(1, _BULK_GRID) / _BULK_GRID
+    w = tail.start * np.arange(1, _BULK_GRID) / _BULK_GRID
     log = found.log_envelope(w)
-    turning = log[np.searchsorted(w, beyond.order / beyond.radius[0])]
+    turning = log[np.searchsorted(w, tail.order / tail.frequency)]
     first = int(np.argmax(log >= turning + np.log(_BULK_SHARE)))
-    return replace(found, bulk=(float(w[first]), beyond.start))
+    return replace(found, bulk=(float(w[first]), tail.start))

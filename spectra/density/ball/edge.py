@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.ball.ascending_series import AscendingSeries, front_of
-from spectra.density.ball.ball_form import to_ball
-from spectra.density.ball.tail import EdgeTail, two_doubles
+from spectra.density.ball.ascending_series import Values, front_of
+from spectra.density.ball.ball_form import BallForm, to_ball
+from spectra.density.ball.tail import NO_POWERS, OscillatingTail, PowerSeries, two_doubles
 from spectra.density.panels.log_panels import chebyshev_coefficients
 from spectra.errors import AccuracyError
 
@@ -47,7 +47,7 @@ _MAX_TRIES = 12
 # The tail is accepted where its series end and agree with the ascending series to this.
 _TAIL_TOLERANCE = 4e-15
 _TRUNCATION = 1e-17
-_DEGREES = (26, 52, 104)
+_DEGREES = (26, 52, 104, 208)
 _FIT_TOLERANCE = 3e-16
 # Where the tail is compared with the ascending series, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
@@ -60,8 +60,6 @@ _DOUBLINGS = 6
 
 #: An exponent at the edge and the coefficients kappa_j of tau^(exponent + j).
 _Wave = tuple[sympy.Expr, list[Ball]]
-#: Powers m of x at the origin and the terms b_m of the background that they make.
-_Background = list[tuple[int | Fraction, Ball]]
 
 
 def _hankel_modulation(order: sympy.Expr, s: Ball) -> Ball:
@@ -93,14 +91,13 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
     return s
 
 
-def build_tail(series: AscendingSeries) -> EdgeTail:
-    """The tail of a formula, started where it agrees with the ascending series."""
-    form, dim = series.form, series.dim
+def build_tail(form: BallForm, dim: int, values: Values) -> OscillatingTail:
+    """The tail of a formula, started where it agrees with ``values`` of its ascending series."""
     lead = float(form.edge_exponents[0])
     start = _first_start(0.5 * dim + lead, lead, exact=form.has_finite_edge)
     best = math.inf
     for k in range(_MAX_TRIES):
-        tail = _Ends(series, start * _GROWTH**k).tail()
+        tail = _compare(_tail_from(form, dim, start * _GROWTH**k), form, dim, values)
         if tail.fit_error <= _TAIL_TOLERANCE:
             return tail
         best = min(best, tail.fit_error)
@@ -112,157 +109,132 @@ def build_tail(series: AscendingSeries) -> EdgeTail:
     )
 
 
-class _Ends:
-    """The expansions of a formula at the edge and at the origin, in balls, from one start on."""
-
-    def __init__(self, series: AscendingSeries, start: float) -> None:
-        self.series, self.form, self.dim = series, series.form, series.dim
-        self.start, self.s = start, flint.arb(start)
-        self.exponents = self.form.edge_exponents
-        self.order = sympy.Rational(self.dim, 2) + self.exponents[0]
-        self.length = min(_MOST_TERMS, int(1.3 * start) + 24)
-        # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
-        self.bits = (
-            int(_GUARD_BITS + 4.5 * float(self.exponents[0]) + 1.3 * self.length)
-            + self.form.cancelled_bits
+def _tail_from(form: BallForm, dim: int, start: float) -> OscillatingTail:
+    """The expansions at the edge and at the origin for R w >= start."""
+    p0, length = form.edge_exponents[0], min(_MOST_TERMS, int(1.3 * start) + 24)
+    # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
+    bits = int(_GUARD_BITS + 4.5 * float(p0) + 1.3 * length) + form.cancelled_bits
+    with working(bits):
+        s, radius = flint.arb(start), to_ball(form.radius)
+        waves = _edge_waves(form, dim, length, s)
+        size = abs(sum(_hankel_terms(*waves[0], dim, s)))
+        unit = _front(p0, dim, s) * size
+        constant = 2 * radius / (flint.arb(dim) / 2).gamma()
+        wave, wave_error = _fit_waves(waves, dim, s, size)
+        slow = _fit_background(form, dim, length, s, unit)
+        if slow is not NO_POWERS:
+            slow = (slow[0], slow[1] + float(constant.log()), *slow[2:])
+        high, low = two_doubles(radius)
+        order = sympy.Rational(dim, 2) + p0
+        return OscillatingTail(
+            radius=(high, low),
+            start=start / high,
+            order=float(order),
+            quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
+            wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * unit).log()), *wave),
+            slow=slow,
+            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(slow[3]))),
         )
 
-    def tail(self) -> EdgeTail:
-        """The tail, with what it misses the ascending series by in its error."""
-        with working(self.bits):
-            waves, floor = [], None
-            for exponent in self.exponents:
-                series = self._kappa(exponent)
-                sizes = [t.abs_upper() for t in self._terms(exponent, series, self.s)]
-                floor = _TRUNCATION * sizes[0] if floor is None else floor
-                ends = len(sizes) < self.length and not self.form.exponents
-                count = _truncate(sizes, floor / self._scale(exponent), ends=ends)
-                waves.append((exponent, series[: max(count, 1)]))
-            size = abs(sum(self._terms(*waves[0], self.s)))
-            unit = self._edge_unit() * size
-            return self._compared(self._fit(waves, size, self._background(unit), unit))
 
-    def _kappa(self, exponent: sympy.Expr) -> list[Ball]:
-        """The coefficients kappa_j of tau^(exponent + j) at the edge."""
-        whole = int(sympy.floor(exponent))
-        series = self.form.edge_series(exponent - whole, whole + self.length)[whole:]
+def _front(exponent: sympy.Expr, dim: int, s: Ball) -> Ball:
+    """s^(d/2) 2^(p-d/2) Gamma(p+1) s^(-p-1) (2/(pi s))^(1/2), the unit of a wave."""
+    p = to_ball(exponent)
+    shape = (s / 2) ** (flint.arb(dim) / 2 - p) / s
+    return (p + 1).gamma() * shape * (2 / (flint.arb.pi() * s)).sqrt()
+
+
+def _edge_waves(form: BallForm, dim: int, length: int, s: Ball) -> list[_Wave]:
+    """The expansions at the edge, with as many terms as count from s on."""
+    waves: list[_Wave] = []
+    for p in form.edge_exponents:
+        whole = int(sympy.floor(p))
+        series = form.edge_series(p - whole, whole + length)[whole:]
         while len(series) > 1 and series[-1] == 0:
             series.pop()
-        return series
-
-    def _terms(self, exponent: sympy.Expr, coefficients: list[Ball], s: Ball) -> list[Ball]:
-        """The terms of the Hankel sum at an exact s, without their phase at infinity."""
-        order = sympy.Rational(self.dim, 2) + exponent
-        before, now = _hankel_modulation(order, s), _hankel_modulation(order + 1, s)
-        p, n = to_ball(exponent), to_ball(order)
-        weight, turn, found = flint.acb(1), flint.acb(0, 2) / s, []
-        for j, c in enumerate(coefficients):
-            found.append(c * weight * before)
-            weight *= -turn * (p + j + 1)
-            before, now = now, turn * (n + j + 1) * now + before
-        return found
-
-    def _scale(self, exponent: sympy.Expr) -> Ball:
-        """What puts a wave in units of the first one, at the start."""
-        p, p0 = to_ball(exponent), to_ball(self.exponents[0])
-        return (p + 1).gamma() * (p0 + 1).rgamma() * (2 / self.s) ** (p - p0)
-
-    def _edge_unit(self) -> Ball:
-        """s^(d/2) 2^(p-d/2) Gamma(p+1) s^(-p-1) (2/(pi s))^(1/2) at the start."""
-        s, p = self.s, to_ball(self.exponents[0])
-        shape = (s / 2) ** (flint.arb(self.dim) / 2 - p) / s
-        return (p + 1).gamma() * shape * (2 / (flint.arb.pi() * s)).sqrt()
-
-    def _background(self, unit: Ball) -> _Background:
-        """Terms (m, b_m) of the background sum b_m s^(-1-m), in units of 2 R / Gamma(d/2)."""
-        terms, half = [], flint.arb(self.dim) / 2
-        for m, c in self.form.odd_origin_terms(self.length):
-            power = to_ball(m)
-            ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
-            terms.append((m, to_ball(c) * ratio * flint.arb(2) ** power))
-        sizes = [abs(b * self.s ** to_ball(-1 - m)).upper() for m, b in terms]
-        floor = _TRUNCATION * (unit + sum(sizes[:1]))
-        return terms[: _truncate(sizes, floor, ends=self.form.has_finite_origin)]
-
-    def _fit(self, waves: list[_Wave], size: Ball, background: _Background, unit: Ball) -> EdgeTail:
-        n, p0 = to_ball(self.order), to_ball(self.exponents[0])
-
-        def modulations(x: float) -> list[Ball]:
-            s = (self.s / flint.arb(x)).mid()
-            q, root = n / s, (s * s - n * n).sqrt()
-            delta = n * q.asin() - n * n / (s + root)
-            common = flint.acb(0, -delta).exp() * (1 - q * q).sqrt().sqrt() / size
-            values = []
-            for wave in waves:
-                turn = flint.acb(0, (p0 - to_ball(wave[0])) * flint.arb.pi() / 2).exp()
-                value = sum(self._terms(*wave, s)) * common * turn * self._scale(wave[0])
-                values.append(value)
-            return values
-
-        for degree in _DEGREES:
-            rows = [modulations(x) for x in _unit_nodes(degree)]
-            columns = [np.array([complex(v) for v in each]) for each in zip(*rows, strict=True)]
-            fits = [chebyshev_coefficients(column) for column in columns]
-            if all(np.max(np.abs(f[-3:])) <= _FIT_TOLERANCE for f in fits):
-                break
-        fit_error = 4.0 * max(float(v.rad()) for row in rows for v in row)
-        for f in fits:
-            fit_error += float(4 * np.max(np.abs(f[-3:])) + 4 * EPS * np.sum(np.abs(f)))
-        offsets = [float(e - self.exponents[0]) for e in self.exponents]
-        stored = tuple((o, _trim(f)) for o, f in zip(offsets, fits, strict=True))
-        radius = to_ball(self.form.radius)
-        constant = 2 * radius / (flint.arb(self.dim) / 2).gamma()
-        power_b, log_b, root_b, series_b = _background_series(background, self.s, constant)
-        fit_error += 4 * EPS * float(np.sum(np.abs(series_b)))
-        high, low = two_doubles(radius)
-        return EdgeTail(
-            radius=(high, low),
-            start=self.start / high,
-            start_scaled=self.start,
-            order=float(self.order),
-            quarter_turns=float((self.order + sympy.Rational(1, 2)) % 4),
-            amplitude_power=0.5 * self.dim - float(self.exponents[0]) - 1.5,
-            amplitude_log=float((constant * unit).log()),
-            families=stored,
-            background_power=power_b,
-            background_log=log_b,
-            background_root=root_b,
-            background_series=series_b,
-            fit_error=fit_error,
-        )
-
-    def _compared(self, tail: EdgeTail) -> EdgeTail:
-        """The tail with what it misses by, against the ascending series, in its error."""
-        w = tail.start * np.array(_CHECK_POINTS)
-        front = front_of(self.form, self.dim)
-        sign, log = tail.signed_log(w)
-        excess = 0.0
-        columns = zip(w, sign, log, tail.log_envelope(w), tail.relative_error(w), strict=True)
-        for at, sg, lg, envelope, claimed in columns:
-            # One by one: a batch is exact relative to its largest value, and these differ widely.
-            x = flint.arb(float(at))
-            (exact,) = self.series([x])
-            scale = flint.arb(-float(envelope)).exp()
-            found = int(sg) * flint.arb(float(lg)).exp()
-            miss = float(abs((front * x ** (self.dim - 1) * exact - found) * scale))
-            excess = max(excess, miss - float(claimed))
-        return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
+        unit = _front(p, dim, s)
+        sizes = [t.abs_upper() * unit for t in _hankel_terms(p, series, dim, s)]
+        if not waves:
+            floor = _TRUNCATION * sizes[0]
+        ends = len(sizes) < length and not form.exponents
+        waves.append((p, series[: max(_count_terms(sizes, floor, ends=ends), 1)]))
+    return waves
 
 
-def _background_series(
-    terms: _Background, s0: Ball, constant: Ball
-) -> tuple[float, float, int, FloatArray]:
-    """Power, logarithm at s0, root q and Chebyshev series in (s0/s)^(1/q) of the background."""
+def _hankel_terms(exponent: sympy.Expr, kappa: list[Ball], dim: int, s: Ball) -> list[Ball]:
+    """The terms of the Hankel sum at an exact s in units of its front, without their phase."""
+    order = sympy.Rational(dim, 2) + exponent
+    before, now = _hankel_modulation(order, s), _hankel_modulation(order + 1, s)
+    p, n = to_ball(exponent), to_ball(order)
+    weight, turn, found = flint.acb(1), flint.acb(0, 2) / s, []
+    for j, c in enumerate(kappa):
+        found.append(c * weight * before)
+        weight *= -turn * (p + j + 1)
+        before, now = now, turn * (n + j + 1) * now + before
+    return found
+
+
+def _fit_waves(
+    waves: list[_Wave], dim: int, s0: Ball, size: Ball
+) -> tuple[tuple[int, NDArray[Any]], float]:
+    """The sum of waves in units of the first one, less Debye's phase, as root and series."""
+    p0 = waves[0][0]
+    n, root = to_ball(sympy.Rational(dim, 2) + p0), math.lcm(*(int((p - p0).q) for p, _ in waves))
+
+    def modulation(y: float) -> Ball:
+        s = (s0 / flint.arb(y) ** root).mid()
+        q, side = n / s, (s * s - n * n).sqrt()
+        delta = n * q.asin() - n * n / (s + side)
+        common = flint.acb(0, -delta).exp() * (1 - q * q).sqrt().sqrt() / size
+        total = flint.acb(0)
+        for p, kappa in waves:
+            turn = flint.acb(0, to_ball(p0 - p) * flint.arb.pi() / 2).exp()
+            unit = _front(p, dim, s) / _front(p0, dim, s)
+            total += sum(_hankel_terms(p, kappa, dim, s)) * turn * unit
+        return total * common
+
+    for degree in _DEGREES:
+        values = [modulation(y) for y in _unit_nodes(degree)]
+        fit = chebyshev_coefficients(np.array([complex(v) for v in values]))
+        if np.max(np.abs(fit[-3:])) <= _FIT_TOLERANCE:
+            break
+    error = 4.0 * max(float(v.rad()) for v in values) + 4.0 * float(np.max(np.abs(fit[-3:])))
+    return (root, _trim(fit)), error + 4.0 * EPS * float(np.sum(np.abs(fit)))
+
+
+def _fit_background(form: BallForm, dim: int, length: int, s0: Ball, unit: Ball) -> PowerSeries:
+    """The background sum b_m s^(-1-m) of the powers x^m at the origin."""
+    terms, half = [], flint.arb(dim) / 2
+    for m, c in form.odd_origin_terms(length):
+        power = to_ball(m)
+        ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
+        terms.append((m, to_ball(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
+    sizes = [abs(b).upper() for _, b in terms]
+    floor = _TRUNCATION * (unit + sum(sizes[:1]))
+    terms = terms[: _count_terms(sizes, floor, ends=form.has_finite_origin)]
     if not terms:
-        return math.inf, 0.0, 1, np.zeros(1)
+        return NO_POWERS
     first = terms[0][0]
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
-    sizes = [(int(root * (m - first)), b * s0 ** to_ball(-1 - m)) for m, b in terms]
-    lead = max(v.abs_upper() for _, v in sizes)
-    nodes = _unit_nodes(sizes[-1][0] + 2)
-    values = [sum(v * flint.arb(x) ** k for k, v in sizes) / lead for x in nodes]
+    lead = max(b.abs_upper() for _, b in terms)
+    powers = [(int(root * (m - first)), b / lead) for m, b in terms]
+    values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in _unit_nodes(powers[-1][0] + 2)]
     series = chebyshev_coefficients(np.array(values, dtype=float))
-    return 1.0 + float(first), float((constant * lead).log()), root, _trim(series)
+    return 1.0 + float(first), float(lead.log()), root, _trim(series)
+
+
+def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:
+    """The tail with what it misses by, against the ascending series, in its error."""
+    w = tail.start * np.array(_CHECK_POINTS)
+    front, excess = front_of(form, dim), 0.0
+    for at, sign, log, envelope, claimed in zip(w, *tail.evaluate(w), strict=True):
+        # One by one: a batch is exact relative to its largest value, and these differ widely.
+        x = flint.arb(float(at))
+        (exact,) = values([x])
+        found = int(sign) * flint.arb(float(log)).exp()
+        miss = (front * x ** (dim - 1) * exact - found) * flint.arb(-float(envelope)).exp()
+        excess = max(excess, float(abs(miss)) - float(claimed))
+    return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
 
 
 def _unit_nodes(degree: int) -> FloatArray:
@@ -276,7 +248,7 @@ def _trim(series: NDArray[Any]) -> NDArray[Any]:
     return series[: (kept[-1] + 1 if kept.size else 1)]
 
 
-def _truncate(sizes: list[Ball], floor: Ball, *, ends: bool) -> int:
+def _count_terms(sizes: list[Ball], floor: Ball, *, ends: bool) -> int:
     """How many terms to keep: up to two in a row below ``floor``, or up to the least pair.
 
     ``ends`` says that the list is the whole series.

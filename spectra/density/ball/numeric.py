@@ -20,7 +20,7 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.ball.ascending_series import AscendingSeries, build_panels
+from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_form import BallForm, to_ball
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
@@ -119,7 +119,7 @@ def _interpolated(function: Callable[[Ball], Ball], count: int, bits: int) -> li
 
 def _flat_component(form: BallForm, dim: int) -> Panelled:
     """The density of a formula that is flat at its edge, up to where it is negligible."""
-    series, radius = AscendingSeries(form, dim), float(form.radius)
+    values, radius = ascending_series(form, dim), float(form.radius)
     peak = size = -math.inf
     s = 4.0
     while size >= peak + math.log(_NEGLIGIBLE):
@@ -130,10 +130,10 @@ def _flat_component(form: BallForm, dim: int) -> Panelled:
                 f"negligible at R w = {_FARTHEST:.4g} in dimension {dim}. Design a finite measure "
                 "for the range of your data (design)."
             )
-        near = series([flint.arb(s * f / radius) for f in (1.0, 1.0 + 1.5 / s)])
+        near = values([flint.arb(s * f / radius) for f in (1.0, 1.0 + 1.5 / s)])
         size = max(log_of(v) for v in near) + dim * math.log(s)
         peak = max(peak, size)
-    beginning, panels = build_panels(series, s / radius)
+    beginning, panels = build_panels(form, dim, values, s / radius)
     sizes = np.log(panels.top) + panels.level
     last = math.exp(panels.high[-1])
     return Panelled(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball
-from spectra.density.components import Evaluation, Radial
 from spectra.errors import ParameterError
 
-__all__ = ["EdgeTail", "scaled", "two_doubles"]
+__all__ = ["NO_POWERS", "OscillatingTail", "PowerSeries", "scaled", "two_doubles"]
 
+#: x^exponent times exp(log) and a Chebyshev series in x^(1/root), with x = start/w: exponent, log,
+#: root and series.
+PowerSeries = tuple[float, float, int, NDArray[Any]]
+NO_POWERS: PowerSeries = (math.inf, -math.inf, 1, np.zeros(1))
 # Radii up to here can be split in halves whose products are doubles.
 _LARGEST = 2.0**1020
 
@@ -58,84 +63,86 @@ def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.ldexp(high, exponent), np.ldexp(mantissa - high, exponent)
 
 
-def debye_phase(order: float, s: FloatArray) -> FloatArray:
-    """The part sqrt(s^2 - n^2) - s + n arcsin(n/s) of the phase of H_n, which vanishes at oo."""
-    # Two roots, since a square would leave the doubles at half of their exponents.
-    root = np.sqrt(s - order) * np.sqrt(s + order)
-    return np.asarray(order * np.arcsin(order / s) - order * (order / (s + root)))
-
-
 @dataclass(frozen=True, eq=False)
-class EdgeTail(Radial):
+class OscillatingTail:
     r"""The radial density for w >= start, as amplitude, phase and background.
 
-    With s = R w, n = ``order`` and the least edge exponent p,
+    With s = R w and n = ``order``,
 
     .. math:: \rho(w) = A(w) \cos\theta(w) + b(w),\quad
-              A e^{i\theta} = a\,s^{d/2-p-1} (s^2-n^2)^{-1/4} e^{i\theta_n(s)} \gamma(1/s) ,
+              A e^{i\theta} = (1-n^2/s^2)^{-1/4} e^{i\theta_n(s)} a(w) ,
 
-    where theta_n is Debye's phase of H_n.  gamma is made of Chebyshev series in 1/s, and b s^(1+m)
-    is one in a root of 1/s.
+    where theta_n is Debye's phase of H_n.  The complex a is ``wave``, and b is ``slow``.
     """
 
     radius: tuple[float, float]
     start: float
-    start_scaled: float
     order: float
     quarter_turns: float
-    amplitude_power: float
-    amplitude_log: float
-    families: tuple[tuple[float, ComplexArray], ...]
-    background_power: float
-    background_log: float
-    background_root: int
-    background_series: FloatArray
+    wave: PowerSeries
+    slow: PowerSeries
     fit_error: float
 
-    def _wave(self, w: FloatArray) -> tuple[FloatArray, FloatArray, ComplexArray, ComplexArray]:
-        """log A, log|gamma|, exp(i (theta - R w)), which tends to a constant, and exp(i R w)."""
-        s, low = scaled(self.radius, w)
-        q, x = self.order / s, self.start_scaled / s
-        gamma = np.zeros(x.shape, dtype=complex)
-        for offset, series in self.families:
-            gamma += x**offset * chebyshev.chebval(2.0 * x - 1.0, series)
-        size = np.log(np.abs(gamma))
-        power = self.amplitude_power * np.log(w / self.start)
-        log = self.amplitude_log + power - 0.25 * np.log1p(-q * q) + size
-        slow = np.angle(gamma) + debye_phase(self.order, s) - 0.5 * np.pi * self.quarter_turns
-        return log, size, np.exp(1j * slow), np.exp(1j * s) * np.exp(1j * low)
+    @property
+    def frequency(self) -> float:
+        """The frequency R of the wave."""
+        return self.radius[0]
 
-    def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sign and logarithm of b, which does not oscillate."""
-        if math.isinf(self.background_power):
-            return np.zeros_like(w), np.full_like(w, -np.inf)
-        x = (self.start_scaled / scaled(self.radius, w)[0]) ** (1.0 / self.background_root)
-        value = chebyshev.chebval(2.0 * x - 1.0, self.background_series)
-        with np.errstate(divide="ignore"):
-            log = np.log(np.abs(value))
-        power = self.background_power * np.log(w / self.start)
-        return np.sign(value), log + self.background_log - power
+    @property
+    def exponent(self) -> float:
+        """The amplitude behaves like ``w**-exponent``."""
+        return self.wave[0]
+
+    @property
+    def background_exponent(self) -> float:
+        """The background behaves like ``w**-background_exponent``; ``inf`` without one."""
+        return self.slow[0]
+
+    def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """A exp(i (theta - R w)) as a number near 1 and the logarithm of its unit."""
+        s, n = scaled(self.radius, w)[0], self.order
+        q = n / s
+        value, log = _evaluate(self.wave, self.start / w)
+        # Debye's phase less s; two roots, since a square would leave the doubles.
+        phase = n * np.arcsin(q) - n * (n / (s + np.sqrt(s - n) * np.sqrt(s + n)))
+        turn = np.exp(1j * (phase - 0.5 * np.pi * self.quarter_turns))
+        return value * turn, log - 0.25 * np.log1p(-q * q)
 
     def amplitude(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """exp(i (theta - R w)), which tends to a constant, and log A."""
-        log, _, turn, _ = self._wave(w)
-        return turn, log
+        value, log = self._wave(w)
+        return value / np.abs(value), log + np.log(np.abs(value))
 
-    def evaluate(self, w: FloatArray) -> Evaluation:
-        """The wave and the background; the local size is A + |b|."""
-        log_a, size, turn, fast = self._wave(w)
-        sign_b, log_b = self.background(w)
-        top, envelope = np.maximum(log_a, log_b), np.logaddexp(log_a, log_b)
-        value = (turn * fast).real * np.exp(log_a - top) + sign_b * np.exp(log_b - top)
+    def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sign and logarithm of b, which does not oscillate."""
+        value, log = _evaluate(self.slow, self.start / w)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), log + np.log(np.abs(value))
+
+    def evaluate(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Sign, logarithms of absolute value and local size A + |b|, and relative error."""
+        (wave, unit), (slow, unit_b) = self._wave(w), _evaluate(self.slow, self.start / w)
+        s, low = scaled(self.radius, w)
+        fast = np.exp(1j * s) * np.exp(1j * low)
+        top = np.maximum(unit, unit_b)
+        share, share_b = np.exp(unit - top), np.exp(unit_b - top)
+        value = (wave * fast).real * share + slow * share_b
+        size = np.abs(wave) * share + np.abs(slow) * share_b
+        envelope = top + np.log(size)
         # The series err relative to their largest value, which is at the start of the tail where
         # a weak leading singularity has not yet taken over.
-        weight, fall = np.exp(log_a - envelope - size), np.log(w / self.start)
-        if not math.isinf(self.background_power):
-            weight += np.exp(self.background_log - self.background_power * fall - envelope)
+        weight = np.maximum((share + share_b) / size, 1.0)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
-        q = self.order / (self.radius[0] * w)
-        phase = self.order * (np.arcsin(q) + 2.0 * q) + 16.0
-        rounding = phase + (abs(self.amplitude_power) + 1.0) * np.abs(fall) + np.abs(envelope)
-        error = self.fit_error * np.maximum(weight, 1.0) + EPS * rounding
+        phase = self.order * (np.arcsin(self.order / s) + 2.0 * self.order / s) + 16.0
+        fall = (abs(self.exponent) + 1.0) * np.abs(np.log(w / self.start))
+        error = self.fit_error * weight + EPS * (phase + fall + np.abs(envelope))
         with np.errstate(divide="ignore"):
             return np.sign(value), top + np.log(np.abs(value)), envelope, error
+
+
+def _evaluate(part: PowerSeries, x: FloatArray) -> tuple[NDArray[Any], FloatArray]:
+    """The Chebyshev series, and the logarithm of what multiplies it."""
+    exponent, log, root, series = part
+    if math.isinf(exponent):
+        return np.zeros_like(x), np.full_like(x, -np.inf)
+    return chebyshev.chebval(2.0 * x ** (1.0 / root) - 1.0, series), log + exponent * np.log(x)

@@ -126,6 +126,6 @@ def _tidy(front: sympy.Expr, function: sympy.Expr) -> sympy.Expr:
     """The constant in few factors; the function as it is."""
     constant, rest = function.as_independent(W, as_Add=False)
     constant *= front
-    if constant.has(sympy.gamma):
+    if constant.free_symbols:
         constant = sympy.powsimp(sympy.powdenest(sympy.gammasimp(sympy.powsimp(constant))))
     return constant * rest

@@ -19,7 +19,8 @@ from scipy.fft import dct
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.components import Component, Evaluation, OscillatingTail, Radial
+from spectra.density.ball.tail import OscillatingTail
+from spectra.density.components import Component, Evaluation, Radial
 from spectra.errors import AccuracyError
 
 __all__ = [
@@ -276,7 +277,7 @@ class Panelled(Component):
     bulk: tuple[float, float]
     decay: float
     beginning: Radial
-    ending: Radial
+    ending: Radial | OscillatingTail
     tail: OscillatingTail | None = None
     doubt: tuple[FloatArray, FloatArray] | None = None
 

@@ -12,7 +12,8 @@ from scipy.special import betainc
 
 from spectra.base.enclosures import Enclosure, resolve
 from spectra.density import spectral_density
-from spectra.density.components import Atom, Component, OscillatingTail, SpectralDensity
+from spectra.density.ball.tail import NO_POWERS, OscillatingTail
+from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
@@ -159,7 +160,10 @@ def test_a_component_with_a_wrong_total_is_refused():
 
 @pytest.mark.parametrize(
     ("decay", "tail"),
-    [(1.0, None), (1.0, OscillatingTail(1, 1, 1.0, abs, abs, np.inf))],
+    [
+        (1.0, None),
+        (1.0, OscillatingTail((1, 0), 1, 0.0, 0.0, (1.0, 0.0, 1, np.ones(1)), NO_POWERS, 0.0)),
+    ],
 )
 def test_an_infinite_mass_is_refused_with_its_reason(decay, tail):
     with pytest.raises(InfiniteMassError, match="at infinity"):
