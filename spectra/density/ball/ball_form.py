@@ -18,7 +18,7 @@ The second one is DLMF 15.4.18.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -37,7 +37,6 @@ __all__ = [
     "BallForm",
     "Factor",
     "Monomials",
-    "is_zero",
     "to_ball",
 ]
 
@@ -47,15 +46,9 @@ Monomials = tuple[tuple[int, sympy.Expr], ...]
 # Beyond this degree the set-up would take seconds, and a kernel as flat is better treated
 # numerically.
 MAX_DEGREE = 256
-# Bits with which polynomials are exact.
-_EXACT, _SPARE = 8192, 128
+# Bits with which polynomials and sums of their coefficients are exact, and those of a zero.
+_EXACT, _SPARE, _ZERO_BITS = 8192, 128, 1000
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
-
-
-#: Makes numbers of one kind of exact ones.
-Number = Callable[[sympy.Expr], Any]
-#: Powers of tau, and series in tau that multiply them.
-AtEdge = list[tuple[sympy.Rational, list[Any]]]
 
 
 def to_ball(value: Any) -> Ball:
@@ -65,25 +58,6 @@ def to_ball(value: Any) -> Ball:
     if isinstance(value, int | Fraction):
         return flint.arb(flint.fmpq(value.numerator, value.denominator))
     return in_ball(value).real
-
-
-def _quick(value: Any) -> Any:
-    """The same number; rational ones as fractions, whose sums cost a tenth of sympy's."""
-    if isinstance(value, flint.arb):
-        mantissa, exponent = value.man_exp()
-        return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    return Fraction(int(value.p), int(value.q)) if value.is_Rational else value
-
-
-def is_zero(value: Any) -> bool:
-    """Whether a fraction or a sympy number is zero, exactly."""
-    if isinstance(value, Fraction | flint.arb):
-        return bool(value == 0)
-    value = sympy.expand(value)
-    if value.is_Rational:
-        return bool(value == 0)
-    # A number this small is either zero or a coincidence that only a proof can tell apart.
-    return abs(value.evalf(40)) < sympy.Float("1e-30") and value.equals(0) is True
 
 
 def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator[Ball]:
@@ -143,21 +117,21 @@ class Factor:
             c = c * (j - self.power) / (j + 1)
             power += self.order
 
-    def at_edge(self, length: int, number: Number) -> AtEdge:
+    def at_edge(self, length: int) -> list[tuple[sympy.Rational, list[Ball]]]:
         """Powers of tau = 1 - x^2, and the series in tau that multiply them.
 
         An integral is that up to 1, less the one from x on.
         """
         if self.is_integral:
-            terms, c = [], _HALF
+            terms, c, first = [], flint.arb(1) / 2, to_ball(self.power + 1)
             for j in range(length):
-                terms.append(-number(c / (self.power + 1 + j)))
-                c = c * sympy.Rational(2 * j + 1, 2 * j + 2)
-            return [(_ZERO, [number(self.whole)]), (self.power + 1, terms)]
+                terms.append(-c / (first + j))
+                c = c * (2 * j + 1) / (2 * j + 2)
+            return [(_ZERO, [to_ball(self.whole)]), (self.power + 1, terms)]
         if self.order == 2 or self.power == 0:
-            return [(self.power, [number(sympy.Integer(1))])]
+            return [(self.power, [flint.arb(1)])]
         p, q = int(self.power.p), int(self.power.q)
-        series = [number(2**-self.power)]
+        series = [to_ball(2**-self.power)]
         for j in range(length - 1):
             ratio = (p + 2 * q * j) * (p + q + 2 * q * j)
             series.append(series[-1] * ratio / (4 * q * (j + 1) * (p + q + q * j)))
@@ -185,8 +159,8 @@ class BallForm:
     >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
     ((3/2,), 1)
-    >>> form.odd_origin_terms(2)
-    [(1, -3/2), (3, 1/16)]
+    >>> [(str(m), float(c)) for m, c in form.odd_origin_terms(2)]
+    [('1', -1.5), ('3', 0.0625)]
     """
 
     radius: sympy.Expr
@@ -276,69 +250,67 @@ class BallForm:
         if self.exponents is not None:
             return self.exponents
         exponents = []
-        powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1, _quick)}
-        # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
-        count = max(powers) + sum(len(monomials) for _, monomials in self.parts)
-        for p in {e - sympy.floor(e) for e in powers}:
-            length, order = 2, None
-            while order is None and length < 2 * count + 2:
-                length *= 2
-                series = self.edge_series(p, length, _quick)
-                order = next((j for j, c in enumerate(series) if not is_zero(c)), None)
-            if order is not None:
-                exponents.append(p + order)
+        with working(_EXACT):
+            powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1)}
+            # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
+            count = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
+            for p in {e - sympy.floor(e) for e in powers}:
+                order, length = None, 2
+                while order is None and length <= 2 * count:
+                    length *= 2
+                    series = self.edge_series(p, length)
+                    order = next((j for j, c in enumerate(series) if not _is_zero(c)), None)
+                if order is not None:
+                    exponents.append(p + order)
         return tuple(sorted(exponents))
 
-    def edge_series(
-        self, power: sympy.Rational, length: int, number: Number = to_ball
-    ) -> list[Any]:
+    def edge_series(self, power: sympy.Rational, length: int) -> list[Ball]:
         """Coefficients of tau^(power + j), tau = 1 - x^2, at the edge; ``power`` in [0, 1)."""
-        total = [number(_ZERO)] * length
+        total = [flint.arb(0)] * length
         for factor, monomials in self.parts:
-            for exponent, times in factor.at_edge(length, number):
+            for exponent, times in factor.at_edge(length):
                 first = exponent - power
                 if not first.is_Integer or first >= length:
                     continue
-                series = _power_series(monomials, factor.shift, length - int(first), number)
+                series = _power_series(monomials, factor.shift, length - int(first))
                 for j in range(int(first), length):
                     last = min(j - int(first), len(times) - 1)
                     parts = (times[i] * series[j - int(first) - i] for i in range(last + 1))
                     total[j] += sum(parts)
         return total
 
-    def odd_origin_terms(self, length: int) -> list[tuple[int | Fraction, sympy.Expr]]:
+    def odd_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
         """The powers of x at the origin that are no even integers, sorted.
 
         They are complete only if the expansion ends.
         """
-        terms: dict[sympy.Rational, sympy.Expr] = {}
+        terms: dict[sympy.Rational, Ball] = {}
         # Above the degree that every factor has reached the sums would be incomplete.
         stop = None if self.has_finite_origin else 2 * length
-        for factor, monomials in self.parts:
-            for e, a in factor.taylor(1 if stop is None else stop):
-                for m, c in monomials:
-                    if (e + m) % 2 != 0 and (stop is None or e + m < stop):
-                        if isinstance(c, flint.arb):
-                            a = to_ball(a)
-                        terms[e + m] = terms.get(e + m, 0) + a * c
-        return [
-            (int(m) if m.is_Integer else Fraction(int(m.p), int(m.q)), c)
-            for m, c in sorted(terms.items())
-            if m >= self.least_odd_power and not is_zero(c)
-        ]
+        with working(_EXACT):
+            for factor, monomials in self.parts:
+                for e, a in factor.taylor(1 if stop is None else stop):
+                    for m, c in monomials:
+                        if (e + m) % 2 != 0 and (stop is None or e + m < stop):
+                            terms[e + m] = terms.get(e + m, 0) + to_ball(a) * to_ball(c)
+            return [
+                (Fraction(int(m.p), int(m.q)), c)
+                for m, c in sorted(terms.items())
+                if m >= self.least_odd_power and not _is_zero(c)
+            ]
 
 
-def _power_series(
-    monomials: Monomials,
-    shift: sympy.Rational,
-    length: int,
-    number: Number,
-) -> list[Any]:
+def _is_zero(c: Ball) -> bool:
+    """Whether a sum is zero to so many bits that anything else would be a coincidence."""
+    return bool(abs(c) < 2.0**-_ZERO_BITS)
+
+
+def _power_series(monomials: Monomials, shift: sympy.Rational, length: int) -> list[Ball]:
     """Coefficients in tau of sum c x^(m + shift) with x = (1 - tau)^(1/2)."""
-    total = [number(_ZERO)] * length
+    total = [flint.arb(0)] * length
     p, q = int(shift.p), int(shift.q)
     for m, c in monomials:
-        term = number(c)
+        term = to_ball(c)
         for j in range(length):
             total[j] = total[j] + term
             top = q * (2 * j - m) - p

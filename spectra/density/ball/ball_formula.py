@@ -49,8 +49,9 @@ def _mellin_transform(form: BallForm) -> Iterator[GammaProduct]:
     for factor, monomials in form.parts:
         if form.is_even and not factor.is_integral:
             # Powers of 1 - x^2 give Bessel functions.
-            length = max(m for m, _ in monomials) // 2 + 1
-            for j, c in enumerate(form.edge_series(factor.power, length, lambda c: c)):
+            y = sympy.Dummy("y")
+            at_edge = sympy.Poly(sympy.Add(*(c * (1 - y) ** (m // 2) for m, c in monomials)), y)
+            for (j,), c in at_edge.terms():
                 yield _of_power(sympy.expand(c), _ZERO, factor.power + j, 2)
             continue
         for m, c in monomials:

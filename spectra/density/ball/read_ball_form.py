@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import sympy
 
-from spectra.density.ball.ball_form import MAX_DEGREE, BallForm, Factor, Monomials, is_zero
+from spectra.density.ball.ball_form import MAX_DEGREE, BallForm, Factor, Monomials
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["ball_form"]
@@ -78,7 +78,8 @@ def _factor(
 
 
 def _nonzero(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
-    return tuple((m, sympy.expand(c)) for m, c in sorted(monomials) if not is_zero(c))
+    expanded = ((m, sympy.expand(c)) for m, c in sorted(monomials))
+    return tuple((m, c) for m, c in expanded if c != 0 and c.equals(0) is not True)
 
 
 def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy]) -> sympy.Expr:
