@@ -112,9 +112,14 @@ def spectral_density(
     >>> density.radial([1.0])                  # w exp(-w^2/2)
     array([0.60653066])
     """
+    dim = checked_dim(dim)
+    if dim > LARGEST_DIMENSION:
+        raise ParameterError(
+            f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
+            "beyond it their constants outgrow every check. Reduce the columns of the data first."
+        )
     if isinstance(kernel, L1Kernel):
         hats, exponentials = kernel.numeric_terms()
-        dim = _dimension(dim)
         check_l1_kernel(dim, hats, str(kernel))
         return partial(l1_density, dim=dim, hats=hats, exponentials=exponentials)
     if isinstance(kernel, str):
@@ -126,7 +131,6 @@ def spectral_density(
             "catalogue becomes a kernel when it is called with its parameters. An asymmetric "
             "kernel has a complex measure: derive(kernel, dim) tabulates it."
         )
-    dim = _dimension(dim)
     if route != "auto" and route not in ROUTES:
         raise ParameterError(
             f"There is no transform route named {route!r}. Known are 'auto', "
@@ -166,14 +170,3 @@ def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
         at_shell="ask with another --route (auto, symbolic), or make a finite measure for the "
         "distances of your data with 'spectra design'.",
     )
-
-
-def _dimension(dim: object) -> int:
-    """A dimension in which densities are known, or an error."""
-    dim = checked_dim(dim)
-    if dim > LARGEST_DIMENSION:
-        raise ParameterError(
-            f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
-            "beyond it their constants outgrow every check. Reduce the columns of the data first."
-        )
-    return dim

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -94,35 +93,26 @@ def _checked_formula(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, Spect
 
 def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
     """Raise a FormulaError if a formula disagrees with numbers in the bulk of a component."""
-    parts = numbers.components
-    bulks = [c.bulk for c in parts] or [(1.0, 1.0)]
+    bulks = [c.bulk for c in numbers.components] or [(1.0, 1.0)]
     radii = [low * (high / low) ** share for low, high in bulks for share in (1 / 3, 2 / 3)]
-    for w in [sympy.Rational(f"{w:.3e}") for w in radii]:
-        value = _value(formula, w, numbers.dim)
-        at = np.array([float(w)])
-        (sign,), (log,) = numbers.signed_log_radial(at)
-        # It may lie below every double.
-        log_area = log_sphere_area(numbers.dim) + (numbers.dim - 1) * np.log(at[0])
-        mine = int(sign) * mpmath.exp(log - log_area)
-        shares = [np.exp(c.log_envelope(at) - log) * c.relative_error(at) for c in parts]
-        allowed = _AGREEMENT + float(sum(share[0] for share in shares if mine))
-        if not abs(mine - value) <= allowed * max(abs(mine), abs(value)):
+    for exact in [sympy.Rational(f"{w:.3e}") for w in radii]:
+        w, dim = float(exact), numbers.dim
+        where = f"at w = {w:.4g} in dimension {dim}"
+        try:
+            number = sympy.N(formula.subs(DIMENSION, dim).subs(W, exact), _DIGITS)
+            real, imaginary = number.as_real_imag()
+        except (ArithmeticError, ValueError, mpmath.libmp.NoConvergence) as error:
+            raise FormulaError(f"{where} it has no value: {error}") from error
+        if not real.is_Number or not abs(imaginary) <= _AGREEMENT * abs(real):
+            raise FormulaError(f"{where} it is {number}, which is no real number")
+        # The density mu may lie outside of the doubles; rho does not.
+        area = mpmath.exp(log_sphere_area(dim) + (dim - 1) * np.log(w))
+        found, known = area * mpmath.mpf(str(real)), numbers.radial([w])[0]
+        if not abs(found - known) <= _AGREEMENT * abs(known) + numbers.error([w])[0]:
             raise FormulaError(
-                f"at w = {at[0]:.4g} in dimension {numbers.dim} it gives "
-                f"{mpmath.nstr(value, 13)}, and the {numbers.route} route {mpmath.nstr(mine, 13)}"
+                f"{where} it gives {mpmath.nstr(found, 13)} for the radial density, and the "
+                f"{numbers.route} route {known:.13g}"
             )
-
-
-def _value(formula: sympy.Expr, w: sympy.Rational, dim: int) -> Any:
-    try:
-        number = sympy.N(formula.subs(DIMENSION, dim).subs(W, w), _DIGITS)
-        real, imaginary = number.as_real_imag()
-    except (ArithmeticError, ValueError, mpmath.libmp.NoConvergence) as error:
-        raise FormulaError(f"at w = {w} in dimension {dim} it has no value: {error}") from error
-    if not (real.is_Float or real.is_Rational) or not abs(imaginary) <= _AGREEMENT * abs(real):
-        raise FormulaError(f"at w = {w} in dimension {dim} it is {number}, which is no real number")
-    with mpmath.workdps(_DIGITS):
-        return mpmath.mpf(str(real))
 
 
 def _candidates(

@@ -164,24 +164,19 @@ def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> list[sympy.Rat
         if series:
             break
     found = [sympy.nsimplify(sympy.expand(e)) for (e, _), _ in series]
-    largest_root = _LARGEST_ROOT * (int(found[0].q) if place != 0 and series else 1)
-    reasons = (
-        (not series, "no power was found there"),
-        (any(minus_log != 0 for (_, minus_log), _ in series), "it has a logarithm there"),
-        (not all(e.is_Rational for e in found), "they are not rational"),
-        (
-            place == 0 and found and found[0] < 0,
-            "it starts with a negative power. If it is the difference of two branches, the outer "
-            "one has no bounded continuation to z = 0",
-        ),
-        (
-            math.lcm(*(int(e.q) for e in found if e.is_Rational)) > largest_root,
-            f"they have no common denominator up to {_LARGEST_ROOT}",
-        ),
-    )
-    for holds, reason in reasons:
-        if holds:
-            raise _no_powers(expr, place, reason)
+    has_log = any(minus_log != 0 for (_, minus_log), _ in series)
+    if has_log or not all(e.is_Rational for e in found):
+        raise _no_powers(expr, place, "they are not rational, or have a logarithm")
+    if not found or (place == 0 and found[0] < 0):
+        raise _no_powers(
+            expr,
+            place,
+            "none was found, or the first is negative. If it is the difference of two branches, "
+            "the outer one has no bounded continuation to z = 0",
+        )
+    if math.lcm(*(int(e.q) for e in found)) > _LARGEST_ROOT * (int(found[0].q) if place else 1):
+        reason = f"they have no common denominator up to {_LARGEST_ROOT}"
+        raise _no_powers(expr, place, reason)
     return found
 
 

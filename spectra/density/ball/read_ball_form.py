@@ -88,25 +88,12 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
     def symbol(factor: Factor) -> sympy.Symbol:
         return known.setdefault(factor, sympy.Dummy("factor"))
 
-    def arcsine(argument: sympy.Expr) -> sympy.Expr:
-        arc, argument = symbol(Factor(-_HALF, is_integral=True)), sympy.expand(argument)
-        for sign in (1, -1):
-            if argument == sign * x:
-                return sign * arc
-            if argument == sign * (1 - 2 * x**2).expand():
-                return sign * (sympy.pi / 2 - 2 * arc)
-        raise sympy.PolynomialError
-
     def integral(node: sympy.hyper) -> sympy.Expr:
         """x 2F1(1/2, -p; 3/2; x^2) is the integral of (1 - t^2)^p up to x."""
-        upper = list(node.ap)
-        if sympy.expand(node.argument) != x**2 or tuple(node.bq) != (3 * _HALF,):
-            raise sympy.PolynomialError
-        if len(upper) != 2 or _HALF not in upper:
-            raise sympy.PolynomialError
-        upper.remove(_HALF)
-        power = -upper[0]
-        if not power.is_Rational or power.is_Integer or power <= -1:
+        power = _HALF - sum(node.ap)
+        is_known = len(node.ap) == 2 and _HALF in node.ap and tuple(node.bq) == (3 * _HALF,)
+        is_known = is_known and power.is_Rational and not power.is_Integer and power > -1
+        if not is_known or sympy.expand(node.argument) != x**2:
             raise sympy.PolynomialError
         return symbol(Factor(power, is_integral=True)) / x
 
@@ -131,8 +118,8 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
                 value *= symbol(left)
         return value
 
-    expr = expr.replace(sympy.acos, lambda a: sympy.pi / 2 - arcsine(a))
-    expr = expr.replace(sympy.asin, arcsine)
+    expr = expr.replace(sympy.acos, lambda a: sympy.pi / 2 - sympy.asin(a))
+    expr = expr.replace(sympy.asin, lambda a: a * sympy.hyper((_HALF, _HALF), (3 * _HALF,), a**2))
     expr = expr.replace(lambda e: isinstance(e, sympy.hyper) and e.has(x), integral)
     return expr.replace(
         lambda e: e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer and e.base.has(x),

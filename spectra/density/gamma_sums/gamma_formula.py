@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import sympy
 
@@ -28,8 +27,7 @@ _MOST_PARAMETERS = 12
 def gamma_formula(products: Sequence[GammaProduct], dim: sympy.Expr) -> sympy.Expr | None:
     """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite.
 
-    ``dim`` is an integer or a symbol.  Of a complex product the real part is taken, as half the sum
-    with its conjugate.
+    ``dim`` is an integer or a symbol.
     """
     total = sympy.Integer(0)
     for product in products:
@@ -38,13 +36,6 @@ def gamma_formula(products: Sequence[GammaProduct], dim: sympy.Expr) -> sympy.Ex
         term = _transform(product, dim)
         if term is None:
             return None
-        if not product.is_real:
-            mirrored = replace(
-                product,
-                coefficient=sympy.conjugate(product.coefficient),
-                scale=sympy.conjugate(product.scale),
-            )
-            term = (term + _transform(mirrored, dim)) / 2
         total += term
     # Summands that are too large at zero may have no transform each, where their sum has one.
     return None if total.has(sympy.nan, sympy.zoo) else total
@@ -61,8 +52,6 @@ def _transform(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
     front = product.coefficient * product.scale ** (-dim) * scale
     front *= 2 ** (1 - dim) / sympy.pi ** (dim * _HALF)
     x = (W / (2 * product.scale)) ** (2 * scale)
-    if not product.scale.is_real:
-        x = W ** (2 * scale) * sympy.expand_complex((2 * product.scale) ** (-2 * scale))
     up: list[tuple[sympy.Expr, int]] = []
     down: list[tuple[sympy.Expr, int]] = []
     for arguments, unit, way in ((above, up, 1), (below, down, -1)):

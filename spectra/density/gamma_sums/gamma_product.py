@@ -34,13 +34,10 @@ _HALF = sympy.Rational(1, 2)
 class GammaProduct:
     """M(s) = coefficient * scale**(-s) * prod Gamma(above) / prod Gamma(below).
 
-    Where ``coefficient`` or ``scale`` is complex, the kernel is the real part of what has this
-    Mellin transform.
-
     Attributes
     ----------
     coefficient, scale : sympy numbers
-        The scale has a positive real part; it is an inverse length.
+        The scale is positive; it is an inverse length.
     above, below : tuple of (offset, slope)
         Arguments offset + slope * s of the Gamma functions.
 
@@ -66,12 +63,7 @@ class GammaProduct:
     def decay(self) -> sympy.Expr:
         """t with abs(M(c + iy)) falling like exp(-t abs(y)) times a power; at most 0 if not."""
         slopes = sum(abs(b) for _, b in self.above) - sum(abs(b) for _, b in self.below)
-        return slopes * sympy.pi / 2 - abs(sympy.arg(self.scale))
-
-    @property
-    def is_real(self) -> bool:
-        """Whether coefficient and scale are real, so that M(s) is real for real s."""
-        return bool(self.coefficient.is_real and self.scale.is_real)
+        return slopes * sympy.pi / 2
 
     def radial(self, dim: int) -> GammaProduct:
         r"""That of the radial density in a dimension, in u = 1 - s; what cancels is left out.
@@ -108,21 +100,12 @@ class GammaProduct:
         with working(BITS):
             return number(self.coefficient).log(), -number(self.scale).log()
 
-    def times_power(self, power: sympy.Rational) -> GammaProduct:
-        """The Mellin transform of z**power times the kernel: s becomes s + power."""
-        return GammaProduct(
-            self.coefficient * self.scale**-power,
-            self.scale,
-            tuple((a + b * power, b) for a, b in self.above),
-            tuple((c + e * power, e) for c, e in self.below),
-        )
-
 
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     """The Mellin transform of one summand in Z on [0, oo), or None where it is not in the table.
 
-    The table: a power of z times one of exp(-c z^p), exp(-c z) cos(b z), exp(-c z) sin(b z),
-    (A + B z^p)^(-alpha), K_nu(c z), erfc(c z); p rational.
+    The table: a power of z times one of exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z),
+    with rational p.
     (Erdelyi and others, Tables of Integral Transforms I, chapter 6.)
 
     Examples
@@ -133,23 +116,31 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     True
     """
     summand = read(term)
-    falling = -summand.linear * Z - summand.quadratic * Z**2
-    factors: list[sympy.Expr] = []
+    exponent, factors = summand.linear * Z + summand.quadratic * Z**2, []
     for factor in summand.factors:
         base, top = factor.as_base_exp()
         if base.is_number and base.is_positive:
-            falling += sympy.expand(sympy.log(base) * top)
+            exponent -= sympy.expand(sympy.log(base) * top)
         else:
             factors.append(factor)
-    constant, falling = falling.as_independent(Z, as_Add=True)
-    coefficient = summand.coefficient * sympy.exp(constant)
-    if not (coefficient.is_real and summand.power.is_Rational) or coefficient == 0:
+    constant, exponent = exponent.as_independent(Z, as_Add=True)
+    coefficient, power = summand.coefficient * sympy.exp(-constant), summand.power
+    if not (coefficient.is_real and power.is_Rational) or coefficient == 0:
         return None
-    found = _without_power(falling, factors)
+    if len(factors) + (exponent != 0) != 1:
+        return None
+    readers = (_binomial, _bessel_k, _complementary_error) if factors else (_exponential,)
+    tried = (read_one(*(factors or [exponent])) for read_one in readers)
+    found = next((product for product in tried if product is not None), None)
     if found is None:
         return None
-    scaled = GammaProduct(found.coefficient * coefficient, found.scale, found.above, found.below)
-    return scaled.times_power(summand.power)
+    # Times z^power: s becomes s + power.
+    return GammaProduct(
+        found.coefficient * coefficient * found.scale**-power,
+        found.scale,
+        tuple((a + b * power, b) for a, b in found.above),
+        tuple((c + e * power, e) for c, e in found.below),
+    )
 
 
 def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
@@ -164,21 +155,13 @@ def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
     return None if None in found else [product for product in found if product is not None]
 
 
-def _without_power(falling: sympy.Expr, factors: list[sympy.Expr]) -> GammaProduct | None:
-    """The table proper; ``falling`` is the exponent of an exponential."""
-    if len(factors) > 1:
+def _exponential(exponent: sympy.Expr) -> GammaProduct | None:
+    """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
+    found = _monomial(exponent)
+    if found is None or not found[0].is_positive:
         return None
-    if falling == 0:
-        found = (read(*factors) for read in (_binomial, _bessel_k, _complementary_error) if factors)
-        return next((product for product in found if product is not None), None)
-    exponential = _monomial(-falling)
-    if exponential is None or not exponential[0].is_positive:
-        return None
-    rate, order = exponential
-    if not factors:
-        # Gamma(s/p) / p * (c^(1/p))^(-s)
-        return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
-    return _wave(rate, *factors) if order == 1 else None
+    rate, order = found
+    return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
 
 
 def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
@@ -188,17 +171,6 @@ def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
     if base != Z or not order.is_Rational or not order.is_positive or not coefficient.is_real:
         return None
     return coefficient, order
-
-
-def _wave(rate: sympy.Expr, factor: sympy.Expr) -> GammaProduct | None:
-    """exp(-a z) cos(b z) and exp(-a z) sin(b z): real parts of an exponential of rate a + ib."""
-    if not isinstance(factor, sympy.cos | sympy.sin):
-        return None
-    frequency = sympy.cancel(factor.args[0] / Z)
-    if frequency.has(Z) or not frequency.is_real:
-        return None
-    front = _ONE if isinstance(factor, sympy.cos) else sympy.I
-    return GammaProduct(front, rate + sympy.I * frequency, ((sympy.Integer(0), _ONE),))
 
 
 def _binomial(factor: sympy.Expr) -> GammaProduct | None:

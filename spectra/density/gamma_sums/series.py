@@ -137,14 +137,8 @@ def _height(products: list[GammaProduct]) -> float:
 
 
 def _transform(products: list[GammaProduct], u: Ball) -> Ball:
-    """R(u), with R(u*) = R(u)*, as the density is real."""
-    total = flint.acb(0)
-    for product in products:
-        value = product.value(u)
-        if not product.is_real:
-            value = (value + product.value(u.conjugate()).conjugate()) / 2
-        total += value
-    return total
+    """R(u) of a sum of products."""
+    return sum((product.value(u) for product in products), flint.acb(0))
 
 
 def _sample_period(products: list[GammaProduct], start: int, count: int, step: float) -> Samples:

@@ -22,7 +22,6 @@ FREQUENCIES = np.geomspace(1e-3, 1e4, 15)
 
 # Kernels outside the catalogue's closed forms.
 SERIES = (
-    "exp(-z)*cos(3*z)",
     "sqrt(z)*exp(-z)",
     "z**2*besselk(1/4, z)",
     "erfc(z/2)",
@@ -76,7 +75,7 @@ def test_a_gamma_product_is_the_mellin_transform(text):
     assert integral == pytest.approx(closed, rel=1e-9)
 
 
-@pytest.mark.parametrize("text", ["cos(z)", "exp(z)", "1/(1-z**2)"])
+@pytest.mark.parametrize("text", ["cos(z)", "exp(z)", "1/(1-z**2)", "exp(-z)*cos(3*z)"])
 def test_formulas_without_gamma_products_are_not_recognised(text):
     assert gamma_product(parse_formula(text, variable="z")) is None
 
@@ -95,7 +94,7 @@ def test_unbounded_kernels_have_no_series():
     ("text", "dim"),
     [
         pytest.param(text, dim, marks=() if dim == 2 else pytest.mark.slow)
-        for text, dim in zip(SERIES, (16, 2, 64, 1), strict=True)
+        for text, dim in zip(SERIES, (2, 64, 1), strict=True)
     ],
 )
 def test_the_true_error_never_exceeds_the_stated_one(text, dim):
