@@ -73,11 +73,16 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
         # The limit of what is left may be minus the constant: 1 - sqrt(z/(1 + z)) has no atom.
         rest.append(known.pop(_CONSTANT, sympy.Integer(0)))
     try:
-        smooth, atoms = _transform(known, dim)
+        made = [
+            make_pair(make, dim, *parameters, value) if make else Atom.of(sympy.Integer(0), value)
+            for (make, parameters), value in known.items()
+        ]
     except NoRouteError:
         if not rest:
             raise
         return [], [], expr
+    smooth = [c for c in made if isinstance(c, ClosedPair)]
+    atoms = [c for c in made if isinstance(c, Atom)]
     if _cancel(smooth) or (rest and not smooth and not atoms):
         return [], [], expr
     return smooth, atoms, sympy.Add(*rest)
@@ -99,17 +104,6 @@ def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr
             key = make, parameters
             known[key] = tidy(known.get(key, sympy.Integer(0)) + value)
     return {key: value for key, value in known.items() if value != 0}, rest
-
-
-def _transform(known: _Known, dim: int) -> tuple[list[ClosedPair], list[Atom]]:
-    """Components and atoms in a dimension."""
-    made = [
-        Atom.of(sympy.Integer(0), value)
-        if make is None
-        else make_pair(make, dim, *parameters, value)
-        for (make, parameters), value in known.items()
-    ]
-    return [c for c in made if isinstance(c, ClosedPair)], [a for a in made if isinstance(a, Atom)]
 
 
 def _cancel(components: list[ClosedPair]) -> bool:

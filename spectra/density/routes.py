@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import overload
 
-import sympy
 from numpy.typing import ArrayLike
 
 from spectra.base.arrays import FloatArray
@@ -159,14 +158,12 @@ def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
             "option route), write the kernel in another way, or make a finite measure for the "
             "distances of your data with design(...)."
         )
-    half_line = any(piece.support == sympy.oo for piece in kernel.pieces)
-    facts = "how it falls (decay=)" if half_line else "its support (support=)"
     raise NoRouteError(
         f"No transform route knows {kernel} in dimension {dim} (tried: {', '.join(names)}). What "
         "can be done:",
-        in_python=f'ask with another route ("auto", "symbolic"); give its values as a callable '
-        f"with {facts}, see docs/callables.md; or make a finite measure for the distances of your "
-        "data with design(...).",
+        in_python='ask with another route ("auto", "symbolic"); give its values as a callable '
+        "(docs/callables.md); or make a finite measure for the distances of your data with "
+        "design(...).",
         at_shell="ask with another --route (auto, symbolic), or make a finite measure for the "
         "distances of your data with 'spectra design'.",
     )

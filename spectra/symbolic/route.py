@@ -1,9 +1,9 @@
-r"""The symbolic route: densities as formulas, for one dimension or for all of them at once.
+r"""The symbolic route: densities as formulas.
 
 A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
 from sympy, in a process with a time limit.  It is accepted only if it agrees with the numbers of
-another route at several radii, and in several dimensions if d is a symbol.  These numbers give
-back the kernel, as every density does (:mod:`spectra.density.guard`).
+another route at several radii.  These numbers give back the kernel, as every density does
+(:mod:`spectra.density.guard`).
 """
 
 from __future__ import annotations
@@ -30,63 +30,39 @@ from spectra.errors import FormulaError, NoRouteError
 from spectra.formula import Opaque
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel
-from spectra.kernels.catalogue import DIMENSION
 from spectra.symbolic.sympy_process import ask_sympy
 
-__all__ = ["symbolic", "symbolic_density"]
+__all__ = ["symbolic"]
 
 # Seconds that sympy is given for one transform, if the tables know no elementary formula.
 _LIMIT = 30.0
 _DIGITS = 25
-# A formula in which d is a symbol is checked in these dimensions.
-_CHECKED_DIMENSIONS = (1, 2, 5)
 # Formula and numbers agree to this beside the errors that the numbers state, or one of them belongs
 # to another kernel.
 _AGREEMENT = 1e-11
 
 
-def symbolic_density(kernel: Kernel, dim: int | None = None) -> sympy.Expr:
-    r"""The density mu(w) of a kernel as a checked formula in ``w``, and in ``d`` without ``dim``.
+def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
+    """Spectral density with a checked formula; its numbers are those of the route that checked it.
 
-    .. math:: k(z) = \int_{R^d} e^{i\omega\cdot\Delta} \mu(|\omega|)\,d\omega
-
-    The atoms of a kernel (its constant part) are not in it.
-
-    A NoRouteError says what was tried if no formula was found, or none that agrees with numbers.
+    Printed formulas lose digits in doubles, so the density is not evaluated by its formula.  A
+    NoRouteError says what was tried if no formula was found, or none that agrees with the numbers.
 
     Examples
     --------
     >>> from spectra.kernels.kernel import radial
-    >>> symbolic_density(radial("exp(-z)"), 3)
+    >>> symbolic(radial("exp(-z)"), 3).expr
     1/(pi**2*(w**2 + 1)**2)
     """
-    return _checked_formula(kernel, dim)[0]
-
-
-def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
-    """Spectral density with a checked formula; its numbers are those of the route that checked it.
-
-    Printed formulas lose digits in doubles, so the density is not evaluated by its formula.
-    """
-    formula, numbers = _checked_formula(kernel, dim)
-    return replace(numbers, route="symbolic", expr=formula)
-
-
-def _checked_formula(kernel: Kernel, dim: int | None) -> tuple[sympy.Expr, SpectralDensity]:
-    """The first formula that agrees with the numbers, and the numbers of the last dimension."""
-    dims = _CHECKED_DIMENSIONS if dim is None else (dim,)
-    numbers = [spectral_density(kernel, d) for d in dims]
-    reasons: list[str] = []
+    numbers, reasons = spectral_density(kernel, dim), []
     for source, formula in _candidates(kernel, dim, reasons):
         try:
-            for known in numbers:
-                _compare(formula, known)
-            return formula, numbers[-1]
+            _compare(formula, numbers)
+            return replace(numbers, route="symbolic", expr=formula)
         except FormulaError as error:
             reasons.append(f"the formula {formula} of {source} was not believed: {error}")
-    where = "any dimension d" if dim is None else f"dimension {dim}"
     raise NoRouteError(
-        f"No formula is known for the spectral density of {kernel} in {where}: "
+        f"No formula is known for the spectral density of {kernel} in dimension {dim}: "
         f"{'; '.join(reasons)}. Its numbers are known: spectral_density(kernel, dim)."
     )
 
@@ -99,7 +75,7 @@ def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
         w, dim = float(exact), numbers.dim
         where = f"at w = {w:.4g} in dimension {dim}"
         try:
-            number = sympy.N(formula.subs(DIMENSION, dim).subs(W, exact), _DIGITS)
+            number = sympy.N(formula.subs(W, exact), _DIGITS)
             real, imaginary = number.as_real_imag()
         except (ArithmeticError, ValueError, mpmath.libmp.NoConvergence) as error:
             raise FormulaError(f"{where} it has no value: {error}") from error
@@ -115,31 +91,25 @@ def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
             )
 
 
-def _candidates(
-    kernel: Kernel, dim: int | None, reasons: list[str]
-) -> Iterator[tuple[str, sympy.Expr]]:
+def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[str, sympy.Expr]]:
     """Sources and formulas, the shortest formula first; what gives none goes to ``reasons``."""
-    if dim is not None:
-        known = lookup(kernel, dim)
-        if known is not None and known.expr is not None and not _is_special(known.expr):
-            yield "the catalogue", known.expr
-    formula = _from_tables(kernel, DIMENSION if dim is None else sympy.Integer(dim))
-    tasks: list[str] = []
-    expr, support = formula, None
-    if formula is None:
+    known = lookup(kernel, dim)
+    if known is not None and known.expr is not None and not _is_special(known.expr):
+        yield "the catalogue", known.expr
+    expr, support, tasks = _from_tables(kernel, dim), None, []
+    formula = expr
+    if formula is not None and _is_special(formula):
+        tasks = ["expand"]
+    elif formula is None:
         reasons.append("the tables know no Mellin transform of it")
-        if dim is None:
-            reasons.append("sympy is asked for one dimension at a time: give dim")
-        elif len(kernel.pieces) != 1 or kernel.pieces[0].expr.has(Opaque):
+        piece, *others = kernel.pieces
+        if others or piece.expr.has(Opaque):
             reasons.append("sympy is not asked: it takes one formula, and no callable")
         else:
-            (piece,) = kernel.pieces
             tasks = ["cosine", "hankel"] if dim % 2 else ["hankel"]
             expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
-    elif dim is not None and _is_special(formula):
-        tasks = ["expand"]
     for task in tasks:
-        found, reason = ask_sympy(task, expr, dim=dim or 1, support=support, limit=_LIMIT)
+        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=_LIMIT)
         if found is None:
             reasons.append(f"{task}: {reason}")
         else:
@@ -152,7 +122,7 @@ def _is_special(formula: sympy.Expr) -> bool:
     return bool(formula.has(sympy.hyper, sympy.meijerg))
 
 
-def _from_tables(kernel: Kernel, dim: sympy.Expr) -> sympy.Expr | None:
+def _from_tables(kernel: Kernel, dim: int) -> sympy.Expr | None:
     """mu(w) piece by piece, its atoms left out; None if a summand has no formula."""
     total = sympy.Integer(0)
     for piece in kernel.pieces:

@@ -1,4 +1,4 @@
-"""The symbolic route: formulas in w and d, each checked before it is returned."""
+"""The symbolic route: formulas in w, each checked before it is returned."""
 
 import sys
 
@@ -11,21 +11,18 @@ from spectra.cli.commands import main
 from spectra.density.closed_pairs.pair import W
 from spectra.density.lookup import lookup
 from spectra.errors import FormulaError, NoRouteError
-from spectra.kernels.catalogue.entry import DIMENSION as D
-from spectra.symbolic.route import symbolic_density
+from spectra.symbolic.route import symbolic
 from spectra.symbolic.sympy_process import TASKS, ask_sympy
 
 symbolic_module = sys.modules["spectra.symbolic.route"]
 RADII = (0.11, 1.3, 8.0)
 
 
-def values(formula, dim, radii=RADII):
-    return [
-        float(sympy.re(sympy.N(formula.subs(D, dim).subs(W, sympy.Rational(w)), 20))) for w in radii
-    ]
+def values(formula):
+    return [float(sympy.re(sympy.N(formula.subs(W, sympy.Rational(w)), 20))) for w in RADII]
 
 
-# --- one formula for every dimension ----------------------------------------------------------
+# --- formulas from the tables ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -36,18 +33,15 @@ def values(formula, dim, radii=RADII):
         ("1 - 2*asin(z/2)/pi", 2),
     ],
 )
-def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, support):
+def test_the_formula_of_the_tables_is_the_closed_form(text, support):
     kernel = sp.radial(text, support=support)
-    formula = symbolic_module._from_tables(kernel, D)
-    assert formula.free_symbols <= {W, D}
     for dim in (1, 2, 16):
         closed = lookup(kernel, dim)
-        here = symbolic_module._from_tables(kernel, sympy.Integer(dim))
-        for found in (values(formula, dim), values(here, dim)):
-            size = closed.density(RADII) if support is None else np.abs(closed.density(RADII)) + (
-                closed.error(RADII) / closed.error(RADII).max()
-            ) * abs(closed.density([0.01])[0])  # fmt: skip
-            assert np.all(np.abs(found - closed.density(RADII)) <= 1e-11 * np.abs(size))
+        found = values(symbolic_module._from_tables(kernel, dim))
+        size = closed.density(RADII) if support is None else np.abs(closed.density(RADII)) + (
+            closed.error(RADII) / closed.error(RADII).max()
+        ) * abs(closed.density([0.01])[0])  # fmt: skip
+        assert np.all(np.abs(found - closed.density(RADII)) <= 1e-11 * np.abs(size))
 
 
 # --- sympy, and what is believed of it ---------------------------------------------------------
@@ -57,12 +51,11 @@ def test_the_formula_for_symbolic_d_is_the_closed_form_in_each_dimension(text, s
 @pytest.mark.parametrize(
     ("text", "dims"), [("exp(-z**(3/2))", (1, 7)), ("sqrt(z)*exp(-z**2)", (3, 64))]
 )
-def test_a_formula_for_every_dimension_is_the_density(text, dims):
+def test_a_formula_is_the_density(text, dims):
     kernel = sp.radial(text)
-    formula = symbolic_density(kernel)
     for dim in dims:
         exact = sp.spectral_density(kernel, dim).density(RADII)
-        assert values(formula, dim) == pytest.approx(exact, rel=1e-10)
+        assert values(symbolic(kernel, dim).expr) == pytest.approx(exact, rel=1e-10)
 
 
 @pytest.mark.slow
@@ -71,7 +64,7 @@ def test_each_transform_of_sympy_agrees_with_look_up(task, dim):
     z = sympy.Symbol("z", positive=True)
     formula = TASKS[task](sympy.exp(-z) * (1 + z), dim, None)
     closed = lookup(sp.radial("exp(-z)*(1 + z)"), dim)
-    assert values(formula, dim) == pytest.approx(closed.density(RADII), rel=1e-12)
+    assert values(formula) == pytest.approx(closed.density(RADII), rel=1e-12)
 
 
 @pytest.mark.slow
@@ -93,23 +86,23 @@ def answer(monkeypatch, formula, reason=""):
 
 def test_wrong_answers_of_sympy_are_rejected_and_right_ones_taken(monkeypatch):
     answer(monkeypatch, RIGHT)
-    assert symbolic_density(KERNEL, 1) == RIGHT
+    assert symbolic(KERNEL, 1).expr == RIGHT
     assert sp.spectral_density(KERNEL, 1, route="symbolic").expr == RIGHT
     answer(monkeypatch, RIGHT * (1 + W / 10**9))
     with pytest.raises(NoRouteError, match="not believed"):
-        symbolic_density(KERNEL, 1)
+        symbolic(KERNEL, 1)
 
 
 def test_a_transform_without_an_answer_is_named(monkeypatch):
     answer(monkeypatch, None, "sympy knows no closed form")
     with pytest.raises(NoRouteError, match="hankel: sympy knows no closed form"):
-        symbolic_density(KERNEL, 2)
+        symbolic(KERNEL, 2)
 
 
 def test_what_has_no_numbers_or_no_formula_is_refused_before_sympy_is_asked(monkeypatch):
     monkeypatch.setattr(symbolic_module, "ask_sympy", None)
     with pytest.raises(NoRouteError):
-        symbolic_density(sp.radial("z**2*log(z)"), 2)
+        symbolic(sp.radial("z**2*log(z)"), 2)
     kernel = sp.radial(lambda z: (1 - z) ** 2, support=1, edge=2, breaks=(), origin=1)
     with pytest.raises(NoRouteError, match="sympy is not asked"):
         sp.spectral_density(kernel, 2, route="symbolic")

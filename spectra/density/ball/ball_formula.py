@@ -24,7 +24,7 @@ _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 _MOST_FACTORED = 24
 
 
-def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr | None:
+def compact_formula(form: BallForm, dim: int) -> sympy.Expr | None:
     """The density mu(w) of a formula on a ball, as a sympy formula in ``w``.
 
     Polynomials in z^2 give Bessel functions, the others hypergeometric functions; the formula is
@@ -40,7 +40,7 @@ def compact_formula(form: BallForm, dim: int | sympy.Expr) -> sympy.Expr | None:
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
     products = [replace(p, scale=1 / form.radius) for p in _mellin_transform(form)]
-    return gamma_formula(products, sympy.sympify(dim, strict=True))
+    return gamma_formula(products, dim)
 
 
 def _mellin_transform(form: BallForm) -> Iterator[GammaProduct]:

@@ -1,4 +1,4 @@
-r"""Densities of Gamma products as formulas in w and d: Bessel functions, one pFq, or Meijer's G.
+r"""Densities of Gamma products as formulas in w: Bessel functions, one pFq, or Meijer's G.
 
 .. math:: \mu(w) = \frac{2^{1-d}}{\pi^{d/2}}\;\frac{1}{2\pi i}\int
           \frac{\Gamma(-\tau)}{\Gamma(d/2+\tau)} M(d+2\tau) \Bigl(\frac{w^2}{4}\Bigr)^\tau d\tau
@@ -24,16 +24,13 @@ _HALF = sympy.Rational(1, 2)
 _MOST_PARAMETERS = 12
 
 
-def gamma_formula(products: Sequence[GammaProduct], dim: sympy.Expr) -> sympy.Expr | None:
-    """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite.
-
-    ``dim`` is an integer or a symbol.
-    """
+def gamma_formula(products: Sequence[GammaProduct], dim: int) -> sympy.Expr | None:
+    """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite."""
     total = sympy.Integer(0)
     for product in products:
         if product.coefficient == 0:
             continue
-        term = _transform(product, dim)
+        term = _transform(product, sympy.Integer(dim))
         if term is None:
             return None
         total += term
@@ -66,7 +63,7 @@ def _transform(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
             down.remove(part)
     if len(up) + len(down) > _MOST_PARAMETERS:
         return None
-    return _tidy(front, _function(up, down, x))
+    return front * _function(up, down, x)
 
 
 def _multiplied(
@@ -109,12 +106,3 @@ def _hypergeometric(above: list[sympy.Expr], below: list[sympy.Expr], x: sympy.E
         return sympy.gamma(below[0]) * (root / 2) ** (-order) * sympy.besselj(order, root)
     key = sympy.default_sort_key
     return sympy.hyper(sorted(above, key=key), sorted(below, key=key), x)
-
-
-def _tidy(front: sympy.Expr, function: sympy.Expr) -> sympy.Expr:
-    """The constant in few factors; the function as it is."""
-    constant, rest = function.as_independent(W, as_Add=False)
-    constant *= front
-    if constant.free_symbols:
-        constant = sympy.powsimp(sympy.powdenest(sympy.gammasimp(sympy.powsimp(constant))))
-    return constant * rest

@@ -156,15 +156,14 @@ def test_the_tail_is_amplitude_times_cosine_plus_background(name, dim):
 
 
 def test_formulas_take_their_textbook_form():
-    w, d = sympy.Symbol("w", positive=True), sympy.Symbol("d", positive=True)
+    w, d = sympy.Symbol("w", positive=True), 5
     wendland = compact_formula(ball_form((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1)), d)
     (only,) = wendland.atoms(sympy.hyper)
-    assert only == sympy.hyper(
-        [d / 2 + sympy.Rational(3, 2)], [d / 2 + 3, d / 2 + sympy.Rational(7, 2)], -(w**2) / 4
-    )
+    half = sympy.Rational(1, 2)
+    assert only == sympy.hyper([4], [5 + half, 6], -(w**2) / 4)
     (piece,) = arc_cosine("arc-cosine 0").pieces
     (only,) = compact_formula(ball_form(piece.expr, piece.support), d).atoms(sympy.hyper)
-    assert only == sympy.hyper([d / 2 + sympy.Rational(1, 2)], [d / 2 + 1, d / 2 + 1], -(w**2))
+    assert only == sympy.hyper([3], [3 + half, 3 + half], -(w**2))
     flat = ball_form((1 - Z**2 / 4) ** 2, sympy.Integer(2))
     assert not compact_formula(flat, d).atoms(sympy.hyper)
 

@@ -36,7 +36,7 @@ def found(text, dim):
 
 def exact_radial(text, dim, w):
     """rho(w) by the hypergeometric formula in 40 digits; another algorithm for the same product."""
-    formula = gamma_formula(gamma_products(parse_formula(text, variable="z")), sympy.Integer(dim))
+    formula = gamma_formula(gamma_products(parse_formula(text, variable="z")), dim)
     number = sympy.re(sympy.N(formula.subs(W, sympy.Rational(w)), 40, maxn=4000))
     half = mp.mpf(dim) / 2
     sphere = 2 * mp.pi**half / mp.gamma(half) * mp.mpf(w) ** (dim - 1)
