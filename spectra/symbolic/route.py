@@ -24,7 +24,6 @@ from spectra.density import (
     spectral_density,
     summands,
 )
-from spectra.density.ball import ball_form, compact_formula
 from spectra.density.closed_pairs import W
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula import Opaque
@@ -93,21 +92,15 @@ def _compare(formula: sympy.Expr, numbers: SpectralDensity) -> None:
 
 def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[str, sympy.Expr]]:
     """Sources and formulas, the shortest formula first; what gives none goes to ``reasons``."""
-    known = lookup(kernel, dim)
-    if known is not None and known.expr is not None and not _is_special(known.expr):
-        yield "the catalogue", known.expr
-    expr, support, tasks = _from_tables(kernel, dim), None, []
-    formula = expr
-    if formula is not None and _is_special(formula):
-        tasks = ["expand"]
-    elif formula is None:
-        reasons.append("the tables know no Mellin transform of it")
-        piece, *others = kernel.pieces
-        if others or piece.expr.has(Opaque):
-            reasons.append("sympy is not asked: it takes one formula, and no callable")
-        else:
-            tasks = ["cosine", "hankel"] if dim % 2 else ["hankel"]
-            expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
+    formula = _from_tables(kernel, dim)
+    tasks, (piece, *others) = ["cosine", "hankel"] if dim % 2 else ["hankel"], kernel.pieces
+    expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
+    if formula is not None:
+        tasks = ["expand"] if formula.has(sympy.hyper, sympy.meijerg) else []
+        expr = formula
+    elif others or expr.has(Opaque):
+        tasks = []
+        reasons.append("sympy is not asked: it takes one formula, and no callable")
     for task in tasks:
         found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=_LIMIT)
         if found is None:
@@ -118,24 +111,13 @@ def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[
         yield "the tables", formula
 
 
-def _is_special(formula: sympy.Expr) -> bool:
-    return bool(formula.has(sympy.hyper, sympy.meijerg))
-
-
 def _from_tables(kernel: Kernel, dim: int) -> sympy.Expr | None:
-    """mu(w) piece by piece, its atoms left out; None if a summand has no formula."""
-    total = sympy.Integer(0)
-    for piece in kernel.pieces:
-        if piece.support == sympy.oo:
-            moving = sympy.Add(*(t for t in summands(piece.expr) if t.has(Z)))
-            if moving == 0:
-                continue
-            products = gamma_products(moving)
-            part = None if products is None else gamma_formula(products, dim)
-        else:
-            form = ball_form(piece.expr, piece.support)
-            part = None if form is None else compact_formula(form, dim)
-        if part is None:
-            return None
-        total += part
-    return total
+    """mu(w) in closed form, or by the Mellin transform of a kernel on the half-line."""
+    known = lookup(kernel, dim)
+    if known is not None:
+        return known.expr
+    if any(piece.support != sympy.oo for piece in kernel.pieces):
+        return None
+    parts = [t for piece in kernel.pieces for t in summands(piece.expr) if t.has(Z)]
+    products = gamma_products(sympy.Add(*parts))
+    return None if products is None else gamma_formula(products, dim)

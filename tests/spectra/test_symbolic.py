@@ -8,6 +8,7 @@ import sympy
 
 import spectra as sp
 from spectra.cli.commands import main
+from spectra.density import gamma_formula, gamma_products
 from spectra.density.closed_pairs.pair import W
 from spectra.density.lookup import lookup
 from spectra.errors import FormulaError, NoRouteError
@@ -37,11 +38,14 @@ def test_the_formula_of_the_tables_is_the_closed_form(text, support):
     kernel = sp.radial(text, support=support)
     for dim in (1, 2, 16):
         closed = lookup(kernel, dim)
-        found = values(symbolic_module._from_tables(kernel, dim))
-        size = closed.density(RADII) if support is None else np.abs(closed.density(RADII)) + (
-            closed.error(RADII) / closed.error(RADII).max()
-        ) * abs(closed.density([0.01])[0])  # fmt: skip
-        assert np.all(np.abs(found - closed.density(RADII)) <= 1e-11 * np.abs(size))
+        formula = (
+            closed.expr if support else gamma_formula(gamma_products(kernel.pieces[0].expr), dim)
+        )
+        found, exact = values(formula), closed.density(RADII)
+        size = np.abs(exact)
+        if support:
+            size += closed.error(RADII) / closed.error(RADII).max() * closed.density([0.01])[0]
+        assert np.all(np.abs(found - exact) <= 1e-11 * size)
 
 
 # --- sympy, and what is believed of it ---------------------------------------------------------
