@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import sympy
 
 from spectra.density.ball.ball_formula import compact_formula
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.charts import Chart, proved_sign, sums_of_signs
 from spectra.density.closed_pairs import FAMILIES, ClosedPair
 from spectra.density.closed_pairs.pair import Maker, make_pair
 from spectra.density.closed_pairs.summands import read, summands, tidy
@@ -24,10 +22,6 @@ __all__ = ["known_part", "lookup"]
 #: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
 _Known = dict[tuple[Maker | None, tuple[Any, ...]], sympy.Expr]
 _CONSTANT: tuple[Maker | None, tuple[Any, ...]] = (None, ())
-# A sum of closed forms that loses more than this share of its largest value leaves the kernel to
-# other routes.
-_LEAST_ACCURACY = 1e-8
-_RADII = 201
 
 
 def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -65,8 +59,8 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
     """Components and atoms of the summands in closed form, and the rest of the formula.
 
     A formula without such a summand is returned as it was written: multiplying it out could give
-    summands that are unbounded.  So is a formula whose known summands cancel, or one with a wave
-    that has no measure by itself: (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
+    summands that are unbounded.  So is one with a wave that has no measure by itself:
+    (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
     """
     known, rest = _known_summands(expr, dim)
     if rest:
@@ -83,7 +77,7 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
         return [], [], expr
     smooth = [c for c in made if isinstance(c, ClosedPair)]
     atoms = [c for c in made if isinstance(c, Atom)]
-    if _cancel(smooth) or (rest and not smooth and not atoms):
+    if rest and not made:
         return [], [], expr
     return smooth, atoms, sympy.Add(*rest)
 
@@ -104,15 +98,3 @@ def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr
             key = make, parameters
             known[key] = tidy(known.get(key, sympy.Integer(0)) + value)
     return {key: value for key, value in known.items() if value != 0}, rest
-
-
-def _cancel(components: list[ClosedPair]) -> bool:
-    """Whether the sum of components is known to fewer than 8 digits of its largest w |rho|."""
-    if len(components) < 2 or proved_sign(components):
-        return False
-    low, high = (f(c.bulk[i] for c in components) for i, f in enumerate((min, max)))
-    t = np.linspace(np.log(low), np.log(high), _RADII)
-    sizes, errors = sums_of_signs(components, components[0].dim, Chart(), t)
-    above, under = np.exp(sizes - sizes.max())
-    error = np.exp(errors - sizes.max()).sum(axis=0)
-    return bool(error.max() > _LEAST_ACCURACY * np.abs(above - under).max())

@@ -73,8 +73,7 @@ def _cosine(expr: sympy.Expr, dim: int, support: sympy.Expr | None) -> sympy.Exp
 def _expand(expr: sympy.Expr, dim: int, support: sympy.Expr | None) -> sympy.Expr:
     """A formula in w with its hypergeometric functions written through better-known ones."""
     expanded = sympy.hyperexpand(expr)
-    short = sympy.simplify(expanded)
-    return short if sympy.count_ops(short) < sympy.count_ops(expanded) else expanded
+    return min(expanded, sympy.simplify(expanded), key=sympy.count_ops)
 
 
 #: Each task takes a formula (in z, or in w for "expand"), a dimension, and a support or None.

@@ -31,8 +31,9 @@ from spectra.density.closed_pairs.summands import (
 
 __all__ = ["matern", "read_matern", "reverse_bessel"]
 
-# Higher powers times an exponential are left to other routes: the summands would cancel.
-_LARGEST_POWER = 40
+# Higher powers times an exponential are left to other routes: the summands would cancel to fewer
+# than 12 digits.
+_LARGEST_POWER = 5
 
 
 def read_matern(s: Summand, dim: int) -> list[Term] | None:

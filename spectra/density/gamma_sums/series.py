@@ -19,7 +19,7 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.closed_pairs.summands import summands
+from spectra.density.closed_pairs.pair import ClosedPair
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_products
 from spectra.density.half_line.ends.formula_ends import ends_of
@@ -60,13 +60,11 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
     if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
     rest = kernel.pieces[0].expr
-    if not any(gamma_products(term) for term in summands(rest)):
-        return None
-    known: list[Component] = []
+    known: list[ClosedPair] = []
     atoms: list[Atom] = []
     products = gamma_products(rest)
     if products is None:
-        known[:], atoms, rest = known_part(rest, dim)
+        known, atoms, rest = known_part(rest, dim)
         products = gamma_products(rest)
     component = _density_of(rest, products, dim) if products else None
     if component is None:
