@@ -29,7 +29,7 @@ import sympy
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits import stage
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs import ClosedPair, coefficients, gaussian, matern
+from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation import number
 from spectra.measure import SpectralMeasure
@@ -205,12 +205,8 @@ def _terms(component: Any, half: Ball) -> Iterator[_Term]:
         yield _exact(component.coefficient), *_beta(half, nu, rate**2)
         return
     (rate,) = parameters
-    scaled = [c / rate**j for j, c in enumerate(coefficients(component.coefficient))]
-    # j! L_j^(h-1)(y) = sum_i (-y)^i binomial(j, i) (h + i)_(j - i).
-    h, powers = sympy.Rational(component.dim, 2), range(len(scaled))
-    for i in powers:
-        parts = (scaled[j] * sympy.binomial(j, i) * sympy.rf(h, j) for j in powers[i:])
-        weight = _exact(sympy.simplify((-1) ** i * sympy.Add(*parts)))
+    for i, q in enumerate(laguerre_sum(component.dim, rate, component.coefficient)):
+        weight = _exact(sympy.simplify(q * sympy.rf(sympy.Rational(component.dim, 2), i)))
         yield weight, *_gamma(half, i, 1 / (4 * _exact(rate)))
 
 

@@ -6,9 +6,9 @@ write one file with two functions, one that reads a summand and one that makes t
 """
 
 from spectra.density.closed_pairs.gaussian import (
-    coefficients,
     gaussian,
     gaussian_wave,
+    laguerre_sum,
     read_gaussian,
     read_gaussian_wave,
 )
@@ -20,7 +20,7 @@ from spectra.density.closed_pairs.rational_quadratic import (
     read_rational_quadratic,
 )
 
-__all__ = ["FAMILIES", "ClosedPair", "W", "coefficients", "gaussian", "matern"]
+__all__ = ["FAMILIES", "ClosedPair", "W", "gaussian", "laguerre_sum", "matern"]
 
 #: All families.  A summand belongs to the first family that reads it.
 FAMILIES: tuple[tuple[Reader, Maker], ...] = (

@@ -27,7 +27,7 @@ from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import Summand, positive_rate, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["coefficients", "gaussian", "gaussian_wave", "read_gaussian", "read_gaussian_wave"]
+__all__ = ["gaussian", "gaussian_wave", "laguerre_sum", "read_gaussian", "read_gaussian_wave"]
 
 # A sum of 50-digit terms that is smaller than this share of them is an exact zero.
 _ZERO = 1e-40
@@ -35,9 +35,15 @@ _ZERO = 1e-40
 _LARGEST_OFFSET = 1e10
 
 
-def coefficients(polynomial: sympy.Expr) -> list[sympy.Expr]:
-    """The coefficients c_0, c_1, ... of a polynomial in z^2."""
-    return list(reversed(sympy.Poly(polynomial, Z).all_coeffs()))[::2]
+def laguerre_sum(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> list[sympy.Expr]:
+    """The coefficients of the sum of Laguerre polynomials in y, ascending."""
+    c, h = sympy.Poly(polynomial, Z).all_coeffs()[::-2], sympy.Rational(dim, 2)
+    scaled = [c_j / rate**j for j, c_j in enumerate(c)]
+    rows = (
+        (scaled[j] * sympy.binomial(j, i) * sympy.rf(h + i, j - i) for j in range(i, len(c)))
+        for i in range(len(c))
+    )
+    return [(-1) ** i * sympy.Add(*row) for i, row in enumerate(rows)]
 
 
 def read_gaussian(s: Summand, dim: int) -> list[Term] | None:
@@ -48,15 +54,6 @@ def read_gaussian(s: Summand, dim: int) -> list[Term] | None:
     return [((s.quadratic,), s.coefficient * Z**s.power)]
 
 
-def _laguerre_sum(dim: int, rate: sympy.Expr, c: list[sympy.Expr]) -> sympy.Poly:
-    """The polynomial in y, here called z."""
-    terms = (
-        c * sympy.factorial(j) / rate**j * sympy.assoc_laguerre(j, sympy.Rational(dim, 2) - 1, Z)
-        for j, c in enumerate(c)
-    )
-    return sympy.Poly(sympy.Add(*terms), Z)
-
-
 def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     """That of a Gaussian times a polynomial."""
     a, half = to_mpf(rate), mp.mpf(dim) / 2
@@ -64,21 +61,17 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     centre = float(2 * mp.sqrt(a * to_mpf(middle)))
     front = mp.log(2) - mp.loggamma(half) - mp.mpf(centre) ** 2 / (4 * a)
     front += (dim - 1) * mp.log(centre) - half * mp.log(4 * a)
+    powers, y = laguerre_sum(dim, rate, polynomial), W**2 / (4 * rate)
+    formula = (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y)
+    formula *= sympy.Poly(powers[::-1], Z).eval(y)
     # Polynomials with rational coefficients are moved fast and exactly.
-    rational, *c = (
-        x if x.is_Rational else sympy.Rational(x.evalf(mp.dps))
-        for x in (rate, *coefficients(polynomial))
-    )
-    laguerre = _laguerre_sum(dim, rational, c)
-    exact = [to_mpf(c) for c in reversed(laguerre.all_coeffs())]
-    moved = laguerre.compose(sympy.Poly(Z + middle, Z))
-    moved = [to_mpf(c) for c in reversed(moved.all_coeffs())]
+    powers = [q if q.is_Rational else sympy.Rational(q.evalf(mp.dps)) for q in powers]
+    moved = sympy.Poly(powers[::-1], Z).compose(sympy.Poly(Z + middle, Z)).all_coeffs()[::-1]
+    exact, moved = ([to_mpf(q) for q in each] for each in (powers, moved))
     scale, degree = max(abs(q) for q in moved), len(moved) - 1
     exact = [mp.chop(q, _ZERO * max(abs(q) for q in exact)) for q in exact]
     at_zero, at_centre = (np.array([float(q / scale) for q in each]) for each in (exact, moved))
-    y, quarter = W**2 / (4 * rate), float(1 / (4 * a))
-    formula = (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y)
-    formula *= _laguerre_sum(dim, rate, coefficients(polynomial)).as_expr().subs(Z, y)
+    quarter = float(1 / (4 * a))
     low, high = float(2 * mp.sqrt(a)) * np.sqrt(gammaincinv([dim / 2, dim / 2 + degree], TAILS))
 
     def values(w: FloatArray) -> Values:
