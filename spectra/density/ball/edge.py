@@ -30,7 +30,7 @@ from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
 from spectra.density.ball.ascending_series import Values, front_of
 from spectra.density.ball.ball_form import BallForm, to_ball
-from spectra.density.ball.tail import NO_POWERS, OscillatingTail, PowerSeries, two_doubles
+from spectra.density.ball.tail import NO_POWERS, OscillatingTail, PowerSeries
 from spectra.density.panels.log_panels import chebyshev_coefficients
 from spectra.errors import AccuracyError
 
@@ -124,10 +124,10 @@ def _tail_from(form: BallForm, dim: int, start: float) -> OscillatingTail:
         slow = _fit_background(form, dim, length, s, unit)
         if slow is not NO_POWERS:
             slow = (slow[0], slow[1] + float(constant.log()), *slow[2:])
-        high, low = two_doubles(radius)
+        high = float(radius)
         order = sympy.Rational(dim, 2) + p0
         return OscillatingTail(
-            radius=(high, low),
+            radius=(high, float(radius - high)),
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),

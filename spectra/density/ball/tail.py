@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from spectra.base.arrays import ComplexArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball
 from spectra.errors import ParameterError
 
-__all__ = ["NO_POWERS", "OscillatingTail", "PowerSeries", "scaled", "two_doubles"]
+__all__ = ["NO_POWERS", "OscillatingTail", "PowerSeries", "scaled"]
 
 #: x^exponent times exp(log) and a Chebyshev series in x^(1/root), with x = start/w: exponent, log,
 #: root and series.
@@ -24,12 +23,6 @@ PowerSeries = tuple[float, float, int, NDArray[Any]]
 NO_POWERS: PowerSeries = (math.inf, -math.inf, 1, np.zeros(1))
 # Radii up to here can be split in halves whose products are doubles.
 _LARGEST = 2.0**1020
-
-
-def two_doubles(number: Ball) -> tuple[float, float]:
-    """A number as the sum of two doubles."""
-    high = float(number)
-    return high, float(number - high)
 
 
 def scaled(radius: tuple[float, float], w: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +68,7 @@ class OscillatingTail:
     where theta_n is Debye's phase of H_n.  The complex a is ``wave``, and b is ``slow``.
     """
 
-    radius: tuple[float, float]
+    radius: tuple[float, float]  # the sum of two doubles
     start: float
     order: float
     quarter_turns: float
