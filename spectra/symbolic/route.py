@@ -53,7 +53,8 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
     >>> symbolic(radial("exp(-z)"), 3).expr
     1/(pi**2*(w**2 + 1)**2)
     """
-    numbers, reasons = spectral_density(kernel, dim), []
+    numbers = spectral_density(kernel, dim)
+    reasons: list[str] = []
     for source, formula in _candidates(kernel, dim, reasons):
         try:
             _compare(formula, numbers)
