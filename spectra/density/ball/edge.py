@@ -121,9 +121,7 @@ def _tail_from(form: BallForm, dim: int, start: float) -> OscillatingTail:
         unit = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
         wave, wave_error = _fit_waves(waves, dim, s, size)
-        slow = _fit_background(form, dim, length, s, unit)
-        if slow is not NO_POWERS:
-            slow = (slow[0], slow[1] + float(constant.log()), *slow[2:])
+        slow = _fit_background(form, dim, length, s, unit, constant)
         high = float(radius)
         order = sympy.Rational(dim, 2) + p0
         return OscillatingTail(
@@ -202,8 +200,10 @@ def _fit_waves(
     return (root, _trim(fit)), error + 4.0 * EPS * float(np.sum(np.abs(fit)))
 
 
-def _fit_background(form: BallForm, dim: int, length: int, s0: Ball, unit: Ball) -> PowerSeries:
-    """The background sum b_m s^(-1-m) of the powers x^m at the origin."""
+def _fit_background(
+    form: BallForm, dim: int, length: int, s0: Ball, unit: Ball, constant: Ball
+) -> PowerSeries:
+    """The background constant * sum b_m s^(-1-m) of the powers x^m at the origin."""
     terms, half = [], flint.arb(dim) / 2
     for m, c in form.odd_origin_terms(length):
         power = to_ball(m)
@@ -220,7 +220,7 @@ def _fit_background(form: BallForm, dim: int, length: int, s0: Ball, unit: Ball)
     powers = [(int(root * (m - first)), b / lead) for m, b in terms]
     values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in _unit_nodes(powers[-1][0] + 2)]
     series = chebyshev_coefficients(np.array(values, dtype=float))
-    return 1.0 + float(first), float(lead.log()), root, _trim(series)
+    return 1.0 + float(first), float((constant * lead).log()), root, _trim(series)
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:
