@@ -13,7 +13,6 @@ from spectra.base.special.harmonics import (
     gegenbauer_at_zero,
     gegenbauer_sequence,
     harmonic_count,
-    harmonic_count_log,
     orthonormal_sequence,
     wave_coefficients,
 )
@@ -62,7 +61,6 @@ def test_polynomials_are_orthogonal_with_the_counts_of_harmonics(dim):
     products = (p * weights / weights.sum()) @ p.T
     counts = np.array([float(harmonic_count(n, dim)) for n in range(21)])
     np.testing.assert_allclose(products * np.sqrt(np.outer(counts, counts)), np.eye(21), atol=1e-10)
-    np.testing.assert_allclose(harmonic_count_log(np.arange(21), dim), np.log(counts), atol=1e-11)
     unit = np.array(list(islice(orthonormal_sequence(dim, u), 21)))
     np.testing.assert_allclose(unit, p * np.sqrt(counts)[:, None], rtol=1e-8, atol=1e-9)
 
