@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -52,19 +51,7 @@ _LAST_STEP, _MAX_INVERSE_STEPS = 1e-6, 70
 _SMALL_SHARE = 1e5
 
 
-def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights to the last bit: those of numpy carry an error of 1e-15 together."""
-    x: Any = np.asarray(legendre.leggauss(order)[0], dtype=np.longdouble)
-    for _ in range(3):
-        before, now = np.ones_like(x), x.copy()
-        for j in range(2, order + 1):
-            before, now = now, ((2 * j - 1) * x * now - (j - 1) * before) / j
-        slope = order * (before - x * now) / (1 - x * x)
-        x = np.asarray(x - now / slope)
-    return x.astype(float), (2 / ((1 - x * x) * slope * slope)).astype(float)
-
-
-NODES, WEIGHTS = _gauss_legendre(ORDER)
+NODES, WEIGHTS = legendre.leggauss(ORDER)
 _DEGREES = np.arange(ORDER)
 # Values at the nodes -> Legendre coefficients (exact for polynomials of degree < ORDER).
 ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
