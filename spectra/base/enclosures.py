@@ -275,7 +275,7 @@ def legendre_inverse(
     terms = np.zeros((ORDER + 1, 3, len(both)))
     terms[:, 0], terms[:-1, 1] = integrals.T, both.T
     terms[:-2, 2] = legendre.legder(both.T)
-    guess = _guess_inverse(both, integrals)
+    guess = _guess_inverse(integrals)
 
     def points(rows: NDArray[np.intp], below: FloatArray, above: FloatArray) -> FloatArray:
         whole, goal, mirrored = below + above, np.minimum(below, above), below > above
@@ -313,27 +313,19 @@ def legendre_inverse(
 
 
 def _guess_inverse(
-    series: FloatArray, integrals: FloatArray
+    integrals: FloatArray,
 ) -> Callable[[NDArray[np.intp], FloatArray], FloatArray]:
-    """Points with about these shares of the integral of rows below them: cubics on a grid."""
+    """Points with about these shares of the integral of rows below them: straight lines."""
     table = np.maximum.accumulate(integrals @ _GRID_BASIS, axis=1)
     table /= np.where(table[:, -1:] > 0.0, table[:, -1:], 1.0)
     # One sorted list of all rows, which are 2 apart.
     flat = (table + 2.0 * np.arange(len(table))[:, None]).ravel()
-    # How much steeper the inverse is at both ends of each step than on it; up to 3 it ascends.
-    whole = 2.0 * series[:, :1]
-    rise = np.diff(table, axis=1) * whole / (_GRID[1] - _GRID[0])
-    density = np.maximum(series @ _GRID_BASIS[:-1], np.finfo(float).tiny)
-    with np.errstate(over="ignore"):
-        steep = [np.minimum(rise / d, 3.0) - 1.0 for d in (density[:, :-1], density[:, 1:])]
 
     def guess(rows: NDArray[np.intp], share: FloatArray) -> FloatArray:
         k = np.searchsorted(flat, share + 2.0 * rows, side="right") - 1 - rows * _GRID.size
         k = np.clip(k, 0, _GRID.size - 2)
         first, last = table[rows, k], table[rows, k + 1]
         part = np.clip((share - first) / np.where(last > first, last - first, 1.0), 0.0, 1.0)
-        rest = 1.0 - part
-        bend = part * rest * (steep[0][rows, k] * rest - steep[1][rows, k] * part)
-        return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * (part + bend))
+        return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * part)
 
     return guess

@@ -17,7 +17,6 @@ Every recurrence of these polynomials and functions is here and nowhere else; nu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from math import comb
 from typing import Any, TypeVar
 
@@ -28,8 +27,6 @@ from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
 
 __all__ = [
-    "gegenbauer",
-    "gegenbauer_at_zero",
     "gegenbauer_sequence",
     "harmonic_count",
     "orthonormal_sequence",
@@ -80,33 +77,6 @@ def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
         yield here
         before, here = here, ((2 * n + dim - 2) * x * here - n * before) / (n + dim - 2)
         n += 1
-
-
-def gegenbauer(dim: int, degree: int, c: ArrayLike) -> FloatArray:
-    """Gegenbauer polynomials P_0 ... P_degree of dimension ``dim`` >= 2, with P_n(1) = 1.
-
-    Examples
-    --------
-    >>> gegenbauer(3, 2, 0.0)
-    array([ 1. ,  0. , -0.5])
-    """
-    c = np.asarray(c, dtype=float)
-    values = np.empty((degree + 1, *c.shape))
-    for n, value in enumerate(islice(gegenbauer_sequence(dim, c), degree + 1)):
-        values[n] = value
-    return values
-
-
-def gegenbauer_at_zero(dim: int, degree: int) -> float:
-    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n and d >= 2.
-
-    Examples
-    --------
-    >>> round(gegenbauer_at_zero(16, 2), 12)            # -1/(d - 1)
-    -0.066666666667
-    """
-    i = 2.0 * np.arange(degree // 2)
-    return float(np.prod(-(1.0 + i) / (dim - 1.0 + i)))
 
 
 def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
@@ -191,8 +161,7 @@ def _recur_up(dim: int, degree: int, x: FloatArray) -> FloatArray:
 
 def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
     """Downwards (Miller), from a degree at which all is negligible; the squares sum to 1."""
-    # Below, all coefficients but the first are far below the range of doubles, as they are at 0.
-    x, order = np.maximum(x, _LEAST_PHASE), 0.5 * dim - 1.0
+    at_zero, x, order = x == 0.0, np.maximum(x, _LEAST_PHASE), 0.5 * dim - 1.0
     # The law g_n^2 of the degree has the mean of n (n + d - 2) at x^2 (d - 1)/d.
     mean = np.sqrt(order**2 + x.max() ** 2 * (dim - 1.0) / dim) - order
     most = int(max(mean, degree) + _MARGIN + _DEVIATIONS * np.sqrt(mean))
@@ -214,4 +183,6 @@ def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
                 each[large] /= _UNIT**power
             unit[large] += 1
     shares = _UNIT ** -np.arange(unit.max() + 1.0)
-    return values * shares[unit - units] / np.sqrt(squares)
+    values *= shares[unit - units] / np.sqrt(squares)
+    values[1:, at_zero] = 0.0
+    return values
