@@ -94,8 +94,8 @@ def limit_in_force() -> float | None:
 def seconds_left() -> float | None:
     """Processor time left to the stages of this thread, for compiled solvers; None if unlimited."""
     here = threading.get_ident()
-    left = [s.limit - s.spent() for s in _stages if s.limit and s.thread == here]
-    return max(min(left), 0.0) if left else None
+    left = min((s.limit - s.spent() for s in _stages if s.thread == here), default=float("inf"))
+    return None if left == float("inf") else max(left, 0.0)
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ class stage:
     def __enter__(self) -> stage:
         global _watcher
         self.thread, self.spent, self.begun = threading.get_ident(), _stopwatch(), time.monotonic()
-        self.limit, self.runs = limit_in_force() if self.has_limit else None, False
+        self.limit, self.runs = (self.has_limit and limit_in_force()) or float("inf"), False
         # Seconds and the label of the innermost stage when the time was over.
         self.expired: tuple[float, str] | None = None
         with _lock:
@@ -218,7 +218,7 @@ def _watch() -> None:
             if elapsed >= PATIENCE and wish != "off" and (wish or terminal):
                 _show_line(f"{newest.label} ... {elapsed:.0f} s")
             wait = min(_TICK, PATIENCE)
-            for step in (s for s in _stages if s.limit and s.runs):
+            for step in (s for s in _stages if s.runs):
                 spent = step.spent()
                 if spent < step.limit:
                     wait = min(wait, step.limit - spent)
