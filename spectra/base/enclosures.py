@@ -21,8 +21,8 @@ from spectra.errors import AccuracyError
 __all__ = [
     "Enclosure",
     "Integrand",
-    "LegendrePanels",
     "close_tail",
+    "integrate",
     "legendre_antiderivative",
     "legendre_inverse",
     "legendre_series",
@@ -123,34 +123,13 @@ class Enclosure:
         return f"{text} ± {bound_text(bound)}{unit}"
 
 
-@dataclass(frozen=True, eq=False)
-class LegendrePanels:
-    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each."""
-
-    start: FloatArray  # ends of the panels, ascending
-    stop: FloatArray
-    coefficients: FloatArray  # of shape (n, ORDER), with respect to the panel's own x
-    errors: FloatArray  # that the function states at the nodes, of shape (n, ORDER)
-    left_out: FloatArray  # size of the last coefficients, an estimate of what is left out
-    unit: FloatArray  # logarithm of the unit of the last three, so that no number underflows
-
-    @property
-    def integral(self) -> Enclosure:
-        """Integral over all the panels, with the stated errors, what is left out, and rounding."""
-        width = (self.stop - self.start) * np.exp(self.unit)
-        parts = width * self.coefficients[:, 0]
-        seen = 0.5 * width * (self.errors @ WEIGHTS + self.left_out / ORDER)
-        rounding = 5.0 * EPS * float(np.abs(parts).sum())
-        return Enclosure(float(parts.sum()), float(seen.sum()) + rounding)
-
-
 def resolve(
     function: Integrand,
     edges: ArrayLike,
     *,
     tolerance: float = RESOLVED,
     negligible: float = np.inf,
-) -> LegendrePanels:
+) -> tuple[FloatArray, ...]:
     r"""Fit a piecewise smooth function, bisecting the panels that need it.
 
     A panel is accepted when the last three Legendre coefficients are below ``tolerance`` times
@@ -169,11 +148,18 @@ def resolve(
     negligible : float
         Panels are not bisected if their values are below exp(-negligible) of the largest ones.
 
-    Examples
-    --------
-    >>> panels = resolve(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
-    >>> bool(abs(panels.integral.mid / np.expm1(30.0) - 1) < 1e-14)
-    True
+    Returns
+    -------
+    start, stop : ndarray
+        Ends of the panels, ascending.
+    coefficients : ndarray of shape (n, ORDER)
+        Legendre series in x in [-1, 1] on each panel.
+    errors : ndarray of shape (n, ORDER)
+        What the function states at the nodes.
+    left_out : ndarray
+        Size of the last coefficients, an estimate of what is left out.
+    unit : ndarray
+        Logarithm of the unit of the last three, so that no number underflows.
     """
     edges = np.asarray(edges, dtype=float)
     left, right = edges[:-1], edges[1:]
@@ -218,7 +204,24 @@ def resolve(
             )
     columns = [np.concatenate(c) for c in zip(*done, strict=True)]
     order = np.argsort(columns[0])
-    return LegendrePanels(*(c[order] for c in columns))
+    return tuple(c[order] for c in columns)
+
+
+def integrate(function: Integrand, edges: ArrayLike, *, tolerance: float = RESOLVED) -> Enclosure:
+    """Integral of a piecewise smooth function, with its stated errors, what is left out, rounding.
+
+    Examples
+    --------
+    >>> found = integrate(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
+    >>> bool(abs(found.mid / np.expm1(30.0) - 1) < 1e-14)
+    True
+    """
+    start, stop, series, errors, left_out, unit = resolve(function, edges, tolerance=tolerance)
+    width = (stop - start) * np.exp(unit)
+    parts = width * series[:, 0]
+    seen = 0.5 * width * (errors @ WEIGHTS + left_out / ORDER)
+    rounding = 5.0 * EPS * float(np.abs(parts).sum())
+    return Enclosure(float(parts.sum()), float(seen.sum()) + rounding)
 
 
 def close_tail(values: FloatArray, errors: FloatArray, step: float) -> tuple[Enclosure, float]:
