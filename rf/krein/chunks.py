@@ -17,7 +17,7 @@ from rf.inputs.arrays import dask_module, rows_of
 from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import whole_file
-from spectra.base.limits import progress
+from spectra.base.limits import stage
 from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
@@ -67,20 +67,22 @@ def sums_of_chunks(
     state: tuple[int, KreinSums | None] = (0, None)
     marks, on_disk, saved = np.empty(0), 0, time.monotonic()
     try:
-        for index, chunk in enumerate(progress(chunks, label="chunks of rows")):
-            if path is not None and index == 0:
-                marks = np.asarray(features.transform(chunk[0][:_MARKS]), dtype=float)
-                state = _read(path, marks) if path.exists() else state
-                on_disk = state[0]
-            done, total = state
-            if index < done:
-                continue
-            part = KreinSums.of_rows(features, *chunk, single=single)
-            state = (done + 1, part if total is None else total + part)
-            del part, total
-            if path is not None and time.monotonic() - saved > _EVERY:
-                _write(path, marks, state)
-                on_disk, saved = state[0], time.monotonic()
+        with stage("chunks of rows", has_limit=False) as line:
+            for index, chunk in enumerate(chunks):
+                line.label = f"chunks of rows  {index}"
+                if path is not None and index == 0:
+                    marks = np.asarray(features.transform(chunk[0][:_MARKS]), dtype=float)
+                    state = _read(path, marks) if path.exists() else state
+                    on_disk = state[0]
+                done, total = state
+                if index < done:
+                    continue
+                part = KreinSums.of_rows(features, *chunk, single=single)
+                state = (done + 1, part if total is None else total + part)
+                del part, total
+                if path is not None and time.monotonic() - saved > _EVERY:
+                    _write(path, marks, state)
+                    on_disk, saved = state[0], time.monotonic()
     finally:
         if path is not None and state[0] > on_disk:
             _write(path, marks, state)

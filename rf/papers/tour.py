@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -19,7 +20,7 @@ from rf import KreinRidgeClassifier, SpectralFeatures
 from rf.papers.baselines import GRFF
 from rf.papers.experiments.approximation import relative
 from spectra.base.arrays import FloatArray
-from spectra.base.limits import progress
+from spectra.base.limits import stage
 from spectra.cli.pictures import (
     draw_kernel,
     draw_radial_density,
@@ -143,17 +144,17 @@ def _measure(others: Mapping[str, Callable[..., Any]], kernel: Kernel, data: _Da
     for name, make in makers.items():
         # The first call loads what it needs, and derives the table of the kernel.
         make(n_components=COLUMNS[0]).fit(data.rows).transform(data.rows)
-        jobs = [(columns, seed) for columns in COLUMNS for seed in range(SEEDS)]
-        for columns, seed in progress(jobs, label=name):
-            features = make(n_components=columns, random_state=seed)
-            begin = time.perf_counter()
-            features.fit(data.rows).transform(data.rows)
-            spent = 1e3 * (time.perf_counter() - begin)
-            Z = features.transform(sample)
-            K = Z * getattr(features, "signature_", 1.0) @ Z.T
-            numbers = relative(K, exact), spent, _accuracy(features, data)
-            for what, number in zip(_MEASURED, numbers, strict=True):
-                found[what][name][columns].append(number)
+        with stage(name, has_limit=False):
+            for columns, seed in itertools.product(COLUMNS, range(SEEDS)):
+                features = make(n_components=columns, random_state=seed)
+                begin = time.perf_counter()
+                features.fit(data.rows).transform(data.rows)
+                spent = 1e3 * (time.perf_counter() - begin)
+                Z = features.transform(sample)
+                K = Z * getattr(features, "signature_", 1.0) @ Z.T
+                numbers = relative(K, exact), spent, _accuracy(features, data)
+                for what, number in zip(_MEASURED, numbers, strict=True):
+                    found[what][name][columns].append(number)
     print(f"{'columns':44s}" + "".join(f"{columns:>9d}" for columns in COLUMNS))
     for what, (average, digits) in _MEASURED.items():
         print(what)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -22,8 +21,8 @@ from spectra.errors import AccuracyError
 __all__ = [
     "Enclosure",
     "Integrand",
-    "LegendrePanels",
     "close_tail",
+    "integrate",
     "legendre_antiderivative",
     "legendre_inverse",
     "legendre_series",
@@ -52,19 +51,7 @@ _LAST_STEP, _MAX_INVERSE_STEPS = 1e-6, 70
 _SMALL_SHARE = 1e5
 
 
-def _gauss_legendre(order: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights to the last bit: those of numpy carry an error of 1e-15 together."""
-    x: Any = np.asarray(legendre.leggauss(order)[0], dtype=np.longdouble)
-    for _ in range(3):
-        before, now = np.ones_like(x), x.copy()
-        for j in range(2, order + 1):
-            before, now = now, ((2 * j - 1) * x * now - (j - 1) * before) / j
-        slope = order * (before - x * now) / (1 - x * x)
-        x = np.asarray(x - now / slope)
-    return x.astype(float), (2 / ((1 - x * x) * slope * slope)).astype(float)
-
-
-NODES, WEIGHTS = _gauss_legendre(ORDER)
+NODES, WEIGHTS = legendre.leggauss(ORDER)
 _DEGREES = np.arange(ORDER)
 # Values at the nodes -> Legendre coefficients (exact for polynomials of degree < ORDER).
 ANALYSIS = ((_DEGREES + 0.5)[:, None] * legendre.legvander(NODES, ORDER - 1).T) * WEIGHTS
@@ -136,34 +123,13 @@ class Enclosure:
         return f"{text} ± {bound_text(bound)}{unit}"
 
 
-@dataclass(frozen=True, eq=False)
-class LegendrePanels:
-    """A function on consecutive panels, as one Legendre series in x in [-1, 1] on each."""
-
-    start: FloatArray  # ends of the panels, ascending
-    stop: FloatArray
-    coefficients: FloatArray  # of shape (n, ORDER), with respect to the panel's own x
-    errors: FloatArray  # that the function states at the nodes, of shape (n, ORDER)
-    left_out: FloatArray  # size of the last coefficients, an estimate of what is left out
-    unit: FloatArray  # logarithm of the unit of the last three, so that no number underflows
-
-    @property
-    def integral(self) -> Enclosure:
-        """Integral over all the panels, with the stated errors, what is left out, and rounding."""
-        width = (self.stop - self.start) * np.exp(self.unit)
-        parts = width * self.coefficients[:, 0]
-        seen = 0.5 * width * (self.errors @ WEIGHTS + self.left_out / ORDER)
-        rounding = 5.0 * EPS * float(np.abs(parts).sum())
-        return Enclosure(float(parts.sum()), float(seen.sum()) + rounding)
-
-
 def resolve(
     function: Integrand,
     edges: ArrayLike,
     *,
     tolerance: float = RESOLVED,
     negligible: float = np.inf,
-) -> LegendrePanels:
+) -> tuple[FloatArray, ...]:
     r"""Fit a piecewise smooth function, bisecting the panels that need it.
 
     A panel is accepted when the last three Legendre coefficients are below ``tolerance`` times
@@ -182,11 +148,18 @@ def resolve(
     negligible : float
         Panels are not bisected if their values are below exp(-negligible) of the largest ones.
 
-    Examples
-    --------
-    >>> panels = resolve(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
-    >>> bool(abs(panels.integral.mid / np.expm1(30.0) - 1) < 1e-14)
-    True
+    Returns
+    -------
+    start, stop : ndarray
+        Ends of the panels, ascending.
+    coefficients : ndarray of shape (n, ORDER)
+        Legendre series in x in [-1, 1] on each panel.
+    errors : ndarray of shape (n, ORDER)
+        What the function states at the nodes.
+    left_out : ndarray
+        Size of the last coefficients, an estimate of what is left out.
+    unit : ndarray
+        Logarithm of the unit of the last three, so that no number underflows.
     """
     edges = np.asarray(edges, dtype=float)
     left, right = edges[:-1], edges[1:]
@@ -231,7 +204,24 @@ def resolve(
             )
     columns = [np.concatenate(c) for c in zip(*done, strict=True)]
     order = np.argsort(columns[0])
-    return LegendrePanels(*(c[order] for c in columns))
+    return tuple(c[order] for c in columns)
+
+
+def integrate(function: Integrand, edges: ArrayLike, *, tolerance: float = RESOLVED) -> Enclosure:
+    """Integral of a piecewise smooth function, with its stated errors, what is left out, rounding.
+
+    Examples
+    --------
+    >>> found = integrate(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
+    >>> bool(abs(found.mid / np.expm1(30.0) - 1) < 1e-14)
+    True
+    """
+    start, stop, series, errors, left_out, unit = resolve(function, edges, tolerance=tolerance)
+    width = (stop - start) * np.exp(unit)
+    parts = width * series[:, 0]
+    seen = 0.5 * width * (errors @ WEIGHTS + left_out / ORDER)
+    rounding = 5.0 * EPS * float(np.abs(parts).sum())
+    return Enclosure(float(parts.sum()), float(seen.sum()) + rounding)
 
 
 def close_tail(values: FloatArray, errors: FloatArray, step: float) -> tuple[Enclosure, float]:
@@ -288,7 +278,7 @@ def legendre_inverse(
     terms = np.zeros((ORDER + 1, 3, len(both)))
     terms[:, 0], terms[:-1, 1] = integrals.T, both.T
     terms[:-2, 2] = legendre.legder(both.T)
-    guess = _guess_inverse(both, integrals)
+    guess = _guess_inverse(integrals)
 
     def points(rows: NDArray[np.intp], below: FloatArray, above: FloatArray) -> FloatArray:
         whole, goal, mirrored = below + above, np.minimum(below, above), below > above
@@ -326,27 +316,19 @@ def legendre_inverse(
 
 
 def _guess_inverse(
-    series: FloatArray, integrals: FloatArray
+    integrals: FloatArray,
 ) -> Callable[[NDArray[np.intp], FloatArray], FloatArray]:
-    """Points with about these shares of the integral of rows below them: cubics on a grid."""
+    """Points with about these shares of the integral of rows below them: straight lines."""
     table = np.maximum.accumulate(integrals @ _GRID_BASIS, axis=1)
     table /= np.where(table[:, -1:] > 0.0, table[:, -1:], 1.0)
     # One sorted list of all rows, which are 2 apart.
     flat = (table + 2.0 * np.arange(len(table))[:, None]).ravel()
-    # How much steeper the inverse is at both ends of each step than on it; up to 3 it ascends.
-    whole = 2.0 * series[:, :1]
-    rise = np.diff(table, axis=1) * whole / (_GRID[1] - _GRID[0])
-    density = np.maximum(series @ _GRID_BASIS[:-1], np.finfo(float).tiny)
-    with np.errstate(over="ignore"):
-        steep = [np.minimum(rise / d, 3.0) - 1.0 for d in (density[:, :-1], density[:, 1:])]
 
     def guess(rows: NDArray[np.intp], share: FloatArray) -> FloatArray:
         k = np.searchsorted(flat, share + 2.0 * rows, side="right") - 1 - rows * _GRID.size
         k = np.clip(k, 0, _GRID.size - 2)
         first, last = table[rows, k], table[rows, k + 1]
         part = np.clip((share - first) / np.where(last > first, last - first, 1.0), 0.0, 1.0)
-        rest = 1.0 - part
-        bend = part * rest * (steep[0][rows, k] * rest - steep[1][rows, k] * part)
-        return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * (part + bend))
+        return np.asarray(_GRID[k] + (_GRID[1] - _GRID[0]) * part)
 
     return guess

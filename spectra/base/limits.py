@@ -1,12 +1,8 @@
 """Limits on the processor time of long work, and a progress line for it.
 
-Most time is spent in sympy, which cannot be asked to stop.  One thread watches the clock of every
-stage of work, raises :class:`OutOfTime` in the thread whose stage has used up its time, and writes
-the progress line on stderr.  The end of the stage turns OutOfTime into a TimeLimitError.
-
-The limit counts processor time of the working thread, so that the answer does not depend on how
-busy the machine is.  The progress line is shown after two seconds of work if stderr is a terminal,
-or if the environment variable SPECTRA_PROGRESS is "on" ("off" hides it).
+Sympy cannot be asked to stop.  One thread watches the processor time of every stage of work, raises
+:class:`OutOfTime` in the thread whose time is over, and shows a line of progress after two seconds:
+on a terminal, or if the environment variable SPECTRA_PROGRESS is "on" ("off" hides it).
 """
 
 from __future__ import annotations
@@ -16,22 +12,19 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import KW_ONLY, dataclass, field
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import KW_ONLY, dataclass
+from functools import partial, wraps
+from typing import ParamSpec, TypeVar
 
 from spectra.errors import ParameterError, TimeLimitError
 
 __all__ = [
-    "DEFAULT",
     "VARIABLE",
-    "OutOfTime",
     "limit_from",
     "limit_in_force",
-    "progress",
     "seconds_left",
     "stage",
     "staged",
@@ -40,14 +33,10 @@ __all__ = [
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
 VARIABLE = "SPECTRA_TIME_LIMIT"
-#: Seconds of processor time for a stage if nothing else is set; nearly all take less than one.
-DEFAULT = 10.0
-# Seconds before a line appears, between looks at the clocks (most and least), and before a stage
-# is interrupted again, whose code (or a finalizer, whose errors Python drops) swallowed OutOfTime.
-PATIENCE, _TICK, _LEAST_WAIT, _AGAIN = 2.0, 0.25, 0.01, 1.0
-_LONGEST_NAME, _LINE_WIDTH = 120, 79
+DEFAULT = 10.0  # seconds of processor time for a stage; nearly all take less than one
+# Seconds before a line appears, and between looks at the clocks (most and least).
+PATIENCE, _TICK, _LEAST_WAIT = 2.0, 0.25, 0.01
 # The limit of this context; -1 leaves it to the environment.
 _limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=-1.0)
 
@@ -67,12 +56,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     Parameters
     ----------
     seconds : float or None
-        Seconds of processor time for each step; None for no limit.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a positive number.
+        Seconds of processor time for each step, a positive number; None for no limit.
 
     Examples
     --------
@@ -89,23 +73,15 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 def limit_from(value: object, *, source: str) -> float | None:
-    """Read a limit: seconds, or None, which is "none" in text.
-
-    Examples
-    --------
-    >>> limit_from("2.5", source="--time-limit"), limit_from("none", source="--time-limit")
-    (2.5, None)
-    """
+    """Read a limit: seconds, or None, which is "none" in text."""
     text = str(value).strip().lower()
     if text in ("none", "off"):
         return None
     with suppress(ValueError):
         if 0.0 < (seconds := float(text)) < float("inf"):
             return seconds
-    raise ParameterError(
-        f"{source}={value!r}: a limit is a positive number of seconds for each step, or None (in "
-        "text: none) for no limit."
-    )
+    wanted = "a positive number of seconds for each step, or None (in text: none) for no limit"
+    raise ParameterError(f"{source}={value!r}: a limit is {wanted}.")
 
 
 def limit_in_force() -> float | None:
@@ -117,9 +93,9 @@ def limit_in_force() -> float | None:
 
 def seconds_left() -> float | None:
     """Processor time left to the stages of this thread, for compiled solvers; None if unlimited."""
-    stages = _stages.get(threading.get_ident(), ())
-    left = [s.limit - s.spent() for s in stages if s.limit]
-    return max(min(left), 0.0) if left else None
+    here = threading.get_ident()
+    left = min((s.limit - s.spent() for s in _stages if s.thread == here), default=float("inf"))
+    return None if left == float("inf") else max(left, 0.0)
 
 
 @dataclass(eq=False)
@@ -127,25 +103,23 @@ class stage:
     """Show what is being done in this context, and refuse to go on beyond the limit.
 
     Stages may be nested: the innermost is shown, and the time of a stage includes those within it.
-    Work that took longer than the limit ends in a TimeLimitError.
     """
 
     label: str
     _: KW_ONLY
     of: object = None  # the kernel or text that a refusal names, with its dimension
-    dim: int | None = None
+    dim: object = None
     advice: str = ""  # what else to do if it takes too long, as the end of a sentence
     has_limit: bool = True  # not for work made of stages with limits of their own, nor for proofs
-    # Seconds and the label of the innermost stage when the time was over.
-    expired: tuple[float, str] | None = field(default=None, init=False)
 
     def __enter__(self) -> stage:
         global _watcher
         self.thread, self.spent, self.begun = threading.get_ident(), _stopwatch(), time.monotonic()
-        self.limit, self.runs = limit_in_force() if self.has_limit else None, False
-        self.due = self.limit or float("inf")
+        self.limit, self.runs = (self.has_limit and limit_in_force()) or float("inf"), False
+        # Seconds and the label of the innermost stage when the time was over.
+        self.expired: tuple[float, str] | None = None
         with _lock:
-            _stages.setdefault(self.thread, []).append(self)
+            _stages.append(self)
             if _watcher is None:
                 _watcher = threading.Thread(target=_watch, name="spectra time limit", daemon=True)
                 _watcher.start()
@@ -162,17 +136,16 @@ class stage:
                 continue
         if kind is not None and not issubclass(kind, Exception | OutOfTime):
             return
-        if any(outer.expired for outer in _stages.get(self.thread, ())):
+        if any(s.expired for s in _stages if s.thread == self.thread):
             raise OutOfTime
         if self.expired:  # work may have swallowed OutOfTime
             raise self._refusal(*self.expired) from None
 
     def _refusal(self, spent: float, busy_with: str) -> TimeLimitError:
-        name = f" of {self.of!s:.{_LONGEST_NAME}}" if self.of is not None else ""
-        name += f" in d = {self.dim}" if self.dim else ""
+        name = "" if self.of is None else f" of {self.of!s:.120}"
+        name += f" in d = {self.dim}" if isinstance(self.dim, int) else ""
         within = "" if busy_with == self.label else f" It was busy with {busy_with}."
-        advice = f"; or {self.advice}" if self.advice else ""
-        end = f"or the environment variable {VARIABLE}{advice}."
+        end = f"or the environment variable {VARIABLE}{self.advice and '; or '}{self.advice}."
         return TimeLimitError(
             f"{self.label}{name}: stopped after {spent:.1f} s of processor time, and {self.limit:g}"
             f" s are allowed for a step.{within} What can be done: allow more, with",
@@ -188,9 +161,9 @@ def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callab
         @wraps(work)
         def limited(*args: P.args, **kwargs: P.kwargs) -> T:
             first = next(iter((*args, *kwargs.values())), None)
-            of = getattr(first, "kernel", first)  # a designed measure has none
-            dim: Any = kwargs.get("dim", getattr(first, "dim", args[1] if len(args) > 1 else None))
-            with stage(label, of=of, dim=dim if isinstance(dim, int) else None, advice=advice):
+            of = getattr(first, "kernel", first)
+            dim = kwargs.get("dim", getattr(first, "dim", args[1] if len(args) > 1 else None))
+            with stage(label, of=of, dim=dim, advice=advice):
                 return work(*args, **kwargs)
 
         return limited
@@ -198,35 +171,17 @@ def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callab
     return decorate
 
 
-def progress(items: Iterable[T], *, label: str) -> Iterator[T]:
-    """Yield the items, and show how many are done, and of how many if that is known.
-
-    Examples
-    --------
-    >>> [x * x for x in progress([1, 2, 3], label="squares")]
-    [1, 4, 9]
-    """
-    count = f"/{len(items)}" if isinstance(items, Sized) else ""
-    with stage(label, has_limit=False) as line:
-        for done, item in enumerate(items):
-            line.label = f"{label}  {done}{count}"
-            yield item
-
-
 def _stopwatch() -> Callable[[], float]:
     """Processor time of this thread from now on, read from any thread."""
+    read = time.process_time  # where no thread can read another's
     if hasattr(time, "pthread_getcpuclockid"):
-        clock = time.pthread_getcpuclockid(threading.get_ident())
-        begin = time.clock_gettime(clock)
-        return lambda: time.clock_gettime(clock) - begin
-    # Elsewhere no thread can read another's: both of these bound it.
-    process, wall = time.process_time(), time.monotonic()
-    return lambda: min(time.process_time() - process, time.monotonic() - wall)
+        read = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+    begin = read()
+    return lambda: read() - begin
 
 
-# The stages under way in each thread, from the outermost to the innermost, the thread that watches
-# them, and whether there is a progress line.
-_stages: dict[int, list[stage]] = {}
+# The stages of all threads, outer ones first; the thread that watches them; is a line shown?
+_stages: list[stage] = []
 _lock = threading.RLock()
 _watcher: threading.Thread | None = None
 _shown = False
@@ -234,16 +189,11 @@ _shown = False
 
 def _end(step: stage) -> None:
     """End a stage and those within it, wipe the line after the last, await a late OutOfTime."""
-    global _shown
     with _lock:
-        under_way = _stages.get(step.thread, [])
-        if step in under_way:
-            del under_way[under_way.index(step) :]
-        if not under_way:
-            _stages.pop(step.thread, None)
+        at = _stages.index(step) if step in _stages else len(_stages)
+        _stages[at:] = [s for s in _stages[at:] if s.thread != step.thread]
         if not _stages and _shown:
-            _write_line("", "\r")
-            _shown = False
+            _show_line("", "\r")
     if step.expired and step.thread == threading.get_ident():
         # Raised anew and caught: to withdraw it makes Python 3.11 look for it for ever.
         try:
@@ -256,31 +206,33 @@ def _end(step: stage) -> None:
 
 def _watch() -> None:
     """Show what is being done and interrupt stages whose time is over, until there is none."""
-    global _watcher, _shown
+    global _watcher
     while True:
         with _lock:
             if not _stages:
                 _watcher = None
                 return
-            wish, newest = os.environ.get("SPECTRA_PROGRESS", ""), list(_stages.values())[-1]
-            elapsed = time.monotonic() - newest[0].begun
+            wish, newest = os.environ.get("SPECTRA_PROGRESS", ""), _stages[-1]
+            elapsed = time.monotonic() - min(s.begun for s in _stages if s.thread == newest.thread)
             terminal = sys.stderr is not None and sys.stderr.isatty()
-            if elapsed >= PATIENCE and (wish == "on" or (wish != "off" and terminal)):
-                _write_line(f"{newest[-1].label} ... {elapsed:.0f} s")
-                _shown = True
+            if elapsed >= PATIENCE and wish != "off" and (wish or terminal):
+                _show_line(f"{newest.label} ... {elapsed:.0f} s")
             wait = min(_TICK, PATIENCE)
-            for step in (s for steps in _stages.values() for s in steps if s.limit):
-                if (spent := step.spent()) >= step.due and step.runs:
-                    step.expired = step.expired or (spent, _stages[step.thread][-1].label)
-                    step.due = spent + _AGAIN
+            for step in (s for s in _stages if s.runs):
+                spent = step.spent()
+                if spent < step.limit:
+                    wait = min(wait, step.limit - spent)
+                else:  # at every look: code, or a finalizer, may have swallowed the last one
+                    labels = [s.label for s in _stages if s.thread == step.thread]
+                    step.expired = step.expired or (spent, labels[-1])
                     _interrupt(step.thread)
-                wait = min(wait, step.due - spent)
         time.sleep(max(wait, _LEAST_WAIT))
 
 
-def _write_line(text: str, end: str = "") -> None:
-    sys.stderr.write("\r" + text[:_LINE_WIDTH].ljust(_LINE_WIDTH) + end)
-    sys.stderr.flush()
+def _show_line(text: str, end: str = "") -> None:
+    global _shown
+    _shown = bool(text)
+    print(f"\r{text:79.79}", end=end, file=sys.stderr, flush=True)
 
 
 def _interrupt(thread: int) -> None:

@@ -10,6 +10,7 @@ directions, of size b, it is :math:`c_j^2 V(w_j z)` for each sphere,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 
@@ -19,7 +20,7 @@ from scipy.special import gammaln
 
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.base.special.harmonics import gegenbauer_at_zero, wave_coefficients
+from spectra.base.special.harmonics import gegenbauer_sequence, wave_coefficients
 
 __all__ = [
     "ANGULAR_DEGREE",
@@ -103,11 +104,9 @@ def angular_means(
     """
     full, rest = divmod(n, dim)
     pairs = full * dim * (dim - 1) + rest * (rest - 1) if blocks else 0
-    means = [1.0]
-    for degree in range(2, last + 1, 2):
-        zero = gegenbauer_at_zero(dim, degree) if dim > 1 else 1.0
-        means.append((n + pairs * zero) / n**2)
-    return np.array(means)
+    at_zero = gegenbauer_sequence(dim, 0.0) if dim > 1 else itertools.repeat(1.0)
+    values = itertools.islice(at_zero, 2, last + 1, 2)
+    return np.array([1.0, *((n + pairs * value) / n**2 for value in values)])
 
 
 def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:

@@ -23,7 +23,6 @@ from spectra.base.enclosures import (
     WEIGHTS,
     Enclosure,
     Integrand,
-    LegendrePanels,
     close_tail,
     legendre_series,
     resolve,
@@ -163,13 +162,13 @@ def _join(parts: Sequence[RadialPanels]) -> RadialPanels:
     return RadialPanels(**rows)
 
 
-def _cut_at_roots(chart: Chart, fit: LegendrePanels) -> RadialPanels:
+def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> RadialPanels:
     """Cut panels at the real roots of their series; signs are those of the integrals."""
-    row, low, high = split_points(fit.coefficients)
+    row, low, high = split_points(fit[2])
+    start, stop, coefficients, errors, left_out, unit = (column[row] for column in fit)
     whole = (low == -1.0) & (high == 1.0)
-    half = 0.5 * (fit.stop - fit.start)[row]
-    middle = fit.start[row] + half
-    coefficients, errors = fit.coefficients[row], fit.errors[row]
+    half = 0.5 * (stop - start)
+    middle = start + half
     cut = np.flatnonzero(~whole)
     x = low[cut, None] + 0.5 * (high - low)[cut, None] * (1.0 + NODES)
     values = legendre_series(coefficients[cut], x)
@@ -179,16 +178,15 @@ def _cut_at_roots(chart: Chart, fit: LegendrePanels) -> RadialPanels:
     beside = (np.take_along_axis(errors[cut], k, axis=1) for k in (after - 1, after))
     errors[cut] = np.maximum(*beside)
     values = legendre_series(coefficients, np.broadcast_to(NODES, errors.shape))
-    size, left_out = np.abs(values), fit.left_out[row]
-    width = 0.5 * half * (high - low) * np.exp(fit.unit[row])
+    size, width = np.abs(values), 0.5 * half * (high - low) * np.exp(unit)
     seen = np.any(size > TRUST * (errors + left_out[:, None]), axis=1)
     sign = np.where(seen, np.sign(coefficients[:, 0]), 0.0).astype(int)
     return RadialPanels(
         origin=np.full(row.size, chart.origin),
         way=np.full(row.size, chart.way),
-        start=np.where(low == -1.0, fit.start[row], middle + half * low),
-        stop=np.where(high == 1.0, fit.stop[row], middle + half * high),
-        coefficients=coefficients * np.exp(fit.unit[row])[:, None],
+        start=np.where(low == -1.0, start, middle + half * low),
+        stop=np.where(high == 1.0, stop, middle + half * high),
+        coefficients=coefficients * np.exp(unit)[:, None],
         sign=sign,
         errors=width * ((errors + 4.0 * EPS * size) @ WEIGHTS + left_out / NODES.size),
         doubts=width * (np.maximum(errors - size, 0.0) @ WEIGHTS),

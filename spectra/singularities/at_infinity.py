@@ -10,7 +10,7 @@ from spectra.formula.expansions.exact_numbers import MoreTermsNeeded, is_zero, s
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
 from spectra.singularities.periodic import recurs
-from spectra.singularities.places import Ending, Gap, Requirement, Singularity
+from spectra.singularities.places import Ending, Gap, Singularity
 from spectra.singularities.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
 
 __all__ = ["at_infinity", "if_recurring"]
@@ -23,9 +23,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
     if expr == 0:
         return Ending(limit=_NIL)
     expanded = expand_at(expr, sympy.oo, 1, window)
-    requirements: list[Requirement] = []
-    gaps: list[Gap] = []
-    seen: list[Singularity] = []
+    found: list[Ending] = []
     limit: sympy.Expr | None = _NIL
     oscillates = bool(expanded.waves)
     expanded = _with_frequencies_joined(expanded)
@@ -44,10 +42,7 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
                 continue
             if frequency is not None and sign(frequency) < 0:  # the conjugate of another
                 break
-            ending = _at_infinity_term(size, c, phase, frequency)
-            requirements += ending.requirements
-            gaps += ending.gaps
-            seen += ending.singularities
+            found.append(_at_infinity_term(size, c, phase, frequency))
             break
         order = series.order
         if order is None or order == FLAT:
@@ -55,10 +50,14 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if compare(order, ONE) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
-            gaps.append(unseen_wave(order[0], speed))
-    if any(s.frequency != 0 and s.exponent == 0 for s in seen):
-        limit = None
-    return Ending(tuple(requirements), tuple(gaps), tuple(seen), limit)
+            found.append(Ending(gaps=(unseen_wave(order[0], speed),)))
+    seen = tuple(s for e in found for s in e.singularities)
+    return Ending(
+        tuple(r for e in found for r in e.requirements),
+        tuple(g for e in found for g in e.gaps),
+        seen,
+        None if any(s.frequency != 0 and s.exponent == 0 for s in seen) else limit,
+    )
 
 
 def _with_frequencies_joined(expanded: Expansion) -> Expansion:

@@ -62,25 +62,15 @@ class Singularity:
     @property
     def term(self) -> str:
         """The term as text in z."""
-        s, q = self.exponent, self.log_power
-        power = _power(s)
-        if self.location is sympy.oo:
-            log = f" log(z){_power(q)}" if q != 0 else ""
+        s, q, at = self.exponent, self.log_power, self.location
+        if at is sympy.oo:
             turn = self.frequency * _Z_TEXT**self.degree + self.phase
             wave = f" cos({turn})" if self.frequency != 0 else ""
-            return f"{_factor(self.right)}z{_power(-s)}{log}{wave}"
-        if self.location == 0:
-            log = f" log(1/z){_power(q)}" if q != 0 else ""
-            return f"{_factor(self.right)}z{power}{log}"
-        parts = []
-        for c, base in (
-            (self.left, f"({self.location} - z)"),
-            (self.right, f"(z - {self.location})"),
-        ):
-            if c != 0:
-                log = f" log(1/{base}){_power(q)}" if q != 0 else ""
-                parts.append(f"{_factor(c)}{base}{power}{log}")
-        return " and ".join(parts)
+            return _term_text(self.right, "z", -s, "z", q) + wave
+        if at == 0:
+            return _term_text(self.right, "z", s, "1/z", q)
+        sides = (self.left, f"({at} - z)"), (self.right, f"(z - {at})")
+        return " and ".join(_term_text(c, base, s, f"1/{base}", q) for c, base in sides if c != 0)
 
     def as_dict(self) -> dict[str, Any]:
         """The singularity as plain data; exact numbers are text."""
@@ -96,6 +86,13 @@ class Singularity:
 
 
 _Z_TEXT = sympy.Symbol("z")
+
+
+def _term_text(
+    c: sympy.Expr, base: str, exponent: sympy.Expr, log_of: str, log_power: sympy.Expr
+) -> str:
+    log = f" log({log_of}){_power(log_power)}" if log_power != 0 else ""
+    return f"{_factor(c)}{base}{_power(exponent)}{log}"
 
 
 def _shown(c: sympy.Expr) -> sympy.Expr:

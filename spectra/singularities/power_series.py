@@ -18,10 +18,13 @@ from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import U, Z
 
-__all__ = ["Closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
+__all__ = ["closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
 
 #: Derivatives taken in search of one with a visibly nonnegative Taylor series.
 _MOST_DERIVATIVES = 3
+#: The value of a formula at coinciding points; the largest dimension in which it is known.
+Top = Callable[[sympy.Expr], sympy.Expr | None]
+Known = Callable[[sympy.Expr], float]
 #: Operations in a derivative beyond which the search is given up: those that help stay short.
 _LONGEST_DERIVATIVE = 200
 #: Names of a part of a formula: never that of the variable which the formula has itself.
@@ -29,90 +32,81 @@ _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
 
 
-class Closure:
-    """The largest dimension in which a formula is visibly positive definite."""
+def closure(symbol: sympy.Symbol, atom: Known, top: Top, part: Known | None = None) -> Known:
+    """Make a function: the largest dimension in which a formula is visibly positive definite, or 0.
 
-    def __init__(
-        self,
-        symbol: sympy.Symbol,
-        atom: Callable[[sympy.Expr], float],
-        top: Callable[[sympy.Expr], sympy.Expr | None],
-        part: Callable[[sympy.Expr], float] | None = None,
-    ) -> None:
-        self.symbol, self.atom, self.top, self.part = symbol, atom, top, part or self
-        self._known: dict[sympy.Expr, float] = {}
+    ``atom`` knows formulas that are so of themselves, ``top`` the values at coinciding points, and
+    ``part`` the dimension of what a power series is taken of, by default the function itself.
+    """
+    known: dict[sympy.Expr, float] = {}
 
-    def __call__(self, expr: sympy.Expr) -> float:
-        """The dimension; 0 where no rule shows it."""
-        if expr not in self._known:
-            self._known[expr] = 0  # a formula is no part of itself
-            self._known[expr] = self._found(expr)
-        return self._known[expr]
+    def dimension(expr: sympy.Expr) -> float:
+        if expr not in known:
+            known[expr] = 0.0  # a formula is no part of itself
+            known[expr] = found(expr)
+        return known[expr]
 
-    def _found(self, expr: sympy.Expr) -> float:
-        if not expr.has(self.symbol):
-            return math.inf if _is_nonnegative(expr) else 0
-        whole = self._as_series(expr)
+    def found(expr: sympy.Expr) -> float:
+        if not expr.has(symbol):
+            return math.inf if _is_nonnegative(expr) else 0.0
+        whole = _as_series(expr, symbol, top, part or dimension)
         if whole == math.inf:
             return whole
-        return max(whole, self.atom(expr), self._by_parts(expr))
+        return max(whole, atom(expr), _by_parts(expr, symbol, top, dimension))
 
-    def by_rules(self, expr: sympy.Expr) -> float:
-        """The dimension that sums, products and compositions show."""
-        return self._as_series(expr) or self._by_parts(expr)
+    return dimension
 
-    def _by_parts(self, expr: sympy.Expr) -> float:
-        """Sums and products, and the power series that are functions of the language."""
-        if expr.is_Add:
-            parts = {a: self(a) for a in expr.args}
-            open_ones = [a for a, known in parts.items() if not known]
-            shown = min((v for v in parts.values() if v), default=math.inf)
-            if open_ones and len(open_ones) < len(parts):
-                shown = min(shown, self(sympy.factor_terms(sympy.Add(*open_ones))))
-            return shown if len(open_ones) < len(parts) else 0
-        if expr.is_Mul:
-            return min(self(a) for a in expr.args)
-        if expr.func == sympy.exp:
-            # exp(c + f + g) is a product, whose factors may be atoms though f and g are none.
-            summands = [a for a in sympy.Add.make_args(expr.args[0]) if a.has(self.symbol)]
-            if summands == [expr.args[0]]:
-                return self(expr.args[0])
-            return min(self(sympy.exp(a)) for a in summands)
-        if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
-            return self(expr.base)
-        if expr.is_Pow and not expr.base.has(self.symbol) and sign(expr.base - 1) > 0:
-            return min(self(a) for a in sympy.Add.make_args(expr.exp) if a.has(self.symbol))
-        if expr.func in (sympy.sinh, sympy.cosh) or (
-            expr.func == sympy.besseli and expr.args[0].is_Integer
-        ):
-            return self(expr.args[-1])
-        if expr.func == sympy.asin:
-            return self(expr.args[0]) if self._reaches(expr.args[0], _ONE) else 0
-        if expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:
-            # (c - g)^-b: a power series of positive coefficients in g / c.
-            constant, rest = expr.base.as_independent(self.symbol, as_Add=True)
-            if constant.is_positive and self._reaches(-rest, constant):
-                return self(sympy.expand(-rest))
-        return 0
 
-    def _reaches(self, inner: sympy.Expr, radius: sympy.Expr) -> bool:
-        """Whether a function stays within the radius of convergence."""
-        top = self.top(inner)
-        return top is not None and _is_nonnegative(radius - top)
+def _by_parts(expr: sympy.Expr, symbol: sympy.Symbol, top: Top, known: Known) -> float:
+    """Sums and products, and the power series that are functions of the language."""
+    if expr.is_Add:
+        parts = {a: known(a) for a in expr.args}
+        open_ones = [a for a, dim in parts.items() if not dim]
+        shown = min((v for v in parts.values() if v), default=math.inf)
+        if open_ones and len(open_ones) < len(parts):
+            shown = min(shown, known(sympy.factor_terms(sympy.Add(*open_ones))))
+        return shown if len(open_ones) < len(parts) else 0.0
+    if expr.is_Mul:
+        return min(known(a) for a in expr.args)
+    if expr.func == sympy.exp:
+        # exp(c + f + g) is a product, whose factors may be atoms though f and g are none.
+        summands = [a for a in sympy.Add.make_args(expr.args[0]) if a.has(symbol)]
+        if summands == [expr.args[0]]:
+            return known(expr.args[0])
+        return min(known(sympy.exp(a)) for a in summands)
+    if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+        return known(expr.base)
+    if expr.is_Pow and not expr.base.has(symbol) and sign(expr.base - 1) > 0:
+        return min(known(a) for a in sympy.Add.make_args(expr.exp) if a.has(symbol))
+    if expr.func in (sympy.sinh, sympy.cosh) or (
+        expr.func == sympy.besseli and expr.args[0].is_Integer
+    ):
+        return known(expr.args[-1])
+    if expr.func == sympy.asin:
+        inner, radius = expr.args[0], _ONE
+    elif expr.is_Pow and not expr.exp.has(symbol) and expr.exp.is_negative:
+        # (c - g)^-b: a power series of positive coefficients in g / c.
+        radius, rest = expr.base.as_independent(symbol, as_Add=True)
+        inner = sympy.expand(-rest)
+    else:
+        return 0.0
+    reach = top(inner)
+    if reach is None or not (radius.is_positive and _is_nonnegative(radius - reach)):
+        return 0.0
+    return known(inner)
 
-    def _as_series(self, expr: sympy.Expr) -> float:
-        """A power series F in one part of the formula, which is positive definite itself."""
-        best, name = 0.0, _X if self.symbol != _X else _Y
-        for factor, part in _parts_in_common(expr, self.symbol):
-            series = _as_function_of(expr, part, name / factor)
-            if part == expr or series.has(self.symbol):
-                continue
-            reach, dim = self.top(factor * part), self.part(factor * part)
-            if reach is None or not dim > best:
-                continue
-            if has_nonnegative_taylor_series(series, name, reach):
-                best = dim
-        return best
+
+def _as_series(expr: sympy.Expr, symbol: sympy.Symbol, top: Top, known: Known) -> float:
+    """A power series F in one part of the formula, which is positive definite itself."""
+    best, name = 0.0, _X if symbol != _X else _Y
+    for factor, part in _parts_in_common(expr, symbol):
+        series = _as_function_of(expr, part, name / factor)
+        if part == expr or series.has(symbol):
+            continue
+        reach, dim = top(factor * part), known(factor * part)
+        if reach is not None and dim > best and has_nonnegative_taylor_series(series, name, reach):
+            best = dim
+    return best
 
 
 def _parts_in_common(
@@ -170,7 +164,7 @@ def has_nonnegative_taylor_series(
 
 def _power_series(
     symbol: sympy.Symbol, reach: sympy.Expr, *, source: sympy.Expr | None = None
-) -> Closure:
+) -> Known:
     """Rules for power series in one variable, whose atoms are it and what derivatives show.
 
     Of derivatives of a ``source`` only parts are asked for that it has itself: the descent ends.
@@ -179,36 +173,35 @@ def _power_series(
     def atom(formula: sympy.Expr) -> float:
         if formula == symbol:
             return math.inf
-        return 0 if source is not None else _by_derivatives(formula, rules, reach)
+        return 0.0 if source is not None else _by_derivatives(formula, symbol, reach, rules)
 
     def part(formula: sympy.Expr) -> float:
         inner = formula.as_independent(symbol, as_Add=False)[1]
         if source is not None and (source == inner or not source.has(inner)):
-            return 0
-        return math.inf if has_nonnegative_taylor_series(formula, symbol, reach) else 0
+            return 0.0
+        return math.inf if has_nonnegative_taylor_series(formula, symbol, reach) else 0.0
 
-    rules = Closure(symbol, atom, lambda e: finite(e.subs(symbol, reach)), part)
+    rules = closure(symbol, atom, lambda e: finite(e.subs(symbol, reach)), part)
     return rules
 
 
-def _by_derivatives(formula: sympy.Expr, rules: Closure, reach: sympy.Expr) -> float:
+def _by_derivatives(formula: sympy.Expr, x: sympy.Symbol, reach: sympy.Expr, rules: Known) -> float:
     """Rules show it of a derivative, and f(0) >= 0 of those before it."""
-    x = rules.symbol
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
-        return 0  # derivatives of what is nested swell, and parts of it were asked for
+        return 0.0  # derivatives of what is nested swell, and parts of it were asked for
     source = current = _simplified(formula)
     for _ in range(_MOST_DERIVATIVES):
-        if rules.by_rules(current):
+        if rules(current):
             return math.inf
         value = finite(current.subs(x, 0))
         if value is None or not _is_nonnegative(value):
-            return 0
+            return 0.0
         slope = sympy.diff(current, x)
         if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
-            return 0
+            return 0.0
         current = _simplified(slope)
         rules = _power_series(x, reach, source=source)
-    return 0
+    return 0.0
 
 
 def finite(value: sympy.Expr) -> sympy.Expr | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
@@ -24,7 +25,7 @@ from rf.sampling.coupling import AngularMeans, CosineLaw, angular_means, fixed_c
 from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
 from rf.variance.radii.strata import NODES, approximate_stratum_means, stratum_means
 from spectra.base.arrays import FloatArray
-from spectra.base.special.harmonics import gegenbauer
+from spectra.base.special.harmonics import gegenbauer_sequence
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -128,7 +129,8 @@ class DegreeProducts:
             return cls(first, second, None)
         cosines = np.einsum("mjd,mkd->mjk", first.units, second.units)
         # Parallel unit vectors have the cosine 1 up to rounding.
-        waves = gegenbauer(dim, degree, np.clip(cosines, -1.0, 1.0))[::2]
+        sequence = gegenbauer_sequence(dim, np.clip(cosines, -1.0, 1.0))
+        waves = np.array(list(islice(sequence, 0, degree + 1, 2)))
         weights = np.multiply.outer(first.weights, second.weights)
         return cls(first, second, np.moveaxis(waves, 0, -1) * weights[..., None])
 

@@ -17,23 +17,18 @@ Every recurrence of these polynomials and functions is here and nowhere else; nu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from math import comb
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean, signed_log_0f1
 
 __all__ = [
-    "gegenbauer",
-    "gegenbauer_at_zero",
     "gegenbauer_sequence",
     "harmonic_count",
-    "harmonic_count_log",
     "orthonormal_sequence",
     "wave_coefficients",
 ]
@@ -41,15 +36,11 @@ __all__ = [
 # An array, a float or an mpmath number: whatever can be added and multiplied.
 Number = TypeVar("Number")
 
-# Coefficients below exp(this) cannot matter beside others of norm 1, even after 10^5 steps.
-_LOG_NEGLIGIBLE = -60.0
-# Down to here coefficients keep their digits: their products with a start of _START and the
-# squares of what grows from it stay within the range of doubles.
-_LOG_LEAST = -550.0
-_START = 1e-150
-# So many degrees above the last one that is asked for, a recurrence downwards has forgotten where
-# it began, if the coefficients already fall there.
-_MARGIN = 30
+# Numbers that grow beyond this are divided by it; a step from the least phase stays in range.
+_UNIT, _LEAST_PHASE = 1e100, 1e-200
+# A recurrence downwards begins so many degrees, and standard deviations of the law of the degree,
+# above the last one that is asked for: there it has forgotten where it began.
+_MARGIN, _DEVIATIONS = 60, 16.0
 
 
 def harmonic_count(degree: int, dim: int) -> int:
@@ -67,27 +58,6 @@ def harmonic_count(degree: int, dim: int) -> int:
     return (2 * degree + dim - 2) * comb(degree + dim - 3, degree - 1) // degree
 
 
-def harmonic_count_log(degree: ArrayLike, dim: int) -> FloatArray:
-    """Logarithm of :func:`harmonic_count` for many degrees, which need not be whole.
-
-    N(n, d) = (2n + d - 2) (n + d - 3)! / (n! (d - 2)!), and in dimension 1 it is 1, 1, 0, 0, ...
-
-    Examples
-    --------
-    >>> np.round(np.exp(harmonic_count_log([0, 1, 2, 3], 3)), 9)
-    array([1., 3., 5., 7.])
-    """
-    n = np.asarray(degree, dtype=float)
-    if dim == 1:
-        return np.where(n <= 1, 0.0, -np.inf)
-    if dim == 2:
-        return np.where(n == 0, 0.0, np.log(2.0))
-    count = (
-        np.log(2 * n + dim - 2) + gammaln(n + dim - 2) - gammaln(n + 1) - gammaln(float(dim - 1))
-    )
-    return np.asarray(count)
-
-
 def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
     """P_0(c), P_1(c), ... of dimension ``dim`` >= 2 without end, in the arithmetic of c.
 
@@ -96,6 +66,7 @@ def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
     Examples
     --------
     >>> from fractions import Fraction
+    >>> from itertools import islice
     >>> [str(p) for p in islice(gegenbauer_sequence(3, Fraction(1, 2)), 4)]
     ['1', '1/2', '-1/8', '-7/16']
     """
@@ -109,33 +80,6 @@ def gegenbauer_sequence(dim: int, c: Number) -> Iterator[Number]:
         n += 1
 
 
-def gegenbauer(dim: int, degree: int, c: ArrayLike) -> FloatArray:
-    """Gegenbauer polynomials P_0 ... P_degree of dimension ``dim`` >= 2, with P_n(1) = 1.
-
-    Examples
-    --------
-    >>> gegenbauer(3, 2, 0.0)
-    array([ 1. ,  0. , -0.5])
-    """
-    c = np.asarray(c, dtype=float)
-    values = np.empty((degree + 1, *c.shape))
-    for n, value in enumerate(islice(gegenbauer_sequence(dim, c), degree + 1)):
-        values[n] = value
-    return values
-
-
-def gegenbauer_at_zero(dim: int, degree: int) -> float:
-    """P_n(0) = (-1)^(n/2) (1/2)_(n/2) / ((d-1)/2)_(n/2) for even n and d >= 2.
-
-    Examples
-    --------
-    >>> round(gegenbauer_at_zero(16, 2), 12)            # -1/(d - 1)
-    -0.066666666667
-    """
-    i = 2.0 * np.arange(degree // 2)
-    return float(np.prod(-(1.0 + i) / (dim - 1.0 + i)))
-
-
 def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
     """p_n = sqrt(N(n, d)) P_n, n = 0, 1, ..., for a coordinate s of a uniform direction.
 
@@ -145,6 +89,7 @@ def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
 
     Examples
     --------
+    >>> from itertools import islice
     >>> p = list(islice(orthonormal_sequence(3, np.array([1.0])), 3))
     >>> np.concatenate(p)**2
     array([1., 3., 5.])
@@ -169,9 +114,8 @@ def wave_coefficients(dim: int, degree: int, x: ArrayLike) -> FloatArray:
     The absolute error is a few 1e-15 where x is below degree + d/2, and 1e-16 x beyond.  Small
     coefficients keep their digits down to 1e-230; those below may be 0.
 
-    Beyond the turning point n + d/2 = x the recurrence of the Bessel functions runs upwards;
-    before it downwards (Miller), from a degree where all is negligible, and the sum of squares
-    gives the scale.
+    Beyond the turning point n + d/2 = x the recurrence of the Bessel functions runs upwards, before
+    it downwards.
 
     Examples
     --------
@@ -218,70 +162,29 @@ def _recur_up(dim: int, degree: int, x: FloatArray) -> FloatArray:
 
 
 def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
-    # At the least positive double all but degree 0 is below the range, as it is at 0.
-    x = np.maximum(x, np.finfo(float).tiny)
-    last = np.maximum(
-        _last_degree(dim, x, _LOG_NEGLIGIBLE),
-        np.minimum(_last_degree(dim, x, _LOG_LEAST), degree + _MARGIN),
-    )
-    # Those that begin first come first, so that a step is one on the first few columns.
-    descending = np.argsort(-last, kind="stable")
-    last, x = last[descending], x[descending]
-    most = int(last[0])
-    begun = np.searchsorted(-last, -np.arange(most + 1), side="right")
-    scale, order = _scales(dim, most), 0.5 * dim - 1.0
-    inverse = 1.0 / np.where(last > 0, x, 1.0)
-    values = np.zeros((degree + 1, x.size))
-    high, low, squares = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
-    start = 0
+    """Downwards (Miller), from a degree at which all is negligible; the squares sum to 1."""
+    at_zero, x, order = x == 0.0, np.maximum(x, _LEAST_PHASE), 0.5 * dim - 1.0
+    # The law g_n^2 of the degree has the mean of n (n + d - 2) at x^2 (d - 1)/d.
+    mean = np.sqrt(order**2 + x.max() ** 2 * (dim - 1.0) / dim) - order
+    most = int(max(mean, degree) + _MARGIN + _DEVIATIONS * np.sqrt(mean))
+    scale = _scales(dim, most)
+    values, units = np.zeros((degree + 1, x.size)), np.zeros((degree + 1, x.size), dtype=np.int16)
+    high, low, squares = np.zeros_like(x), np.ones_like(x), np.zeros_like(x)
+    unit = np.zeros(x.size, dtype=np.int16)
     for n in range(most, -1, -1):
-        low[start : begun[n]] = _START
-        start = begun[n]
-        here = slice(0, start)
-        squares[here] += low[here] ** 2
+        squares += low**2
         if n <= degree:
-            values[n, here] = low[here]
-        if n > 0:
-            # j_{n-1} = 2 (n + order) / x j_n - j_{n+1}, between neighbours of different scale
-            step = 2.0 * (n + order) * inverse[here] * low[here] - high[here] / scale[n]
-            high[here], low[here] = low[here], step / scale[n - 1]
-    values /= np.sqrt(squares)
-    out = np.empty_like(values)
-    out[:, descending] = values
-    return out
-
-
-def _last_degree(dim: int, x: FloatArray, log_least: float) -> NDArray[np.intp]:
-    """The last degree whose coefficient at x may be above exp(log_least), by bisection.
-
-    The coefficients are bounded by |J_v(x)| <= (z exp(sqrt(1 - z^2)) / (1 + sqrt(1 - z^2)))^v,
-    z = x / v <= 1 (Siegel; DLMF 10.14.5), which falls with the degree.  The search begins at the
-    mean of the law g_n^2 of the degree: the energy x^2 (d - 1)/d of the wave on the sphere is the
-    mean of n (n + d - 2).
-    """
-    order = 0.5 * dim - 1.0
-    low = np.floor(np.sqrt(order**2 + x**2 * (dim - 1.0) / dim) - order)
-    width = 1.0
-    while np.any(_log_bound(dim, low + width, x) > log_least):
-        width *= 2.0
-    high = low + width
-    while np.any(high - low > 1.0):
-        middle = np.floor(0.5 * (low + high))
-        above = _log_bound(dim, middle, x) > log_least
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return low.astype(np.intp)
-
-
-def _log_bound(dim: int, degree: FloatArray, x: FloatArray) -> FloatArray:
-    """Logarithm of a bound of |g_n(x)|, n >= 1; see :func:`_last_degree`."""
-    order = 0.5 * dim - 1.0
-    v = degree + order
-    log_x = np.log(x)
-    z = np.minimum(x / v, 1.0)
-    root = np.sqrt(1.0 - z**2)
-    # z^v (2/x)^order = x^n 2^order / v^v where x < v
-    powers = np.where(
-        x < v, degree * log_x - v * np.log(v) + order * np.log(2.0), order * (np.log(2.0) - log_x)
-    )
-    waves = powers + v * (root - np.log1p(root))
-    return np.asarray(waves + 0.5 * harmonic_count_log(degree, dim) + gammaln(0.5 * dim))
+            values[n], units[n] = low, unit
+        if n == 0:
+            break
+        # j_{n-1} = 2 (n + order) / x j_n - j_{n+1}, between neighbours of different scale
+        step = 2.0 * (n + order) / x * low - high / scale[n]
+        high, low = low, step / scale[n - 1]
+        while (large := np.abs(low) > _UNIT).any():
+            for each, power in ((high, 1), (low, 1), (squares, 2)):
+                each[large] /= _UNIT**power
+            unit[large] += 1
+    shares = _UNIT ** -np.arange(unit.max() + 1.0)
+    values *= shares[unit - units] / np.sqrt(squares)
+    values[1:, at_zero] = 0.0
+    return values

@@ -223,14 +223,10 @@ class Expansion:
         """Whole powers of anything, others of what is positive near the place."""
         s = sympy.sympify(exponent, strict=True)
         if s.is_Integer and s >= 0:
-            result, square, n = self.constant(1), self, int(s)
-            while n:
-                if n % 2:
-                    result = result * square
-                n //= 2
-                if n:
-                    square = square * square
-            return result
+            if s < 2:
+                return self if s == 1 else self.constant(1)
+            root = self ** (s // 2)
+            return root * root * self if s % 2 else root * root
         phase, (a, mq), c, delta = self.split_lead()
         if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
             raise ExpansionError("a fractional power of a number that is not positive")

@@ -12,8 +12,8 @@ from typing import Any
 import sympy
 from sympy.printing.str import StrPrinter
 
-from spectra.errors import FormulaError, SpectraError
-from spectra.formula.functions import CONSTANTS, is_supported
+from spectra.errors import FormulaError, ParameterError, SpectraError
+from spectra.formula.functions import BY_NAME, CONSTANTS, is_supported
 from spectra.formula.reader.building import (
     MAX_DIGITS,
     OPERATIONS,
@@ -24,10 +24,9 @@ from spectra.formula.reader.building import (
 )
 from spectra.formula.reader.wording import (
     CALLABLE_NAMES,
+    HINTS,
     did_you_mean,
-    no_value,
     short,
-    unknown_function,
 )
 
 __all__ = ["Reader", "checked_text", "printed"]
@@ -184,7 +183,14 @@ class Reader:
             return CONSTANTS[name]
         if name in _REFUSED_NAMES:
             raise self._refusal(node, _REFUSED_NAMES[name])
-        raise no_value(name, self._symbol, self._values, place=self._place(node))
+        rest = f"the variable is {self._symbol}"
+        rest += did_you_mean(name, (*self._values, *CONSTANTS))
+        raise ParameterError(
+            f"{name!r} has no value;",
+            in_python=f"pass {name}=... if it is a parameter; {rest}",
+            at_shell=f"if it is a parameter, give its value with --set; {rest}",
+            place=self._place(node),
+        )
 
     def _chain(self, node: ast.BinOp) -> sympy.Expr:
         """Read a + b - c * ... with a loop: the left spine of a long sum is deep."""
@@ -228,8 +234,10 @@ class Reader:
         if not isinstance(function, ast.Name) or name in known:
             why = f"{name} is not a function; a product needs its *, as in {name}*(1 + z)"
             raise self._refusal(node, why)
-        advice = unknown_function(repr(name), name) + did_you_mean(name, CALLABLE_NAMES)
-        raise self._refusal(node, advice, at=function)
+        names = [*{f.__name__: f for f in BY_NAME.values()}, "sqrt", "hyper", "Piecewise"]
+        advice = HINTS.get(name, f"known are {', '.join(names)}")
+        why = f"{name!r} is not a function of the formula language; {advice}"
+        raise self._refusal(node, why + did_you_mean(name, CALLABLE_NAMES), at=function)
 
     def _list(self, node: ast.expr) -> list[sympy.Expr]:
         # sympy prints the parameters of hyper as a tuple, people write a list.

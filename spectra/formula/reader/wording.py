@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import sympy
-
-from spectra.errors import ParameterError
-from spectra.formula.functions import BY_NAME, CONSTANTS
+from spectra.formula.functions import BY_NAME
 
 __all__ = [
     "CALLABLE_NAMES",
+    "HINTS",
     "did_you_mean",
-    "no_value",
     "short",
-    "unknown_function",
 ]
 
 # Characters of a value in a message.
 _LONGEST = 80
 CALLABLE_NAMES = (*BY_NAME, "sqrt", "hyper", "Piecewise")
-_HINTS = {
+#: What to write for functions that other languages have.
+HINTS = {
     "where": "write Piecewise((a, condition), (b, True))",
     "select": "write Piecewise((a, condition), (b, True))",
     "pow": "write a**b",
@@ -48,30 +44,6 @@ _HINTS = {
     "iv": "write besseli(order, a)",
     "kv": "write besselk(order, a)",
 }
-
-
-def unknown_function(shown: str, name: str) -> str:
-    """Say that a name is not a function of the language, and what to write for it."""
-    known = [*{f.__name__: f for f in BY_NAME.values()}, "sqrt", "hyper", "Piecewise"]
-    advice = _HINTS.get(name, f"known are {', '.join(known)}")
-    return f"{shown} is not a function of the formula language; {advice}"
-
-
-def no_value(
-    name: str,
-    symbol: sympy.Symbol,
-    values: Mapping[str, Any],
-    *,
-    place: tuple[str, int, int] | None = None,
-) -> ParameterError:
-    """Say what to do about a name without a value."""
-    rest = f"the variable is {symbol}" + did_you_mean(name, (*values, *CONSTANTS))
-    return ParameterError(
-        f"{name!r} has no value;",
-        in_python=f"pass {name}=... if it is a parameter; {rest}",
-        at_shell=f"if it is a parameter, give its value with --set; {rest}",
-        place=place,
-    )
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from numpy.polynomial import legendre
 from scipy.special import erfc
 
 from spectra.base.arrays import ComplexArray, IntArray
-from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, close_tail, resolve
+from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, close_tail, integrate
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 from spectra.measure.oscillating.wave_split import settled_radius, wave_error, waves_of
@@ -152,7 +152,7 @@ def _integrate_beyond(
     middle = math.log(2.0)
     last = middle + min(_E_FOLDS / rate, 300.0)
     edges = np.union1d(np.linspace(0.0, middle, 5), np.linspace(middle, last, 9))
-    found = resolve(weighted, edges, tolerance=tolerance).integral
+    found = integrate(weighted, edges, tolerance=tolerance)
     end, error, _ = weighted(last - np.array([0.0, 0.5, 1.0]))
     sign = math.copysign(1.0, float(end[0]))
     tail, _ = close_tail(sign * end, error, 1.0)

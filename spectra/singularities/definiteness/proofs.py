@@ -26,7 +26,7 @@ from spectra.singularities.definiteness.polya import hat_dimension
 from spectra.singularities.local import analyse
 from spectra.singularities.periodic import is_of_waves
 from spectra.singularities.places import LocalAnalysis
-from spectra.singularities.power_series import Closure, finite, has_nonnegative_taylor_series
+from spectra.singularities.power_series import closure, finite, has_nonnegative_taylor_series
 
 __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 
@@ -55,26 +55,22 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
         known = largest_of_damped_cosine(piece.expr) if endless else largest_of_edge(piece)
         if known is not None:
             return *known, True
-    best: Proof | None = None
-    for dim, reason in _candidates(pieces, analysis):
-        if dim and (best is None or dim > best[0]):
-            where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
-            best = dim, f"{reason}: positive definite {where}.", False
-    return best
-
-
-def _candidates(pieces: tuple[Piece, ...], analysis: LocalAnalysis) -> Iterator[tuple[float, str]]:
-    yield (
-        min(_of_piece(p) for p in pieces),
-        ("It is made of positive definite functions by sums, products and power series"),
-    )
-    yield (
-        hat_dimension(analysis),
-        ("It is a mixture of convolution squares of balls, by Polya's criterion or its like"),
-    )
+    shown: dict[str, float] = {
+        "It is made of positive definite functions by sums, products and power series": min(
+            _of_piece(p) for p in pieces
+        ),
+        "It is a mixture of convolution squares of balls, by Polya's criterion or its like": (
+            hat_dimension(analysis)
+        ),
+    }
     if all(p.support is sympy.oo for p in pieces):
         total = sympy.Add(*(p.expr for p in pieces))
-        yield largest_of_rational_spectrum(total), "Its spectrum is a nonnegative rational function"
+        reason = "Its spectrum is a nonnegative rational function"
+        shown[reason] = largest_of_rational_spectrum(total)
+    reason = max(shown, key=lambda text: shown[text])
+    dim = shown[reason]
+    where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
+    return (dim, f"{reason}: positive definite {where}.", False) if dim else None
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:
@@ -207,7 +203,7 @@ def _plane_wave_means(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]
                     yield sympy.exp(-rate * Z**2) * factor, 3
 
 
-_SPACE = Closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
+_SPACE = closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
 
 
 # --- on the sphere --------------------------------------------------------------------------
@@ -243,4 +239,4 @@ def _sphere_atom(expr: sympy.Expr) -> float:
     return _on_space(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
 
 
-_SPHERE = Closure(U, _sphere_atom, lambda expr: finite(expr.subs(U, 1)))
+_SPHERE = closure(U, _sphere_atom, lambda expr: finite(expr.subs(U, 1)))

@@ -12,7 +12,7 @@ import pytest
 import spectra as sp
 from rf.sampling import designed_directions
 from spectra.base import limits as room
-from spectra.base.limits import progress, stage
+from spectra.base.limits import stage
 
 KERNEL = "exp(-z**2/2) - exp(-z**2/8)/2"
 # Much longer than any line takes to appear, so that no test waits for it in vain.
@@ -76,17 +76,6 @@ def test_a_stage_that_is_interrupted_is_wiped(terminal, impatient):
         interrupted()
     assert is_wiped(terminal.getvalue())
     assert not room._stages
-
-
-def test_the_line_counts_what_is_done(terminal, impatient):
-    seen = []
-    for i in progress(range(4), label="squares"):
-        if i == 3:
-            see_the_present_line(terminal)
-        seen.append(i)
-    assert seen == [0, 1, 2, 3]
-    assert "squares  3/4 ..." in terminal.getvalue()
-    assert is_wiped(terminal.getvalue())
 
 
 @pytest.mark.parametrize(("wish", "tty", "shown"), [

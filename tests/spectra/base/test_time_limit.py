@@ -198,7 +198,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_step_that_swallows_the_signal_is_still_refused(monkeypatch):
-    monkeypatch.setattr(steps, "_AGAIN", 0.05)
+    monkeypatch.setattr(steps, "_TICK", 0.05)
 
     def deaf():
         with stage("deaf"):

@@ -124,3 +124,9 @@ def test_a_branch_without_a_bounded_continuation_is_refused_with_that_reason(tex
         with pytest.raises(sp.errors.NoRouteError, match="no bounded continuation to z = 0"):
             sp.spectral_density(kernel, dim)
     assert sp.existence(kernel, 3).status is sp.Status.INFINITE
+
+
+@pytest.mark.parametrize("text", ["z**500*exp(-z)", "Abs(z - 1)**(3/2)*exp(-z)"])
+def test_a_refusal_advises_a_design(text):
+    with pytest.raises(sp.errors.NoRouteError, match="design a finite measure for the range"):
+        sp.spectral_density(sp.radial(text), 1)
