@@ -2,9 +2,9 @@ r"""Verdicts on asymmetric kernels: sums of shifted and tilted radial kernels.
 
 A shift multiplies the measure by a phase and keeps its mass.  A tilt :math:`k(D) e^{\beta \cdot D}`
 multiplies k by a smooth function without zeros, so that every singularity keeps its exponent, and
-only the decay of k at infinity matters: a kernel that is zero beyond a radius and a sum of Gaussians
-decay faster than every tilt grows.  Tilts of other kernels, whose measures have no known formula,
-are undecided, and so are sums in which two summands have infinite mass.
+only the decay of k at infinity matters: a kernel that is zero beyond a radius and a sum of
+Gaussians decay faster than every tilt grows.  Tilts of other kernels, whose measures have no known
+formula, are undecided, and so are sums in which two summands have infinite mass.
 """
 
 from __future__ import annotations

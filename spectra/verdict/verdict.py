@@ -14,8 +14,7 @@ from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
 from spectra.formula.expansions.exact_numbers import is_zero
-from spectra.kernels.column_products import Factor
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.grouped import Factor, GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
