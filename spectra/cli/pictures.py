@@ -219,7 +219,7 @@ def _draw_exponents(axes: Any, verdict: Verdict) -> None:
 
 def plot_design(design: Design, *, path: str | PathLike[str]) -> None:
     """Write a picture of a design: kernel and error, atoms, and for least mass its certificate."""
-    certified = design.dual is not None and design.dual.objective == "mass"
+    certified = design.objective == "mass"
     with _picture(path, 2 + certified, design.kernel) as axes:
         draw_error(axes[0], design)
         draw_atoms(axes[1], design)
@@ -254,15 +254,13 @@ def draw_atoms(axes: Any, design: Design) -> None:
 
 def draw_certificate(axes: Any, design: Design) -> None:
     """Draw the dual q(w) of a design of least mass: within +-1, and +-1 at its radii."""
-    dual = design.dual
-    assert dual is not None  # a design of least mass has one
-    end, scale = _BEYOND * float(design.radii.max()) + 1.0, 1.0 + dual.multiplier
+    end = _BEYOND * float(design.radii.max()) + 1.0
     w = _LINEAR * np.sinh(np.linspace(0.0, np.arcsinh(end / _LINEAR), 2 * _POINTS))
-    axes.plot(w, dual(w) / scale, color="black", lw=1.0)
-    axes.plot(design.radii, dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
+    axes.plot(w, design.certificate(w), color="black", lw=1.0)
+    axes.plot(design.radii, design.certificate(design.radii), "o", color=POSITIVE, ms=4)
     for level in (-1.0, 1.0):
         axes.axhline(level, color="0.5", lw=0.8, ls=":")
-    _name_radii(axes, end, f"dual: no measure has less than {dual.lower_bound:.4g}")
+    _name_radii(axes, end, f"dual: no measure has less than {design.lower_bound:.4g}")
 
 
 def _name_radii(axes: Any, most: float, title: str) -> None:
