@@ -66,7 +66,7 @@ _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
             "--assume": "what you know and the formula does not show: smoothness, decay or "
             "origin, as an exponent (docs/verdict.md); may be repeated",
             "--json": "print for a program",
-            "--plot": "draw what decides, and the masses, here (.png)",
+            "--plot": "draw the kernel and what decides here (.png)",
         },
     ),
     "variogram": (
