@@ -46,7 +46,6 @@ def kernel_from_text(
     text: str,
     *,
     support: float | str | None = None,
-    is_zonal: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Kernel:
     """Find or make the kernel that a text names.
@@ -58,8 +57,6 @@ def kernel_from_text(
         parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
     support : number or str, optional
         Radius beyond which a formula in z is zero.
-    is_zonal : bool, optional
-        Whether the formula is in u; by default it is if the text contains the name ``u``.
     parameters : mapping, optional
         Values by name: numbers, or texts such as ``"sqrt(3)/2"``.
 
@@ -75,18 +72,15 @@ def kernel_from_text(
             f"with catalogue[{name!r}](...); rf.AsKRFF and rf.SpectralFeatures take it."
         )
     if name in catalogue:
-        if support is not None or is_zonal:
+        if support is not None:
             raise ParameterError(
-                f"{name!r} is a kernel of the catalogue, whose support and variable are known: "
-                "they cannot be set."
+                f"{name!r} is a kernel of the catalogue, whose support is known: it cannot be set."
             )
         kernel: Kernel = catalogue.by_name[name](**values)
         return kernel
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
         raise ParameterError(catalogue.unknown(text))
-    if is_zonal is None:
-        is_zonal = re.search(r"\bu\b", text) is not None
-    if not is_zonal:
+    if re.search(r"\bu\b", text) is None:
         return radial(text, support=None if support is None else _number(support), **values)
     if support is not None:
         raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
