@@ -18,7 +18,7 @@ from rf.papers.baselines import PublishedGRFF
 from rf.papers.baselines.samplers import grid_mean
 from spectra import design, radial, spectral_density, zonal
 from spectra.cli.pictures import draw_atoms, draw_certificate, draw_error, pyplot
-from spectra.designs import checked_distances, design_for_columns, design_within
+from spectra.designs import checked_distances, design_for_columns
 from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel
 
@@ -55,12 +55,11 @@ def sheet(folder: Path, name: str, orders: Iterable[tuple[str, Kernel, float, fl
 
 
 def least_masses(kernel: Kernel, z_max: float, tols: list[float]) -> list[float]:
-    """Least mass for each tolerance, nan where none of mass up to 1e9 is within it."""
-    served = checked_distances(kernel, (0.0, z_max))
+    """Least mass for each tolerance, nan where none that float32 allows is within it."""
     masses = [float("nan")] * len(tols)
     for i, tol in enumerate(tols):
         try:
-            made = design_within(kernel, DIM, *served, tol=tol, objective="mass", max_mass=1e9)
+            made = design(kernel, DIM, (0.0, z_max), tol=tol, objective="mass")
         except AccuracyError:
             break  # smaller tolerances need more mass
         masses[i] = made.mass

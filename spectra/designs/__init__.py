@@ -9,7 +9,6 @@ the distribution of distances and the largest error).
 
 from spectra.designs.designed_measure import Coupling, Design, power_columns
 from spectra.designs.distances import checked_distances
-from spectra.designs.least_mass import design_within
 from spectra.designs.shared_directions import design_for_columns
 from spectra.designs.solve import design
 from spectra.designs.wave_columns import angular_means, wave_moment
@@ -21,7 +20,6 @@ __all__ = [
     "checked_distances",
     "design",
     "design_for_columns",
-    "design_within",
     "power_columns",
     "wave_moment",
 ]

@@ -67,37 +67,29 @@ def design_within(
     tol: float,
     objective: Objective = "variance",
     coupling: Coupling = "orthogonal",
-    max_mass: float | None = None,
-    max_radius: float | None = None,
 ) -> Design:
     """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`.
 
-    Parameters
-    ----------
-    domain, nodes :
-        The range and the nodes of the distances, from :func:`checked_distances`.
-    max_mass : float, optional
-        Largest total mass.  The default keeps the rounding of float32 features below ``tol``, but
-        allows a hundred times the kernel's largest value.
-    max_radius : float, optional
-        Largest radius, by default 100 (sqrt(d) + 5) / z_max.
+    ``domain`` and ``nodes`` are the range and the nodes of the distances.
     """
     tol = positive_number(tol, "tol", why=", an error allowed")
-    max_mass, max_radius = _bounds(kernel, dim, domain, tol, max_mass, max_radius)
+    max_mass = _most_mass(kernel, domain, tol)
+    max_radius = _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / domain[1]
     if objective == "variance" and dim == 1:
         raise ParameterError(_NO_VARIANCE)
     n, z = 1 if coupling == "iid" else dim, np.array(nodes)
     deviation = _deviation(dim, n, z, max_radius)
     cost = deviation if objective == "variance" else np.ones_like
-    bounds = {"max_mass": max_mass, "max_radius": max_radius}
     inner = _MARGIN * tol
-    found = solve(kernel, dim, domain, tol=inner, cost=cost, **bounds)
+    found = solve(
+        kernel, dim, domain, tol=inner, cost=cost, max_mass=max_mass, max_radius=max_radius
+    )
     radii, masses, value, lower_bound, (points, weights, price) = found
     error = largest_error(kernel, dim, radii, masses, domain)
     if error.mid + error.rad > tol:
         raise AccuracyError(
             f"The error of the design is {error.mid + error.rad:.3g} and not below {tol:g}: masses "
-            f"of {np.abs(masses).sum():.3g} cancel. Ask for a larger tol or a smaller max_mass."
+            f"of {np.abs(masses).sum():.3g} cancel. Ask for a larger tol."
         )
     # What the same weights prove of the tolerance that was asked for.
     lower_bound -= (tol - inner) * float(np.abs(weights).sum())
@@ -121,19 +113,9 @@ def design_within(
     return replace(made, bias=float(np.sqrt(NODE_WEIGHTS @ (made(z) - kernel(z)) ** 2)))
 
 
-def _bounds(
-    kernel: Kernel,
-    dim: int,
-    domain: tuple[float, float],
-    tol: float,
-    max_mass: float | None,
-    max_radius: float | None,
-) -> tuple[float, float]:
-    """The bounds on mass and radius, by default as :func:`spectra.design` says."""
-    low, high = domain
-    if max_radius is None:
-        max_radius = _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / high
-    size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
+def _most_mass(kernel: Kernel, domain: tuple[float, float], tol: float) -> float:
+    """The mass whose rounding in float32 is below ``tol``, or a hundred times the kernel's size."""
+    size = float(np.abs(kernel(np.linspace(*domain, _SIZE_NODES))).max())
     least = _ROUNDING_OF_A_SUM / _TOLD_APART * size
     if tol < least:
         raise AccuracyError(
@@ -141,9 +123,7 @@ def _bounds(
             "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
             f"of the tolerance. Ask for tol >= {1.1 * least:.2g}."
         )
-    if max_mass is None:
-        max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
-    return positive_number(max_mass, "max_mass"), positive_number(max_radius, "max_radius")
+    return max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
 
 
 def _deviation(dim: int, n: int, nodes: FloatArray, max_radius: float) -> Cost:

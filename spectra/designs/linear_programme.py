@@ -195,8 +195,7 @@ def _minimise(
             return result.x, float(result.fun), result.ineqlin.marginals
     raise AccuracyError(
         "The linear programme of the design was not solved by HiGHS: the tolerance asks for masses "
-        "that cancel to rounding. Ask for a larger tolerance, a smaller domain or a smaller "
-        "max_mass."
+        "that cancel to rounding. Ask for a larger tolerance or a smaller domain."
     )
 
 

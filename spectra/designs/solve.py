@@ -33,8 +33,8 @@ def design(
     domain.  With ``n_components``, the measure of least mean squared error, bias and variance
     together, for so many feature columns.
 
-    Recent designs are kept in memory.  :func:`spectra.designs.design_within` and
-    :func:`spectra.designs.design_for_columns` have further options.
+    Recent designs are kept in memory.  :func:`spectra.designs.design_for_columns` has further
+    options.
 
     Parameters
     ----------

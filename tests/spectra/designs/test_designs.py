@@ -9,7 +9,7 @@ from rf.sampling.directions import orthogonal
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.cli.commands import main
-from spectra.designs import design, design_for_columns, design_within
+from spectra.designs import design, design_for_columns
 from spectra.designs.distances import NODE_WEIGHTS, checked_distances, largest_error
 from spectra.designs.wave_columns import angular_means, block_variance, tabulated_wave
 from spectra.errors import AccuracyError, DataError, ParameterError
@@ -115,7 +115,7 @@ def test_the_variance_of_a_design_is_the_one_that_features_state(dim, coupling):
     served = checked_distances(SQUARE, (0, 2))
     made = [design(SQUARE, dim, (0, 2), n_components=20 * dim + 1, coupling=coupling)]
     if coupling != "shared":
-        made += [design_within(SQUARE, dim, *served, tol=3e-2, max_mass=20, coupling=coupling)]
+        made += [design(SQUARE, dim, (0, 2), tol=3e-2, coupling=coupling)]
     for d in made:
         used = tuple(n for n, c in zip(d.counts, d.masses, strict=True) if c != 0.0)
         model = VarianceModel(d.table, np.array(served[1]))
@@ -150,10 +150,6 @@ def test_a_design_is_a_measure_like_any_other():
 def test_impossible_designs_are_refused_with_an_alternative():
     with pytest.raises(AccuracyError, match=r"larger tol.*sqrt\(2\)"):
         design(NTK, 16, domain=(0, 2), tol=1e-3)
-    jump = radial("1", support=1)
-    served = checked_distances(jump, (0, 2))
-    with pytest.raises(AccuracyError):
-        design_within(jump, 3, *served, tol=0.1, objective="mass", max_radius=20)
     with pytest.raises(ParameterError, match="dimension 1"):
         design(GAUSS, 1, domain=(0, 2), tol=1e-2)
     with pytest.raises(DataError, match="Widen"):
