@@ -143,7 +143,7 @@ class GroupedKernel(Algebra):
         lengths = np.broadcast_to(given, max(given.size, max(self.columns, default=0) + 1))
 
         def divided(f: Factor) -> Factor:
-            return replace(f, lengths=tuple((f.lengths * lengths[list(f.columns)]).tolist()))
+            return replace(f, lengths=tuple((lengths[list(f.columns)] * f.lengths).tolist()))
 
         terms = collected((weight, tuple(map(divided, factors))) for weight, factors in self.terms)
         return GroupedKernel(terms, dim)
