@@ -150,19 +150,12 @@ def design_for_columns(
 
 def _columns_left(kernel: Kernel, dim: int, n_components: int, exact_degree: int) -> int:
     """Columns for the waves, beside the constant and the exact powers."""
-    if n_components < 3:
-        raise ParameterError(
-            f"n_components = {n_components} columns: at least 3 are needed, for one wave and the "
-            "constant."
-        )
-    if exact_degree < 0:
-        raise ParameterError(f"exact_degree = {exact_degree}: a degree is at least 0.")
     monomials = power_columns(kernel, dim, exact_degree)
     if n_components - monomials < 2:
         raise ParameterError(
-            f"n_components = {n_components} columns do not hold the {monomials} monomials up to "
-            f"degree {exact_degree} in dimension {dim} and one wave. Allow more columns, or a "
-            "lower exact_degree."
+            f"n_components = {n_components} columns do not hold one wave beside the constant and "
+            f"the powers up to degree {exact_degree} in dimension {dim}, which take {monomials}. "
+            "Allow more columns, or a lower exact_degree."
         )
     return n_components - monomials
 

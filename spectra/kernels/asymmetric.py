@@ -11,7 +11,7 @@ the complex plane; for a Gaussian it is a shift again, with a factor:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -48,8 +48,6 @@ class AsymmetricKernel(Algebra):
     ----------
     terms : tuple of (kernel, offset, tilt)
         The summands D -> kernel(|D + offset|) * exp(tilt.D), one for each offset and tilt.
-    label : str
-        How to print it if it was named.
 
     Examples
     --------
@@ -61,7 +59,6 @@ class AsymmetricKernel(Algebra):
     """
 
     terms: tuple[Summand, ...]
-    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if len(self._sizes) > 1:

@@ -12,7 +12,7 @@ sum of independent frequencies of the factors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from math import isfinite, prod
@@ -71,8 +71,6 @@ class GroupedKernel(Algebra):
         A number, and a tuple of :class:`Factor` that it multiplies, for each summand.
     dim : int or None
         The number of columns that the data must have; None if any number of columns will do.
-    label : str
-        How to print it if it was named.
 
     Examples
     --------
@@ -85,7 +83,6 @@ class GroupedKernel(Algebra):
 
     terms: tuple[Product, ...]
     dim: int | None = None
-    label: str = field(default="", compare=False)
 
     @property
     def formula(self) -> str:

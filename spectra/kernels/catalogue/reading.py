@@ -108,15 +108,10 @@ def named_with_parameters(
     The parameters are those of the text, "matern(nu=5/2)", and those given beside it.
     """
     values = read_numbers(parameters or {})
-    if foreign := [name for name in values if not isinstance(name, str)]:
-        raise ParameterError(f"A parameter is named by text, and {foreign[0]!r} was given.")
     found = _CALL.fullmatch(text)
     if found is None or found[1] not in catalogue:
         return text, values
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-    except _UNREADABLE:
-        call = None
+    call = _parsed(text)
     if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
         raise ParameterError(
             f"{text!r}: a kernel of the catalogue takes parameter=value, each once, and stands by "
@@ -138,13 +133,18 @@ def _number(value: Any) -> Any:
     """A text as a number, or as a sequence of them such as [1, 2]; other values as they are."""
     if not isinstance(value, str):
         return value
-    try:
-        node = ast.parse(value.strip(), mode="eval").body
-    except _UNREADABLE:
-        node = None  # the parser of formulas says where it cannot be read
+    node = _parsed(value)
     if isinstance(node, ast.List | ast.Tuple):
         return [_number(ast.unparse(entry)) for entry in node.elts]
     return parse_formula(value, variable="z")
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """The expression of a text; None if it cannot be read: the reader of formulas says why."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except _UNREADABLE:
+        return None
 
 
 def named_by_text(
