@@ -43,6 +43,8 @@ _GAP, _EXCESS = 2e-3, 2e-3
 _PENALTY = 1e4
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
+# A design keeps only radii at which the dual touches its bound to this part, where that suffices.
+_TOUCHING = 1e-2
 # Radii within this part of 1/z_max are tried as one: two maxima of the dual are further apart.
 _CLUSTER = 1.0
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
@@ -239,7 +241,8 @@ def solve(
         done = within and settled
         grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
         if done and not grown:
-            return *_fewest(exchange, masses, value, allowed), lower_bound, dual
+            touching = np.unique(w[gain > -_TOUCHING * (exchange.cost(w) + dual[2])])
+            return *_fewest(exchange, masses, value, allowed, touching), lower_bound, dual
     raise AccuracyError(
         f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
         f"tolerance {tol:g} is too small for double precision here, where masses of "
@@ -248,16 +251,16 @@ def solve(
 
 
 def _fewest(
-    exchange: _Exchange, masses: FloatArray, value: float, allowed: float
+    exchange: _Exchange, masses: FloatArray, value: float, allowed: float, touching: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The radii with masses and their value; with those close to one another as one, if it can."""
+    """The radii with masses and their value, on those at which the dual touches or on clusters."""
     radii, masses = _without_rounding(exchange.radii, masses)
-    trial = _cluster(radii, masses, _CLUSTER / exchange.domain[1])
-    if trial.size < radii.size:
-        fewer, _, small, _ = exchange.vertex(trial)
-        within = np.all(exchange.error_peaks(trial, fewer)[1] <= allowed)
-        if within and small <= value * (1.0 + 3.0 * _GAP):
-            return *_without_rounding(trial, fewer), small
+    for trial in (touching, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
+        if trial.size < radii.size:
+            fewer, _, small, _ = exchange.vertex(trial)
+            within = np.all(exchange.error_peaks(trial, fewer)[1] <= allowed)
+            if within and small <= value * (1.0 + 3.0 * _GAP):
+                return *_without_rounding(trial, fewer), small
     return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -172,6 +173,12 @@ class Verdict:
                 "existence(kernel, dim=...)."
             )
         self.refuse()
+        limit = None if self.analysis is None else self.analysis.origin.limit
+        if limit and float(limit) in (0.0, math.inf, -math.inf):
+            raise ParameterError(
+                f"k(0) = {sympy.sstr(limit.evalf(3))} is beyond double precision: divide the "
+                "kernel by it, and multiply the features' weights."
+            )
         return measure_of(spectral_density(kernel, self.dim))
 
     def refuse(self) -> None:

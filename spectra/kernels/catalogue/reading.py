@@ -108,6 +108,8 @@ def named_with_parameters(
     The parameters are those of the text, "matern(nu=5/2)", and those given beside it.
     """
     values = read_numbers(parameters or {})
+    if foreign := [name for name in values if not isinstance(name, str)]:
+        raise ParameterError(f"A parameter is named by text, and {foreign[0]!r} was given.")
     found = _CALL.fullmatch(text)
     if found is None or found[1] not in catalogue:
         return text, values
