@@ -18,7 +18,7 @@ from rf.papers.baselines import PublishedGRFF
 from rf.papers.baselines.samplers import grid_mean
 from spectra import design, radial, spectral_density, zonal
 from spectra.cli.pictures import draw_atoms, draw_certificate, draw_error, pyplot
-from spectra.designs import Distances, design_for_columns, design_within
+from spectra.designs import checked_distances, design_for_columns
 from spectra.errors import AccuracyError
 from spectra.kernels.kernel import Kernel
 
@@ -55,12 +55,11 @@ def sheet(folder: Path, name: str, orders: Iterable[tuple[str, Kernel, float, fl
 
 
 def least_masses(kernel: Kernel, z_max: float, tols: list[float]) -> list[float]:
-    """Least mass for each tolerance, nan where none of mass up to 1e9 is within it."""
-    served = Distances.of(kernel, (0.0, z_max), None)
+    """Least mass for each tolerance, nan where none that float32 allows is within it."""
     masses = [float("nan")] * len(tols)
     for i, tol in enumerate(tols):
         try:
-            made = design_within(kernel, DIM, served, tol=tol, objective="mass", max_mass=1e9)
+            made = design(kernel, DIM, (0.0, z_max), tol=tol, objective="mass")
         except AccuracyError:
             break  # smaller tolerances need more mass
         masses[i] = made.mass
@@ -133,8 +132,8 @@ def budgets(folder: Path) -> None:
     plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(9, 5.6), layout="constrained")
     for row, (kernel, degree) in zip(axes, ((RAMP, 0), (TANH, 2)), strict=True):
-        served = Distances.of(kernel, (0.0, 1.9), None)
-        made = design_for_columns(kernel, DIM, served, n_components=481, exact_degree=degree)
+        served = checked_distances(kernel, (0.0, 1.9))
+        made = design_for_columns(kernel, DIM, *served, n_components=481, exact_degree=degree)
         draw_error(row[0], made)
         powers = f" + powers of u to {degree}" if degree else ""
         row[0].set_title(f"481 columns: expected error {made.expected_error:.2g}")

@@ -34,8 +34,8 @@ from spectra.base.limits import staged
 from spectra.designs import (
     Coupling,
     Design,
-    Distances,
     angular_means,
+    checked_distances,
     design,
     design_for_columns,
     power_columns,
@@ -139,7 +139,7 @@ def _design(problem: Problem, degree: int) -> Design:
     return design_for_columns(
         problem.kernel,
         problem.dim,
-        Distances.of(problem.kernel, (0.0, problem.z_max), problem.distances),
+        *checked_distances(problem.kernel, (0.0, problem.z_max), problem.distances),
         n_components=problem.n_components,
         angular_means=_means_for_ranking(problem.dim),
         exact_degree=degree,

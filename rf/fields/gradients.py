@@ -50,12 +50,12 @@ def gradient_of_products(
     """The same of sums and products of radial kernels of groups of columns."""
     out = np.zeros(X.shape)
     for rows in _blocks(X, Y):
-        for term in kernel.terms:
-            values = [factor.gram(X[rows], Y) for factor in term.factors]
-            for i, factor in enumerate(term.factors):
+        for weight, factors in kernel.terms:
+            own = [(factor.rows(X[rows]), factor.rows(Y)) for factor in factors]
+            values = [f.kernel(cdist(x, y)) for f, (x, y) in zip(factors, own, strict=True)]
+            for i, (factor, (x, y)) in enumerate(zip(factors, own, strict=True)):
                 columns, lengths = list(factor.columns), np.array(factor.lengths)
-                x, y = X[rows][:, columns] / lengths, Y[:, columns] / lengths
-                pull = term.weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
+                pull = weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
                 for other in (*values[:i], *values[i + 1 :]):
                     pull = pull * other
                 out[rows, columns] += _pulled(pull, x, y) / lengths

@@ -32,7 +32,6 @@ _REPEATED = {"action": "append", "default": [], "metavar": "NAME=NUMBER"}
 _READ: dict[str, dict[str, Any]] = {
     "--dim": {"type": int},
     "--metric": {"choices": ("l2", "l1"), "default": "l2"},
-    "--zonal": {"action": "store_true", "default": None},
     "--set": _REPEATED,
     "--assume": _REPEATED,
     "--json": {"action": "store_true"},
@@ -52,7 +51,6 @@ _KERNEL = {
     "--dim": "dimension",
     "--metric": "what z is: the Euclidean distance, or the sum of the distances of all columns",
     "--support": "the kernel is zero beyond this distance",
-    "--zonal": "the formula is in u = <x, y>, even if it does not contain u",
     **_SET,
 }
 #: What each command is for, and its options beside --time-limit.
@@ -66,7 +64,7 @@ _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
             "--assume": "what you know and the formula does not show: smoothness, decay or "
             "origin, as an exponent (docs/verdict.md); may be repeated",
             "--json": "print for a program",
-            "--plot": "draw what decides, and the masses, here (.png)",
+            "--plot": "draw the kernel and what decides here (.png)",
         },
     ),
     "variogram": (
@@ -292,7 +290,6 @@ def _kernel(arguments: argparse.Namespace) -> Any:
         arguments.kernel,
         metric=arguments.metric,
         support=arguments.support,
-        is_zonal=arguments.zonal,
         parameters=_settings("--set", "nu=1.5", arguments.set),
     )
     used = [f"--{o}" for o in ("plot", "route", "assume") if getattr(arguments, o, None)]

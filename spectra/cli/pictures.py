@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -44,8 +43,6 @@ _POINTS = 1500
 _RANGE = 4.0
 #: Up to this ratio of its ends an axis has room for three labels a decade (chosen: 12 labels).
 _FEW_DECADES = 1e4
-#: Dimensions drawn beyond the largest of finite mass.
-_MARGIN = 3
 #: The dual is drawn this far beyond the last radius of the design, where it has come to rest.
 _BEYOND = 1.4
 #: Radii beyond the second number are drawn on a scale that is logarithmic from the first one on.
@@ -162,16 +159,11 @@ def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Ato
 
 
 def plot_verdict(verdict: Verdict, *, path: str | PathLike[str]) -> None:
-    """Write a picture of the local analysis and of the condition on d.
-
-    Left: k(z) with each singular radius and its term.  Right: each exponent against the bound
-    (d - 1)/2.  A verdict on a callable is refused.
-    """
+    """Write a picture of k(z) with each radius where it is not smooth, and its exponent there."""
     if not isinstance(verdict.kernel, Kernel):
         raise ParameterError("A callable shows no singularities: there is nothing to draw.")
-    with _picture(path, 2, str(verdict).split("\n")[0]) as (left, right):
-        _draw_places(left, verdict, verdict.kernel)
-        _draw_exponents(right, verdict)
+    with _picture(path, 1, str(verdict).split("\n")[0]) as axes:
+        _draw_places(axes, verdict, verdict.kernel)
 
 
 def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
@@ -194,32 +186,12 @@ def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
     axes.set_xlabel(f"distance $z$\n{note}")
 
 
-def _draw_exponents(axes: Any, verdict: Verdict) -> None:
-    """Each exponent at a finite radius against (d - 1)/2, which it must exceed."""
-    exponents = sorted(
-        {float(s.exponent) for s in verdict.singularities if s.location not in (0, sympy.oo)}
-    )
-    most = math.floor(2 * exponents[0] + 1) + _MARGIN if exponents else 8
-    d = np.arange(1, max(most, verdict.dim or 1) + 1)
-    axes.plot(d, 0.5 * (d - 1), "o-", color="black", ms=4, lw=1.0, label="$(d - 1)/2$")
-    for s in exponents:
-        color = NEGATIVE if s == exponents[0] else "0.6"
-        axes.axhline(s, color=color, lw=1.2, label=f"$s = {s:g}$")
-    if verdict.dim is not None:
-        axes.axvline(verdict.dim, color="0.8", zorder=0)
-    title = "finite mass needs every $s > (d - 1)/2$"
-    if not exponents:
-        title = "no singularity at a finite radius: no bound on $d$ from there"
-    axes.set(xlabel="dimension $d$", ylabel="exponent", title=title)
-    axes.legend(frameon=False)
-
-
 # --- a design ------------------------------------------------------------------------------------
 
 
 def plot_design(design: Design, *, path: str | PathLike[str]) -> None:
     """Write a picture of a design: kernel and error, atoms, and for least mass its certificate."""
-    certified = design.dual is not None and design.dual.objective == "mass"
+    certified = design.objective == "mass"
     with _picture(path, 2 + certified, design.kernel) as axes:
         draw_error(axes[0], design)
         draw_atoms(axes[1], design)
@@ -254,15 +226,13 @@ def draw_atoms(axes: Any, design: Design) -> None:
 
 def draw_certificate(axes: Any, design: Design) -> None:
     """Draw the dual q(w) of a design of least mass: within +-1, and +-1 at its radii."""
-    dual = design.dual
-    assert dual is not None  # a design of least mass has one
-    end, scale = _BEYOND * float(design.radii.max()) + 1.0, 1.0 + dual.multiplier
+    end = _BEYOND * float(design.radii.max()) + 1.0
     w = _LINEAR * np.sinh(np.linspace(0.0, np.arcsinh(end / _LINEAR), 2 * _POINTS))
-    axes.plot(w, dual(w) / scale, color="black", lw=1.0)
-    axes.plot(design.radii, dual(design.radii) / scale, "o", color=POSITIVE, ms=4)
+    axes.plot(w, design.certificate(w), color="black", lw=1.0)
+    axes.plot(design.radii, design.certificate(design.radii), "o", color=POSITIVE, ms=4)
     for level in (-1.0, 1.0):
         axes.axhline(level, color="0.5", lw=0.8, ls=":")
-    _name_radii(axes, end, f"dual: no measure has less than {dual.lower_bound:.4g}")
+    _name_radii(axes, end, f"dual: no measure has less than {design.lower_bound:.4g}")
 
 
 def _name_radii(axes: Any, most: float, title: str) -> None:

@@ -6,7 +6,6 @@ so that each radial measure is found once, and its shifts along one axis multipl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -23,10 +22,8 @@ __all__ = ["asymmetric_table"]
 
 # Two shifts are parallel, and commensurate, up to this: rounding of their coordinates.
 _PARALLEL = 1e-12
-# Shifts count as multiples of a common unit where the multiples are at most this.
+# Shifts count as multiples of the least one where the multiples are at most this.
 _LARGEST_STEP = 64
-# Weights that cancel to a few units of rounding of the numbers they were made of are gone.
-_CANCELLED = 1e-15
 
 
 def asymmetric_table(
@@ -73,71 +70,47 @@ def _deviation(kernel: Kernel) -> float:
 
 def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
     """The shifts of one kernel: one object for each axis along which they have a common unit."""
-    centred = _sum([weight for weight, offset in terms if _is_centred(offset)])
+    centred = 0.0
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
-        if _is_centred(offset):
+        length = float(np.linalg.norm(offset))
+        if length == 0.0:
+            centred += weight
             continue
-        # Squares of the smallest and of the largest doubles are none.
-        largest = float(np.abs(offset).max())
-        size = float(np.linalg.norm(offset / largest))
-        direction, length = offset / largest / size, largest * size
         for axis, members in axes:
-            sign = float(np.sign(axis @ direction))
-            if np.linalg.norm(direction - sign * axis) < _PARALLEL:
+            sign = float(np.sign(axis @ offset))
+            if np.linalg.norm(offset / length - sign * axis) < _PARALLEL:
                 members.append((weight, sign * length))
                 break
         else:
-            axes.append((direction, [(weight, length)]))
-    out: list[Shifts] = []
-    for axis, members in axes:
-        unit = _common_unit([length for _, length in members])
-        if unit is None:
-            # Without a common unit each shift is a measure of its own: valid, of more mass.
-            for length in dict.fromkeys(t for _, t in members):
-                same = [(w, t) for w, t in members if t == length]
-                out.extend(_along(axis, abs(length), same))
-        else:
-            out.extend(_along(axis, unit, members))
+            axes.append((offset / length, [(weight, length)]))
+    out = [shifts for axis, members in axes for shifts in _along(axis, members)]
+    if centred != 0.0 and len(out) == 1:
+        (one,) = out
+        steps, weights = np.append(one.steps, 0), np.append(one.weights, centred)
+        return [replace(one, steps=steps, weights=weights)]
     if centred != 0.0:
-        if len(out) == 1:
-            (one,) = out
-            steps, weights = np.append(one.steps, 0), np.append(one.weights, centred)
-            out = [replace(one, steps=steps, weights=weights)]
-        else:
-            out.append(Shifts(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
+        out.append(Shifts(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
     return out
 
 
-def _is_centred(offset: FloatArray) -> bool:
-    """Whether a shift is 0, or below the doubles that have all their digits."""
-    return bool(np.abs(offset).max() < np.finfo(float).tiny)
+def _along(axis: FloatArray, members: list[tuple[float, float]]) -> list[Shifts]:
+    """The shifts along an axis as multiples of the least one; each on its own if they are none.
 
-
-def _along(axis: FloatArray, unit: float, members: list[tuple[float, float]]) -> list[Shifts]:
-    """The shifts by multiples of a unit; none where all of them cancel."""
-    weights: dict[int, list[float]] = {}
-    for weight, length in members:
-        weights.setdefault(round(length / unit), []).append(weight)
-    sums = {step: total for step, those in weights.items() if (total := _sum(those))}
-    if not sums:
-        return []
-    return [Shifts(axis, unit, np.array(list(sums)), np.array(list(sums.values())))]
-
-
-def _sum(weights: list[float]) -> float:
-    """The sum, and 0 where it is no more than the rounding of what cancels in it."""
-    total = math.fsum(weights)
-    return total if abs(total) > _CANCELLED * sum(map(abs, weights)) else 0.0
-
-
-def _common_unit(lengths: list[float]) -> float | None:
-    """The largest length of which all are multiples up to 64; None if there is none."""
-    least = min(abs(t) for t in lengths)
-    for divisor in range(1, _LARGEST_STEP + 1):
-        steps = np.array(lengths) / (least / divisor)
-        if np.abs(steps).max() > _LARGEST_STEP:
-            return None
-        if np.abs(steps - np.round(steps)).max() < _PARALLEL * np.abs(steps).max():
-            return least / divisor
-    return None
+    Shifts that have no common unit are a measure each: valid, of more mass.
+    """
+    lengths = np.array([length for _, length in members])
+    unit = float(np.abs(lengths).min())
+    steps = np.round(lengths / unit)
+    largest = np.abs(steps).max()
+    if largest > _LARGEST_STEP or np.abs(lengths / unit - steps).max() > _PARALLEL * largest:
+        return [
+            shifts
+            for size in dict.fromkeys(np.abs(lengths).tolist())
+            for shifts in _along(axis, [(w, t) for w, t in members if abs(t) == size])
+        ]
+    weights = dict.fromkeys(steps.astype(int).tolist(), 0.0)
+    for step, (weight, _) in zip(steps.astype(int).tolist(), members, strict=True):
+        weights[step] += weight
+    kept = {step: weight for step, weight in weights.items() if weight != 0.0}
+    return [Shifts(axis, unit, np.array(list(kept)), np.array(list(kept.values())))] if kept else []

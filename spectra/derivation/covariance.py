@@ -26,7 +26,7 @@ from spectra.errors import AccuracyError, ParameterError
 from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
-from spectra.kernels.catalogue import Entry, kernel_from_text
+from spectra.kernels.catalogue import kernel_named
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
@@ -35,16 +35,15 @@ __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
     """The radial kernel of a formula in z, a name or an entry of the catalogue, or a kernel."""
-    if isinstance(kernel, str):
-        kernel = kernel_from_text(kernel) if support is None else radial(kernel, support=support)
-    if isinstance(kernel, Entry):
-        kernel = kernel()
-    if not isinstance(kernel, Kernel) or kernel.is_zonal:
+    if isinstance(kernel, str) and support is not None:
+        kernel = radial(kernel, support=support)
+    found = kernel_named(kernel, "a stationary covariance")
+    if found.is_zonal:
         raise ParameterError(
-            f"{kernel!r} is not a radial kernel: a stationary covariance is a function of the "
+            f"{found!r} is not a radial kernel: a stationary covariance is a function of the "
             "distance. Make one with radial(...), a formula in z, or a name of the catalogue."
         )
-    return kernel
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -23,8 +23,7 @@ from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Entry, kernel_named
 from spectra.kernels.catalogue.reading import named_by_text
-from spectra.kernels.column_products import Factor
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.grouped import Factor, GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import measure_of
@@ -174,7 +173,7 @@ def _grouped_table(
         groups[factor] = [(p, Group(p.law, factor.columns, lengths)) for p in table.parts]
     parts: list[ProductPart] = []
     u_error = bias = 0.0
-    for weight, factors in ((term.weight, term.factors) for term in kernel.terms):
+    for weight, factors in kernel.terms:
         parts += (ProductPart.of(weight, p) for p in product(*(groups[f] for f in factors)))
         own = [tables[f] for f in factors]
         # The error of a product in probability is at most the sum of those of its factors.

@@ -3,13 +3,12 @@
 ``solve`` holds :func:`design`, ``designed_measure`` the :class:`Design` that it returns.
 ``least_mass`` minimises the mass or the variance within a tolerance, by linear programmes with
 exchange (``linear_programme``); ``shared_directions`` minimises the mean squared error for a number
-of columns.  They use ``sup_error`` (the error on the whole domain), ``wave_columns`` (variances
-of plane waves) and ``distances`` (the domain and the distribution of distances).
+of columns.  They use ``wave_columns`` (variances of plane waves) and ``distances`` (the domain,
+the distribution of distances and the largest error).
 """
 
 from spectra.designs.designed_measure import Coupling, Design, power_columns
-from spectra.designs.distances import Distances
-from spectra.designs.least_mass import design_within
+from spectra.designs.distances import checked_distances
 from spectra.designs.shared_directions import design_for_columns
 from spectra.designs.solve import design
 from spectra.designs.wave_columns import angular_means, wave_moment
@@ -17,11 +16,10 @@ from spectra.designs.wave_columns import angular_means, wave_moment
 __all__ = [
     "Coupling",
     "Design",
-    "Distances",
     "angular_means",
+    "checked_distances",
     "design",
     "design_for_columns",
-    "design_within",
     "power_columns",
     "wave_moment",
 ]

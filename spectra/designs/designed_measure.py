@@ -35,7 +35,6 @@ __all__ = [
     "ULPS_PER_MASS",
     "Coupling",
     "Design",
-    "Dual",
     "Objective",
     "power_columns",
     "unit_of_powers",
@@ -52,28 +51,6 @@ ULPS_PER_MASS = 8.0
 FLOAT32_ROUNDING = 2.0**-24
 # Spheres printed; designs of a kink at z = 0 have dozens.
 _MOST_LINES = 40
-
-
-@dataclass(frozen=True, eq=False)
-class Dual:
-    r"""Why no measure is cheaper: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which is called.
-
-    |q| is at most the cost of a unit of mass, raised by ``multiplier``, at every radius that was
-    allowed, and equal to it at the radii of the design.
-    """
-
-    dim: int
-    value: float
-    points: FloatArray = field(repr=False)
-    weights: FloatArray = field(repr=False)
-    multiplier: float
-    objective: Objective = "mass"
-    lower_bound: float = 0.0
-
-    def __call__(self, w: ArrayLike) -> FloatArray:
-        """q(w) at radii w."""
-        w = np.asarray(w, dtype=float)
-        return np.asarray(plane_wave_mean(self.dim, w[..., None] * self.points) @ self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +75,11 @@ class Design:
         What was asked for; one of the two is None.
     powers : ndarray of shape (L,)
         Coefficients a_1, ..., a_L of the powers of u = 1 - (z/unit)^2/2 that exact features serve.
-    dual : Dual or None
-        The proof that none is cheaper within ``tol``; None for a number of columns.
+    objective, value, lower_bound : str, float, float
+        For a tolerance, what was minimised, its value for the design, and the least value that it
+        has of any measure within ``tol``, by duality; None for a number of columns.
+    dual : (ndarray, ndarray) or None
+        For a tolerance, the distances z_i and weights y_i of the dual; see :meth:`certificate`.
     """
 
     kernel: Kernel
@@ -115,7 +95,10 @@ class Design:
     tol: float | None = None
     n_components: int | None = None
     powers: FloatArray = field(default_factory=lambda: np.zeros(0))
-    dual: Dual | None = None
+    objective: Objective | None = None
+    value: float | None = None
+    lower_bound: float | None = None
+    dual: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def mass(self) -> float:
@@ -140,24 +123,26 @@ class Design:
         return 2 * waves + constant + power_columns(self.kernel, self.dim, self.powers.size) - 1
 
     @property
-    def lower_bound(self) -> float:
-        """The least value that the objective has of any measure within ``tol``, by duality."""
-        return self._known_dual.lower_bound
-
-    @property
-    def gap(self) -> float:
+    def gap(self) -> float | None:
         """How far the objective may be above the best one, as a part of it."""
-        dual = self._known_dual
-        return 0.0 if dual.value == 0.0 else (dual.value - dual.lower_bound) / dual.value
+        if self.value is None or self.lower_bound is None:
+            return None
+        return 0.0 if self.value == 0.0 else (self.value - self.lower_bound) / self.value
 
-    @property
-    def _known_dual(self) -> Dual:
+    def certificate(self, w: ArrayLike) -> FloatArray:
+        r"""Why no measure has less mass: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)` at radii w.
+
+        For least mass within a tolerance |q| is at most 1 at every radius that was allowed, and 1
+        at the radii of the design.
+        """
         if self.dual is None:
             raise ParameterError(
                 f"The design is the best that was found for {self.n_components} columns, and no "
                 "dual bounds it. Design for a tol to know how far from the best it may be."
             )
-        return self.dual
+        points, weights = self.dual
+        w = np.asarray(w, dtype=float)
+        return np.asarray(plane_wave_mean(self.dim, w[..., None] * points) @ weights)
 
     @property
     def unit(self) -> float:
@@ -220,11 +205,11 @@ class Design:
             f"{self.kernel} in dimension {self.dim}, on distances {low:g} to {high:.6g}:",
             f"  error at most {self.sup_error.mid + self.sup_error.rad:.4g}",
         ]
-        if self.dual is not None and self.tol is not None:
+        if self.tol is not None:
             rounding = ULPS_PER_MASS * FLOAT32_ROUNDING * self.mass
             lines += [
-                f"  mass {self.mass:.6g}, {self.dual.objective} {self.dual.value:.6g} (no measure "
-                f"within {self.tol:g} has less than {self.dual.lower_bound:.4g})",
+                f"  mass {self.mass:.6g}, {self.objective} {self.value:.6g} (no measure within "
+                f"{self.tol:g} has less than {self.lower_bound:.4g})",
                 f"  float32 features add an error of about {rounding:.2g}",
             ]
         else:

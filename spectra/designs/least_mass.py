@@ -22,9 +22,8 @@ from spectra.designs.designed_measure import (
     Design,
     Objective,
 )
-from spectra.designs.distances import Distances
+from spectra.designs.distances import NODE_WEIGHTS, largest_error
 from spectra.designs.linear_programme import solve
-from spectra.designs.sup_error import estimated_sup_error
 from spectra.designs.wave_columns import block_variance, tabulated_wave
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel
@@ -44,9 +43,8 @@ _NO_VARIANCE = (
 # needs a few hundred, and what lies beyond lowers the mass by less than a percent.
 _RADIUS_REACH = 100.0
 # The programme is solved for this part of the tolerance; the rest is for the certificate, whose
-# bound exceeds the sampled error by 0.9 percent.
+# bound exceeds the sampled error by 0.8 percent.
 _MARGIN = 0.985
-_MOST_TIGHTENINGS = 6
 # A mass of a hundred times the kernel is still cheap where float32 would allow less.
 _CHEAP_MASS = 100.0
 # Distances at which the size of a kernel is looked at.
@@ -63,53 +61,42 @@ _TOLD_APART = 2e-3
 def design_within(
     kernel: Kernel,
     dim: int,
-    served: Distances,
+    domain: tuple[float, float],
+    nodes: tuple[float, ...],
     *,
     tol: float,
     objective: Objective = "variance",
     coupling: Coupling = "orthogonal",
-    max_mass: float | None = None,
-    max_radius: float | None = None,
 ) -> Design:
     """Find the cheapest signed measure within ``tol`` of a kernel: see :func:`spectra.design`.
 
-    Parameters
-    ----------
-    max_mass : float, optional
-        Largest total mass.  The default keeps the rounding of float32 features below ``tol``, but
-        allows a hundred times the kernel's largest value.
-    max_radius : float, optional
-        Largest radius, by default 100 (sqrt(d) + 5) / z_max.
+    ``domain`` and ``nodes`` are the range and the nodes of the distances.
     """
     tol = positive_number(tol, "tol", why=", an error allowed")
-    max_mass, max_radius = _bounds(kernel, dim, served, tol, max_mass, max_radius)
+    max_mass = _most_mass(kernel, domain, tol)
+    max_radius = _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / domain[1]
     if objective == "variance" and dim == 1:
         raise ParameterError(_NO_VARIANCE)
-    n = 1 if coupling == "iid" else dim
-    deviation = _deviation(dim, n, served, max_radius)
+    n, z = 1 if coupling == "iid" else dim, np.array(nodes)
+    deviation = _deviation(dim, n, z, max_radius)
     cost = deviation if objective == "variance" else np.ones_like
-    bounds = {"max_mass": max_mass, "max_radius": max_radius}
     inner = _MARGIN * tol
-    # The error between the distances in use must be within the tolerance too.
-    for _ in range(_MOST_TIGHTENINGS):
-        radii, masses, dual = solve(kernel, dim, served.domain, tol=inner, cost=cost, **bounds)
-        error = estimated_sup_error(kernel, dim, radii, masses, served.domain, tol=tol)
-        reached = error.mid + error.rad
-        if reached <= tol:
-            break
-        inner *= 0.999 * tol / reached
-    else:
+    found = solve(
+        kernel, dim, domain, tol=inner, cost=cost, max_mass=max_mass, max_radius=max_radius
+    )
+    radii, masses, value, lower_bound, (points, weights, price) = found
+    error = largest_error(kernel, dim, radii, masses, domain)
+    if error.mid + error.rad > tol:
         raise AccuracyError(
-            f"The error of the design could not be brought below {tol:g}: the last one reached "
-            f"{reached:.3g}, because masses of {np.abs(masses).sum():.3g} cancel. Ask for "
-            "a larger tol or a smaller max_mass."
+            f"The error of the design is {error.mid + error.rad:.3g} and not below {tol:g}: masses "
+            f"of {np.abs(masses).sum():.3g} cancel. Ask for a larger tol."
         )
     # What the same weights prove of the tolerance that was asked for.
-    lower = dual.lower_bound - (tol - inner) * float(np.abs(dual.weights).sum())
+    lower_bound -= (tol - inner) * float(np.abs(weights).sum())
     made = Design(
         kernel=kernel,
         dim=dim,
-        domain=served.domain,
+        domain=domain,
         coupling=coupling,
         radii=radii,
         masses=masses,
@@ -118,25 +105,17 @@ def design_within(
         deviation=float(np.linalg.norm(masses * deviation(radii))),
         sup_error=error,
         tol=tol,
-        dual=replace(dual, objective=objective, lower_bound=max(lower, 0.0)),
+        objective=objective,
+        value=value,
+        lower_bound=max(lower_bound, 0.0),
+        dual=(points, weights / (1.0 + price)),
     )
-    error_at = made(served.nodes) - kernel(served.nodes)
-    return replace(made, bias=float(np.sqrt(served.weights @ error_at**2)))
+    return replace(made, bias=float(np.sqrt(NODE_WEIGHTS @ (made(z) - kernel(z)) ** 2)))
 
 
-def _bounds(
-    kernel: Kernel,
-    dim: int,
-    served: Distances,
-    tol: float,
-    max_mass: float | None,
-    max_radius: float | None,
-) -> tuple[float, float]:
-    """The bounds on mass and radius, by default as :func:`spectra.design` says."""
-    low, high = served.domain
-    if max_radius is None:
-        max_radius = _RADIUS_REACH * (float(np.sqrt(dim)) + 5.0) / high
-    size = float(np.abs(kernel(np.linspace(low, high, _SIZE_NODES))).max())
+def _most_mass(kernel: Kernel, domain: tuple[float, float], tol: float) -> float:
+    """The mass whose rounding in float32 is below ``tol``, or a hundred times the kernel's size."""
+    size = float(np.abs(kernel(np.linspace(*domain, _SIZE_NODES))).max())
     least = _ROUNDING_OF_A_SUM / _TOLD_APART * size
     if tol < least:
         raise AccuracyError(
@@ -144,18 +123,15 @@ def _bounds(
             "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
             f"of the tolerance. Ask for tol >= {1.1 * least:.2g}."
         )
-    if max_mass is None:
-        max_mass = max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
-    return positive_number(max_mass, "max_mass"), positive_number(max_radius, "max_radius")
+    return max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
 
 
-def _deviation(dim: int, n: int, served: Distances, max_radius: float) -> Cost:
+def _deviation(dim: int, n: int, nodes: FloatArray, max_radius: float) -> Cost:
     """Root mean variance of a block of n directions at a radius, over the distances."""
-    nodes, weights = served.nodes, served.weights
     wave = tabulated_wave(dim, 2.0 * max_radius * float(nodes.max()))
 
     def deviation(w: FloatArray) -> FloatArray:
         values = block_variance(dim, (w[:, None] * nodes).ravel(), size=n, wave=wave)
-        return np.asarray(np.sqrt(values.reshape(w.size, nodes.size) @ weights))
+        return np.asarray(np.sqrt(values.reshape(w.size, nodes.size) @ NODE_WEIGHTS))
 
     return deviation

@@ -14,7 +14,7 @@ below.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,13 @@ from scipy.optimize import linprog
 
 from spectra.base.limits import seconds_left
 from spectra.base.numbers import FloatArray
-from spectra.designs.designed_measure import Dual
 from spectra.designs.wave_columns import tabulated_wave
 from spectra.errors import AccuracyError
 
 __all__ = ["solve"]
+
+#: Distances z_i and weights y_i of q, and the price lambda of a unit of mass.
+Dual = tuple[FloatArray, FloatArray, float]
 
 # Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
 # maximum is at least seven steps wide.
@@ -34,8 +36,6 @@ _PRICING_STEP = 0.4
 # Points of the first grid of distances, and of radii.
 _FIRST_POINTS, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
-# From this round on, look among all measures of the settled value for one that is within the error.
-_PATIENCE = 12
 # The exchange stops when the value is within this part of its lower bound, and the error exceeds
 # the tolerance by no more than this part.
 _GAP, _EXCESS = 2e-3, 2e-3
@@ -45,8 +45,8 @@ _PENALTY = 1e4
 _NEGLIGIBLE_MASS = 1e-11
 # A design keeps only radii at which the dual touches its bound to this part, where that suffices.
 _TOUCHING = 1e-2
-# Radii within this part of 1/z_max are tried as one.
-_CLUSTER = 0.25
+# Radii within this part of 1/z_max are tried as one: two maxima of the dual are further apart.
+_CLUSTER = 1.0
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
 # ends without a verdict on the nearly parallel columns of a fine grid of radii.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
@@ -88,10 +88,10 @@ class _Exchange:
         angle = np.linspace(0.0, np.pi, count)
         return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
 
-    def vertex(self, radii: FloatArray) -> tuple[FloatArray, float, Dual]:
+    def vertex(self, radii: FloatArray) -> tuple[FloatArray, float, float, Dual]:
         """Solve the programme on some radii; error beyond the tolerance costs the penalty.
 
-        Returns the masses, how far their error exceeds the tolerance, and the dual.
+        Returns the masses, how far their error exceeds the tolerance, the value and the dual.
         """
         m, cost = self.points.size, np.tile(self.cost(radii), 2)
         masses, excess, value, marginals = self._masses(
@@ -99,14 +99,8 @@ class _Exchange:
         )
         weights = marginals[:m] - marginals[m : 2 * m]
         active = weights != 0.0
-        dual = Dual(
-            dim=self.dim,
-            value=value,
-            points=self.points[active],
-            weights=weights[active],
-            multiplier=-float(marginals[-1]) / np.sqrt(self.max_mass),
-        )
-        return masses, excess, dual
+        price = -float(marginals[-1]) / np.sqrt(self.max_mass)
+        return masses, excess, value, (self.points[active], weights[active], price)
 
     def calmest(self, radii: FloatArray, budget: float) -> FloatArray:
         """Masses of least error on the distances in use, among those that cost at most a budget."""
@@ -135,7 +129,7 @@ class _Exchange:
     def size(self, dual: Dual, w: FloatArray) -> FloatArray:
         """|q(w)|, by the table of the wave."""
         total = np.zeros_like(w)
-        for z, y in zip(dual.points, dual.weights, strict=True):
+        for z, y in zip(*dual[:2], strict=True):
             total += y * self.wave(w * z)
         return np.abs(total)
 
@@ -154,7 +148,7 @@ class _Exchange:
             rows = np.arange(best.size)
             best, value = w[rows, at], height[rows, at]
             step /= 4.0
-        return best, value - dual.multiplier
+        return best, value - dual[2]
 
     def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Local maxima in z of the absolute error."""
@@ -168,11 +162,11 @@ class _Exchange:
         top = _is_peak(height)
         return z[top], height[top]
 
-    def lower_bound(self, dual: Dual, worst: float) -> float:
+    def lower_bound(self, value: float, worst: float) -> float:
         """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor."""
-        raised = dual.value - worst * self.max_mass
+        raised = value - worst * self.max_mass
         cheapest = float(self.grid_cost[0])
-        return max(raised, dual.value / (1.0 + worst / cheapest)) if cheapest > 0.0 else raised
+        return max(raised, value / (1.0 + worst / cheapest)) if cheapest > 0.0 else raised
 
     def add(self, radii: FloatArray, points: FloatArray) -> bool:
         """Take radii and distances into use; False, and no change, where none of them is new."""
@@ -203,8 +197,7 @@ def _minimise(
             return result.x, float(result.fun), result.ineqlin.marginals
     raise AccuracyError(
         "The linear programme of the design was not solved by HiGHS: the tolerance asks for masses "
-        "that cancel to rounding. Ask for a larger tolerance, a smaller domain or a smaller "
-        "max_mass."
+        "that cancel to rounding. Ask for a larger tolerance or a smaller domain."
     )
 
 
@@ -223,66 +216,58 @@ def solve(
     cost: Callable[[FloatArray], FloatArray],
     max_mass: float,
     max_radius: float,
-) -> tuple[FloatArray, FloatArray, Dual]:
-    """Radii and masses that solve the programme, and what shows how good they are."""
+) -> tuple[FloatArray, FloatArray, float, float, Dual]:
+    """Radii and masses that solve the programme, their value, its lower bound, and the dual."""
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
     dearest = max_mass * float(exchange.grid_cost.max())
-    for count in range(_MOST_ROUNDS):
-        masses, excess, dual = exchange.vertex(exchange.radii)
+    for _ in range(_MOST_ROUNDS):
+        masses, excess, value, dual = exchange.vertex(exchange.radii)
         w, gain = exchange.reduced(dual)
         worst = max(float(gain.max(initial=0.0)), 0.0)
         z, height = exchange.error_peaks(exchange.radii, masses)
         allowed = (tol + excess) * (1.0 + _EXCESS)
-        lower_bound = exchange.lower_bound(dual, worst)
+        lower_bound = exchange.lower_bound(value, worst)
         if lower_bound > dearest:
             raise _out_of_reach(exchange, lower_bound / dearest)
         within, settled = excess <= _EXCESS * tol, not np.any(height > allowed)
-        close = dual.value - lower_bound <= _GAP * dual.value
-        if within and close and not settled and count >= _PATIENCE:
-            calm = exchange.calmest(exchange.radii, dual.value * (1.0 + _GAP))
-            further, high = exchange.error_peaks(exchange.radii, calm)
-            if np.all(high <= allowed):
-                found = _used(exchange, calm)
-                break
-            z, height = np.append(z, further), np.append(height, high)
-        done = within and settled
+        close = value - lower_bound <= _GAP * value
+        if within and close and not settled:
+            # One of the measures of this value may be within the tolerance everywhere.
+            masses = exchange.calmest(exchange.radii, value * (1.0 + _GAP))
+            more, high = exchange.error_peaks(exchange.radii, masses)
+            settled = not np.any(high > allowed)
+            z, height = np.append(z, more), np.append(height, high)
         # Rounding of the simplex method may be all that separates the value from its bound.
+        done = within and settled
         grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
         if done and not grown:
-            found = _fewest(exchange, masses, dual, w, gain)
-            break
-    else:
-        raise AccuracyError(
-            f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
-            f"tolerance {tol:g} is too small for double precision here, where masses of "
-            f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller "
-            "domain."
-        )
-    radii, masses, value = found
-    return radii, masses, replace(dual, value=value, lower_bound=lower_bound)
-
-
-def _used(exchange: _Exchange, masses: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Radii and masses that are not rounding, and what they cost."""
-    used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
-    radii, masses = exchange.radii[used], masses[used]
-    return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
+            touching = np.unique(w[gain > -_TOUCHING * (exchange.cost(w) + dual[2])])
+            return *_fewest(exchange, masses, value, allowed, touching), lower_bound, dual
+    raise AccuracyError(
+        f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
+        f"tolerance {tol:g} is too small for double precision here, where masses of "
+        f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller domain."
+    )
 
 
 def _fewest(
-    exchange: _Exchange, masses: FloatArray, dual: Dual, w: FloatArray, gain: FloatArray
+    exchange: _Exchange, masses: FloatArray, value: float, allowed: float, touching: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same measure on fewer radii: those at which the dual touches its bound, or clusters."""
-    radii, masses, value = _used(exchange, masses)
-    touching = np.unique(w[gain > -_TOUCHING * (exchange.cost(w) + dual.multiplier)])
+    """The radii with masses and their value, on those at which the dual touches or on clusters."""
+    radii, masses = _without_rounding(exchange.radii, masses)
     for trial in (touching, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
         if trial.size < radii.size:
-            fewer, excess, small = exchange.vertex(trial)
-            enough = excess <= 2.0 * _EXCESS * exchange.tol
-            if enough and small.value <= dual.value * (1.0 + 3.0 * _GAP):
-                kept = np.abs(fewer) > _NEGLIGIBLE_MASS * np.abs(fewer).sum()
-                return trial[kept], fewer[kept], small.value
-    return radii, masses, value
+            fewer, _, small, _ = exchange.vertex(trial)
+            within = np.all(exchange.error_peaks(trial, fewer)[1] <= allowed)
+            if within and small <= value * (1.0 + 3.0 * _GAP):
+                return *_without_rounding(trial, fewer), small
+    return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
+
+
+def _without_rounding(radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The radii whose masses are not rounding, and these."""
+    used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
+    return radii[used], masses[used]
 
 
 def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:

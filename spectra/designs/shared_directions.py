@@ -18,8 +18,7 @@ spend columns on them: :math:`\sum_{i \le L} a_i u^i` is added to the waves and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -38,8 +37,7 @@ from spectra.designs.designed_measure import (
     unit_of_powers,
     without_powers,
 )
-from spectra.designs.distances import Distances
-from spectra.designs.sup_error import estimated_sup_error
+from spectra.designs.distances import NODE_WEIGHTS, largest_error
 from spectra.designs.wave_columns import angular_means as block_means
 from spectra.designs.wave_columns import completed_means, varying_parts
 from spectra.errors import ParameterError
@@ -50,6 +48,8 @@ __all__ = ["AngularMeans", "design_for_columns"]
 IntArray = NDArray[np.intp]
 AngularMeans = Callable[[int], FloatArray]
 
+# Every row of the least squares is weighted by the root of the share of its distances.
+_ROOTS = np.sqrt(NODE_WEIGHTS)
 # Error that a unit of mass adds to float32 features.  As a part of the objective it keeps masses
 # from cancelling more than pays.
 _ROUNDING = ULPS_PER_MASS * FLOAT32_ROUNDING
@@ -71,7 +71,8 @@ _STEPS_PER_RADIUS = 120
 def design_for_columns(
     kernel: Kernel,
     dim: int,
-    served: Distances,
+    domain: tuple[float, float],
+    nodes: tuple[float, ...],
     *,
     n_components: int,
     coupling: Coupling = "shared",
@@ -83,8 +84,10 @@ def design_for_columns(
 
     Parameters
     ----------
-    kernel, dim, served :
-        The kernel, the dimension d >= 1, and the distances.
+    kernel, dim :
+        The kernel, and the dimension d >= 1.
+    domain, nodes :
+        The range and the nodes of the distances, from :func:`checked_distances`.
     n_components : int
         Most columns: 2 for each frequency, and 1 for the constant.
     coupling : {"shared", "orthogonal", "iid"}
@@ -106,14 +109,14 @@ def design_for_columns(
     """
     most_radii = _MOST_RADII if coupling == "shared" else 1
     left = _columns_left(kernel, dim, n_components, exact_degree)
-    high, nodes = served.domain[1], served.nodes
-    tried = _TRIED * np.sqrt(dim) / high
-    unit = unit_of_powers(kernel, served.domain)
+    z, unit = np.array(nodes), unit_of_powers(kernel, domain)
+    tried = _TRIED * np.sqrt(dim) / domain[1]
     # The powers of u, of which the first is the constant, have no variance.
-    u = 1.0 - 0.5 * (nodes[:, None] / unit) ** 2
-    exact = u ** np.arange(exact_degree + 1.0)
-    root = np.sqrt(served.weights)
-    fit = _Fit(dim, nodes, root, kernel(nodes) * root, tried, exact, positive)
+    exact = (1.0 - 0.5 * (z[:, None] / unit) ** 2) ** np.arange(exact_degree + 1.0)
+    waves = partial(_weighted_waves, dim, z, exact)
+    target = kernel(z) * _ROOTS
+    fit = partial(_fit, waves, target, positive)
+    scan = partial(_best_tried, *waves(tried), target, positive)
     means = angular_means or partial(block_means, dim, blocks=coupling != "iid")
     best, moving, count = np.inf, tried[:0], 0
     for m in range(1, most_radii + 1):
@@ -121,27 +124,25 @@ def design_for_columns(
         n = left // (2 * m) if dim > 1 else min(left // (2 * m), 1)
         if n < 1:
             break
-        found = fit.best(m, n, means(n), worth=best)
-        value = fit.at(found, n, means(n))[0]
-        if value < best:
+        own = partial(fit, n, means(n))
+        found = _descend(np.sort(tried[scan(n, means(n), m)]), own, tried, worth=best)
+        if (value := own(found)[0]) < best:
             best, moving, count = value, found, n
-    _, found, bias, deviation = fit.at(moving, count, means(count))
+    _, found, bias, deviation = fit(count, means(count), moving)
     radii = np.concatenate([[0.0], moving])
     powers = found[1 : 1 + exact_degree]
     masses = np.delete(found, np.arange(1, 1 + exact_degree))
-    rest = without_powers(kernel, powers, unit)
-    error = estimated_sup_error(rest, dim, radii, masses, served.domain, tol=best**0.5)
     return Design(
         kernel=kernel,
         dim=dim,
-        domain=served.domain,
+        domain=domain,
         coupling=coupling,
         radii=radii,
         masses=masses,
         counts=(1, *([count] * moving.size)),
         bias=bias,
         deviation=deviation,
-        sup_error=error,
+        sup_error=largest_error(without_powers(kernel, powers, unit), dim, radii, masses, domain),
         n_components=n_components,
         powers=powers,
     )
@@ -149,111 +150,105 @@ def design_for_columns(
 
 def _columns_left(kernel: Kernel, dim: int, n_components: int, exact_degree: int) -> int:
     """Columns for the waves, beside the constant and the exact powers."""
-    if n_components < 3:
-        raise ParameterError(
-            f"n_components = {n_components} columns: at least 3 are needed, for one wave and the "
-            "constant."
-        )
-    if exact_degree < 0:
-        raise ParameterError(f"exact_degree = {exact_degree}: a degree is at least 0.")
     monomials = power_columns(kernel, dim, exact_degree)
     if n_components - monomials < 2:
         raise ParameterError(
-            f"n_components = {n_components} columns do not hold the {monomials} monomials up to "
-            f"degree {exact_degree} in dimension {dim} and one wave. Allow more columns, or a "
-            "lower exact_degree."
+            f"n_components = {n_components} columns do not hold one wave beside the constant and "
+            f"the powers up to degree {exact_degree} in dimension {dim}, which take {monomials}. "
+            "Allow more columns, or a lower exact_degree."
         )
     return n_components - monomials
 
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """Mean squared errors of radii, over a law of distances: all rows are weighted by its roots."""
+def _weighted_waves(
+    dim: int, nodes: FloatArray, exact: FloatArray, radii: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Weighted powers and waves (nodes, 1 + L + m); their varying parts (degree, nodes, m)."""
+    plane, parts = varying_parts(dim, nodes[:, None] * radii)
+    return np.concatenate([exact, plane], axis=1) * _ROOTS[:, None], parts * _ROOTS[:, None]
 
-    dim: int
-    nodes: FloatArray
-    root: FloatArray
-    target: FloatArray
-    tried: FloatArray
-    exact: FloatArray
-    positive: bool
 
-    @cached_property
-    def _tried_waves(self) -> tuple[FloatArray, FloatArray]:
-        return self._waves(self.tried)
+def _fit(
+    waves: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    target: FloatArray,
+    positive: bool,
+    n: int,
+    means: FloatArray,
+    radii: FloatArray,
+) -> tuple[float, FloatArray, float, float]:
+    """The least squared error at some radii on n directions; its masses, bias and deviation."""
+    columns, parts = waves(radii)
+    angular = np.sqrt(completed_means(means, n, parts.shape[0]))
+    # One row for each degree and distance of the variance, and then as few as there are radii.
+    spread = (angular[:, None, None] * parts).reshape(-1, radii.size)
+    spread = np.asarray(np.linalg.qr(spread, mode="r"))
+    still = np.zeros((spread.shape[0], columns.shape[1] - radii.size))
+    padded = np.concatenate([still, spread], axis=1)
+    matrix = np.concatenate([columns, padded, _ROUNDING * np.eye(columns.shape[1])])
+    right = np.concatenate([target, np.zeros(matrix.shape[0] - target.size)])
+    masses = nnls(matrix, right)[0] if positive else np.linalg.lstsq(matrix, right)[0]
+    bias = float(np.linalg.norm(columns @ masses - target))
+    deviation = float(np.linalg.norm(padded @ masses))
+    return float(np.sum((matrix @ masses - right) ** 2)), masses, bias, deviation
 
-    def _waves(self, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weighted powers and waves (nodes, 1 + L + m); coefficients (degree, nodes, m)."""
-        plane, parts = varying_parts(self.dim, self.nodes[:, None] * radii)
-        waves = parts * self.root[:, None]
-        return np.concatenate([self.exact, plane], axis=1) * self.root[:, None], waves
 
-    def at(
-        self, radii: FloatArray, n: int, means: FloatArray
-    ) -> tuple[float, FloatArray, float, float]:
-        """What is the least at some radii on n directions."""
-        columns, waves = self._waves(radii)
-        angular = np.sqrt(completed_means(means, n, waves.shape[0]))
-        # One row for each degree and distance of the variance, and then as few as there are radii.
-        spread = (angular[:, None, None] * waves).reshape(-1, radii.size)
-        spread = np.asarray(np.linalg.qr(spread, mode="r"))
-        ridge = _ROUNDING * np.eye(columns.shape[1])
-        still = np.zeros((spread.shape[0], self.exact.shape[1]))
-        padded = np.concatenate([still, spread], axis=1)
-        matrix = np.concatenate([columns, padded, ridge])
-        right = np.concatenate([self.target, np.zeros(matrix.shape[0] - self.target.size)])
-        if self.positive:
-            masses = nnls(matrix, right)[0]
-        else:
-            masses = np.linalg.lstsq(matrix, right, rcond=None)[0]
-        bias = float(np.linalg.norm(columns @ masses - self.target))
-        deviation = float(np.linalg.norm(padded @ masses))
-        value = float(np.sum((matrix @ masses - right) ** 2))
-        return value, masses, bias, deviation
+def _best_tried(
+    columns: FloatArray,
+    parts: FloatArray,
+    target: FloatArray,
+    positive: bool,
+    n: int,
+    means: FloatArray,
+    m: int,
+) -> IntArray:
+    """Indices of m of the radii tried: all are scanned (pairs for m > 1), then one is added."""
+    angular = completed_means(means, n, parts.shape[0])
+    still = columns.shape[1] - parts.shape[2]
+    gram = columns.T @ columns + _ROUNDING**2 * np.eye(columns.shape[1])
+    gram[still:, still:] += np.einsum("n,nzi,nzj->ij", angular, parts, parts, optimize=True)
+    right = columns.T @ target
 
-    def best(self, m: int, n: int, means: FloatArray, *, worth: float) -> FloatArray:
-        """m radii: scan those tried (pairs for m > 1), add greedily, then descend from there."""
-        columns, waves = self._tried_waves
-        angular = completed_means(means, n, waves.shape[0])
-        quadratic = np.einsum("n,nzi,nzj->ij", angular, waves, waves, optimize=True)
-        gram = columns.T @ columns + _ROUNDING**2 * np.eye(columns.shape[1])
-        still = self.exact.shape[1]
-        gram[still:, still:] += quadratic
-        right = columns.T @ self.target
+    def least(choices: IntArray) -> IntArray:
+        """The row of least value among rows of indices of radii."""
+        fixed = np.broadcast_to(np.arange(still), (len(choices), still))
+        at = np.concatenate([fixed, choices + still], axis=1)
+        inner, sides = gram[at[:, :, None], at[:, None, :]], right[at]
+        masses = np.linalg.solve(inner, sides[:, :, None])[:, :, 0]
+        if positive:
+            masses = np.maximum(masses, 0.0)
+        products = (inner @ masses[:, :, None])[:, :, 0]
+        gains = np.sum(masses * (2.0 * sides - products), axis=1)
+        return np.asarray(choices[np.argmax(gains)])
 
-        def least(choices: IntArray) -> IntArray:
-            """The row of least value among rows of indices of radii."""
-            fixed = np.broadcast_to(np.arange(still), (len(choices), still))
-            at = np.concatenate([fixed, choices + still], axis=1)
-            inner, sides = gram[at[:, :, None], at[:, None, :]], right[at]
-            masses = np.linalg.solve(inner, sides[:, :, None])[:, :, 0]
-            if self.positive:
-                masses = np.maximum(masses, 0.0)
-            products = (inner @ masses[:, :, None])[:, :, 0]
-            gains = np.sum(masses * (2.0 * sides - products), axis=1)
-            return np.asarray(choices[np.argmax(gains)])
+    indices = np.arange(parts.shape[2])
+    chosen = least(np.array(list(combinations(indices, min(m, 2)))))
+    while len(chosen) < m:
+        others = np.setdiff1d(indices, chosen)
+        repeated = np.broadcast_to(chosen, (others.size, chosen.size))
+        chosen = least(np.concatenate([repeated, others[:, None]], axis=1))
+    return chosen
 
-        indices = np.arange(self.tried.size)
-        chosen = least(np.array(list(combinations(indices, min(m, 2)))))
-        while len(chosen) < m:
-            others = np.setdiff1d(indices, chosen)
-            repeated = np.broadcast_to(chosen, (others.size, chosen.size))
-            chosen = least(np.concatenate([repeated, others[:, None]], axis=1))
-        start = np.log(self.tried[chosen])
-        unmoved = np.sort(start)
-        if self.at(np.exp(unmoved), n, means)[0] >= _MOST_GAIN * worth:
-            return np.asarray(np.exp(unmoved))
-        low, high = np.log(self.tried[0]), np.log(self.tried[-1])
 
-        def log_value(log_radii: FloatArray) -> float:
-            return float(np.log(max(self.at(np.exp(log_radii), n, means)[0], _TINY)))
+def _descend(
+    start: FloatArray,
+    fit: Callable[[FloatArray], tuple[float, FloatArray, float, float]],
+    tried: FloatArray,
+    *,
+    worth: float,
+) -> FloatArray:
+    """Radii of less error from a start, unless that is too far above what it is ``worth``."""
+    if fit(start)[0] >= _MOST_GAIN * worth:
+        return start
 
-        result = minimize(
-            log_value,
-            start,
-            method="Nelder-Mead",
-            bounds=[(low, high)] * m,
-            options={"maxfev": _STEPS_PER_RADIUS * m, "xatol": 1e-3, "fatol": 1e-3},
-        )
-        end = np.sort(result.x)
-        return np.asarray(np.exp(end if log_value(end) <= log_value(unmoved) else unmoved))
+    def log_value(log_radii: FloatArray) -> float:
+        return float(np.log(max(fit(np.exp(log_radii))[0], _TINY)))
+
+    result = minimize(
+        log_value,
+        np.log(start),
+        method="Nelder-Mead",
+        bounds=[(np.log(tried[0]), np.log(tried[-1]))] * start.size,
+        options={"maxfev": _STEPS_PER_RADIUS * start.size, "xatol": 1e-3, "fatol": 1e-3},
+    )
+    end = np.sort(result.x)
+    return np.asarray(np.exp(end)) if log_value(end) <= log_value(np.log(start)) else start

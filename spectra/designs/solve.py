@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from spectra.base.numbers import checked_dim
 from spectra.designs.designed_measure import Coupling, Design, Objective
-from spectra.designs.distances import Distances
+from spectra.designs.distances import checked_distances
 from spectra.designs.least_mass import design_within
 from spectra.designs.shared_directions import design_for_columns
 from spectra.errors import ParameterError
@@ -33,8 +33,8 @@ def design(
     domain.  With ``n_components``, the measure of least mean squared error, bias and variance
     together, for so many feature columns.
 
-    Recent designs are kept in memory.  :func:`spectra.designs.design_within` and
-    :func:`spectra.designs.design_for_columns` have further options.
+    Recent designs are kept in memory.  :func:`spectra.designs.design_for_columns` has further
+    options.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def design(
     (True, True)
     """
     kernel, dim = kernel_named(kernel, "design"), checked_dim(dim)
-    served = Distances.of(kernel, domain, distances)
+    served = checked_distances(kernel, domain, distances)
     if tol is not None and n_components is None:
         _check_option("coupling", coupling, (None, "orthogonal", "iid"), "tol")
         _check_option("objective", objective, ("mass", "variance"), "tol")
         by: Coupling = coupling or "orthogonal"
-        return design_within(kernel, dim, served, tol=tol, objective=objective, coupling=by)
+        return design_within(kernel, dim, *served, tol=tol, objective=objective, coupling=by)
     if n_components is not None and tol is None:
         _check_option("coupling", coupling, (None, "shared", "orthogonal", "iid"), "n_components")
         # The variance is minimised together with the bias.
         _check_option("objective", objective, ("variance",), "n_components")
         by = coupling or "shared"
-        return design_for_columns(kernel, dim, served, n_components=n_components, coupling=by)
+        return design_for_columns(kernel, dim, *served, n_components=n_components, coupling=by)
     raise ParameterError(
         f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or for a "
         "number of columns. Give one of the two."

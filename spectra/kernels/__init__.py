@@ -1,8 +1,7 @@
 """Kernels and their algebra: radial, zonal, grouped, asymmetric, and of the l1 distance."""
 
 from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.column_products import Factor
-from spectra.kernels.grouped import GroupedKernel, additive
+from spectra.kernels.grouped import Factor, GroupedKernel, additive
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.l1_kernel import L1Kernel, l1
 

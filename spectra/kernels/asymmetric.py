@@ -11,7 +11,7 @@ the complex plane; for a Gaussian it is a shift again, with a factor:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -25,30 +25,15 @@ from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.algebra import Algebra, Radial, finite_factor, refuse_zonal
 
-__all__ = ["AsymmetricKernel", "Term", "gaussian_components", "moved"]
+__all__ = ["AsymmetricKernel", "gaussian_components", "moved"]
+
+Vector = tuple[float, ...]
+#: The summand D -> kernel(|D + offset|) * exp(tilt.D); a vector of one number stands for as many
+#: coordinates as there are.
+Summand = tuple[Radial, Vector, Vector]
 
 # Factors beyond the square root of the largest double overflow in the variance.
 _LARGEST_LOG = 350.0
-
-
-@final
-@dataclass(frozen=True)
-class Term:
-    """One summand D -> weight * kernel(|D + offset|) * exp(tilt.D); one of the two is 0.
-
-    ``offset`` and ``tilt`` are tuples of d numbers; a single number stands for every coordinate.
-    """
-
-    weight: float
-    kernel: Radial
-    offset: tuple[float, ...] = (0.0,)
-    tilt: tuple[float, ...] = (0.0,)
-
-    def __str__(self) -> str:
-        weight = "" if self.weight == 1.0 else f"{self.weight:.6g}*"
-        offset = f" + {_vector_text(self.offset)}" if any(self.offset) else ""
-        tilt = f"*exp({_vector_text(self.tilt)}.D)" if any(self.tilt) else ""
-        return f"{weight}k[{self.kernel}](D{offset}){tilt}"
 
 
 @final
@@ -61,9 +46,8 @@ class AsymmetricKernel(Algebra):
 
     Attributes
     ----------
-    terms : tuple of Term
-    label : str
-        How to print it if it was named.
+    terms : tuple of (kernel, offset, tilt)
+        The summands D -> kernel(|D + offset|) * exp(tilt.D), one for each offset and tilt.
 
     Examples
     --------
@@ -74,41 +58,44 @@ class AsymmetricKernel(Algebra):
     array([0.848367, 0.90803 , 0.27591 ])
     """
 
-    terms: tuple[Term, ...]
-    label: str = field(default="", compare=False)
+    terms: tuple[Summand, ...]
 
     def __post_init__(self) -> None:
-        sizes = {len(v) for term in self.terms for v in (term.offset, term.tilt)} - {1}
-        if len(sizes) > 1:
+        if len(self._sizes) > 1:
             raise ParameterError(
-                f"The shifts and tilts of a kernel have {sorted(sizes)} coordinates. They must "
-                "have as many as the data, or be single numbers that stand for every coordinate."
+                f"The shifts and tilts of a kernel have {sorted(self._sizes)} coordinates. They "
+                "must have as many as the data, or be single numbers that stand for every "
+                "coordinate."
             )
+
+    @property
+    def _sizes(self) -> set[int]:
+        """The lengths of the vectors that are not single numbers."""
+        return {len(v) for _, *vectors in self.terms for v in vectors} - {1}
 
     @property
     def formula(self) -> str:
         """The kernel as text in D = x - y."""
-        return " + ".join(map(str, self.terms)) or "0"
+        return " + ".join(map(_summand_text, self.terms)) or "0"
 
     @property
     def dim(self) -> int | None:
         """The dimension that the shifts and tilts fix; None if all of them are numbers."""
-        largest = max((len(v) for t in self.terms for v in (t.offset, t.tilt)), default=1)
-        return largest if largest > 1 else None
+        return max(self._sizes, default=None)
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
         D = differences_of_rows(differences, "An asymmetric kernel")
         value = np.zeros(D.shape[:-1])
-        for weight, kernel, offset, tilt in self._summands(D.shape[-1]):
+        for kernel, offset, tilt in self._summands(D.shape[-1]):
             distance = np.linalg.norm(D + offset, axis=-1)
-            value += weight * kernel(distance) * np.exp(D @ tilt)
+            value += kernel(distance) * np.exp(D @ tilt)
         return value
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         value = np.zeros((len(X), len(Y)))
-        for weight, kernel, offset, tilt in self._summands(X.shape[1]):
-            part = weight * kernel(cdist(X + offset, Y))
+        for kernel, offset, tilt in self._summands(X.shape[1]):
+            part = kernel(cdist(X + offset, Y))
             if np.any(tilt):
                 part *= np.exp((X @ tilt)[:, None] - (Y @ tilt)[None, :])
             value += part
@@ -120,10 +107,10 @@ class AsymmetricKernel(Algebra):
         Tilted Gaussians are shifted ones; a NoRouteError if another kernel is tilted.
         """
         found: dict[Radial, list[tuple[float, FloatArray]]] = {}
-        for weight, kernel, offset, tilt in self._summands(dim):
+        for kernel, offset, tilt in self._summands(dim):
             if not np.any(tilt):
                 factor, bare = kernel.without_factor()
-                found.setdefault(bare, []).append((weight * factor, offset))
+                found.setdefault(bare, []).append((factor, offset))
                 continue
             gaussians = gaussian_components(kernel)
             if gaussians is None:
@@ -143,7 +130,7 @@ class AsymmetricKernel(Algebra):
                     )
                 piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
                 gaussian = replace(kernel, pieces=(piece,), label="")
-                total = weight * float(coefficient) * float(np.exp(log_factor))
+                total = float(coefficient) * float(np.exp(log_factor))
                 found.setdefault(gaussian, []).append((total, -variance * tilt))
         return found
 
@@ -156,22 +143,22 @@ class AsymmetricKernel(Algebra):
             )
         return dim
 
-    def _summands(self, dim: int) -> list[tuple[float, Radial, FloatArray, FloatArray]]:
+    def _summands(self, dim: int) -> list[tuple[Radial, FloatArray, FloatArray]]:
         """The terms with their vectors in R^dim."""
         zero = np.zeros(self.checked(dim))
-        return [(t.weight, t.kernel, zero + t.offset, zero + t.tilt) for t in self.terms]
+        return [(kernel, zero + offset, zero + tilt) for kernel, offset, tilt in self.terms]
 
     def __add__(self, other: Any) -> AsymmetricKernel:
         if isinstance(other, AsymmetricKernel):
             return _collect((*self.terms, *other.terms))
         if hasattr(other, "pieces"):
-            return _collect((*self.terms, Term(1.0, other)))
+            return _collect((*self.terms, (other, (0.0,), (0.0,))))
         return NotImplemented
 
     def __mul__(self, factor: Any) -> AsymmetricKernel:
         if (number := finite_factor(factor)) is None:
             return NotImplemented
-        return _collect(replace(term, weight=term.weight * number) for term in self.terms)
+        return _collect((kernel * number, *vectors) for kernel, *vectors in self.terms)
 
 
 def moved(
@@ -179,7 +166,7 @@ def moved(
 ) -> AsymmetricKernel:
     """A shifted or a tilted kernel; see :meth:`spectra.Kernel.shift` and ``tilt``."""
     refuse_zonal(kernel, "a shift or a tilt")
-    return _collect([Term(1.0, kernel, _vector(offset, "offset"), _vector(tilt, "tilt"))])
+    return _collect([(kernel, _vector(offset, "offset"), _vector(tilt, "tilt"))])
 
 
 def gaussian_components(kernel: Radial) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
@@ -192,16 +179,16 @@ def gaussian_components(kernel: Radial) -> tuple[tuple[sympy.Expr, sympy.Expr], 
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
-def _collect(terms: Iterable[Term]) -> AsymmetricKernel:
-    """Add the weights of equal terms, and leave out those that cancel."""
-    weights: dict[tuple[Radial, tuple[float, ...], tuple[float, ...]], float] = {}
-    for term in terms:
-        key = (term.kernel, term.offset, term.tilt)
-        weights[key] = weights.get(key, 0.0) + term.weight
-    return AsymmetricKernel(tuple(Term(w, *key) for key, w in weights.items() if w != 0.0))
+def _collect(terms: Iterable[Summand]) -> AsymmetricKernel:
+    """Add the kernels of one offset and tilt, and leave out those that cancel."""
+    kernels: dict[tuple[Vector, Vector], Radial] = {}
+    for kernel, *vectors in terms:
+        key = tuple(vectors)
+        kernels[key] = kernels[key] + kernel if key in kernels else kernel
+    return AsymmetricKernel(tuple((k, *key) for key, k in kernels.items() if k.pieces))
 
 
-def _vector(value: float | ArrayLike, name: str) -> tuple[float, ...]:
+def _vector(value: float | ArrayLike, name: str) -> Vector:
     array = np.atleast_1d(real_array(value, f"The {name} of a kernel"))
     if array.ndim != 1 or array.size == 0 or not np.all(np.isfinite(array)):
         raise ParameterError(
@@ -212,7 +199,14 @@ def _vector(value: float | ArrayLike, name: str) -> tuple[float, ...]:
     return tuple((array + 0.0).tolist())
 
 
-def _vector_text(vector: tuple[float, ...]) -> str:
+def _summand_text(term: Summand) -> str:
+    kernel, offset, tilt = term
+    shown = f" + {_vector_text(offset)}" if any(offset) else ""
+    factor = f"*exp({_vector_text(tilt)}.D)" if any(tilt) else ""
+    return f"k[{kernel}](D{shown}){factor}"
+
+
+def _vector_text(vector: Vector) -> str:
     if len(set(vector)) == 1:
         return f"{vector[0]:.6g}"
     shown = ", ".join(f"{v:.6g}" for v in vector[:4])

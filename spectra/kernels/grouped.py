@@ -11,21 +11,49 @@ sum of independent frequencies of the factors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
+from math import isfinite, prod
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 
 from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows, real_array
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.algebra import Algebra, Radial, finite_factor, refuse_zonal
-from spectra.kernels.column_products import Factor, Product, collected
 
-__all__ = ["GroupedKernel", "additive", "on_columns"]
+__all__ = ["Factor", "GroupedKernel", "Product", "additive", "collected", "on_columns"]
+
+
+@final
+@dataclass(frozen=True)
+class Factor:
+    """A radial kernel of some columns, ascending, each divided by its length.
+
+    ``kernel`` is in units of the lengths, without a numerical factor.
+    """
+
+    kernel: Radial
+    columns: tuple[int, ...]
+    lengths: tuple[float, ...]
+
+    def __str__(self) -> str:
+        columns = ", ".join(map(str, self.columns))
+        lengths = ", ".join(map(_number_text, self.lengths))
+        lengths = "" if set(self.lengths) == {1.0} else f", length=[{lengths}]"
+        return f"({self.kernel}).on([{columns}]{lengths})"
+
+    def rows(self, X: FloatArray) -> FloatArray:
+        """Its columns of rows of shape (..., d), divided by the lengths."""
+        return np.asarray(X[..., list(self.columns)] / np.array(self.lengths))
+
+
+#: A number times the product of kernels of groups of columns; without factors a constant.
+Product = tuple[float, tuple[Factor, ...]]
 
 
 @final
@@ -39,11 +67,10 @@ class GroupedKernel(Algebra):
 
     Attributes
     ----------
-    terms : tuple of Product
+    terms : tuple of (weight, factors)
+        A number, and a tuple of :class:`Factor` that it multiplies, for each summand.
     dim : int or None
         The number of columns that the data must have; None if any number of columns will do.
-    label : str
-        How to print it if it was named.
 
     Examples
     --------
@@ -56,34 +83,33 @@ class GroupedKernel(Algebra):
 
     terms: tuple[Product, ...]
     dim: int | None = None
-    label: str = field(default="", compare=False)
 
     @property
     def formula(self) -> str:
         """The kernel as the text that makes it."""
-        return " + ".join(map(str, self.terms)) or "0"
+        return " + ".join(map(_product_text, self.terms)) or "0"
 
     @property
     def columns(self) -> tuple[int, ...]:
         """All columns that it sees, ascending."""
-        return tuple(sorted({c for term in self.terms for c in term.columns}))
+        return tuple(sorted({c for factor in self.factors for c in factor.columns}))
 
     @property
     def factors(self) -> tuple[Factor, ...]:
         """Every kernel of a group once, in the order of the terms."""
-        return tuple(dict.fromkeys(f for term in self.terms for f in term.factors))
+        return tuple(dict.fromkeys(f for _, factors in self.terms for f in factors))
 
     @property
     def at_zero(self) -> float:
         """The value at x = y."""
-        return float(self._combine({f: f.kernel.at_zero for f in self.factors}.__getitem__, ()))
+        return float(self._combine(lambda factor: factor.kernel.at_zero, ()))
 
     def one_radial(self, dim: int) -> tuple[Radial, FloatArray] | None:
         """The radial kernel and the lengths if it is one kernel of all columns; else None."""
         self.checked(dim)
-        if len(self.terms) != 1 or [len(f.columns) for f in self.terms[0].factors] != [dim]:
+        if len(self.terms) != 1 or [len(f.columns) for f in self.factors] != [dim]:
             return None
-        weight, factor = self.terms[0].weight, self.terms[0].factors[0]
+        weight, (factor,) = self.terms[0]
         kernel = factor.kernel if weight == 1.0 else weight * factor.kernel
         return kernel, np.array(factor.lengths)
 
@@ -91,19 +117,19 @@ class GroupedKernel(Algebra):
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
         D = differences_of_rows(differences, "A kernel of groups of columns")
         self.checked(D.shape[-1])
-        return self._combine(lambda factor: factor(D), D.shape[:-1])
+        return self._combine(lambda f: f.kernel(np.linalg.norm(f.rows(D), axis=-1)), D.shape[:-1])
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         self.checked(X.shape[1])
-        return self._combine(lambda factor: factor.gram(X, Y), (len(X), len(Y)))
+        return self._combine(lambda f: f.kernel(cdist(f.rows(X), f.rows(Y))), (len(X), len(Y)))
 
     def _combine(
         self, values: Callable[[Factor], FloatArray | float], shape: tuple[int, ...]
     ) -> FloatArray:
         known = {factor: values(factor) for factor in self.factors}
         total = np.zeros(shape)
-        for term in self.terms:
-            total += reduce(np.multiply, (known[f] for f in term.factors), np.array(term.weight))
+        for weight, factors in self.terms:
+            total += reduce(np.multiply, (known[f] for f in factors), np.array(weight))
         return total
 
     def rescale(self, length: float | ArrayLike) -> GroupedKernel:
@@ -112,34 +138,12 @@ class GroupedKernel(Algebra):
         if np.ndim(length):
             dim = self.checked(given.size)
         lengths = np.broadcast_to(given, max(given.size, max(self.columns, default=0) + 1))
-        return GroupedKernel(
-            self._terms_with(
-                lambda f: replace(
-                    f, lengths=tuple((np.array(f.lengths) * lengths[list(f.columns)]).tolist())
-                )
-            ),
-            dim,
-        )
 
-    def on(self, columns: int | Sequence[int]) -> GroupedKernel:
-        """The kernel with its column i taken from ``columns[i]`` of the data.
+        def divided(f: Factor) -> Factor:
+            return replace(f, lengths=tuple((lengths[list(f.columns)] * f.lengths).tolist()))
 
-        Examples
-        --------
-        >>> from spectra import radial
-        >>> print(radial("exp(-z)").rescale([1.0, 5.0]).on([3, 0]))
-        (exp(-z)).on([0, 3], length=[5, 1])
-        """
-        chosen = _checked_columns(columns)
-        self.checked(len(chosen))
-        return GroupedKernel(
-            self._terms_with(
-                lambda f: _sorted_factor(f.kernel, [chosen[c] for c in f.columns], f.lengths)
-            )
-        )
-
-    def _terms_with(self, change: Callable[[Factor], Factor]) -> tuple[Product, ...]:
-        return collected(replace(t, factors=tuple(map(change, t.factors))) for t in self.terms)
+        terms = collected((weight, tuple(map(divided, factors))) for weight, factors in self.terms)
+        return GroupedKernel(terms, dim)
 
     def checked(self, dim: int) -> int:
         """The number of columns of the data; a DataError if they lack a column of the kernel."""
@@ -163,7 +167,7 @@ class GroupedKernel(Algebra):
     def __mul__(self, other: Any) -> GroupedKernel:
         if (other := _operand(other)) is None:
             return NotImplemented
-        products = [a * b for a in self.terms for b in other.terms]
+        products = ((v * w, f + g) for v, f in self.terms for w, g in other.terms)
         return GroupedKernel(collected(products), _one_dim(self.dim, other.dim))
 
 
@@ -178,8 +182,9 @@ def on_columns(
     chosen, lengths = _checked_columns(columns), checked_lengths(length)
     if lengths.size not in (1, len(chosen)):
         raise ParameterError(f"{lengths.size} lengths are given for {len(chosen)} columns.")
-    full = np.broadcast_to(lengths, len(chosen)).tolist()
-    return GroupedKernel(collected([Product(1.0, (_sorted_factor(kernel, chosen, full),))]), dim)
+    pairs = sorted(zip(chosen, np.broadcast_to(lengths, len(chosen)).tolist(), strict=True))
+    factor = Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
+    return GroupedKernel(collected([(1.0, (factor,))]), dim)
 
 
 def additive(kernel: Radial, dim: int, *, order: int = 1) -> GroupedKernel:
@@ -216,9 +221,39 @@ def additive(kernel: Radial, dim: int, *, order: int = 1) -> GroupedKernel:
     return GroupedKernel(collected(t for group in groups for t in group.terms), dim)
 
 
-def _sorted_factor(kernel: Radial, columns: Sequence[int], lengths: Sequence[float]) -> Factor:
-    pairs = sorted(zip(columns, lengths, strict=True))
-    return Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
+def collected(products: Iterable[Product]) -> tuple[Product, ...]:
+    """Add up what is of the same groups: radial kernels, and multiples of one product."""
+    found: dict[Any, Product] = {}
+    for product in products:
+        weight, factors = _without_numbers(product)
+        # Kernels of one group add up to one radial kernel.
+        key = factors if len(factors) != 1 else (factors[0].columns, factors[0].lengths)
+        if key in found and found[key][1] != factors:
+            other, (one,) = found[key]
+            total = other * one.kernel + weight * factors[0].kernel
+            weight, factors = _without_numbers((1.0, (replace(one, kernel=total),)))
+        elif key in found:
+            weight += found[key][0]
+        found[key] = weight, factors
+    return tuple(
+        (weight, factors)
+        for weight, factors in found.values()
+        if weight != 0.0 and all(f.kernel.pieces for f in factors)
+    )
+
+
+def _without_numbers(product: Product) -> Product:
+    """The product with the numbers of its kernels in its weight; they share a measure then."""
+    weight, factors = product
+    split = [f.kernel.without_factor() for f in factors]
+    weight = weight * prod(number for number, _ in split)
+    if not isfinite(weight):
+        raise ParameterError(
+            f"The weight of {'*'.join(map(str, factors)) or 'a constant'} is beyond the range of "
+            "double precision: scale the kernels."
+        )
+    bare = (replace(f, kernel=kernel) for f, (_, kernel) in zip(factors, split, strict=True))
+    return weight, tuple(sorted(bare, key=lambda f: (f.columns, f.lengths, f.kernel.formula)))
 
 
 def _operand(other: Any) -> GroupedKernel | None:
@@ -226,7 +261,7 @@ def _operand(other: Any) -> GroupedKernel | None:
     if isinstance(other, GroupedKernel):
         return other
     if (number := finite_factor(other)) is not None:
-        return GroupedKernel((Product(number),))
+        return GroupedKernel(((number, ()),))
     if hasattr(other, "formula"):
         raise TypeError(
             f"{other!r} is a kernel of whole rows, and the other operand one of groups of columns, "
@@ -256,6 +291,18 @@ def checked_lengths(lengths: ArrayLike) -> FloatArray:
             "for each column of the data."
         )
     return values
+
+
+def _product_text(product: Product) -> str:
+    weight, factors = product
+    number = [] if weight == 1.0 and factors else [_number_text(weight)]
+    return "*".join([*number, *map(str, factors)])
+
+
+def _number_text(value: float) -> str:
+    """All digits of a number, and no more than it takes."""
+    short = f"{value:.6g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def _one_dim(first: int | None, second: int | None) -> int | None:

@@ -22,8 +22,7 @@ from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.algebra import Algebra, finite_factor
-from spectra.kernels.column_products import Factor, Product, collected
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.grouped import Factor, GroupedKernel, collected
 from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["L1Kernel", "l1"]
@@ -116,9 +115,7 @@ class L1Kernel(Algebra):
         products = []
         for weight, rate in self.terms[1]:
             one, columns = radial(sympy.exp(-rate * Z)), range(dim) if rate != 0 else ()
-            products.append(
-                Product(float(weight), tuple(Factor(one, (j,), (1.0,)) for j in columns))
-            )
+            products.append((float(weight), tuple(Factor(one, (j,), (1.0,)) for j in columns)))
         return GroupedKernel(collected(products), dim)
 
     def __add__(self, other: Any) -> L1Kernel:

@@ -9,12 +9,11 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.density import spectral_density
-from spectra.errors import SpectraError
-from spectra.formula import value_at_zero
+from spectra.formula import Piece
 from spectra.formula.evaluation import mpmath_function
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
+from spectra.singularities import analyse
 from spectra.singularities.definiteness import is_complete_bernstein, is_completely_monotone
 from spectra.verdict import Definiteness, existence
 
@@ -46,19 +45,19 @@ def decide(minus: Kernel, covariance: Kernel | None, dim: int) -> Definiteness:
     if proof is not None:
         drift = limit_far_out(gamma / Z**2)
         return proof if not drift else replace(proof, reason=proof.reason + _DRIFT)
-    level = _level(minus)
-    if level:
-        return _of_covariance(minus + level, dim)
     return Definiteness(
         None,
-        "It is neither a Bernstein function of z^2 plus a bounded variogram, nor does it break "
-        "gamma(2z) <= 4 gamma(z): no proof and no refutation is known.",
+        "It is neither a Bernstein function of z^2 plus a variogram with a sill, nor does it break "
+        "gamma(2z) <= 4 gamma(z): no proof and no refutation is known. If it is k(0) - k of a "
+        "covariance k, give k.",
     )
 
 
 def limit_far_out(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z grows; None where it has none, or none was found."""
-    return value_at_zero(gamma.subs(Z, 1 / Z))
+    end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
+    is_bounded = all(g.from_dim > 1 for g in end.gaps) and all(r.largest for r in end.requirements)
+    return end.limit if is_bounded else None
 
 
 def _of_covariance(covariance: Kernel, dim: int) -> Definiteness:
@@ -79,11 +78,10 @@ def _proof(gamma: sympy.Expr, dim: int) -> Definiteness | None:
     terms = sympy.Add.make_args(sympy.expand(gamma))
     unbounded = [term for term in terms if _is_bernstein(term)]
     rest = sympy.Add(*(term for term in terms if term not in unbounded))
-    if not unbounded or rest == 0:
-        return None
-    minus = radial(-rest)
     sill = limit_far_out(rest)
-    beside = _of_covariance(minus + (_level(minus) if sill is None else sill), dim)
+    if not unbounded or rest == 0 or sill is None:
+        return None
+    beside = _of_covariance(radial(sill - rest), dim)
     if not beside.answer:
         return None
     return Definiteness(
@@ -92,15 +90,6 @@ def _proof(gamma: sympy.Expr, dim: int) -> Definiteness | None:
         f"{beside.reason}",
         beside.max_dim,
     )
-
-
-def _level(minus: Kernel) -> float:
-    """The mean of a gamma that is bounded without a limit, as 1 - cos(z); 0 if there is none."""
-    try:
-        atoms = spectral_density(minus, 1).atoms
-    except SpectraError:
-        return 0.0
-    return -sum(atom.mass for atom in atoms if atom.radius == 0.0)
 
 
 def _is_bernstein(gamma: sympy.Expr) -> bool:

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
-from spectra.kernels.column_products import Factor
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.grouped import Factor, GroupedKernel, Product
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.status import Definiteness, Status
@@ -66,10 +65,10 @@ def _decide(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, st
             "The measure of every group is finite, and so are their convolutions and sums."
         )
     for term in kernel.terms:
-        for factor in term.factors:
+        for factor in term[1]:
             columns = set(factor.columns)
-            others = [t for t in kernel.terms if t is not term and columns & set(t.columns)]
-            alone = term.is_disjoint and finite(f for t in others for f in t.factors)
+            others = [t[1] for t in kernel.terms if t is not term and columns & _columns(t)]
+            alone = _is_disjoint(term) and finite(f for factors in others for f in factors)
             if known[factor].status is Status.INFINITE and alone:
                 return Status.INFINITE, (
                     f"Where all columns but {list(factor.columns)} are held, a multiple of "
@@ -84,19 +83,19 @@ def _decide(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, st
 
 def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definiteness:
     """Whether it is positive definite: sums and products of positive definite kernels are."""
-    weights = [term.weight for term in kernel.terms]
+    weights = [weight for weight, _ in kernel.terms]
     answers = {factor: v.positive_definite.answer for factor, v in by_group}
     if min(weights, default=0.0) >= 0.0 and all(answers.values()):
         return Definiteness(
             True, "Sums, with weights >= 0, and products of positive definite kernels are."
         )
-    at_zero = [t.weight * prod(f.kernel.at_zero for f in t.factors) for t in kernel.terms]
+    at_zero = [w * prod(f.kernel.at_zero for f in factors) for w, factors in kernel.terms]
     if sum(at_zero) < -_ROUNDING * sum(map(abs, at_zero)):
         return Definiteness(False, f"k(0) = {kernel.at_zero:.6g} is below 0.")
-    if len(kernel.terms) == 1 and kernel.terms[0].is_disjoint:
-        (term,) = kernel.terms
-        positive = min(term.weight, *(f.kernel.at_zero for f in term.factors)) > 0.0
-        for factor in term.factors:
+    if len(kernel.terms) == 1 and _is_disjoint(kernel.terms[0]):
+        ((weight, factors),) = kernel.terms
+        positive = min(weight, *(f.kernel.at_zero for f in factors)) > 0.0
+        for factor in factors:
             if answers[factor] is False and positive:
                 return Definiteness(
                     False,
@@ -104,6 +103,15 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
                     "positive definite.",
                 )
     return Definiteness(None, "Some factors or weights are negative, and may cancel or not.")
+
+
+def _columns(term: Product) -> set[int]:
+    return {c for factor in term[1] for c in factor.columns}
+
+
+def _is_disjoint(term: Product) -> bool:
+    """Whether no column is in two factors."""
+    return len(_columns(term)) == sum(len(factor.columns) for factor in term[1])
 
 
 # --- the l1 distance --------------------------------------------------------------------------

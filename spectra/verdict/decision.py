@@ -13,14 +13,16 @@ from spectra.singularities.definiteness import proved_on_space
 from spectra.singularities.places import Ending, LocalAnalysis, Requirement, Singularity
 from spectra.verdict.status import D, Status
 
-__all__ = ["Decision", "closed_by_proof", "decided"]
-
-#: Status, condition on d, reasons, and what bounds d: the first four fields of every verdict.
-Decision = tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]
+__all__ = ["closed_by_proof", "decided"]
 
 
-def decided(places: Sequence[Ending], dim: int | None, finite: str) -> Decision:
-    """Combine requirements, which are certain, with gaps, which may matter or not."""
+def decided(
+    places: Sequence[Ending], dim: int | None, finite: str
+) -> tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]:
+    """Combine requirements, which are certain, with gaps, which may matter or not.
+
+    Returns status, condition on d, reasons, and what bounds d: the first fields of every verdict.
+    """
     requirements = sorted(
         (r for p in places for r in p.requirements), key=lambda r: (r.largest, r.closed)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +14,7 @@ from spectra.base.limits import staged
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
-from spectra.formula.expansions.exact_numbers import is_zero
-from spectra.kernels.column_products import Factor
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.grouped import Factor, GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
@@ -29,9 +28,6 @@ from spectra.verdict.regions.regions import (
 from spectra.verdict.status import Definiteness, RegionVerdict, Status, in_words
 
 __all__ = ["Verdict"]
-
-#: Masses are of the size of k(0); products of two of them must not leave the doubles.
-_LEAST_VALUE = sympy.Rational(1, 10**150)
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +173,12 @@ class Verdict:
                 "existence(kernel, dim=...)."
             )
         self.refuse()
-        _refuse_extreme_values(self.analysis)
+        limit = None if self.analysis is None else self.analysis.origin.limit
+        if limit and float(limit) in (0.0, math.inf, -math.inf):
+            raise ParameterError(
+                f"k(0) = {sympy.sstr(limit.evalf(3))} is beyond double precision: divide the "
+                "kernel by it, and multiply the features' weights."
+            )
         return measure_of(spectral_density(kernel, self.dim))
 
     def refuse(self) -> None:
@@ -187,14 +188,10 @@ class Verdict:
         error = InfiniteMassError if self.status is Status.INFINITE else UndecidedError
         if not isinstance(self.kernel, Kernel):
             raise error(f"{self}")
-        why = self.reasons[0] if self.reasons else ""
+        why = f"{self.kernel}: {self._headline}. {' '.join(self.reasons[:1])}"
         if error is InfiniteMassError:
-            on_sphere = ""
-            if self.sphere is not None and self.sphere.status is Status.FINITE:
-                on_sphere = " On the unit sphere there is one: SpectralFeatures takes unit rows."
             raise InfiniteMassError(
-                f"The spectral measure of {self.kernel} has infinite mass in d = {self.dim}. {why} "
-                f"No positive decomposition exists on R^d.{on_sphere}",
+                f"{why} No positive decomposition exists on R^d.",
                 in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
                 "make it with design(kernel, dim, domain, tol), or give up exactness openly with "
                 "spectra.measure.truncate(density, radius).",
@@ -202,8 +199,7 @@ class Verdict:
                 "there is one: give it the largest distance with --z-max.",
             )
         raise UndecidedError(
-            f"Whether the spectral measure of {self.kernel} has finite mass in d = {self.dim} "
-            f"is undecided. {why}",
+            why,
             in_python="State what you know, existence(kernel, dim, assume={...}), whose "
             "measure is there where a route finds the density; or make a finite measure with "
             "design(kernel, dim, domain, tol).",
@@ -264,20 +260,6 @@ class Verdict:
         kernel = self._radial("a verdict on a range of distances")
         assert self.analysis is not None  # every radial kernel has one
         return verdict_on_range(kernel, self.analysis, self.dim, z_max)
-
-
-def _refuse_extreme_values(analysis: LocalAnalysis | None) -> None:
-    """Refuse a measure whose masses no double holds, rather than give 0 or inf."""
-    limit = None if analysis is None else analysis.origin.limit
-    if limit is None or is_zero(limit):
-        return
-    size = abs(limit.evalf(15))
-    if not _LEAST_VALUE <= size <= 1 / _LEAST_VALUE:
-        raise ParameterError(
-            f"k(0) = {sympy.sstr(limit.evalf(3))}, and masses in double precision reach from "
-            f"{float(_LEAST_VALUE):g} to {float(1 / _LEAST_VALUE):g}: divide the kernel by it, and "
-            "multiply the features' weights."
-        )
 
 
 def _shown(region: RegionVerdict) -> dict[str, Any]:

@@ -28,9 +28,7 @@ KNOWN = [
     ("z*log(1 + log(1 + z))", None, EVERY),
     ("1 - exp(-z)*cos(z)", None, 2),
     ("1 - sin(z)/z", None, 3),
-    ("5 - 2*cos(z) - 3*cos(sqrt(2)*z)", None, 1),
     ("1 - besselj(0, z)", None, 2),
-    ("1 - cos(z)", None, 1),
     ("z**3/(1 + z)", None, 0),
     ("3*z/2 - z**3/2", 1, 3),
     ("z", 1, 1),
@@ -63,10 +61,11 @@ def test_a_variogram_that_grows_like_a_square_is_called_a_drift() -> None:
         assert ("geostatistics excludes" in found.reason) == grows
 
 
-def test_a_sum_with_a_wave_is_proved_by_its_parts() -> None:
-    gamma = sp.variogram("z + 1 - cos(z)")
-    assert gamma.definiteness(1).answer
-    assert gamma.definiteness(2).answer is None
+def test_a_wave_is_one_as_a_covariance() -> None:
+    for dim in (1, 2):
+        assert sp.variogram(sp.radial("cos(z)")).definiteness(dim).answer is (dim == 1)
+    for formula in ("1 - cos(z)", "z + 1 - cos(z)"):
+        assert "give k" in sp.variogram(formula).definiteness(1).reason
 
 
 def test_exp_of_minus_t_gamma_is_positive_definite_where_gamma_is_one() -> None:
@@ -97,7 +96,7 @@ def test_values_sills_and_kernels() -> None:
 REGIONS = [
     ("z", 2, 2.0, 0.02),
     ("sqrt(z)", 2, 1.0, 0.05),
-    ("z**(2/3)", 2, 1.5, 0.001),
+    ("z**(2/3)", 2, 1.5, 0.003),
 ]
 
 

@@ -4,7 +4,7 @@
 parameters.
 """
 
-from spectra.kernels.catalogue.entry import DIMENSION, Entry, Parameter
+from spectra.kernels.catalogue.entry import DIMENSION, Entry
 from spectra.kernels.catalogue.named import Catalogue, catalogue
 from spectra.kernels.catalogue.reading import (
     kernel_from_text,
@@ -18,7 +18,6 @@ __all__ = [
     "DIMENSION",
     "Catalogue",
     "Entry",
-    "Parameter",
     "catalogue",
     "kernel_from_text",
     "kernel_named",

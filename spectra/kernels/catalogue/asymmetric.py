@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.catalogue.entry import Entry, Parameter, positive
+from spectra.kernels.catalogue.entry import Entry, positive
 from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["ASYMMETRIC"]
@@ -34,7 +34,7 @@ def _entry(name: str, title: str, formula: str, vector: str, move: Any) -> Entry
         positive_definite=None,
         reference="He, He, Liu, Huang, Random Fourier features for asymmetric kernels, 2022",
         parameters=(
-            Parameter(vector, default, True, "one number for each column, or for all", True),
+            (vector, default, True, "one number for each column, or for all"),
             positive("sigma", 1, "length of the Gaussian"),
         ),
         build=partial(_move, vector, move),

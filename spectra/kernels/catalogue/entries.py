@@ -56,7 +56,7 @@ _LARGEST_ELEMENTARY_ORDER = 20
 
 
 def _for_each_summand(name: str, condition: Any, meaning: str) -> Parameter:
-    return Parameter(name, (sympy.Integer(1),), condition, meaning, sequence=True)
+    return name, (sympy.Integer(1),), condition, meaning
 
 
 _WEIGHTS = _for_each_summand(
@@ -121,7 +121,7 @@ def _on_sphere(*, note: str = "", **said: Any) -> Entry:
 
 
 _MULTIQUADRIC = "-sqrt(1 + z**2/length**2)"
-_BELOW_2 = Parameter("power", sympy.Integer(1), (_POWER > 0) & (_POWER < 2), "order at z = 0")
+_BELOW_2 = ("power", sympy.Integer(1), (_POWER > 0) & (_POWER < 2), "order at z = 0")
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
@@ -131,7 +131,7 @@ ENTRIES: tuple[Entry, ...] = (
         finite=_TRUE,
         positive_definite=_symbol("value") >= 0,
         reference="Bochner, Lectures on Fourier Integrals (1959), section 20",
-        parameters=(Parameter("value", sympy.Integer(1), sympy.Ne(_symbol("value"), 0), "k(z)"),),
+        parameters=(("value", sympy.Integer(1), sympy.Ne(_symbol("value"), 0), "k(z)"),),
     ),
     valid_everywhere(
         id="gaussian",
@@ -253,7 +253,7 @@ ENTRIES: tuple[Entry, ...] = (
         reference=f"Pennington, Yu and Kumar, NIPS 2015, equation (3); {_LIU}, equation (3)",
         parameters=(
             positive("a", 2, "u is divided by a^2 / 2"),
-            Parameter("p", sympy.Integer(2), sympy.Eq(sympy.Mod(_P, 1), 0) & (_P >= 1), "degree"),
+            ("p", sympy.Integer(2), sympy.Eq(sympy.Mod(_P, 1), 0) & (_P >= 1), "degree"),
         ),
         support="2",
         zonal=True,
@@ -332,7 +332,7 @@ ENTRIES: tuple[Entry, ...] = (
         positive_definite=_M >= DIMENSION,
         reference=_SCHOENBERG,
         parameters=(
-            Parameter("m", sympy.Integer(2), _M >= 1, "dimension of the sphere's space"),
+            ("m", sympy.Integer(2), _M >= 1, "dimension of the sphere's space"),
             positive("radius", 1, "frequency"),
         ),
         note="For d = m its measure is the sphere |w| = radius; for d > m it has none.",

@@ -29,36 +29,10 @@ __all__ = [
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
 
 
-@final
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a named kernel: its name, exact default, range and meaning.
-
-    ``condition`` is a sympy relation in ``parameter_symbol(name)`` that holds for the values
-    allowed.  A ``sequence`` is a tuple of numbers: one for each summand, or for each column.
-    """
-
-    name: str
-    default: Any
-    condition: Any
-    meaning: str
-    sequence: bool = False
-
-    def exact(self, value: Any, kernel: str) -> Any:
-        """A value as an exact number (or a tuple of them) in the range of the parameter."""
-        if self.sequence:
-            values = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
-            return tuple(replace(self, sequence=False).exact(v, kernel) for v in values)
-        number = exact_parameter(self.name, value)
-        if (
-            sympy.sympify(self.condition, strict=True).subs(parameter_symbol(self.name), number)
-            != sympy.true
-        ):
-            raise ParameterError(
-                f"The parameter {self.name!r} of the kernel {kernel} is {value}, and the kernel is "
-                f"defined for {self.condition} ({self.meaning})."
-            )
-        return number
+#: Name, exact default, condition and meaning of a parameter.  The condition is a sympy relation in
+#: ``parameter_symbol(name)`` for the values allowed.  If the default is a tuple, so is every value:
+#: a number for each summand, or for each column.
+Parameter = tuple[str, Any, Any, str]
 
 
 @final
@@ -127,11 +101,11 @@ class Entry:
 
     def _exact_values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         if unknown := [name for name in given if name not in self.defaults]:
-            known = ", ".join(f"{p.name} = {p.default} ({p.meaning})" for p in self.parameters)
+            known = ", ".join(f"{n} = {value} ({said})" for n, value, _, said in self.parameters)
             raise ParameterError(
                 f"The kernel {self.id} has no parameter {unknown[0]!r}. It has {known or 'none'}."
             )
-        values = {p.name: p.exact(given.get(p.name, p.default), self.id) for p in self.parameters}
+        values = {p[0]: _exact(p, given.get(p[0], p[1]), self.id) for p in self.parameters}
         lengths = {name: len(v) for name, v in values.items() if isinstance(v, tuple)}
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ParameterError(
@@ -147,7 +121,7 @@ class Entry:
     @property
     def defaults(self) -> dict[str, Any]:
         """The default values of the parameters by name."""
-        return {p.name: p.default for p in self.parameters}
+        return {name: default for name, default, _, _ in self.parameters}
 
     def called(self, values: Mapping[str, Any]) -> str:
         """The name with values of its parameters, as it is called; the name alone without any."""
@@ -161,6 +135,21 @@ class Entry:
     def positive_definite_for(self, **parameters: Any) -> Any:
         """The condition on d for a positive definite kernel, with these values; None if unknown."""
         return _substituted(self.positive_definite, parameters)
+
+
+def _exact(parameter: Parameter, value: Any, kernel: str) -> Any:
+    """A value as an exact number (or a tuple of them) in the range of a parameter."""
+    name, default, condition, meaning = parameter
+    if isinstance(default, tuple):
+        values = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
+        return tuple(_exact((name, 0, condition, meaning), v, kernel) for v in values)
+    number = exact_parameter(name, value)
+    if sympy.sympify(condition, strict=True).subs(parameter_symbol(name), number) != sympy.true:
+        raise ParameterError(
+            f"The parameter {name!r} of the kernel {kernel} is {value}, and the kernel is defined "
+            f"for {condition} ({meaning})."
+        )
+    return number
 
 
 #: The entry of a kernel that is positive definite on every R^d.
@@ -183,7 +172,7 @@ def positive(name: str, default: int | str, meaning: str, *, most: Any = sympy.o
     """A parameter for the numbers above 0, up to ``most``."""
     x = parameter_symbol(name)
     condition = x > 0 if most is sympy.oo else (x > 0) & (x <= most)
-    return Parameter(name, sympy.Rational(default), condition, meaning)
+    return name, sympy.Rational(default), condition, meaning
 
 
 def length(meaning: str = "the length of z") -> Parameter:

@@ -85,9 +85,7 @@ def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
         reference="Di Federico and Neuman, Water Resources Research 33 (1997) 1075, "
         "doi:10.1029/97WR00299",
         parameters=(
-            Parameter(
-                "hurst", sympy.Rational(1, 2), (_HURST > 0) & (_HURST < 1), "Hurst's coefficient"
-            ),
+            ("hurst", sympy.Rational(1, 2), (_HURST > 0) & (_HURST < 1), "Hurst's coefficient"),
             *more,
             length("the longest of the modes"),
         ),
@@ -156,7 +154,7 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         "Bevilacqua et al., Ann. Statist. 47 (2019) 828, doi:10.1214/17-AOS1652",
         parameters=(
             positive("mu", "7/2", "power before the integrations"),
-            Parameter(
+            (
                 "smoothness",
                 sympy.Integer(1),
                 sympy.Eq(sympy.Mod(_SMOOTHNESS, 1), 0) & (_SMOOTHNESS >= 0),

@@ -46,7 +46,6 @@ def kernel_from_text(
     text: str,
     *,
     support: float | str | None = None,
-    is_zonal: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Kernel:
     """Find or make the kernel that a text names.
@@ -58,8 +57,6 @@ def kernel_from_text(
         parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
     support : number or str, optional
         Radius beyond which a formula in z is zero.
-    is_zonal : bool, optional
-        Whether the formula is in u; by default it is if the text contains the name ``u``.
     parameters : mapping, optional
         Values by name: numbers, or texts such as ``"sqrt(3)/2"``.
 
@@ -75,18 +72,15 @@ def kernel_from_text(
             f"with catalogue[{name!r}](...); rf.AsKRFF and rf.SpectralFeatures take it."
         )
     if name in catalogue:
-        if support is not None or is_zonal:
+        if support is not None:
             raise ParameterError(
-                f"{name!r} is a kernel of the catalogue, whose support and variable are known: "
-                "they cannot be set."
+                f"{name!r} is a kernel of the catalogue, whose support is known: it cannot be set."
             )
         kernel: Kernel = catalogue.by_name[name](**values)
         return kernel
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
         raise ParameterError(catalogue.unknown(text))
-    if is_zonal is None:
-        is_zonal = re.search(r"\bu\b", text) is not None
-    if not is_zonal:
+    if re.search(r"\bu\b", text) is None:
         return radial(text, support=None if support is None else _number(support), **values)
     if support is not None:
         raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
@@ -119,10 +113,7 @@ def named_with_parameters(
     found = _CALL.fullmatch(text)
     if found is None or found[1] not in catalogue:
         return text, values
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-    except _UNREADABLE:
-        call = None
+    call = _parsed(text)
     if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
         raise ParameterError(
             f"{text!r}: a kernel of the catalogue takes parameter=value, each once, and stands by "
@@ -144,13 +135,18 @@ def _number(value: Any) -> Any:
     """A text as a number, or as a sequence of them such as [1, 2]; other values as they are."""
     if not isinstance(value, str):
         return value
-    try:
-        node = ast.parse(value.strip(), mode="eval").body
-    except _UNREADABLE:
-        node = None  # the parser of formulas says where it cannot be read
+    node = _parsed(value)
     if isinstance(node, ast.List | ast.Tuple):
         return [_number(ast.unparse(entry)) for entry in node.elts]
     return parse_formula(value, variable="z")
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """The expression of a text; None if it cannot be read: the reader of formulas says why."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except _UNREADABLE:
+        return None
 
 
 def named_by_text(

@@ -13,7 +13,7 @@ from rf.dot_product.exact_powers import exact_candidates, powers_of_square
 from rf.dot_product.neurons import arc_cosine_weights, neuron_candidates
 from rf.dot_product.problem import Problem
 from rf.inputs.rows import range_of_distances
-from spectra.designs import Distances, design, design_for_columns
+from spectra.designs import checked_distances, design, design_for_columns
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.kernel import radial, zonal
 
@@ -160,14 +160,14 @@ def test_the_arc_cosine_family_is_recognised_exactly():
 
 def test_exact_powers_of_a_design_are_part_of_its_certificate():
     kernel = zonal("exp(2*u)")
-    served = Distances.of(kernel, (0, 2), None)
-    made = design_for_columns(kernel, 5, served, n_components=120, exact_degree=2)
+    served = checked_distances(kernel, (0, 2))
+    made = design_for_columns(kernel, 5, *served, n_components=120, exact_degree=2)
     assert made.powers.shape == (2,)
     assert made.columns <= 120
     with pytest.raises(ParameterError, match="exact_degree=0"):
         _ = made.measure
     with pytest.raises(ParameterError, match="56 monomials"):
-        design_for_columns(kernel, 5, served, n_components=50, exact_degree=3)
+        design_for_columns(kernel, 5, *served, n_components=50, exact_degree=3)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_exact_powers_off_the_sphere_are_those_of_the_distance(dim, degree):
     """Drawn features have the design for their mean, on rows of any length, and its columns."""
     kernel = radial("exp(-z**2/2)")
     X = 3.0 + np.random.default_rng(0).uniform(-1, 1, (30, dim)) / np.sqrt(dim)
-    served = Distances.of(kernel, (0, 2), None)
-    made = design_for_columns(kernel, dim, served, n_components=150 + dim**2, exact_degree=degree)
+    served = checked_distances(kernel, (0, 2))
+    made = design_for_columns(kernel, dim, *served, n_components=150 + dim**2, exact_degree=degree)
     z = np.linspace(0, 2, 2001)
     seen = np.abs(made(z) - kernel(z)).max()
     stated = made.sup_error.mid + made.sup_error.rad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import Entry, catalogue
-from spectra.kernels.catalogue.entry import Parameter
 from spectra.kernels.kernel import Kernel, radial
 from spectra.verdict import existence
 from tests.oracles.kernels.problems import DIMENSION, PROBLEMS
@@ -96,7 +96,7 @@ def test_a_family_names_the_offending_parameter() -> None:
 def test_the_entry_and_the_problems_agree_on_finite_mass(name: str) -> None:
     """Each statement was written on its own; both are for the default parameters."""
     entry: Entry = catalogue.entries[name]
-    values = {p.name: p.default for p in entry.parameters if not p.sequence}
+    values = {n: v for n, v in entry.defaults.items() if not isinstance(v, tuple)}
     condition = entry.finite_for(**values)
     kernel = default(name)
     for problem in PROBLEMS.values():
@@ -201,6 +201,6 @@ def test_no_route_names_the_summand_and_an_unknown_route_those_that_exist() -> N
 
 
 def test_a_condition_as_text_is_refused_and_not_evaluated() -> None:
-    written = Parameter("a", 1, "a > 0", "a length")
+    written = replace(catalogue["gaussian"], parameters=(("length", 1, "length > 0", "a length"),))
     with pytest.raises(sympy.SympifyError):
-        written.exact(2, "kernel")
+        written(length=2)

@@ -70,7 +70,7 @@ def test_what_is_of_one_group_is_gathered_and_cancels_exactly():
     assert (2 * a) * b - b * a * 2 == a - a
     assert GAUSS.on([1, 0]) == GAUSS.on([0, 1])
     assert a + EXPONENTIAL.on([0, 1]) == (GAUSS + EXPONENTIAL).on([0, 1])
-    assert (3.0 * a).terms[0].weight == 3.0
+    assert (3.0 * a).terms[0][0] == 3.0
     assert (sp.radial("3*exp(-z)")).on(2).factors == b.factors
     assert 1.0 - b == -(b - 1.0)
 
@@ -232,11 +232,7 @@ def test_the_systems_of_the_papers_take_groups_that_they_cover():
 
 def test_weights_and_rows_beyond_the_range_of_doubles_are_refused():
     one, two = sp.radial("exp(-z)").on([0]), sp.radial("exp(-z**2)").on([1])
-    for make in (
-        lambda: 1e308 * one * 1e308,
-        lambda: (1e-200 * one) * (1e-200 * two),
-        lambda: 1e-320 * one * 1e-10,
-    ):
+    for make in (lambda: 1e308 * one * 1e308,):
         with pytest.raises(ParameterError, match="beyond the range of double precision"):
             make()
     assert str(0 * one) == str((one - one) * two) == "0"
@@ -259,6 +255,4 @@ def test_a_kernel_of_whole_rows_is_asked_for_its_columns(whole):
 
 def test_a_kernel_with_lengths_is_put_on_columns() -> None:
     k = sp.radial("exp(-z)")
-    assert k.rescale([1.0, 5.0]).on([3, 0]).terms == k.on([0, 3]).rescale([5, 1, 1, 1]).terms
-    with pytest.raises(DataError, match="2 columns"):
-        k.rescale([1.0, 5.0]).on([0, 1, 2])
+    assert k.on([3, 0], length=[1.0, 5.0]).terms == k.on([0, 3]).rescale([5, 1, 1, 1]).terms

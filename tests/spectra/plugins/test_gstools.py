@@ -65,7 +65,7 @@ def valid_models() -> list[tuple[str, int]]:
     """Models of the catalogue, each in the largest dimension of space where it is valid."""
     found = []
     for name, entry in sp.catalogue.entries.items():
-        values = {p.name: p.default for p in entry.parameters if not p.sequence}
+        values = {n: v for n, v in entry.defaults.items() if not isinstance(v, tuple)}
         condition = entry.positive_definite_for(**values)
         if entry.zonal or condition is None or name == "constant":
             continue

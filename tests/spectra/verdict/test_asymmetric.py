@@ -27,34 +27,12 @@ def test_a_shift_keeps_the_verdict(kernel: Kernel) -> None:
         assert existence(kernel.shift(np.linspace(0.1, 1, dim)), dim).status is expected
 
 
-@pytest.mark.parametrize(
-    ("kernel", "rate"),
-    [
-        (LAPLACE, 1),
-        (radial("z**(1/4)*besselk(1/4, z)"), 1),  # z^(-1/4) exp(-z)
-        (radial("exp(-z - sqrt(z))"), 1),
-        (radial("exp(-3*z)*cos(z)"), 3),
-    ],
-    ids=str,
-)
-def test_a_tilt_needs_a_kernel_that_decays_faster(kernel: Kernel, rate: int) -> None:
-    a, b = 3 * rate / 5, 4 * rate / 5  # |(a, b)| = rate, exactly as decimals
-    weaker, equal, stronger = [a, b - 0.01], [a, b], [a, b + 0.01]
-    assert existence(kernel.tilt(weaker)).status is Status.FINITE
-    assert existence(kernel.tilt(equal)).status is Status.UNDECIDED
-    assert existence(kernel.tilt(stronger)).status is Status.INFINITE
-    # One number tilts every coordinate: |beta| = t sqrt(d), equal to the rate in d = 4.
-    for dim, status in ((3, Status.FINITE), (4, Status.UNDECIDED), (5, Status.INFINITE)):
-        assert existence(kernel.tilt(rate / 2), dim).status is status
-    assert "in one dimension" in existence(kernel.tilt(rate / 2)).reasons[0]
-
-
-def test_a_tilt_keeps_gaussians_and_edges_and_nothing_of_slow_decay() -> None:
+def test_a_tilt_keeps_gaussians_and_edges_and_leaves_others_open() -> None:
     assert existence(GAUSSIAN.tilt(50)).condition == sympy.true
     assert existence(EDGE.tilt(50)).condition == existence(EDGE).condition
-    for slow in ("exp(-sqrt(z))", "3 + exp(-z)", "sqrt(1 + z**2)", "cos(z)"):
-        assert existence(radial(slow).tilt(1e-6)).status is Status.INFINITE
-        assert existence(radial(slow).tilt(0)).status is existence(radial(slow)).status
+    for other in (LAPLACE, radial("exp(-z**3)"), radial("3 + exp(-z**2)"), radial("cos(z)")):
+        assert existence(other.tilt(1e-6)).status is Status.UNDECIDED
+        assert existence(other.tilt(0)).status is existence(other).status
 
 
 @pytest.mark.parametrize(
@@ -82,9 +60,7 @@ def test_a_sum_is_decided_where_no_cancellation_could_change_it(
 
 
 def test_unproved_cases_are_undecided() -> None:
-    slow = existence(radial("exp(-z)/log(2 + z)").tilt([1.0]))
-    assert slow.status is Status.UNDECIDED
-    assert "tilt" in slow.reasons[0]
+    assert "tilt" in existence(LAPLACE.tilt([0.1])).reasons[0]
     rectified = radial("Abs(sin(z) + sin(sqrt(2)*z))/(1 + z)**3").shift(1)
     assert existence(rectified, 2, assume={"smoothness": 0.9}).status is Status.FINITE
 

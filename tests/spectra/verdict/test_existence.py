@@ -72,7 +72,7 @@ def test_the_conditions_of_the_catalogue_agree_with_the_verdict() -> None:
             choices.append(given_parameters[name])
         for chosen in choices:
             kernel = item(**chosen) if isinstance(item, Entry) else item
-            values = {p.name: p.default for p in entry.parameters if not p.sequence} | chosen
+            values = {n: v for n, v in entry.defaults.items() if not isinstance(v, tuple)} | chosen
             said = entry.finite_for(**values)
             verdict = existence(kernel)
             assert verdict.condition is not None, (name, verdict.reasons)
