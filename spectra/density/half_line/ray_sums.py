@@ -13,7 +13,7 @@ fixed unit far below the largest value of w rho, and the integers are multiplied
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, floor, log, log2, pi, tan
 
 import flint
@@ -22,8 +22,8 @@ import numpy as np
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.half_line.hankel_factor import hankel_factor
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.half_line_formula import HalfLineFormula
+from spectra.density.half_line.hankel_factor import find_range, hankel_factor, tilt_of
 from spectra.errors import AccuracyError
 
 __all__ = ["NEGLIGIBLE", "RaySums", "Samples"]
@@ -119,7 +119,7 @@ class RaySums:
 
     def __init__(
         self,
-        kernel: KernelOnRays,
+        kernel: HalfLineFormula,
         dim: int,
         angle: float,
         *,
@@ -127,21 +127,21 @@ class RaySums:
         lowest: float = -np.inf,
     ) -> None:
         self.kernel, self.dim, self.angle = kernel, dim, angle
-        self.shift, self.lowest, self.factor = shift, lowest, hankel_factor(dim, angle)
-        self._known: dict[float, Ball] = {}
-        self._bits = 0
+        self.shift, self.lowest = shift, lowest
+        self._tilt, self._find_range = tilt_of(dim, angle), partial(find_range, dim, angle)
+        self._known: dict[tuple[float, int], Ball] = {}
         self.largest, self.end = self._survey_kernel()
         if angle == 0.0 and self.end == np.inf:
             raise AccuracyError("the kernel falls too slowly on the half-line")
 
     def _survey_kernel(self) -> tuple[float, float]:
         """The largest log|k z^tilt| on the ray, and the s from which on it is below all bits."""
-        tilt, scale = self.factor.tilt, self.kernel.scale
+        tilt, scale = self._tilt, self.kernel.scale
         highest = 0.5 * log(self.dim) + 4.0 - scale
-        top = max(tilt * highest, 0.0) if tilt else self.factor.range(60.0)[2]
+        top = max(tilt * highest, 0.0) if tilt else self._find_range(60.0)[2]
         least = _KEPT_BITS + 4 + int(top / log(2.0))
         sizes: list[float] = []
-        last = np.inf if self.lowest == -np.inf else self.factor.range(200.0)[1] - self.lowest
+        last = np.inf if self.lowest == -np.inf else self._find_range(200.0)[1] - self.lowest
         s = scale - _BEFORE
         while len(sizes) <= _MOST_LOOKS and s < max(last, scale - 4.0):
             bits = least + int(max(tilt * s, 0.0) / log(2.0))
@@ -165,8 +165,8 @@ class RaySums:
     def cost(self) -> float:
         """About what sums on this ray cost, to compare rays."""
         high = 0.5 * log(self.dim) - self.kernel.scale + (6.0 if self.angle else 2.5)
-        bits = _KEPT_BITS + self.factor.range(60.0)[2] + max(self.largest, 0.0)
-        bits += max(self.factor.tilt * high, 0.0)
+        bits = _KEPT_BITS + self._find_range(60.0)[2] + max(self.largest, 0.0)
+        bits += max(self._tilt * high, 0.0)
         return 2.0 ** self.first_step(high) * (100.0 + bits)
 
     def samples(self, low: float, high: float, least_peak: float = 0.0) -> Samples:
@@ -219,12 +219,12 @@ class RaySums:
 
     def _sum_at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
         """The sums at one step, and how far those at twice the step are from them."""
-        factor, tilt = self.factor, self.factor.tilt
+        tilt = self._tilt
         bits = _KEPT_BITS + max(tilt * high, 0.0) / log(2.0)
-        cancelled = max(factor.range(bits)[2] + max(self.largest, 0.0), 0.0) / log(2.0)
+        cancelled = max(self._find_range(bits)[2] + max(self.largest, 0.0), 0.0) / log(2.0)
         if bits + cancelled > _MOST_BITS:
             raise AccuracyError(f"the kernel cancels too much on the ray of angle {self.angle}")
-        least_y, most_y, top = factor.range(bits + cancelled)
+        least_y, most_y, top = self._find_range(bits + cancelled)
         begin = least_y - high
         if tilt and self.dim > 1:
             begin = max(begin, -(bits + cancelled) * log(2.0) / tilt)
@@ -234,17 +234,16 @@ class RaySums:
         if a1 - a0 > _MOST_TERMS or a1 - a0 + j1 - j0 > 2 * _MOST_TERMS:
             raise AccuracyError(f"the sums on the ray of angle {self.angle} are too long")
         units = int(bits + top / log(2.0)) + 2, int(bits + max(self.largest, 0.0) / log(2.0)) + 2
-        work = int(bits + cancelled) + 64
-        if work > self._bits:
-            self._known.clear()
-            self._bits = work + 32
+        # Few different precisions, so that values are shared.
+        work = 64 * ceil((bits + cancelled) / 64 + 1)
         k = [
-            _round_to_integers(self._evaluate_kernel(i * step), units[0]) for i in range(a0, a1 + 1)
+            _round_to_integers(self._evaluate_kernel(i * step, work), units[0])
+            for i in range(a0, a1 + 1)
         ]
         places = [(i + self.shift) * step for i in range(a0 + j0, a1 + j1 + 1)]
         nothing = flint.fmpz(0), flint.fmpz(0)
         g = [
-            _round_to_integers(factor.value(s, work + 32), units[1])
+            _round_to_integers(hankel_factor(self.dim, self.angle, s, work), units[1])
             if least_y <= s <= most_y
             else nothing
             for s in places
@@ -257,7 +256,7 @@ class RaySums:
         """Sums over even and over odd terms, at all radii, as samples."""
         count, size = len(k), len(g) - len(k) + 1
         scale = flint.arb(2) ** -unit * 2 * step
-        log_w, tilt = (first + np.arange(size)) * step, flint.arb(self.factor.tilt)
+        log_w, tilt = (first + np.arange(size)) * step, flint.arb(self._tilt)
         real, imag = (flint.fmpz_poly([pair[i] for pair in g]) for i in (0, 1))
         zero = flint.fmpz(0)
         halves = []
@@ -281,19 +280,18 @@ class RaySums:
         change = float(np.abs(even - uneven).max()) / 2.0
         return Samples(step, first, (even + uneven) / 2.0, change), change
 
-    def _evaluate_kernel(self, s: float) -> Ball:
+    def _evaluate_kernel(self, s: float, bits: int) -> Ball:
         """k z^tilt on the ray."""
-        if s not in self._known:
-            tilt = self.factor.tilt
-            extra = int(max(tilt * s, 0.0) / log(2.0)) + 1
-            value = self.kernel.value(s, self.angle, self._bits + extra)
+        if (s, bits) not in self._known:
+            more = bits + int(max(self._tilt * s, 0.0) / log(2.0)) + 1
+            value = self.kernel.value(s, self.angle, more)
             if not value.is_finite():
                 raise AccuracyError(f"the kernel is singular on the ray of angle {self.angle}")
-            if tilt:
-                with working(self._bits + extra):
-                    value = value * (flint.arb(tilt) * flint.arb(s)).exp()
-            self._known[s] = value
-        return self._known[s]
+            if self._tilt:
+                with working(more):
+                    value = value * (flint.arb(self._tilt) * flint.arb(s)).exp()
+            self._known[s, bits] = value
+        return self._known[s, bits]
 
 
 #: Real and imaginary part as integers.

@@ -75,6 +75,7 @@ class Powers(Radial):
     ----------
     exponents, signs, log_sizes, wrong : ndarray
         One entry per term, the leading term first; ``wrong`` is the relative error of each.
+        ``signs`` may have one row for each power of log(w / scale), from 0 on.
     scale : float
         A radius inside the range.
     """
@@ -92,16 +93,42 @@ class Powers(Radial):
         exponents, signs, log_sizes, wrong = columns
         return cls(exponents, signs, log_sizes, wrong, radius)
 
-    def evaluate(self, w: FloatArray) -> Evaluation:
-        """The sum at radii; its local size is the largest term."""
-        log_w = np.log(w.ravel() / self.scale)
-        logs = self.log_sizes[:, None] + np.multiply.outer(self.exponents, log_w)
+    def and_error(self, log_size: float, log_w: float) -> Powers:
+        """The same with an error exp(log_size) at log w, which falls faster than the sum by 1/w."""
+        exponent = self.exponents[0] - 1.0
+        shift = exponent * (log_w - float(np.log(self.scale)))
+        signs = np.atleast_2d(self.signs)
+        return replace(
+            self,
+            exponents=np.append(self.exponents, exponent),
+            signs=np.hstack([signs, np.zeros((len(signs), 1))]),
+            log_sizes=np.append(self.log_sizes, log_size - shift),
+            wrong=np.append(self.wrong, 0.0),
+        )
+
+    def _share_terms(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Each term and its size relative to the largest one, and the logarithm of that."""
+        log_w = np.log(w / self.scale)
+        factors = np.polynomial.polynomial.polyval(log_w, np.atleast_2d(self.signs))
+        least = np.maximum(np.abs(factors), 1.0)
+        logs = self.log_sizes[:, None] + np.multiply.outer(self.exponents, log_w) + np.log(least)
         top = logs.max(axis=0)
         sizes = np.exp(logs - top)
-        total = self.signs @ sizes
+        return factors / least * sizes, sizes, top
+
+    def left_out(self, w: FloatArray) -> FloatArray:
+        """The error relative to the largest term, without rounding."""
+        _, sizes, _ = self._share_terms(w)
+        return np.asarray(self.wrong @ sizes + sizes[-1])
+
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The sum at radii; its local size is the largest term."""
+        flat = w.ravel()
+        terms, sizes, top = self._share_terms(flat)
+        total = terms.sum(axis=0)
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(total)) + top
-        spread = np.abs(self.exponents).max() * np.abs(log_w)
+        spread = (np.abs(self.exponents) @ sizes) * np.abs(np.log(flat / self.scale))
         error = self.wrong @ sizes + sizes[-1] + EPS * (_ROUNDING + np.abs(top) + spread)
         sign, log, top, error = (x.reshape(w.shape) for x in (np.sign(total), log, top, error))
         return sign, log, top, error
