@@ -1,28 +1,38 @@
-"""Spectral densities of Python callables, from values in double precision.
+r"""Spectral densities of Python callables, from values in double precision.
 
 A callable with a support is replaced by a series through its values, which is transformed exactly.
-A second, longer series through other values shows the error.  A callable without a support is
-integrated by Gauss-Legendre panels at each radius w.
+A second, longer series through other values shows the error.  A callable k without a support is
+summed by the trapezoidal rule in log z, with :math:`y = wz`:
+
+.. math:: w\rho(w) = \frac{2^{2-d}}{\Gamma(d/2)^2} \int k(z)\,y^d\,\Omega_d(y)\,d\log z .
+
+The sums at all log-uniform radii are one convolution; even and odd terms alone show the error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import ceil, floor, lgamma, log, log2, pi
 
 import numpy as np
 import sympy
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
-from scipy.fft import dct
+from scipy.fft import dct, irfft, next_fast_len, rfft
+from scipy.ndimage import maximum_filter1d
 from scipy.special import gammaln, rgamma
 
-from spectra.base.enclosures import EPS, NODES, WEIGHTS
+from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.compact import ball_component
 from spectra.density.callables.fit import find_edge, find_origin, fit_ball_form, values_of
 from spectra.density.components import Component
-from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
+from spectra.density.half_line.power_tail import PowerTail
+from spectra.density.half_line.ray_sums import MARGIN, Samples
+from spectra.density.half_line.sampled_density import sampled_density
+from spectra.density.panels.log_panels import Panelled, Powers
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
@@ -34,24 +44,24 @@ _MORE = 5
 _SAFETY = 4.0
 # Two sums are compared from a hundredth of the bulk to where only rounding differs.
 _FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 420, 18
-# A density that is nowhere known to this is refused, and an integral whose mass is not known to
-# the second number.
+# A density that is nowhere known to the first share is refused, and an integral that is not known
+# to the second one of its peak.
 _LEAST_DIGITS, _FEWEST_DIGITS = 1e-3, 1e-6
 # Values below this share of the largest are negligible.
 _ENDED, _LARGEST_REACH = 1e-19, 1e6
-# Quadrature panels at w = 0, and their number for each radian of w z.
-_PANELS, _PANELS_PER_RADIAN = 24, 0.15
 # Lengths of the cosine series that shows the highest frequency, and what counts as rounding there.
 _COSINES = (256, 1024, 4096, 16384, 65536)
 _QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
-# Panels at the upper end that are known to less than this are left out.
-_NOISE_LIMIT = 2e-3
-# Below this w reach the density is a power; the first panels have this width in log w.
-_NEAR, _WIDTH = 1e-4, 0.5
-# The bulk leaves out this share of the mass on either side.
-_OUTSIDE = 1e-7
+# Below this w reach the density is a power, and exp(-40) is negligible.
+_NEAR, _DEPTH = 1e-7, 40.0
+# Steps in log z are at most 2^-6.
+_FIRST_STEP = 6
+# The tail is used from where its error is below this share, or at this w reach.
+_RESOLVED, _FARTHEST = 1e-13, 4e3
 # Two independent series at z = 0, and the powers of z that are read off them.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
+
+_Values = Callable[[FloatArray], FloatArray]
 
 
 def opaque_part(
@@ -92,7 +102,7 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
             "z, and of its root inside a support, only. Write it as a formula."
         )
     if half_line:
-        return _Quadrature(term, dim).component(origin)
+        return _half_line_component(term, dim, origin)
     # A series through the values; a second series shows its error.
     power = sympy.Integer(2) if origin is sympy.oo else sympy.Rational(1, origin.q)
     edge = function.edge if function.support * term.scale == support else None
@@ -112,9 +122,8 @@ def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatAr
     envelope = first.log_envelope(w)
     (sign, log), (other, size) = (density.signed_log(w) for density in (first, second))
     difference = sign * np.exp(log - envelope) - other * np.exp(size - envelope)
-    padded = np.pad(np.abs(difference), _NEIGHBOURS, mode="edge")
-    window = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
-    differs = _SAFETY * window.max(axis=1) + miss
+    nearby = maximum_filter1d(np.abs(difference), 2 * _NEIGHBOURS + 1, mode="nearest")
+    differs = _SAFETY * nearby + miss
     if not differs.min() < _LEAST_DIGITS:
         raise AccuracyError(
             "The values of a callable in double precision leave no digit of its density: two "
@@ -127,160 +136,118 @@ def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatAr
 # --- callables without a support ------------------------------------------------------------------
 
 
-class _Quadrature:
-    """The transform of a callable that is negligible beyond a distance, by quadrature."""
-
-    def __init__(self, term: OpaqueTerm, dim: int) -> None:
-        self.name, self.dim = term.function.__name__, dim
-        self.values = partial(values_of, term)
-        self.reach, self.frequency = self._find_reach(float(term.scale)), 0.0
-
-    def _find_reach(self, scale: float) -> float:
-        """A distance beyond which the callable is negligible in the integral over R^d."""
-        z = scale * np.geomspace(1e-3, _LARGEST_REACH, 401)
-        with np.errstate(divide="ignore"):
-            size = np.log(np.abs(self.values(z))) + (self.dim - 1) * np.log(z)
-        alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
-        if alive.size and alive[-1] < z.size - 1:
-            return float(z[alive[-1] + 1])
-        found = "has not decayed at" if alive.size else f"is 0 at every distance from {z[0]:g} to"
-        raise NoRouteError(
-            f"The callable {self.name} {found} z = {z[-1]:g}. Values give the density of a kernel "
-            "with a support or a fast decay: measure distances in another unit, or write it as a "
-            "formula."
-        )
-
-    def component(self, origin: sympy.Expr) -> Component:
-        """The density; odd powers of z at 0 give its tail."""
-        first = _NEAR / self.reach
-        odd = None if origin is sympy.oo else self._odd_powers(origin)
-        if odd is None:
-            self.frequency = self._highest_frequency()
-        last = self.frequency if odd is None else self._start_of(odd, first)
-        count = max(int(np.log(last / first) / _WIDTH), 1)
-        panels = fit_panels(self.sample, np.linspace(np.log(first), np.log(last), count + 1))
-        weight = np.exp(panels.level - panels.level.max()) * panels.half
-        share = float(weight @ panels.error) / float(weight @ panels.top)
-        if share > _FEWEST_DIGITS:
-            raise AccuracyError(
-                f"The integral of the callable {self.name} cancels in dimension {self.dim}: "
-                f"double precision leaves an error of {share:.1e} of the density. Write the "
-                "kernel as a formula."
-            )
-        if odd is None:
-            # What is not known well at the upper end is left out, and counts as error.
-            kept = 1 + int(np.flatnonzero(panels.error <= _NOISE_LIMIT * panels.top)[-1])
-            sizes = panels.level + np.log(panels.top + panels.error)
-            panels = panels.first(kept)
-            at_end = np.log(abs(panels.series[-1].sum()) + panels.error[-1])
-            at_end += panels.level[-1] + panels.slope[-1] * panels.half[-1]
-            end, size = float(np.exp(panels.high[-1])), float(max([at_end, *sizes[kept:]]))
-            ending = Powers.vanishing(end, size + 6.0 * np.log(last / end) - np.log(end))
-        return Panelled(
-            panels=panels,
-            total=float(self.values(np.zeros(1))[0]),
-            origin_exponent=float(self.dim - 1),
-            bulk=panels.bulk(_OUTSIDE),
-            decay=np.inf if odd is None else -float(odd.exponents[0]),
-            beginning=self._beginning(first),
-            ending=ending if odd is None else odd,
-        )
-
-    def _weights(self, phase: float, refinement: float = 1.0) -> tuple[FloatArray, FloatArray]:
-        """Nodes z, and weights times k (z / reach)^(d-1), for waves of so many radians."""
-        count = int(refinement * (_PANELS + _PANELS_PER_RADIAN * phase)) + 1
-        # Squares make narrow panels next to z = 0, where callables vary most.
-        edges = self.reach * np.linspace(0.0, 1.0, count + 1) ** 2
-        half = 0.5 * np.diff(edges)
-        z = ((edges[:-1] + half)[:, None] + half[:, None] * NODES).ravel()
-        weight = (half[:, None] * WEIGHTS).ravel() * self.values(z)
-        return z, weight * np.exp((self.dim - 1) * np.log(z / self.reach))
-
-    def _front(self, w: FloatArray) -> FloatArray:
-        """Logarithm of the factor of the integral in w rho(w)."""
-        d = self.dim
-        constant = (2 - d) * np.log(2.0) - 2.0 * gammaln(0.5 * d)
-        return np.asarray(constant + (d - 1) * np.log(w * self.reach) + np.log(w))
-
-    def sample(self, centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """w rho and its error, as :func:`fit_panels` takes them."""
-        w = centre * np.exp(offsets)
-        results, rounding = [], np.zeros_like(w)
-        for refinement in (1.0, 1.5):
-            z, weight = self._weights((float(w.max()) + self.frequency) * self.reach, refinement)
-            terms = plane_wave_mean(self.dim, w[:, None] * z) * weight
-            results.append(terms.sum(axis=1))
-            rounding = EPS * (2.0 * np.abs(weight).sum() + np.abs(terms).sum(axis=1))
-        front = self._front(w)
-        # The logarithm of the factor is rounded too.
-        rounding += EPS * (4.0 + 4.0 * np.abs(front)) * np.abs(results[1])
-        log = float(front.max())
-        factor = np.exp(front - log)
-        error = _SAFETY * np.abs(results[1] - results[0]) + rounding
-        return results[1] * factor, error * factor, log
-
-    def _beginning(self, w: float) -> Powers:
-        """The density below a small radius: a power, and the size of the next one."""
-        (value,), (error,), log = self.sample(w, np.zeros(1))
-        size = abs(value) + error
-        logs = log - np.log(w) + np.log(size) + np.array([0.0, 2.0 * np.log(w * self.reach)])
-        signs, wrong = np.array([value, 0.0]) / size, np.array([error / size, 1.0])
-        return Powers(np.asarray(self.dim + np.array([-1.0, 1.0])), signs, logs, wrong, w)
-
-    def _highest_frequency(self) -> float:
-        """The highest frequency that the callable holds above the rounding of its values.
-
-        A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
-        coefficients are its spectrum on a line; in R^d the spectrum ends where it ends on a line.
-        """
-        highest = 0.0
-        for count in _COSINES:
-            z = self.reach * np.arange(count + 1) / count
-            spectrum = np.abs(dct(self.values(z), type=1))
-            top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
-            above = np.flatnonzero(spectrum > max(_NOISE * rest, _ROUNDING * top))
-            highest = float(np.pi * above[-1] / self.reach) if above.size else np.inf
-            if rest <= _QUIET * top and above.size and above[-1] < count // 2:
-                return 1.2 * highest + 4.0 / self.reach
+def _half_line_component(term: OpaqueTerm, dim: int, origin: sympy.Expr) -> Component:
+    """The density of a callable that is negligible beyond a distance."""
+    name, values = term.function.__name__, partial(values_of, term)
+    reach = _find_reach(values, float(term.scale), dim, name)
+    ending: PowerTail | None = None
+    if origin is sympy.oo:
+        last = log(_highest_frequency(values, reach, name))
+    else:
+        # Odd powers of z at 0 give the tail.
+        tail = _odd_powers(values, reach, dim, origin, name)
+        logs = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
+        good = np.flatnonzero(tail.left_out(np.exp(logs)) <= _RESOLVED)
+        ending = tail, float(logs[good[0]] if good.size else logs[-1])
+        last = ending[1]
+    samples = _sum_values(values, reach, dim, last)
+    share = samples.error / samples.peak
+    if not share <= _FEWEST_DIGITS:
         raise AccuracyError(
-            f"The callable {self.name} holds frequencies up to {highest:.3g} or more on "
-            f"z <= {self.reach:.3g}: {_COSINES[-1]} values do not resolve it. It is not as smooth "
-            "as was stated (origin=), or it varies much faster than it ends: write it as a formula."
+            f"The integral of the callable {name} cancels in dimension {dim}: double precision "
+            f"leaves an error of {share:.1e} of the density. Write the kernel as a formula."
         )
+    total = float(values(np.zeros(1))[0])
+    return sampled_density(samples, total, dim, np.inf, ending, noise=samples.error)
 
-    def _odd_powers(self, origin: sympy.Expr) -> Powers:
-        """The density at large w from the odd powers of z at 0."""
-        found, second = (self._taylor(degree) for degree in _ORIGIN_DEGREES)
-        powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
-        growth = powers * np.log(2.0) + gammaln(0.5 * (self.dim + powers))
-        front = 2.0 * np.exp(growth - gammaln(0.5 * self.dim)) * rgamma(-0.5 * powers)
-        at = powers.astype(int)
-        value, error = front * found[at], _SAFETY * np.abs(front * (found[at] - second[at]))
-        size = np.maximum(np.abs(value), error) + 5e-324
-        return Powers(-(powers + 1.0), value / size, np.log(size), error / size)
 
-    def _start_of(self, odd: Powers, first: float) -> float:
-        """The radius from which the tail is at least as accurate as the integral."""
-        w = np.geomspace(4.0 * first, 1e4 / self.reach * 10.0, 200)
-        _, weight = self._weights(0.0)
-        noise = np.log(2.0 * EPS * np.abs(weight).sum()) + self._front(w) - np.log(w)
-        wrong = odd.log_envelope(w) + np.log(odd.relative_error(w))
-        good = np.flatnonzero(wrong <= noise)
-        return float(w[good[0]] if good.size else w[-1])
+def _find_reach(values: _Values, scale: float, dim: int, name: str) -> float:
+    """A distance beyond which a callable is negligible in the integral over R^d."""
+    z = scale * np.geomspace(1e-3, _LARGEST_REACH, 401)
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(values(z))) + (dim - 1) * np.log(z)
+    alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
+    if alive.size and alive[-1] < z.size - 1:
+        return float(z[alive[-1] + 1])
+    found = "has not decayed at" if alive.size else f"is 0 at every distance from {z[0]:g} to"
+    raise NoRouteError(
+        f"The callable {name} {found} z = {z[-1]:g}. Values give the density of a kernel with a "
+        "support or a fast decay: measure distances in another unit, or write it as a formula."
+    )
 
-    def _taylor(self, degree: int) -> FloatArray:
-        """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
-        for end in 0.25 * self.reach * 0.5 ** np.arange(_ORIGIN_HALVINGS):
-            z = 0.5 * end * (1.0 + chebyshev.chebpts1(2 * degree))
-            value = self.values(z)
-            series = Chebyshev.fit(z, value, degree, [0.0, end])
-            if np.abs(series(z) - value).max() <= 16.0 * EPS * np.abs(value).max():
-                least = EPS * float(np.abs(series.coef).max())
-                plain = series.trim(least).convert(domain=[-1.0, 1.0], kind=Polynomial).coef
-                found = np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
-                return np.asarray(found, dtype=float)
-        raise AccuracyError(
-            f"The callable {self.name} is no power series next to z = 0 as far as its values "
-            "show, so its density has no tail that can be read off. State origin=..., or write it "
-            "as a formula."
-        )
+
+def _sum_values(values: _Values, reach: float, dim: int, last: float) -> Samples:
+    """w rho up to log w = last, with the difference of two sums for its error."""
+    # The terms of one parity alone resolve the fastest wave.
+    step = 2.0 ** -max(_FIRST_STEP, ceil(log2(2.0 * np.exp(last) * reach / pi)))
+    j0, j1 = floor(log(_NEAR / reach) / step), ceil(last / step) + 2 * MARGIN
+    n0, n1 = floor((-last - _DEPTH / dim) / step), ceil(log(reach) / step)
+    log_z, log_y, log_w = (
+        step * np.arange(low, high + 1) for low, high in ((n0, n1), (n0 + j0, n1 + j1), (j0, j1))
+    )
+    # Both factors are largest where it matters.
+    tilt = 0.5 * (dim + 1)
+    k = step * values(np.exp(log_z)) * np.exp(tilt * log_z)
+    front = (2 - dim) * log(2.0) - 2.0 * lgamma(0.5 * dim)
+    g = np.exp(front + (dim - tilt) * log_y) * plane_wave_mean(dim, np.exp(log_y))
+    size = next_fast_len(g.size, real=True)
+    is_odd = np.arange(k.size) % 2 == 1
+    spectrum = rfft(g, size)
+    one, other = (
+        irfft(spectrum * rfft(terms, size).conj(), size)[: log_w.size] * np.exp(tilt * log_w)
+        for terms in (np.where(is_odd, 0.0, k), np.where(is_odd, k, 0.0))
+    )
+    peak = float(np.abs(one + other).max())
+    error = _SAFETY * float(np.abs(one - other).max()) + 16.0 * EPS * peak
+    return Samples(step, float(j0), one + other, error)
+
+
+def _highest_frequency(values: _Values, reach: float, name: str) -> float:
+    """The highest frequency that a callable holds above the rounding of its values.
+
+    A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
+    coefficients are its spectrum on a line; in R^d the spectrum ends where it ends on a line.
+    """
+    highest = 0.0
+    for count in _COSINES:
+        z = reach * np.arange(count + 1) / count
+        spectrum = np.abs(dct(values(z), type=1))
+        top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
+        above = np.flatnonzero(spectrum > max(_NOISE * rest, _ROUNDING * top))
+        highest = float(np.pi * above[-1] / reach) if above.size else np.inf
+        if rest <= _QUIET * top and above.size and above[-1] < count // 2:
+            return 1.2 * highest + 4.0 / reach
+    raise AccuracyError(
+        f"The callable {name} holds frequencies up to {highest:.3g} or more on z <= {reach:.3g}: "
+        f"{_COSINES[-1]} values do not resolve it. It is not as smooth as was stated (origin=), or "
+        "it varies much faster than it ends: write it as a formula."
+    )
+
+
+def _odd_powers(values: _Values, reach: float, dim: int, origin: sympy.Expr, name: str) -> Powers:
+    """The density at large w from the odd powers of z at 0."""
+    found, second = (_expand_at_zero(values, reach, degree, name) for degree in _ORIGIN_DEGREES)
+    powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
+    growth = powers * np.log(2.0) + gammaln(0.5 * (dim + powers))
+    front = 2.0 * np.exp(growth - gammaln(0.5 * dim)) * rgamma(-0.5 * powers)
+    at = powers.astype(int)
+    value, error = front * found[at], _SAFETY * np.abs(front * (found[at] - second[at]))
+    size = np.maximum(np.abs(value), error) + 5e-324
+    return Powers(-(powers + 1.0), value / size, np.log(size), error / size)
+
+
+def _expand_at_zero(values: _Values, reach: float, degree: int, name: str) -> FloatArray:
+    """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
+    for end in 0.25 * reach * 0.5 ** np.arange(_ORIGIN_HALVINGS):
+        z = 0.5 * end * (1.0 + chebyshev.chebpts1(2 * degree))
+        value = values(z)
+        series = Chebyshev.fit(z, value, degree, [0.0, end])
+        if np.abs(series(z) - value).max() <= 16.0 * EPS * np.abs(value).max():
+            least = EPS * float(np.abs(series.coef).max())
+            plain = series.trim(least).convert(domain=[-1.0, 1.0], kind=Polynomial).coef
+            found = np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
+            return np.asarray(found, dtype=float)
+    raise AccuracyError(
+        f"The callable {name} is no power series next to z = 0 as far as its values show, so its "
+        "density has no tail that can be read off. State origin=..., or write it as a formula."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 
@@ -26,15 +27,25 @@ _AGREES = 4.0
 
 
 def sampled_density(
-    samples: Samples, total: float, dim: int, decay: float, ending: PowerTail | None
+    samples: Samples,
+    total: float,
+    dim: int,
+    decay: float,
+    ending: PowerTail | None,
+    *,
+    noise: float = 0.0,
 ) -> Panelled:
-    """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail."""
+    """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail.
+
+    ``noise`` is the size up to which samples are not smooth.
+    """
     tail, start = (None, np.inf) if ending is None else _connect_tail(samples, *ending)
     power = float(min(decay, dim))
     beginning = _fit_beginning(samples, power, with_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.ends[1]
+    nothing = max(NEGLIGIBLE * samples.peak, noise)
     if tail is None:  # beyond, samples are rounding
-        seen = np.abs(samples.values) > NEGLIGIBLE * samples.peak
+        seen = np.abs(samples.values) > nothing
         high = min(high, float(samples.logs[seen].max(initial=low)))
     high = max(min(high, start), low + _WIDTH)
 
@@ -44,12 +55,11 @@ def sampled_density(
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         value = samples(np.log(centre) + offsets)
         rounded = EPS * (samples.peak + steepest * abs(float(np.log(centre))))
-        return value, rounded + _ROUNDING * np.abs(value), 0.0
+        return value, noise + rounded + _ROUNDING * np.abs(value), 0.0
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
     first, last = panels.bulk(_OUTSIDE)
-    nothing = float(np.log(NEGLIGIBLE * samples.peak))
     return Panelled(
         panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
         total=total,
@@ -57,7 +67,7 @@ def sampled_density(
         bulk=(first, max(last, float(np.e) * first)),
         decay=np.inf if tail is None else -float(tail.exponents[0]),
         beginning=beginning,
-        ending=tail or Powers.vanishing(float(np.exp(high)), nothing - high),
+        ending=tail or Powers.vanishing(float(np.exp(high)), log(nothing) - high),
     )
 
 
