@@ -1,14 +1,12 @@
 r"""Spectral densities of formulas on the half-line for which no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
-(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree, or those on the half-line
-itself, and if it gives back the kernel (:mod:`spectra.density.guard`): two rays beyond one pole
-agree, too, and both are wrong.
+(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it gives back the
+kernel (:mod:`spectra.density.guard`): two rays beyond one pole agree, too, and both are wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +18,7 @@ from spectra.density.guard import contradiction
 from spectra.density.half_line.ends.plane_waves import without_spheres
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import PowerTail, power_tail
-from spectra.density.half_line.ray_sums import RaySums, Samples
+from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.slow_waves import slow_wave_density
 from spectra.errors import AccuracyError, SpectraError
@@ -76,15 +74,15 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
     ending = power_tail(formula.zero, dim)
     reasons: list[str] = []
     tried: list[Samples] = []
-    for ray in _order_rays(formula, dim, reasons, on_axis=ending is None):
+    for ray in _order_rays(formula, dim, reasons):
         ray.shift = 0.5 * (len(tried) % 2)
         try:
             samples = ray.whole(stop=ending[1] if ending else np.inf)
         except AccuracyError as refusal:
             reasons.append(str(refusal))
             continue
-        for other in tried if ray.angle else [samples]:
-            apart = samples.difference(other) / samples.peak if ray.angle else 0.0
+        for other in tried:
+            apart = samples.difference(other) / samples.peak
             if not apart <= _AGREE:
                 reasons.append(f"rays differ by {apart:.0e} of the largest value")
                 continue
@@ -116,16 +114,15 @@ def _check_samples(
     return component
 
 
-def _order_rays(
-    formula: HalfLineFormula, dim: int, reasons: list[str], *, on_axis: bool
-) -> Iterator[RaySums]:
+def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[RaySums]:
     """The rays on which the kernel decays, the cheapest first."""
-    found = []
-    for angle in (*_ANGLES, 0.0):
+    rays: list[RaySums] = []
+    axis = np.inf
+    for angle in _ANGLES:
         try:
-            found.append(RaySums(formula, dim, angle))
+            rays.append(RaySums(formula, dim, angle))
+            if len(rays) == 1:
+                _, axis = survey_kernel(formula, 0.0, rays[0].floor)
         except AccuracyError as refusal:
             reasons.append(str(refusal))
-    axis = next((ray.end for ray in found if not ray.angle), np.inf)
-    rays = [ray for ray in found if ray.angle or on_axis]
-    yield from sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
+    return sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))

@@ -2,7 +2,7 @@ r"""The factor of a kernel in its transform along a ray, in ball arithmetic.
 
 .. math:: g(y) = \frac{2^{1-d/2}}{\Gamma(d/2)}\, y^{d/2+1} H^{(1)}_{d/2-1}(y)
 
-at y = exp(s + i angle); on the half-line itself (angle 0) J stands in the place of H.
+at y = exp(s + i angle), angle > 0.
 """
 
 from __future__ import annotations
@@ -16,28 +16,21 @@ import numpy as np
 from spectra.base.precision import Ball, working
 from spectra.base.special.bessel_k import bessel_k, k_half_way
 
-__all__ = ["find_range", "hankel_factor", "tilt_of"]
+__all__ = ["find_range", "hankel_factor"]
 
 # Values of so many places are kept, since every kernel needs the same.
 _KEPT = 1 << 17
 
 
-def tilt_of(dim: int, angle: float) -> float:
-    """The power that is taken out: (d + 1)/2 on the half-line, where J would grow; 0 on rays."""
-    return 0.5 * (dim + 1) if angle == 0.0 else 0.0
-
-
 @lru_cache(maxsize=_KEPT)
 def hankel_factor(dim: int, angle: float, s: float, bits: int) -> Ball:
-    """g(y) y^-tilt at y = exp(s + i angle), to about so many bits."""
+    """g(y) at y = exp(s + i angle), to about so many bits."""
     # The series of K of half-integer orders cancels.
     with working(bits + dim // 3):
         log_y, half = flint.acb(flint.arb(s), flint.arb(angle)), flint.arb(dim) / 2
         front = (flint.arb(2).log() * (1 - half) - half.lgamma()).exp()
-        power = front * ((half + 1 - flint.arb(tilt_of(dim, angle))) * log_y).exp()
+        power = front * ((half + 1) * log_y).exp()
         y = log_y.exp()
-        if angle == 0.0:
-            return power * flint.acb(y.real.bessel_j(half - 1))
         # H1 by K (DLMF 10.27.8).
         i = flint.acb(0, 1)
         turn = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
@@ -52,9 +45,6 @@ def find_range(dim: int, angle: float, bits: float) -> tuple[float, float, float
     """The log y between which g is above 2^-bits, and the logarithm of its largest value."""
     drop = bits * log(2.0)
     front = (1.0 - 0.5 * dim) * log(2.0) - lgamma(0.5 * dim)
-    if angle == 0.0:
-        # y^(d - tilt) below; bounded above.
-        return -(drop + 5.0) / max(0.5 * (dim - 1), 0.5 if dim > 1 else 1.0), np.inf, front
     y = 0.5 * max(dim, 2) * np.exp(np.arange(-5.0, 30.0, 0.05))
     sizes = front + 0.5 * (dim + 1) * np.log(y) - y * sin(angle)
     seen = y[sizes > -drop - 3.0]

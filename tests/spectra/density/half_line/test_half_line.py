@@ -14,7 +14,7 @@ from spectra.density.components import SpectralDensity
 from spectra.density.half_line.ends.power_terms import expansion_of
 from spectra.density.half_line.half_line import half_line
 from spectra.density.half_line.half_line_formula import HalfLineFormula
-from spectra.density.half_line.hankel_factor import hankel_factor, tilt_of
+from spectra.density.half_line.hankel_factor import hankel_factor
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums
 from spectra.errors import AccuracyError, NoRouteError, TimeLimitError
@@ -117,16 +117,15 @@ def test_density_equals_an_independent_one(name, dim):
     assert np.all(stated <= 1e-12 * peak)
 
 
-@pytest.mark.parametrize(("psi", "dim"), [(0.8, 1), (0.3, 4), (0.55, 7), (0.0, 3)])
+@pytest.mark.parametrize(("psi", "dim"), [(0.8, 1), (0.3, 4), (0.55, 7)])
 def test_the_factor_on_a_ray_is_the_hankel_function(psi, dim):
-    """J on the half-line itself; both without the power y^tilt."""
     order = mp.mpf(dim) / 2 - 1
     with mp.workdps(40):
         for s in (-6.0, 0.25, 2.0):
             y = mp.exp(mp.mpc(s, psi))
-            wave = mp.hankel1(order, y) if psi else mp.besselj(order, y)
+            wave = mp.hankel1(order, y)
             front = 2 ** (-order) / mp.gamma(order + 1)
-            true = front * y ** (order + 2 - mp.mpf(tilt_of(dim, psi))) * wave
+            true = front * y ** (order + 2) * wave
             found = hankel_factor(dim, psi, s, 128)
             close = abs(mp.mpc(complex(found)) - true) / abs(true)
             assert close < 1e-15
