@@ -16,8 +16,6 @@ from spectra.errors import AccuracyError
 
 __all__ = ["sampled_density"]
 
-# The bulk leaves out this share of the mass on either side.
-_OUTSIDE = 0.01
 # Width of the first panels in log w.
 _WIDTH = 1.0
 # Panels follow the samples to some units of rounding.
@@ -59,7 +57,7 @@ def sampled_density(
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
-    first, last = panels.bulk(_OUTSIDE)
+    first, last = panels.bulk()
     return Panelled(
         panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
         total=total,

@@ -56,6 +56,8 @@ _ROUNDING = 8.0
 _COLUMNS = ("centre", "half", "level", "slope", "series", "error")
 # Nodes per panel at which masses and signs are looked for.
 _FEW, _MANY = 4, 12
+# The bulk leaves out this share of the mass on either side.
+_OUTSIDE = 0.01
 
 
 def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
@@ -167,10 +169,6 @@ class Panels(Radial):
         """Upper ends in log w."""
         return np.asarray(np.log(self.centre) + self.half)
 
-    def first(self, count: int) -> Panels:
-        """The first panels alone."""
-        return replace(self, **{name: getattr(self, name)[:count] for name in _COLUMNS})
-
     @cached_property
     def _dense(self) -> FloatArray:
         return np.asarray(chebyshev.chebval(_DENSE, self.series.T))
@@ -211,14 +209,14 @@ class Panels(Radial):
         ]
         return np.concatenate(each)
 
-    def bulk(self, outside: float = 0.01) -> tuple[float, float]:
-        """Radii between which all but ``outside`` of the absolute mass on either side lies."""
+    def bulk(self) -> tuple[float, float]:
+        """Radii between which all but a hundredth of the absolute mass on either side lies."""
         t = 0.5 * (_DENSE[1:] + _DENSE[:-1])[None, :] * self.half[:, None]
         sizes = np.abs(0.5 * (self._dense[:, 1:] + self._dense[:, :-1])) * self.half[:, None]
         top = (self.level + np.abs(self.slope) * self.half).max()
         share = np.cumsum(sizes * np.exp(self.level[:, None] + self.slope[:, None] * t - top))
         radii = (self.centre[:, None] * np.exp(t)).ravel()
-        low, high = np.searchsorted(share, np.array([outside, 1.0 - outside]) * share[-1])
+        low, high = np.searchsorted(share, np.array([_OUTSIDE, 1.0 - _OUTSIDE]) * share[-1])
         return float(radii[low]), float(radii[min(high, radii.size - 1)])
 
 

@@ -1,8 +1,10 @@
 r"""Spectral densities of Python callables, from values in double precision.
 
-A callable with a support is replaced by a series through its values, which is transformed exactly.
-A second, longer series through other values shows the error.  A callable k without a support is
-summed by the trapezoidal rule in log z, with :math:`y = wz`:
+A callable on z <= R is replaced by :math:`(1 - x^2)^p h(t)`, x = z/R, with the stated exponent p at
+the edge, which is transformed exactly.  h is a Chebyshev series through values in t = x^2 if the
+callable is smooth at 0, and in a root of x otherwise.  A second, longer series shows the error.
+
+A callable k without a support is summed by the trapezoidal rule in log z, with :math:`y = wz`:
 
 .. math:: w\rho(w) = \frac{2^{2-d}}{\Gamma(d/2)^2} \int k(z)\,y^d\,\Omega_d(y)\,d\log z .
 
@@ -13,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from math import ceil, floor, lgamma, log, log2, pi
 
+import flint
 import numpy as np
 import sympy
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
@@ -26,8 +28,8 @@ from scipy.special import gammaln, rgamma
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
+from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.compact import ball_component
-from spectra.density.callables.fit import find_edge, find_origin, fit_ball_form, values_of
 from spectra.density.components import Component
 from spectra.density.half_line.power_tail import PowerTail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
@@ -38,6 +40,12 @@ from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_te
 
 __all__ = ["opaque_part"]
 
+# Degrees tried in turn.
+_DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
+# A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
+# the second number at the last degree is accepted with that error.
+_GOAL, _LIMIT = 64 * EPS, 1e-9
+_SAMPLES_PER_TERM = 3
 # The second sum of series has so many terms more in each.
 _MORE = 5
 # Half the difference of two results is the error of either; neighbouring zeros hide it.
@@ -89,7 +97,14 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
             "the density of one that is smooth inside its support only. Give what ends at the "
             "break as a callable with a support of its own, and add it to one that is smooth."
         )
-    origin, half_line = find_origin(term), support is sympy.oo
+    origin, half_line = function.origin, support is sympy.oo
+    edge = function.edge if function.support * term.scale == support else None
+    if origin is None or (edge is None and not half_line):
+        statement, place = ("origin", 0) if origin is None else ("edge", support)
+        raise NoRouteError(
+            f"Values do not show how smooth the callable {name} is at z = {place}: state it with "
+            f"{statement}=... (docs/callables.md), or write the kernel as a formula."
+        )
     if half_line and not (function.decay is None or function.decay in FAST_DECAYS):
         raise NoRouteError(
             f"The callable {name} decays like z^(-{function.decay}), and values alone do not give "
@@ -105,13 +120,48 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
         return _half_line_component(term, dim, origin)
     # A series through the values; a second series shows its error.
     power = sympy.Integer(2) if origin is sympy.oo else sympy.Rational(1, origin.q)
-    edge = function.edge if function.support * term.scale == support else None
-    edge = find_edge(term, support) if edge is None else edge
     (first, miss), (second, _) = (
-        fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
+        _fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
     )
     density = ball_component(first, dim)
     return replace(density, doubt=_difference(density, ball_component(second, dim), miss))
+
+
+def _fit_ball_form(
+    term: OpaqueTerm, radius: sympy.Expr, edge: sympy.Expr, power: sympy.Rational, *, more: int = 0
+) -> tuple[BallForm, float]:
+    """The series of least degree through values on a ball, and by what share it misses them.
+
+    It is in x**power, times (1 - x^2)**edge; ``more`` terms and nodes make an independent fit to
+    compare with.
+    """
+    best, missed = np.empty(0), np.inf
+    for degree in _DEGREES:
+        terms = degree + more + 1
+        t = 0.5 * (1.0 + chebyshev.chebpts1(_SAMPLES_PER_TERM * terms + more))
+        x = t ** (1.0 / float(power))
+        check = 0.5 * (x[1:] + x[:-1])
+        value, wanted = (term.values(float(radius) * place) for place in (x, check))
+        design, other = (
+            (((1.0 - place) * (1.0 + place)) ** float(edge))[:, None]
+            * chebyshev.chebvander(2.0 * place ** float(power) - 1.0, terms - 1)
+            for place in (x, check)
+        )
+        scale = np.sqrt((design**2).sum(axis=0))
+        series = np.linalg.lstsq(design / scale, value, rcond=1e-15)[0] / scale
+        miss = float(np.abs(other @ series - wanted).max() / max(np.abs(value).max(), 1e-300))
+        if miss < missed:
+            best, missed = series, miss
+        if missed <= _GOAL:
+            break
+    if not missed <= _LIMIT:
+        raise AccuracyError(
+            f"A callable could not be followed by a series of {_DEGREES[-1]} terms: it misses by "
+            f"{missed:.1e} of the largest value. It is not as smooth inside its support as its "
+            "statements say: check edge= and origin=, or state breaks= (docs/callables.md)."
+        )
+    series = [flint.arb(float(c)) for c in best]
+    return BallForm.of_chebyshev(radius, edge, series, power), missed
 
 
 def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatArray, FloatArray]:
@@ -138,7 +188,7 @@ def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatAr
 
 def _half_line_component(term: OpaqueTerm, dim: int, origin: sympy.Expr) -> Component:
     """The density of a callable that is negligible beyond a distance."""
-    name, values = term.function.__name__, partial(values_of, term)
+    name, values = term.function.__name__, term.values
     reach = _find_reach(values, float(term.scale), dim, name)
     ending: PowerTail | None = None
     if origin is sympy.oo:
