@@ -70,8 +70,9 @@ _SHALLOW, _FLAT = 12.0, 1e-9
 _SHARE = 12.0
 # How many samples show where the kernel ends, and the rounding of its values.
 _SAMPLES, _KERNEL_ROUNDING = 129, 8.0
-# Panels are resolved to this share of their largest value, where that is above exp(-36) of all.
-_RESOLVED, _NEGLIGIBLE = 1e-11, 36.0
+# Panels are resolved to the first of these shares of their largest value, or to the second one if
+# values are noisy; not where they are below exp(-36) of all.
+_RESOLVED, _NEGLIGIBLE = (1e-11, 1e-7), 36.0
 # First panels have so many radians of a wave, so many e-folds, and so many deviations of a chi law
 # of d degrees of freedom, whose logarithm has the deviation 1/sqrt(2 d).
 _RADIANS, _STEP, _DEVIATIONS = 9.0, 1.4, 8.0
@@ -305,7 +306,10 @@ def _integrate(
     total = np.zeros(3)
     for chart, edges in panels:
         weighted = partial(_weigh, sample(chart), weight, chart)
-        fit = resolve(weighted, edges, tolerance=_RESOLVED, negligible=_NEGLIGIBLE)
+        try:
+            fit = resolve(weighted, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
+        except AccuracyError:
+            fit = resolve(weighted, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
         width = (fit.stop - fit.start) * np.exp(fit.unit)
         found = fit.integral
         total += found.mid, found.rad, width @ np.abs(fit.coefficients).sum(axis=1)
