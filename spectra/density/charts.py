@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectra.base.enclosures import EPS
+from spectra.base.enclosures import EPS, Integrand
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Atom, Component
 from spectra.errors import AccuracyError
@@ -22,6 +22,7 @@ __all__ = [
     "charts_between",
     "proved_sign",
     "require_moderate_scale",
+    "sample_density",
     "sums_of_signs",
 ]
 
@@ -156,6 +157,19 @@ def sums_of_signs(
             for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
                 total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
     return sizes, errors
+
+
+def sample_density(components: Iterable[Component], dim: int, chart: Chart) -> Integrand:
+    """The signed density per unit of t, as :func:`.resolve` takes it."""
+
+    def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        sizes, errors = sums_of_signs(components, dim, chart, t)
+        unit = np.concatenate([sizes, errors]).max(axis=(0, -1))[..., None]
+        unit = np.where(np.isfinite(unit), unit, 0.0)
+        scaled = np.exp(sizes - unit)
+        return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
+
+    return values
 
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:

@@ -17,26 +17,24 @@ rounding: 1e-13 of the absolute integral.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import EPS
+from spectra.base.enclosures import EPS, Integrand, resolve
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
-from spectra.density.charts import Chart, break_depths, require_moderate_scale, sums_of_signs
-from spectra.density.components import SpectralDensity
-from spectra.density.weighted_integrals import (
-    Parts,
-    ScaledIntegrals,
-    added,
-    below,
-    no_integrals,
-    panels,
-    weighted,
+from spectra.density.charts import (
+    Chart,
+    break_depths,
+    charts_between,
+    require_moderate_scale,
+    sample_density,
 )
+from spectra.density.components import SpectralDensity
+from spectra.errors import AccuracyError
 from spectra.formula.expansions.kinks import KINKS
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import profile
@@ -61,7 +59,7 @@ _FARTHEST = 340.0
 _IVE_REACH = 1e9
 # Widths around 0, as multiples of 1/radius beyond both ends of the bulk.
 _WIDEST, _NARROWEST = 2.0, 0.25
-_LEAST_WINDOWS, _MOST_WINDOWS = 6, 16
+_LEAST_WINDOWS, _MOST_WINDOWS = 5, 10
 # No more half waves than these are integrated.
 _MOST_HALF_WAVES = 100
 # Within the narrowest width the kernel is so near to k(0), or the width is divided by 4 so often.
@@ -72,8 +70,17 @@ _SHALLOW, _FLAT = 12.0, 1e-9
 _SHARE = 12.0
 # How many samples show where the kernel ends, and the rounding of its values.
 _SAMPLES, _KERNEL_ROUNDING = 129, 8.0
+# Panels are resolved to the first of these shares of their largest value, or to the second one if
+# values are noisy; not where they are below exp(-36) of all.
+_RESOLVED, _NEGLIGIBLE = (1e-11, 1e-7), 36.0
+# First panels have so many radians of a wave, so many e-folds, and so many deviations of a chi law
+# of d degrees of freedom, whose logarithm has the deviation 1/sqrt(2 d).
+_RADIANS, _STEP, _DEVIATIONS = 9.0, 1.4, 8.0
 
-
+#: An integral, a bound of its error, and the integral of the absolute value.
+_Integral = FloatArray
+#: Sign and logarithm of a weight at a radius.
+_Weight = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 #: The radius r of the sphere around which a Gaussian is, and its standard deviation s.
 _Window = tuple[float, float]
 
@@ -126,18 +133,19 @@ def contradiction(density: SpectralDensity) -> str:
     windows = _windows(density)
     if not windows:
         return ""
-    given, wanted = _of_density(density, windows), _of_kernel(density, windows)
-    # Both signs, so that what remains is their difference, with all errors.
-    log_unit, missed, error, size = added(given, wanted * [[1.0], [-1.0], [1.0], [1.0]])
-    allowed = error + _ROUNDING * size
-    for i, (centre, width) in enumerate(windows):
-        if not abs(missed[i]) <= allowed[i]:
-            sizes = [integral[i] * np.exp(log[i]) for log, integral, *_ in (given, wanted)]
+    low, ends = _find_low(density, windows), _find_ends(density, windows)
+    for window in windows:
+        centre, width = window
+        try:
+            given, wanted = _of_density(density, window, low), _of_kernel(density, window, ends)
+        except AccuracyError as refusal:
+            return str(refusal)
+        allowed = given[1] + wanted[1] + _ROUNDING * (given[2] + wanted[2])
+        if not abs(given[0] - wanted[0]) <= allowed:
             return (
-                f"averaged over a Gaussian of width {width:.4g} around z = "
-                f"{centre:.4g}, the density gives {sizes[0]:.10g} and the kernel "
-                f"{sizes[1]:.10g}; their errors allow a difference of "
-                f"{allowed[i] * np.exp(log_unit[i]):.1e}"
+                f"averaged over a Gaussian of width {width:.4g} around z = {centre:.4g}, the "
+                f"density gives {given[0]:.10g} and the kernel {wanted[0]:.10g}; their errors "
+                f"allow a difference of {allowed:.1e}"
             )
     return ""
 
@@ -170,7 +178,7 @@ def _windows(density: SpectralDensity) -> list[_Window]:
     wave = max(ends, default=0.0)
     narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
-    count = int(np.clip(np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
+    count = int(np.clip(0.6 * np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
     found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     centres = ends | (edges or {middle})
@@ -201,54 +209,45 @@ def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
 # --- the two sides --------------------------------------------------------------------------------
 
 
-def _of_density(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
-    """The averages by the density, atoms included."""
-    found = _of_atoms(density, windows)
-    components = density.components
+def _of_density(density: SpectralDensity, window: _Window, low: float) -> _Integral:
+    """The average by the density, atoms included."""
+    (r, s), dim, components = window, density.dim, density.components
+    weight = partial(_at_radius, window, dim)
+    total = np.zeros(3)
+    if density.atoms:
+        radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
+        sign, log = weight(radii)
+        share = np.exp(log)
+        total += (sign * share) @ masses, share @ errors, share @ np.abs(masses)
     if not components:
-        return found
-    widths = [s for _, s in windows]
+        return total
     origin = min(c.origin_exponent for c in components)
-    low = max(-np.log(max(widths)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
-    low = _followed_down(density, float(low))
-    high = np.log((_REACH + np.sqrt(density.dim)) / min(widths))
-    depths = break_depths(components, _DEPTH)
+    high = np.log((_REACH + np.sqrt(dim)) / s)
     high = min(high, np.log(max(c.end for c in components)))
-    waves = [(c.tail.frequency, np.inf) for c in components if c.tail is not None]
-    waves += [(r, (_REACH + 1.0) / s) for r, s in windows]
-
-    def values(chart: Chart, t: FloatArray) -> Parts:
-        (above, under), errors = sums_of_signs(components, density.dim, chart, t)
-        return above, under, np.logaddexp(*errors)
-
-    weights = [partial(_at_radius, window, density.dim) for window in windows]
-    inner = weighted(values, panels(low, high, depths, waves, density.dim), weights)
-    return added(found, inner, below(values, weights, low, 1.0 + origin))
+    waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
+    panels = _first_panels(low, high, break_depths(components, _DEPTH), max(waves), dim)
+    return total + _integrate(
+        partial(sample_density, components, dim), weight, panels, 1.0 + origin
+    )
 
 
-def _followed_down(density: SpectralDensity, low: float) -> float:
+def _find_low(density: SpectralDensity, windows: Sequence[_Window]) -> float:
     """The log w below which w |rho| is negligible: heavy tails reach their power of w late."""
+    if not density.components:
+        return 0.0
+    origin = min(c.origin_exponent for c in density.components)
+    widest = max(s for _, s in windows)
+    low = max(-float(np.log(widest)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
     t = np.arange(-_FARTHEST, low + 1.0)
     size = density.signed_log_radial(np.exp(t))[1] + t
     alive = np.flatnonzero(size > size[-1] - _DEPTH)
     return min(low, float(t[alive[0]])) if alive.size else low
 
 
-def _of_atoms(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
-    if not density.atoms:
-        return no_integrals(len(windows))
-    radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
-    found = np.array([_at_radius(window, density.dim, radii) for window in windows])
-    sign, log = found.swapaxes(0, 1)
-    unit = log.max(axis=1)
-    share = np.exp(log - np.where(np.isfinite(unit), unit, 0.0)[:, None])
-    return np.array([unit, (sign * share) @ masses, share @ errors, share @ np.abs(masses)])
-
-
-def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIntegrals:
-    """The averages of the kernel's values."""
+def _find_ends(density: SpectralDensity, windows: Sequence[_Window]) -> tuple[float, float, float]:
+    """The log z between which the kernel is not negligible, and its largest value."""
     kernel, dim = density.kernel, density.dim
-    narrowest, root = min(s for _, s in windows), float(np.sqrt(density.dim))
+    narrowest, root = min(s for _, s in windows), float(np.sqrt(dim))
     high = np.log(max(r + s * (_REACH + root) for r, s in windows))
     t = np.linspace(np.log(narrowest), high, _SAMPLES)
     k = kernel(np.exp(t))
@@ -258,22 +257,93 @@ def _of_kernel(density: SpectralDensity, windows: Sequence[_Window]) -> ScaledIn
     with np.errstate(divide="ignore"):
         size = np.log(np.abs(k)) + dim * t
     alive = np.flatnonzero(size > size.max() - _DEPTH)
-    if not alive.size:
-        return no_integrals(len(windows))
-    high = min(high, float(t[min(alive[-1] + 1, t.size - 1)]))
-    edges = dict.fromkeys(_edges(kernel), _DEPTH)
-    if np.isfinite(kernel.support):
-        high = min(high, np.log(kernel.support))
+    last = min(alive[-1] + 1, t.size - 1) if alive.size else 0
+    return low, min(high, float(t[last]), np.log(kernel.support)), float(np.abs(k).max())
+
+
+def _of_kernel(
+    density: SpectralDensity, window: _Window, ends: tuple[float, float, float]
+) -> _Integral:
+    """The average of the kernel's values."""
+    (r, s), kernel, dim, (low, high, top) = window, density.kernel, density.dim, ends
+    reach = s * (_REACH + float(np.sqrt(dim)))
+    if r > reach:
+        low = max(low, np.log(r - reach))
+    high = min(high, np.log(r + reach))
+    if high <= low:
+        return np.zeros(3)
+    breaks = {edge: _DEPTH for edge in _edges(kernel) if edge > np.exp(low)}
     radii = [a.radius for a in density.atoms]
     fastest = max(radii + [r for c in density.components for r, _ in c.breaks], default=0.0)
 
-    def values(chart: Chart, t: FloatArray) -> Parts:
-        k = kernel(chart.radius(t))
-        with np.errstate(divide="ignore"):
-            size = np.log(np.abs(k)) + chart.log_slope(t)
-        above, under = (np.where(way * k > 0.0, size, -np.inf) for way in (1.0, -1.0))
-        return above, under, size + np.log(_KERNEL_ROUNDING * EPS)
+    def sample(chart: Chart) -> Integrand:
+        def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            z, slope = chart.radius(t), chart.log_slope(t)
+            k, unit = kernel(z), slope.max(axis=1)
+            share = np.exp(slope - unit[:, None])
+            # The rounding of z counts next to a radius where the kernel is not smooth, and that of
+            # its square where roots of it cancel.
+            near = z * np.exp(-slope)
+            error = top * (1.0 + np.sqrt(near)) + np.abs(k) * near
+            return k * share, _KERNEL_ROUNDING * EPS * error * share, unit
 
-    weights = [partial(_at_distance, window, dim) for window in windows]
-    inner = weighted(values, panels(low, high, edges, [(fastest, np.inf)], dim), weights)
-    return added(inner, below(values, weights, low, float(dim)))
+        return values
+
+    panels = _first_panels(low, high, breaks, fastest, dim)
+    return _integrate(sample, partial(_at_distance, window, dim), panels, float(dim))
+
+
+def _integrate(
+    sample: Callable[[Chart], Integrand],
+    weight: _Weight,
+    panels: Sequence[tuple[Chart, FloatArray]],
+    power: float,
+) -> _Integral:
+    """The integral of a function times a weight.
+
+    Below the first panel the function goes like the radius to power - 1.
+    """
+    total = np.zeros(3)
+    for chart, edges in panels:
+        weighted = partial(_weigh, sample(chart), weight, chart)
+        try:
+            fit = resolve(weighted, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
+        except AccuracyError:
+            fit = resolve(weighted, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
+        width = (fit.stop - fit.start) * np.exp(fit.unit)
+        found = fit.integral
+        total += found.mid, found.rad, width @ np.abs(fit.coefficients).sum(axis=1)
+    low = panels[0][1][0]
+    value, error, unit = _weigh(sample(Chart()), weight, Chart(), np.array([[low, low + 1.0]]))
+    (near, next_one), front = value[0], float(np.exp(unit[0])) / power
+    # By how much the power that is seen differs from the one stated is an error.
+    drift = 2.0 * abs(np.log(next_one / near) / power - 1.0) if next_one * near > 0.0 else 1.0
+    wrong = min(drift, 1.0) * abs(near) + error[0, 0]
+    return total + front * np.array([near, wrong, abs(near)])
+
+
+def _weigh(
+    function: Integrand, weight: _Weight, chart: Chart, t: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A function times a weight, as :func:`resolve` takes it."""
+    value, error, unit = function(t)
+    sign, log = weight(chart.radius(t))
+    log = log + unit[:, None]
+    top = np.maximum(log.max(axis=1), -1e5)
+    share = np.exp(log - top[:, None])
+    return value * sign * share, error * share, top
+
+
+def _first_panels(
+    low: float, high: float, breaks: Mapping[float, float], frequency: float, dim: int
+) -> list[tuple[Chart, FloatArray]]:
+    """Charts from exp(low) to exp(high), and panels that see waves of a frequency."""
+    step = min(_STEP, _DEVIATIONS / float(np.sqrt(2.0 * dim)))
+    found = []
+    for chart, start, stop in charts_between(breaks, low, high):
+        edges = [start]
+        while edges[-1] < stop:
+            slope = float(np.exp(chart.log_slope(np.array(edges[-1]))))
+            edges.append(edges[-1] + min(step, _RADIANS / max(frequency * slope, 1e-300)))
+        found.append((chart, np.array([*edges[:-1], stop])))
+    return found

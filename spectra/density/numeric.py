@@ -14,7 +14,7 @@ import sympy
 
 from spectra.density.ball.numeric import integrated_component
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.callables.density_of_callable import opaque_part
+from spectra.density.callables import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.half_line import half_line
 from spectra.density.lookup import known_part

@@ -100,6 +100,11 @@ class OpaqueTerm(NamedTuple):
     function: type[Opaque]
     scale: sympy.Expr
 
+    def values(self, z: FloatArray) -> FloatArray:
+        """Values at an array of distances."""
+        found = self.function.values(z / float(self.scale))
+        return np.asarray(float(self.coefficient) * found)
+
 
 @lru_cache(maxsize=_REMEMBERED)
 def opaque_function(

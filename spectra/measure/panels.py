@@ -22,13 +22,12 @@ from spectra.base.enclosures import (
     RESOLVED,
     WEIGHTS,
     Enclosure,
-    Integrand,
     close_tail,
     legendre_series,
     resolve,
 )
 from spectra.base.numbers import FloatArray
-from spectra.density.charts import Chart, proved_sign, sums_of_signs
+from spectra.density.charts import Chart, proved_sign, sample_density
 from spectra.density.components import Component
 from spectra.measure.ranges import chart_ranges
 from spectra.measure.roots import split_points
@@ -131,29 +130,11 @@ def radial_panels(
     ranges, is_open = chart_ranges(components, cut, ends)
     found = []
     for chart, edges in ranges:
-        fit = resolve(_sample_density(components, dim, chart), edges, negligible=_VANISHED)
+        fit = resolve(sample_density(components, dim, chart), edges, negligible=_VANISHED)
         found.append(_cut_at_roots(chart, fit))
     panels = _assign_signs(_join(found), proved_sign(components))
     panels = _merge_half_waves(_list_sign_changes(panels))
     return _close_ends(panels, ranges[-1][0] if is_open else None)
-
-
-def _sample_density(components: Sequence[Component], dim: int, chart: Chart) -> Integrand:
-    """The density per unit of t, signed."""
-
-    def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = sums_of_signs(components, dim, chart, t)
-        unit = _find_unit(np.concatenate([sizes, errors]))
-        scaled = np.exp(sizes - unit)
-        return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
-
-    return values
-
-
-def _find_unit(logs: FloatArray) -> FloatArray:
-    """The largest of the logarithms in each row of each point set."""
-    top = logs.max(axis=(0, -1), keepdims=True)[0]
-    return np.where(np.isfinite(top), top, 0.0)
 
 
 def _join(parts: Sequence[RadialPanels]) -> RadialPanels:

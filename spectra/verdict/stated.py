@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import sympy
 
-from spectra.density.callables.fit import find_edge, find_origin
-from spectra.errors import NoRouteError, ParameterError
+from spectra.errors import ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parameters import exact_parameter
@@ -105,8 +104,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
     """What is stated of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        found = _found(lambda: find_origin(term))
-        yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...{found}", _NIL)
+        yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...", _NIL)
     elif function.origin is not sympy.oo:
         at = Singularity(_NIL, function.origin, right=UNKNOWN)
         yield _NIL, Ending(singularities=(at,))
@@ -123,8 +121,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        hint = "edge=..." + _found(lambda: find_edge(term, support))
-        yield support, _at_radius(name, support, function.edge, hint)
+        yield support, _at_radius(name, support, function.edge, "edge=...")
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
         yield support, _gap(text, support)
@@ -144,15 +141,6 @@ def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -
         f"spectrum is integrable exactly for d < {bound}."
     )
     return Ending((Requirement(bound, False, reason, seen),), (), (seen,))
-
-
-def _found(look: Callable[[], sympy.Expr]) -> str:
-    """What numbers show, for a reader who may then state it."""
-    try:
-        value = look()
-    except NoRouteError:
-        return ""
-    return f" (its values look like {value})"
 
 
 # --- assumptions --------------------------------------------------------------------------------

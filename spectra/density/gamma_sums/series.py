@@ -22,7 +22,7 @@ from spectra.base.precision import Ball, log_of, working
 from spectra.density.closed_pairs.pair import ClosedPair
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_products
-from spectra.density.half_line.ends.formula_ends import ends_of
+from spectra.density.half_line.half_line_formula import split_limit
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
 from spectra.density.half_line.sampled_density import sampled_density
@@ -79,9 +79,9 @@ def _density_of(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Com
         left, right = product.strip
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
-    found = ends_of(expr)
+    _, found = split_limit(expr)
     ending = power_tail(found.zero, dim)
-    gaps = min(found.decay, float(dim)), np.inf if ending is None else ending.exponent - 1.0
+    gaps = min(found.decay, float(dim)), -float(ending[0].exponents[0]) - 1.0 if ending else np.inf
     samples = _sample_inverse([product.radial(dim) for product in products], *gaps)
     if samples is None:
         return None

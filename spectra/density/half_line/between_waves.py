@@ -10,21 +10,15 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component, Evaluation
 
-__all__ = ["BetweenWaves", "Piece"]
+__all__ = ["BetweenWaves", "PieceBeside"]
 
 # Pieces overlap by this share, so that rounding leaves no gap between them.
 _OVERLAP = 8.0 * EPS
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """The density at radius + side * distance for near <= distance <= far."""
-
-    radius: float
-    side: float
-    far: float
-    density: Component
-    near: float = 0.0
+#: (radius, side, near, far, density): the density at radius + side * distance, as a function of the
+#: distance from near to far.
+PieceBeside = tuple[float, float, float, float, Component]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +28,7 @@ class BetweenWaves(Component):
     Distances to that radius are not rounded; the density of w itself counts from radius 0.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PieceBeside, ...]
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
@@ -49,16 +43,16 @@ class BetweenWaves(Component):
         x = np.asarray(w, dtype=float)
         w = self.radius + self.side * x
         found = np.multiply.outer((1.0, -np.inf, -np.inf, 0.0), np.ones_like(x))
-        for piece in self.pieces:
+        for radius, side, near, far, density in self.pieces:
             distance, least = x, float(np.finfo(float).tiny)
-            if piece.radius != self.radius:
-                distance = piece.side * (w - piece.radius)
-                least = max(least, EPS * piece.radius)
-            elif piece.side != self.side:
+            if radius != self.radius:
+                distance = side * (w - radius)
+                least = max(least, EPS * radius)
+            elif side != self.side:
                 continue
-            mine = (distance >= piece.near) & (distance <= piece.far * (1.0 + _OVERLAP))
+            mine = (distance >= near) & (distance <= far * (1.0 + _OVERLAP))
             if mine.any():
-                found[:, mine] = piece.density.evaluate(np.maximum(distance[mine], least))
+                found[:, mine] = density.evaluate(np.maximum(distance[mine], least))
         sign, log, envelope, error = found
         for radius, exponent in self.breaks:
             if exponent < 0.0 and radius != self.radius:
@@ -68,13 +62,13 @@ class BetweenWaves(Component):
 
     def beside(self, radius: float, side: float) -> Component | None:
         """The density from the distance to a frequency, which is not rounded."""
-        for piece in self.pieces:
-            if (piece.radius, piece.side, piece.near) == (radius, side, 0.0):
-                power, bulk = piece.density.origin_exponent, piece.density.bulk
+        for *place, _, density in self.pieces:
+            if place == [radius, side, 0.0]:
+                power, bulk = density.origin_exponent, density.bulk
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
     def telling_radii(self) -> FloatArray:
         """Those of the pieces."""
-        radii = [p.radius + p.side * p.density.telling_radii() for p in self.pieces]
+        radii = [r + side * density.telling_radii() for r, side, _, _, density in self.pieces]
         return np.sort(np.concatenate(radii))

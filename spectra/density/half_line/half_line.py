@@ -1,14 +1,12 @@
 r"""Spectral densities of formulas on the half-line for which no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
-(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree, or those on the half-line
-itself, and if it gives back the kernel (:mod:`spectra.density.guard`): two rays beyond one pole
-agree, too, and both are wrong.
+(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it gives back the
+kernel (:mod:`spectra.density.guard`): two rays beyond one pole agree, too, and both are wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,11 +15,10 @@ import sympy
 from spectra.base.enclosures import EPS
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
-from spectra.density.half_line.ends.formula_ends import Ends, ends_of
 from spectra.density.half_line.ends.plane_waves import without_spheres
-from spectra.density.half_line.kernel_on_rays import KernelOnRays, kernel_on_rays
-from spectra.density.half_line.power_tail import PowerTail, end_of_samples, power_tail
-from spectra.density.half_line.ray_sums import RaySums, Samples
+from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
+from spectra.density.half_line.power_tail import PowerTail, power_tail
+from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.slow_waves import slow_wave_density
 from spectra.errors import AccuracyError, SpectraError
@@ -50,82 +47,82 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     >>> round(float(np.exp(log[0])), 10)
     0.240992654
     """
-    found = ends_of(expr)
+    limit, formula = split_limit(expr)
     atoms = []
-    if found.limit != 0:
-        mass = float(found.limit)
+    if limit != 0:
+        mass = float(limit)
         atoms.append(Atom(0.0, mass, error=abs(mass) * EPS))
-    spheres, rest = without_spheres(found, dim)
+    spheres, rest = without_spheres(formula, dim)
     atoms += spheres
     if rest is None:
         return [], atoms
-    kernel = kernel_on_rays(rest.expr)
-    if rest.turning:
-        return [slow_wave_density(rest, kernel, dim)], atoms
+    if rest.slow_waves:
+        return [slow_wave_density(rest, dim)], atoms
     try:
-        return [_sum_on_rays(rest, kernel, dim)], atoms
+        return [_sum_on_rays(rest, dim)], atoms
     except AccuracyError as refusal:
         if not rest.waves:
             raise
         try:
-            return [slow_wave_density(rest, kernel, dim)], atoms
+            return [slow_wave_density(rest, dim)], atoms
         except SpectraError:
             raise refusal from None
 
 
-def _sum_on_rays(found: Ends, kernel: KernelOnRays, dim: int) -> Component:
+def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
     """The density by the first two rays that agree."""
-    ending = power_tail(found.zero, dim)
+    ending = power_tail(formula.zero, dim)
     reasons: list[str] = []
     tried: list[Samples] = []
-    for ray in _order_rays(kernel, dim, reasons, on_axis=ending is None):
+    for ray in _order_rays(formula, dim, reasons):
         ray.shift = 0.5 * (len(tried) % 2)
         try:
-            samples = ray.whole(stop=end_of_samples(ending))
+            samples = ray.whole(stop=ending[1] if ending else np.inf)
         except AccuracyError as refusal:
             reasons.append(str(refusal))
             continue
-        for other in tried if ray.angle else [samples]:
-            apart = samples.difference(other) / samples.peak if ray.angle else 0.0
+        for other in tried:
+            apart = samples.difference(other) / samples.peak
             if not apart <= _AGREE:
                 reasons.append(f"rays differ by {apart:.0e} of the largest value")
                 continue
             best = min(other, samples, key=lambda s: (s.error, s.step))
             error = 2.0 * (apart * best.peak + best.error) + best.rounding
             try:
-                return _check_samples(found, replace(best, error=error), ending, dim)
+                return _check_samples(formula, replace(best, error=error), ending, dim)
             except AccuracyError as refusal:
                 # Both rays lie beyond the same singularity.
                 reasons.append(str(refusal))
                 break
         tried.append(samples)
     raise AccuracyError(
-        f"The density of {found.expr} on R^{dim} was not found to 1e-12 of its largest value: "
+        f"The density of {formula.expr} on R^{dim} was not found to 1e-12 of its largest value: "
         f"{'; '.join(dict.fromkeys(reasons))}. The kernel cancels, or is singular close to the "
         "half-line. Use a smaller dimension, give its values as a callable with decay=..., or "
         "design a finite measure for your range of distances (design)."
     )
 
 
-def _check_samples(found: Ends, samples: Samples, ending: PowerTail | None, dim: int) -> Component:
+def _check_samples(
+    formula: HalfLineFormula, samples: Samples, ending: PowerTail | None, dim: int
+) -> Component:
     """The component of samples; an AccuracyError if it is not the density of the kernel."""
-    component = sampled_density(samples, found.total, dim, found.decay, ending)
-    kernel = Kernel((Piece(sympy.oo, found.expr),))
+    component = sampled_density(samples, formula.total, dim, formula.decay, ending)
+    kernel = Kernel((Piece(sympy.oo, formula.expr),))
     if why := contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric")):
         raise AccuracyError(why)
     return component
 
 
-def _order_rays(
-    kernel: KernelOnRays, dim: int, reasons: list[str], *, on_axis: bool
-) -> Iterator[RaySums]:
+def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[RaySums]:
     """The rays on which the kernel decays, the cheapest first."""
-    found = []
-    for angle in (*_ANGLES, 0.0):
+    rays: list[RaySums] = []
+    axis = np.inf
+    for angle in _ANGLES:
         try:
-            found.append(RaySums(kernel, dim, angle))
+            rays.append(RaySums(formula, dim, angle))
+            if len(rays) == 1:
+                _, axis = survey_kernel(formula, 0.0, rays[0].floor)
         except AccuracyError as refusal:
             reasons.append(str(refusal))
-    axis = next((ray.end for ray in found if not ray.angle), np.inf)
-    rays = [ray for ray in found if ray.angle or on_axis]
-    yield from sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
+    return sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))

@@ -12,8 +12,8 @@ fixed unit far below the largest value of w rho, and the integers are multiplied
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import ceil, floor, log, log2, pi, tan
 
 import flint
@@ -22,18 +22,18 @@ import numpy as np
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.half_line.hankel_factor import hankel_factor
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.half_line_formula import HalfLineFormula
+from spectra.density.half_line.hankel_factor import find_range, hankel_factor
 from spectra.errors import AccuracyError
 
-__all__ = ["NEGLIGIBLE", "RaySums", "Samples"]
+__all__ = ["MARGIN", "NEGLIGIBLE", "RaySums", "Samples", "survey_kernel"]
 
 # Below this share of its largest value w rho counts as 0.
 NEGLIGIBLE = 1e-16
 # The error of a sum is about the square of its difference from the sum at twice the step.
 _STEPS_AGREE = 2e-8
-# On the half-line it is no better than the difference itself.
-_STEPS_AGREE_ON_AXIS = 1e-13
+# An end of the range below this share of the peak is rounding if it falls no further.
+_ROUNDED = 1e-13
 # Bits kept below the largest value of w rho, and the most bits that are paid for cancellation.
 _KEPT_BITS, _MOST_BITS = 72, 6000
 # Steps are 2^-n; sums with more terms are refused.
@@ -110,7 +110,7 @@ class Samples:
 
 
 class RaySums:
-    """Sums of a kernel along one ray, or along the half-line, whose angle is 0.
+    """Sums of a kernel along one ray.
 
     ``shift`` = 1/2 puts radii half a step beside multiples of the step: two rays, one of them
     shifted, show the error of the interpolation, too.  Sums are computed for log w above ``lowest``
@@ -119,7 +119,7 @@ class RaySums:
 
     def __init__(
         self,
-        kernel: KernelOnRays,
+        kernel: HalfLineFormula,
         dim: int,
         angle: float,
         *,
@@ -127,36 +127,17 @@ class RaySums:
         lowest: float = -np.inf,
     ) -> None:
         self.kernel, self.dim, self.angle = kernel, dim, angle
-        self.shift, self.lowest, self.factor = shift, lowest, hankel_factor(dim, angle)
-        self._known: dict[float, Ball] = {}
-        self._bits = 0
-        self.largest, self.end = self._survey_kernel()
-        if angle == 0.0 and self.end == np.inf:
-            raise AccuracyError("the kernel falls too slowly on the half-line")
+        self.shift, self.lowest = shift, lowest
+        self._find_range = partial(find_range, dim, angle)
+        self._known: dict[tuple[float, int], Ball] = {}
+        last = np.inf if lowest == -np.inf else self._find_range(200.0)[1] - lowest
+        #: Bits below which the kernel is not needed.
+        self.floor = _KEPT_BITS + 4 + int(self._find_range(60.0)[2] / log(2.0))
+        self.largest, self.end = survey_kernel(kernel, angle, self.floor, last)
 
-    def _survey_kernel(self) -> tuple[float, float]:
-        """The largest log|k z^tilt| on the ray, and the s from which on it is below all bits."""
-        tilt, scale = self.factor.tilt, self.kernel.scale
-        highest = 0.5 * log(self.dim) + 4.0 - scale
-        top = max(tilt * highest, 0.0) if tilt else self.factor.range(60.0)[2]
-        least = _KEPT_BITS + 4 + int(top / log(2.0))
-        sizes: list[float] = []
-        last = np.inf if self.lowest == -np.inf else self.factor.range(200.0)[1] - self.lowest
-        s = scale - _BEFORE
-        while len(sizes) <= _MOST_LOOKS and s < max(last, scale - 4.0):
-            bits = least + int(max(tilt * s, 0.0) / log(2.0))
-            sizes.append(self.kernel.log_size(s, self.angle, bits) + tilt * s)
-            if not sizes[-1] < log(2.0) * _MOST_BITS:
-                raise AccuracyError(f"the kernel grows on the ray of angle {self.angle}")
-            if s > scale and max(sizes[-3:]) == -np.inf:
-                return max(sizes), s - 2 * _LOOK
-            s += _LOOK
-        return max(sizes), np.inf
-
-    def first_step(self, high: float) -> int:
+    @property
+    def first_step(self) -> int:
         """The exponent n of the first step 2^-n that can be enough."""
-        if self.angle == 0.0:
-            return max(_FIRST_STEP, ceil((high + self.end - log(2.0 * pi)) / log(2.0)) - 1)
         needed = self.dim / (2.0 * tan(self.angle)) + _DEPTH / self.angle
         least = _FIRST_STEP if self.lowest == -np.inf else _FIRST_STEP + 3
         return max(least, ceil(log2(needed / pi)))
@@ -164,22 +145,15 @@ class RaySums:
     @property
     def cost(self) -> float:
         """About what sums on this ray cost, to compare rays."""
-        high = 0.5 * log(self.dim) - self.kernel.scale + (6.0 if self.angle else 2.5)
-        bits = _KEPT_BITS + self.factor.range(60.0)[2] + max(self.largest, 0.0)
-        bits += max(self.factor.tilt * high, 0.0)
-        return 2.0 ** self.first_step(high) * (100.0 + bits)
+        return 2.0**self.first_step * (100.0 + self.floor + max(self.largest, 0.0))
 
     def samples(self, low: float, high: float, least_peak: float = 0.0) -> Samples:
         """w rho for log w from low to high; the step is halved until that changes nothing."""
-        first = self.first_step(high)
-        wanted = _STEPS_AGREE if self.angle else _STEPS_AGREE_ON_AXIS
-        halvings = _MOST_HALVINGS if self.angle else _MOST_HALVINGS + 3
-        for n in range(first, min(first + halvings, _LAST_STEP) + 1):
+        for n in range(self.first_step, min(self.first_step + _MOST_HALVINGS, _LAST_STEP) + 1):
             found, change = self._sum_at_step(low, high, 2.0**-n)
             peak = max(found.peak, least_peak)
-            if change < wanted * peak:
-                error = change**2 / max(peak, 1e-300) * 4.0 if self.angle else change
-                return Samples(found.step, found.first, found.values, error)
+            if change < _STEPS_AGREE * peak:
+                return replace(found, error=change**2 / max(peak, 1e-300) * 4.0)
         raise AccuracyError(f"the sums on the ray of angle {self.angle} do not settle")
 
     def whole(self, least_peak: float = 0.0, stop: float = np.inf) -> Samples:
@@ -188,13 +162,13 @@ class RaySums:
         ``least_peak`` is a lower bound of the largest w |rho| anywhere.
         """
         centre = 0.5 * log(self.dim) - self.kernel.scale
-        low, high = centre - 6.0, centre + (6.0 if self.angle else 2.5)
+        low, high = centre - 6.0, centre + 6.0
         if self.lowest > -np.inf:
             low, high = self.lowest, self.lowest + 6.0
         centre = max(low, min(centre, high))
         before = [np.inf, np.inf]
         while True:
-            top = min(high, max(stop, centre) + (MARGIN + 4) * 2.0 ** -self.first_step(high))
+            top = min(high, max(stop, centre) + (MARGIN + 4) * 2.0**-self.first_step)
             found = self.samples(low, top, least_peak)
             peak = max(found.peak, least_peak)
             least = max(NEGLIGIBLE * peak, found.error)
@@ -203,7 +177,7 @@ class RaySums:
             ends = [float(sizes[:last].max()), float(sizes[-last:].max())]
             # What is small and falls no further is rounding.
             done = [
-                end <= least or (end < _STEPS_AGREE_ON_AXIS * peak and end > 0.5 * old)
+                end <= least or (end < _ROUNDED * peak and end > 0.5 * old)
                 for end, old in zip(ends, before, strict=True)
             ]
             done = [done[0] or low == self.lowest, done[1] or top < high]
@@ -213,91 +187,90 @@ class RaySums:
             if not done[0]:
                 low -= max(0.7 * (centre - low), 2.0)
             if not done[1]:
-                high += max(0.7 * (high - centre), 2.0) if self.angle else 0.7
+                high += max(0.7 * (high - centre), 2.0)
             if high - low > _WIDEST:
                 raise AccuracyError("the density falls too slowly at an end")
 
     def _sum_at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
         """The sums at one step, and how far those at twice the step are from them."""
-        factor, tilt = self.factor, self.factor.tilt
-        bits = _KEPT_BITS + max(tilt * high, 0.0) / log(2.0)
-        cancelled = max(factor.range(bits)[2] + max(self.largest, 0.0), 0.0) / log(2.0)
-        if bits + cancelled > _MOST_BITS:
+        cancelled = max(self._find_range(_KEPT_BITS)[2] + max(self.largest, 0.0), 0.0) / log(2.0)
+        if _KEPT_BITS + cancelled > _MOST_BITS:
             raise AccuracyError(f"the kernel cancels too much on the ray of angle {self.angle}")
-        least_y, most_y, top = factor.range(bits + cancelled)
-        begin = least_y - high
-        if tilt and self.dim > 1:
-            begin = max(begin, -(bits + cancelled) * log(2.0) / tilt)
+        least_y, most_y, top = self._find_range(_KEPT_BITS + cancelled)
         end = min(self.end, most_y - max(low, self.lowest))
-        a0, a1 = floor(begin / step), ceil(end / step)
+        a0, a1 = floor((least_y - high) / step), ceil(end / step)
         j0, j1 = floor(low / step), ceil(high / step)
         if a1 - a0 > _MOST_TERMS or a1 - a0 + j1 - j0 > 2 * _MOST_TERMS:
             raise AccuracyError(f"the sums on the ray of angle {self.angle} are too long")
-        units = int(bits + top / log(2.0)) + 2, int(bits + max(self.largest, 0.0) / log(2.0)) + 2
-        work = int(bits + cancelled) + 64
-        if work > self._bits:
-            self._known.clear()
-            self._bits = work + 32
+        units = [int(_KEPT_BITS + size / log(2.0)) + 2 for size in (top, max(self.largest, 0.0))]
+        # Few different precisions, so that values are shared.
+        work = 64 * ceil((_KEPT_BITS + cancelled) / 64 + 1)
         k = [
-            _round_to_integers(self._evaluate_kernel(i * step), units[0]) for i in range(a0, a1 + 1)
+            _round_to_integers(self._evaluate_kernel(i * step, work), units[0])
+            for i in range(a0, a1 + 1)
         ]
         places = [(i + self.shift) * step for i in range(a0 + j0, a1 + j1 + 1)]
         nothing = flint.fmpz(0), flint.fmpz(0)
         g = [
-            _round_to_integers(factor.value(s, work + 32), units[1])
+            _round_to_integers(hankel_factor(self.dim, self.angle, s, work), units[1])
             if least_y <= s <= most_y
             else nothing
             for s in places
         ]
-        return self._correlate(k, g, j0 + self.shift, step, sum(units))
+        return _correlate(k, g, j0 + self.shift, step, sum(units))
 
-    def _correlate(
-        self, k: list[_Pair], g: list[_Pair], first: float, step: float, unit: int
-    ) -> tuple[Samples, float]:
-        """Sums over even and over odd terms, at all radii, as samples."""
-        count, size = len(k), len(g) - len(k) + 1
-        scale = flint.arb(2) ** -unit * 2 * step
-        log_w, tilt = (first + np.arange(size)) * step, flint.arb(self.factor.tilt)
-        real, imag = (flint.fmpz_poly([pair[i] for pair in g]) for i in (0, 1))
-        zero = flint.fmpz(0)
-        halves = []
-        for odd in (0, 1):
-            one, other = (
-                flint.fmpz_poly([v[i] if n % 2 == odd else zero for n, v in enumerate(k)][::-1])
-                for i in (0, 1)
-            )
-            total = one * real
-            if self.angle:
-                total -= other * imag
-            with working(64):
-                sums = [total[count - 1 + j] * scale for j in range(size)]
-                if tilt:
-                    pairs = zip(sums, log_w, strict=True)
-                    sums = [v * (tilt * flint.arb(float(t))).exp() for v, t in pairs]
-                halves.append(np.array([float(v.mid()) for v in sums]))
-        even, uneven = halves
-        if not np.all(np.isfinite(even) & np.isfinite(uneven)):
-            raise AccuracyError("the density leaves the range of doubles")
-        change = float(np.abs(even - uneven).max()) / 2.0
-        return Samples(step, first, (even + uneven) / 2.0, change), change
-
-    def _evaluate_kernel(self, s: float) -> Ball:
-        """k z^tilt on the ray."""
-        if s not in self._known:
-            tilt = self.factor.tilt
-            extra = int(max(tilt * s, 0.0) / log(2.0)) + 1
-            value = self.kernel.value(s, self.angle, self._bits + extra)
+    def _evaluate_kernel(self, s: float, bits: int) -> Ball:
+        if (s, bits) not in self._known:
+            value = self.kernel.value(s, self.angle, bits)
             if not value.is_finite():
                 raise AccuracyError(f"the kernel is singular on the ray of angle {self.angle}")
-            if tilt:
-                with working(self._bits + extra):
-                    value = value * (flint.arb(tilt) * flint.arb(s)).exp()
-            self._known[s] = value
-        return self._known[s]
+            self._known[s, bits] = value
+        return self._known[s, bits]
+
+
+def survey_kernel(
+    kernel: HalfLineFormula, angle: float, bits: int, last: float = np.inf
+) -> tuple[float, float]:
+    """The largest log|k| on a ray, and the s from which on it is below so many bits."""
+    sizes: list[float] = []
+    s = kernel.scale - _BEFORE
+    while len(sizes) <= _MOST_LOOKS and s < max(last, kernel.scale - 4.0):
+        sizes.append(kernel.log_size(s, angle, bits))
+        if not sizes[-1] < log(2.0) * _MOST_BITS:
+            raise AccuracyError(f"the kernel grows on the ray of angle {angle}")
+        if s > kernel.scale and max(sizes[-3:]) == -np.inf:
+            return max(sizes), s - 2 * _LOOK
+        s += _LOOK
+    return max(sizes), np.inf
 
 
 #: Real and imaginary part as integers.
 _Pair = tuple[flint.fmpz, flint.fmpz]
+
+
+def _correlate(
+    k: list[_Pair], g: list[_Pair], first: float, step: float, unit: int
+) -> tuple[Samples, float]:
+    """Sums over even and over odd terms, at all radii, as samples; and half their difference."""
+    count, size = len(k), len(g) - len(k) + 1
+    scale = flint.arb(2) ** -unit * 2 * step
+    real, imag = (flint.fmpz_poly([pair[i] for pair in g]) for i in (0, 1))
+    zero = flint.fmpz(0)
+    halves = []
+    for odd in (0, 1):
+        one, other = (
+            flint.fmpz_poly([v[i] if n % 2 == odd else zero for n, v in enumerate(k)][::-1])
+            for i in (0, 1)
+        )
+        total = one * real - other * imag
+        with working(64):
+            sums = [float((total[count - 1 + j] * scale).mid()) for j in range(size)]
+        halves.append(np.array(sums))
+    even, uneven = halves
+    if not np.all(np.isfinite(even) & np.isfinite(uneven)):
+        raise AccuracyError("the density leaves the range of doubles")
+    change = float(np.abs(even - uneven).max()) / 2.0
+    return Samples(step, first, (even + uneven) / 2.0, change), change
 
 
 def _round_to_integers(value: Ball, unit: int) -> _Pair:

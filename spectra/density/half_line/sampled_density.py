@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 
@@ -15,8 +16,6 @@ from spectra.errors import AccuracyError
 
 __all__ = ["sampled_density"]
 
-# The bulk leaves out this share of the mass on either side.
-_OUTSIDE = 0.01
 # Width of the first panels in log w.
 _WIDTH = 1.0
 # Panels follow the samples to some units of rounding.
@@ -26,20 +25,27 @@ _AGREES = 4.0
 
 
 def sampled_density(
-    samples: Samples, total: float, dim: int, decay: float, ending: PowerTail | None
+    samples: Samples,
+    total: float,
+    dim: int,
+    decay: float,
+    ending: PowerTail | None,
+    *,
+    noise: float = 0.0,
 ) -> Panelled:
-    """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail."""
-    if ending is not None:
-        ending = _connect_tail(samples, ending)
+    """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail.
+
+    ``noise`` is the size up to which samples are not smooth.
+    """
+    tail, start = (None, np.inf) if ending is None else _connect_tail(samples, *ending)
     power = float(min(decay, dim))
     beginning = _fit_beginning(samples, power, with_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.ends[1]
-    if ending is not None:
-        high = min(high, ending.start)
-    else:  # beyond, samples are rounding
-        seen = np.abs(samples.values) > NEGLIGIBLE * samples.peak
+    nothing = max(NEGLIGIBLE * samples.peak, noise)
+    if tail is None:  # beyond, samples are rounding
+        seen = np.abs(samples.values) > nothing
         high = min(high, float(samples.logs[seen].max(initial=low)))
-    high = max(high, low + _WIDTH)
+    high = max(min(high, start), low + _WIDTH)
 
     # log w is rounded, which steep waves feel.
     steepest = float(np.abs(np.diff(samples.values)).max()) / samples.step
@@ -47,20 +53,19 @@ def sampled_density(
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         value = samples(np.log(centre) + offsets)
         rounded = EPS * (samples.peak + steepest * abs(float(np.log(centre))))
-        return value, rounded + _ROUNDING * np.abs(value), 0.0
+        return value, noise + rounded + _ROUNDING * np.abs(value), 0.0
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
-    first, last = panels.bulk(_OUTSIDE)
-    nothing = float(np.log(NEGLIGIBLE * samples.peak))
+    first, last = panels.bulk()
     return Panelled(
         panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
         total=total,
         origin_exponent=power - 1.0,
         bulk=(first, max(last, float(np.e) * first)),
-        decay=np.inf if ending is None else ending.exponent,
+        decay=np.inf if tail is None else -float(tail.exponents[0]),
         beginning=beginning,
-        ending=ending or Powers.vanishing(float(np.exp(high)), nothing - high),
+        ending=tail or Powers.vanishing(float(np.exp(high)), log(nothing) - high),
     )
 
 
@@ -91,17 +96,19 @@ def _fit_beginning(samples: Samples, power: float, *, with_log: bool) -> Powers:
     )
 
 
-def _connect_tail(samples: Samples, ending: PowerTail) -> PowerTail:
-    """The tail from where it agrees with the samples."""
-    x = samples.logs[(samples.logs <= samples.ends[1]) & (samples.logs >= ending.start)]
+def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
+    """The tail from where it agrees with the samples; a short one may begin anywhere."""
+    x = samples.logs[samples.logs <= samples.ends[1]]
+    if np.isfinite(start):
+        x = x[x >= start]
     if not x.size:
-        return ending
-    sign, log = ending.signed_log(np.exp(x))
+        return tail, start
+    sign, log, envelope, error = tail.evaluate(np.exp(x))
     series = sign * np.exp(log + x)
-    wrong = ending.relative_error(np.exp(x)) * np.abs(series) + _AGREES * samples.error
+    wrong = error * np.exp(envelope + x) + _AGREES * samples.error
     bad = np.flatnonzero(~(np.abs(series - samples(x)) <= wrong))
     first = int(bad[-1]) + 1 if bad.size else 0
     if first == x.size:
         raise AccuracyError("the sums do not approach the power law at large radii")
-    share = _AGREES * samples.error / abs(float(series[first]))
-    return replace(ending, start=float(x[first]), joint_error=min(share, 1.0))
+    # What samples do not see may be there.
+    return tail.and_error(float(np.log(_AGREES * samples.error) - x[first]), x[first]), x[first]

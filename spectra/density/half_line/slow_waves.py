@@ -14,10 +14,9 @@ import sympy
 from sympy.core.function import Application
 
 from spectra.base.numbers import FloatArray
-from spectra.density.half_line.between_waves import BetweenWaves, Piece
-from spectra.density.half_line.ends.formula_ends import Ends
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
-from spectra.density.half_line.power_tail import end_of_samples, power_tail
+from spectra.density.half_line.between_waves import BetweenWaves, PieceBeside
+from spectra.density.half_line.half_line_formula import HalfLineFormula
+from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
@@ -46,13 +45,13 @@ _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.bessel
 _NO_SHARE = 1e-9
 
 
-def slow_wave_density(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWaves:
+def slow_wave_density(formula: HalfLineFormula, dim: int) -> BetweenWaves:
     """The density of slow waves, on both sides of each frequency and next to the origin."""
-    both = [WaveIntegrals(found, kernel, dim, angle) for angle in _ANGLES]
+    both = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
     rates = [rate for rate in both[0].rates if rate]
-    end = rates[-1] if _is_band_limited(found) else np.inf
+    end = rates[-1] if _is_band_limited(formula) else np.inf
     top = min(end, _BEYOND * rates[-1])
-    powers = _find_powers(found, dim, end)
+    powers = _find_powers(formula, dim, end)
     # Both sides of each radius, halfway to the next; the last one reaches up to ``top``.
     places = []
     for low, high in pairwise([0.0, *rates]):
@@ -66,16 +65,16 @@ def slow_wave_density(found: Ends, kernel: KernelOnRays, dim: int) -> BetweenWav
     )
     pieces = [_fit_side(both, *place, powers.get(place[:2], 0.0), peak) for place in places]
     if end == np.inf:
-        pieces.append(_find_beyond(found, kernel, dim, top, peak))
-    singular = [(b, min(powers[b, 1], powers[b, -1])) for b in map(float, found.turning)]
+        pieces.append(_find_beyond(formula, dim, top, peak))
+    singular = [(b, min(powers[b, 1], powers[b, -1])) for b in map(float, formula.slow_waves)]
     if end < np.inf:
         singular[-1] = end, powers[end, -1]
     return BetweenWaves(
         pieces=tuple(pieces),
-        total=found.total,
+        total=formula.total,
         origin_exponent=powers[0.0, 1],
         bulk=(0.25 * rates[0], min(end, 2.0 * rates[-1])),
-        decay=pieces[-1].density.decay,
+        decay=pieces[-1][-1].decay,
         breaks=tuple(singular),
         end=end,
     )
@@ -92,7 +91,7 @@ def _evaluate(
 
 def _fit_side(
     both: list[WaveIntegrals], radius: float, side: int, far: float, power: float, peak: float
-) -> Piece:
+) -> PieceBeside:
     """The density on one side of a radius, from the far end inwards until it is negligible.
 
     It begins with a power of the distance.
@@ -128,7 +127,7 @@ def _fit_side(
     wrong = _check_agreement(float(share.max()), peak) + _MARGIN * peak
     own = wrong * fall(panels.high) * np.exp(-panels.level)
     density = _extend_panels(replace(panels, error=panels.error + own), far, power)
-    return Piece(radius, float(side), far, density)
+    return radius, float(side), 0.0, far, density
 
 
 def _extend_panels(panels: Panels, far: float, power: float) -> Panelled:
@@ -159,30 +158,31 @@ def _check_agreement(apart: float, peak: float) -> float:
     return 2.0 * apart
 
 
-def _find_beyond(found: Ends, kernel: KernelOnRays, dim: int, top: float, peak: float) -> Piece:
+def _find_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> PieceBeside:
     """The density beyond all frequencies, by two rays."""
-    ending = power_tail(found.zero, dim)
+    ending = power_tail(formula.zero, dim)
     lowest = float(np.log(0.5 * top))
+    stop = ending[1] if ending else np.inf
     both = [
-        RaySums(kernel, dim, angle, shift=shift, lowest=lowest).whole(peak, end_of_samples(ending))
+        RaySums(formula, dim, angle, shift=shift, lowest=lowest).whole(peak, stop)
         for angle, shift in _RAYS_BEYOND
     ]
     wrong = _check_agreement(both[0].difference(both[1]), peak)
     samples = min(both, key=lambda s: s.step)
     samples = replace(samples, error=wrong + samples.rounding)
     density = sampled_density(samples, 0.0, dim, np.inf, ending)
-    return Piece(0.0, 1.0, np.inf, density, near=top)
+    return 0.0, 1.0, top, np.inf, density
 
 
-def _find_powers(found: Ends, dim: int, end: float) -> dict[tuple[float, int], float]:
+def _find_powers(formula: HalfLineFormula, dim: int, end: float) -> dict[tuple[float, int], float]:
     """The powers of the distance with which the density begins, by radius and side.
 
     The singular part beside the frequency of a wave c z^-a exp(ibz) is
     Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], beta = a - (d+1)/2, with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
     """
-    powers = {(0.0, 1): min(found.decay, dim) - 1.0}
-    for b, (a, _, coefficient) in found.turning.items():
+    powers = {(0.0, 1): min(formula.decay, dim) - 1.0}
+    for b, (a, _, coefficient) in formula.slow_waves.items():
         beta, c = float(a) - 0.5 * (dim + 1), complex(coefficient.evalf(20))
         phase = np.exp(0.25j * np.pi * (dim - 1)) * c
         for side, seen in ((1, np.conj(phase)), (-1, phase)):
@@ -194,16 +194,16 @@ def _find_powers(found: Ends, dim: int, end: float) -> dict[tuple[float, int], f
     return powers
 
 
-def _is_band_limited(found: Ends) -> bool:
+def _is_band_limited(formula: HalfLineFormula) -> bool:
     """Whether the density vanishes beyond the largest frequency (Paley and Wiener).
 
     So it is if the kernel is even, and analytic in the whole plane but for what may be removed at
     zero.
     """
-    powers = (power for power in found.expr.atoms(sympy.Pow) if power.has(Z))
-    functions = (f for f in found.expr.atoms(Application) if f.has(Z))
+    powers = (power for power in formula.expr.atoms(sympy.Pow) if power.has(Z))
+    functions = (f for f in formula.expr.atoms(Application) if f.has(Z))
     return (
-        all(q == 0 and a.is_even for a, q, _ in found.zero)
+        all(q == 0 and a.is_even for a, q, _ in formula.zero)
         and all(p.base == Z or (p.exp.is_Integer and p.exp >= 0) for p in powers)
         and all(isinstance(f, _ENTIRE) and f.args[-1].is_polynomial(Z) for f in functions)
     )

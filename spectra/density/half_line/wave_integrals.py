@@ -21,8 +21,7 @@ from scipy.special import hankel1e, hankel2e, jv
 
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import working
-from spectra.density.half_line.ends.formula_ends import Ends
-from spectra.density.half_line.kernel_on_rays import KernelOnRays
+from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.formula.evaluation.ball_function import BallFunction, continued
 from spectra.formula.reader.parsing import Z
 
@@ -43,9 +42,9 @@ _ComplexArray = NDArray[np.complex128]
 class WaveIntegrals:
     """w rho beside the frequencies of slow waves, in doubles."""
 
-    def __init__(self, found: Ends, kernel: KernelOnRays, dim: int, angle: float) -> None:
+    def __init__(self, kernel: HalfLineFormula, dim: int, angle: float) -> None:
         self.dim = dim
-        self.rates = [float(b.evalf(30)) for b in found.waves]
+        self.rates = [float(b.evalf(30)) for b in kernel.waves]
         self._front = float(np.exp((1.0 - 0.5 * dim) * log(2.0) - lgamma(0.5 * dim)))
         self._scale = float(np.exp(kernel.scale))
         highest = max(self.rates)
@@ -62,7 +61,7 @@ class WaveIntegrals:
         self._turns = {side: np.exp(1j * side * angle) for side in (1, -1)}
         self._amplitudes = {
             (i, side): self._evaluate_amplitude(continued(f, Z), angle * side)
-            for i, f in enumerate(found.waves.values())
+            for i, f in enumerate(kernel.waves.values())
             for side in (1, -1)
         }
 

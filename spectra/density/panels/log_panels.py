@@ -57,6 +57,8 @@ _ROUNDING = 8.0
 _COLUMNS = ("centre", "half", "level", "slope", "series", "error")
 # Nodes per panel at which masses and signs are looked for.
 _FEW, _MANY = 4, 12
+# The bulk leaves out this share of the mass on either side.
+_OUTSIDE = 0.01
 
 
 def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
@@ -76,6 +78,7 @@ class Powers(Radial):
     ----------
     exponents, signs, log_sizes, wrong : ndarray
         One entry per term, the leading term first; ``wrong`` is the relative error of each.
+        ``signs`` may have one row for each power of log(w / scale), from 0 on.
     scale : float
         A radius inside the range.
     """
@@ -93,16 +96,42 @@ class Powers(Radial):
         exponents, signs, log_sizes, wrong = columns
         return cls(exponents, signs, log_sizes, wrong, radius)
 
-    def evaluate(self, w: FloatArray) -> Evaluation:
-        """The sum at radii; its local size is the largest term."""
-        log_w = np.log(w.ravel() / self.scale)
-        logs = self.log_sizes[:, None] + np.multiply.outer(self.exponents, log_w)
+    def and_error(self, log_size: float, log_w: float) -> Powers:
+        """The same with an error exp(log_size) at log w, which falls faster than the sum by 1/w."""
+        exponent = self.exponents[0] - 1.0
+        shift = exponent * (log_w - float(np.log(self.scale)))
+        signs = np.atleast_2d(self.signs)
+        return replace(
+            self,
+            exponents=np.append(self.exponents, exponent),
+            signs=np.hstack([signs, np.zeros((len(signs), 1))]),
+            log_sizes=np.append(self.log_sizes, log_size - shift),
+            wrong=np.append(self.wrong, 0.0),
+        )
+
+    def _share_terms(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Each term and its size relative to the largest one, and the logarithm of that."""
+        log_w = np.log(w / self.scale)
+        factors = np.polynomial.polynomial.polyval(log_w, np.atleast_2d(self.signs))
+        least = np.maximum(np.abs(factors), 1.0)
+        logs = self.log_sizes[:, None] + np.multiply.outer(self.exponents, log_w) + np.log(least)
         top = logs.max(axis=0)
         sizes = np.exp(logs - top)
-        total = self.signs @ sizes
+        return factors / least * sizes, sizes, top
+
+    def left_out(self, w: FloatArray) -> FloatArray:
+        """The error relative to the largest term, without rounding."""
+        _, sizes, _ = self._share_terms(w)
+        return np.asarray(self.wrong @ sizes + sizes[-1])
+
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The sum at radii; its local size is the largest term."""
+        flat = w.ravel()
+        terms, sizes, top = self._share_terms(flat)
+        total = terms.sum(axis=0)
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(total)) + top
-        spread = np.abs(self.exponents).max() * np.abs(log_w)
+        spread = (np.abs(self.exponents) @ sizes) * np.abs(np.log(flat / self.scale))
         error = self.wrong @ sizes + sizes[-1] + EPS * (_ROUNDING + np.abs(top) + spread)
         sign, log, top, error = (x.reshape(w.shape) for x in (np.sign(total), log, top, error))
         return sign, log, top, error
@@ -140,10 +169,6 @@ class Panels(Radial):
     def high(self) -> FloatArray:
         """Upper ends in log w."""
         return np.asarray(np.log(self.centre) + self.half)
-
-    def first(self, count: int) -> Panels:
-        """The first panels alone."""
-        return replace(self, **{name: getattr(self, name)[:count] for name in _COLUMNS})
 
     @cached_property
     def _dense(self) -> FloatArray:
@@ -185,14 +210,14 @@ class Panels(Radial):
         ]
         return np.concatenate(each)
 
-    def bulk(self, outside: float = 0.01) -> tuple[float, float]:
-        """Radii between which all but ``outside`` of the absolute mass on either side lies."""
+    def bulk(self) -> tuple[float, float]:
+        """Radii between which all but a hundredth of the absolute mass on either side lies."""
         t = 0.5 * (_DENSE[1:] + _DENSE[:-1])[None, :] * self.half[:, None]
         sizes = np.abs(0.5 * (self._dense[:, 1:] + self._dense[:, :-1])) * self.half[:, None]
         top = (self.level + np.abs(self.slope) * self.half).max()
         share = np.cumsum(sizes * np.exp(self.level[:, None] + self.slope[:, None] * t - top))
         radii = (self.centre[:, None] * np.exp(t)).ravel()
-        low, high = np.searchsorted(share, np.array([outside, 1.0 - outside]) * share[-1])
+        low, high = np.searchsorted(share, np.array([_OUTSIDE, 1.0 - _OUTSIDE]) * share[-1])
         return float(radii[low]), float(radii[min(high, radii.size - 1)])
 
 

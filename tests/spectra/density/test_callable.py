@@ -60,7 +60,8 @@ def test_missing_assumptions_are_named_and_decide_nothing(missing):
     assert verdict.status is sp.Status.UNDECIDED
     assert f"{missing}=" in verdict.reasons[0]
     if missing != "breaks":
-        assert f"look like {STATED[missing]}" in verdict.reasons[0]
+        with pytest.raises(NoRouteError, match=f"state it with {missing}="):
+            sp.spectral_density(sp.radial(cubic, support=1, **stated), 1)
 
 
 def test_what_happens_at_infinity_must_be_stated():
@@ -106,8 +107,7 @@ def test_a_callable_without_support_has_the_known_density(function, stated, dens
         found = sp.spectral_density(k, dim)
         truth = exact(RADII)
         assert np.all(np.abs(found.radial(RADII) - truth) <= found.error(RADII) + 4e-16 * truth)
-        low = RADII < 3.0
-        assert np.all(found.error(RADII)[low] <= 1e-11 * truth[low])
+        assert np.all(RADII * found.error(RADII) <= 1e-11 * np.max(RADII * truth))
 
 
 def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation():
@@ -147,7 +147,7 @@ def test_a_slow_decay_is_refused():
     with pytest.raises(NoRouteError, match="decays like"):
         sp.spectral_density(k, 1)
     with pytest.raises(NoRouteError, match="has not decayed"):
-        sp.spectral_density(sp.radial(lambda z: 1 / (1 + z)), 1)
+        sp.spectral_density(sp.radial(lambda z: 1 / (1 + z), origin=1), 1)
 
 
 def test_values_that_no_series_follows_are_refused():

@@ -6,7 +6,7 @@ import sympy
 
 from spectra.base.enclosures import EPS
 from spectra.density.components import Atom
-from spectra.density.half_line.ends.formula_ends import Ends, ends_of
+from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 
@@ -16,17 +16,19 @@ __all__ = ["without_spheres"]
 _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 
 
-def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
+def without_spheres(
+    formula: HalfLineFormula, dim: int
+) -> tuple[list[Atom], HalfLineFormula | None]:
     """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest."""
     least = sympy.Rational(dim - 1, 2)
     atoms: list[Atom] = []
-    rest = found.expr
-    for b, (a, q, c) in found.turning.items():
+    rest = formula.expr
+    for b, (a, q, c) in formula.slow_waves.items():
         if (a - least).is_negative or (a == least and q != 0):
             raise NoRouteError(
-                f"The wave of frequency {b} in {found.expr} decays like z^(-{a}), and in d = {dim} "
-                f"only waves that decay faster than z^(-{least}) have a finite measure. Use a "
-                "smaller dimension, or design a finite measure for your range of distances."
+                f"The wave of frequency {b} in {formula.expr} decays like z^(-{a}), and in "
+                f"d = {dim} only waves that decay faster than z^(-{least}) have a finite measure. "
+                "Use a smaller dimension, or design a finite measure for your range of distances."
             )
         if a == least:
             leading, mean = _expand_mean(b, dim)
@@ -34,18 +36,18 @@ def without_spheres(found: Ends, dim: int) -> tuple[list[Atom], Ends | None]:
             share = complex(mass.evalf(30))
             if abs(share.imag) > 1e-25 * abs(share):
                 raise NoRouteError(
-                    f"The wave of frequency {b} in {found.expr} decays like z^(-{a}) without "
+                    f"The wave of frequency {b} in {formula.expr} decays like z^(-{a}) without "
                     f"the phase of a plane wave in d = {dim}: its measure is infinite. Design a "
                     "finite measure for your range of distances."
                 )
             atoms.append(Atom(float(b), share.real, error=abs(share.real) * 4.0 * EPS))
             rest = rest - sympy.re(mass) * mean
     if not atoms:
-        return [], found
+        return [], formula
     rest = sympy.powsimp(rest)
     if abs(rest.subs(Z, _PLACE).evalf(30)) < _NOTHING:
         rest = sympy.simplify(rest.rewrite(sympy.exp))
-    return atoms, None if rest == 0 else ends_of(rest)
+    return atoms, None if rest == 0 else split_limit(rest)[1]
 
 
 def _expand_mean(b: sympy.Expr, dim: int) -> tuple[sympy.Expr, sympy.Expr]:

@@ -1,1 +1,0 @@
-"""Densities of Python callables from their values."""
