@@ -171,7 +171,7 @@ class GORF(SignedSystem):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 
     Directions of both signs are columns of one Haar matrix, cut to d rows: see
-    :func:`rf.sampling.haar.haar`.  As the estimate is a difference, joint orthogonality
+    :func:`rf.sampling.coupling.haar`.  As the estimate is a difference, joint orthogonality
     makes its variance larger than that of separate blocks (:class:`ORF`): a system to compare
     with, not to recommend.
 

@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import trunc
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.sampling.coupling import RADII, Radii
-from rf.sampling.couplings import COUPLINGS
+from rf.sampling.coupling import HAAR, INDEPENDENT, ORTHOGONAL, RADII, SHARED, Coupling, Radii
+from rf.sampling.designed_directions import DESIGNED, KERDOCK
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.numbers import random_source, whole_number
 from spectra.errors import ParameterError
@@ -42,6 +43,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+#: Every coupling by its name.  Where variances are equal, "auto" prefers the first.
+COUPLINGS: Mapping[str, Coupling] = MappingProxyType(
+    {each.name: each for each in (ORTHOGONAL, INDEPENDENT, HAAR, SHARED, DESIGNED, KERDOCK)}
+)
 
 Allocation = Literal["equal", "mass", "optimal"]
 
@@ -118,7 +124,7 @@ def draw_frequencies(
         Number of frequencies of each part, at least one; see
         :func:`rf.variance.allocation.allocate`.  A number alone is that of a single part.
     coupling : str
-        One of those listed in :mod:`rf.sampling.couplings`.
+        One of ``COUPLINGS``, described at the head of this file.
     radii : str
         "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
         order).

@@ -9,8 +9,7 @@ from typing import final
 import numpy as np
 
 from rf.sampling.coupling import RADII, Radii
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import Frequencies
+from rf.sampling.frequencies import COUPLINGS, Frequencies
 from rf.schemes.scheme import TableScheme, check_within
 from rf.variance.allocation import candidates
 from rf.variance.grouped_variance import GroupedModel

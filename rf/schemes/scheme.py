@@ -19,8 +19,13 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebinterpolate, chebval
 
 from rf.inputs.rows import graded_distances, typical_differences, typical_distances
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import Frequencies, Radii, draw_frequencies, pooled_frequencies
+from rf.sampling.frequencies import (
+    COUPLINGS,
+    Frequencies,
+    Radii,
+    draw_frequencies,
+    pooled_frequencies,
+)
 from rf.schemes.feature_map import FeatureMap, FourierMap
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError

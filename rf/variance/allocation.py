@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.sampling.coupling import CosineLaw, Coupling, Pairs, Radii, pairs_across, pairs_within
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import ALLOCATIONS, Allocation, choice
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, choice
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.errors import ParameterError
 

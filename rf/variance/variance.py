@@ -40,7 +40,7 @@ from typing import Any, Self
 import numpy as np
 
 from rf.sampling.coupling import RADII, CosineLaw, Coupling, Pairs, Radii, dependent_pairs
-from rf.sampling.couplings import COUPLINGS
+from rf.sampling.frequencies import COUPLINGS
 from rf.variance.radii.pair_covariances import MEAN_ERROR, PairCovariances, ShiftedDifferences
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError

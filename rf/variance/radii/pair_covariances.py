@@ -20,8 +20,13 @@ from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
-from rf.sampling.coupling import AngularMeans, CosineLaw, angular_means, fixed_cosine
-from rf.variance.radii.projection import projection_of, sphere_harmonics, sphere_rule
+from rf.sampling.coupling import CosineLaw, fixed_cosine
+from rf.variance.radii.projection import (
+    angular_means,
+    projection_of,
+    sphere_harmonics,
+    sphere_rule,
+)
 from rf.variance.radii.strata import NODES, approximate_stratum_means, stratum_means
 from spectra.base.arrays import FloatArray
 from spectra.base.special.harmonics import gegenbauer
@@ -277,30 +282,30 @@ class PairCovariances:
 
     def _resolved(
         self, first: int, second: int, law: CosineLaw, rough: bool
-    ) -> tuple[AngularMeans, FloatArray, int]:
+    ) -> tuple[FloatArray, FloatArray, int]:
         """The means of a cosine up to a sufficient degree, a bound of the rest, and the degree.
 
         The bound comes from a rule of twice the panels that the degree needs, or from a rough one.
         """
         degree, tolerance = _FIRST_DEGREE, _ROUGH_TOLERANCE if rough else _TOLERANCE
         while True:
-            angular = angular_means(law, self._dim, degree)
+            means, beyond, most = angular_means(law, self._dim, degree)
             moments = self.moments(degree, self.panels_for(degree, rough=rough) * (2 - rough))
             bound = self.products(first, second, 0).bound(moments[first][1], moments[second][1])
-            remainder = angular.beyond * bound
-            if np.all(remainder <= tolerance) or _STEP * degree > angular.most:
-                return angular, remainder, degree
+            remainder = beyond * bound
+            if np.all(remainder <= tolerance) or _STEP * degree > most:
+                return means, remainder, degree
             degree *= _STEP
 
     def _sum(
-        self, first: int, second: int, angular: AngularMeans, degree: int, panels: int
+        self, first: int, second: int, angular: FloatArray, degree: int, panels: int
     ) -> Bounded:
         moments = self.moments(degree, panels)
         (a, _, lost), (b, _, also_lost) = moments[first], moments[second]
         combine = self.products(first, second, degree)
         products = combine(a, b)[..., 1:]
         error = 2.0 * combine.error(lost, also_lost)
-        return products @ angular.means, error
+        return products @ angular, error
 
     def _same(self, first: int, second: int, panels: int) -> Bounded:
         """One direction and independent radii: P_n(1) = 1, and the sum is E_s[phi phi'] - k k'."""
@@ -367,10 +372,10 @@ class PairCovariances:
         found = [(fine[:, 0], np.abs(fine[:, 0] - coarse[:, 0]) + lost)]
         fine, coarse = fine[:, 1:], coarse[:, 1:]
         for law in cosines:
-            angular = angular_means(law, self._dim, 2 * fine.shape[1])
-            value = fine @ angular.means
-            error = np.abs(value - coarse @ angular.means)
-            found.append((value, error + angular.beyond * beyond + lost))
+            means, higher, _ = angular_means(law, self._dim, 2 * fine.shape[1])
+            value = fine @ means
+            error = np.abs(value - coarse @ means)
+            found.append((value, error + higher * beyond + lost))
         return found
 
     def _strata_panels(self, law: RadialLaw, n: int, z: float, degree: int) -> int:

@@ -21,15 +21,24 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
+from rf.sampling.coupling import CosineLaw
 from spectra.base.arrays import FloatArray
-from spectra.base.special.harmonics import orthonormal_sequence
+from spectra.base.special.harmonics import gegenbauer_sequence, orthonormal_sequence
 
 if TYPE_CHECKING:
     from rf.variance.radii.wave_projection import WaveProjection
     from spectra.table import RadialLaw
 
-__all__ = ["Projection", "projection_of", "sphere_harmonics", "sphere_rule"]
+__all__ = [
+    "Projection",
+    "angular_means",
+    "gegenbauer_means",
+    "projection_of",
+    "sphere_harmonics",
+    "sphere_rule",
+]
 
 # The error of phi, weighed with the share of the range that it is made on.
 _TOLERANCE = 1e-10
@@ -60,6 +69,9 @@ _CHUNK = 1 << 15
 _FAR = 70.0
 _NODES = 16
 _FIRST_NODES = 32
+# Values of Gegenbauer polynomials that the means of one distribution may cost: about 0.2 s.
+_BUDGET = 20_000_000
+_LAST_DEGREE = 2048
 
 
 @final
@@ -234,3 +246,34 @@ def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
     s.setflags(write=False)
     mass.setflags(write=False)
     return s, mass
+
+
+@lru_cache(maxsize=128)
+def angular_means(law: CosineLaw, dim: int, degree: int) -> tuple[FloatArray, float, int]:
+    """Means of Gegenbauer polynomials of a random cosine.
+
+    Returns ``means``: E P_n(c), n = 2, 4, ..., degree; ``beyond``: bound of all |E P_n(c)| of
+    higher degrees; ``most``: the degree up to which the means are worth their cost.
+    """
+    cosines, weights = law.rule(law.value, dim, degree)
+    means, beyond = gegenbauer_means(dim, degree, cosines, weights)
+    return means[2::2], beyond, min(_LAST_DEGREE, _BUDGET // cosines.size)
+
+
+def gegenbauer_means(
+    dim: int, degree: int, cosines: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, float]:
+    r"""Means of P_n(c) for n = 0 ... degree, and a bound of all |means| beyond ``degree``.
+
+    The bound is the mean of min(1, Gamma((d-1)/2) / sqrt(pi) * (4 / (n (1 - c^2)))^((d-2)/2)),
+    n = degree + 1 (Atkinson, Han, Spherical Harmonics and Approximations on the Unit Sphere,
+    Springer 2012, section 2.7), which falls with n.
+    """
+    waves = islice(gegenbauer_sequence(dim, cosines), degree + 1)
+    means = np.array([weights @ wave for wave in waves])
+    with np.errstate(divide="ignore"):
+        log_ratio = np.log(4.0 / (degree + 1)) - np.log1p(-(cosines**2))
+    constant = float(gammaln(0.5 * (dim - 1))) - 0.5 * np.log(np.pi)
+    # In dimension 2 the exponent is 0 and the bound is 1, also where c = 1.
+    log_bound = constant + 0.5 * (dim - 2) * log_ratio if dim > 2 else np.zeros_like(cosines)
+    return means, float(weights @ np.exp(np.minimum(log_bound, 0.0)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rf.sampling.couplings import COUPLINGS
+from rf.sampling.frequencies import COUPLINGS
 from rf.schemes.choice import SamplingOptions, scheme_for
 from rf.schemes.scheme import RadialScheme
 from rf.variance.variance import VarianceModel
