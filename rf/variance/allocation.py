@@ -248,7 +248,7 @@ def candidates(parts: int, n: int) -> tuple[str, ...]:
 
 
 def ranked_couplings(
-    model: PartModel, n: int, *, couplings: Sequence[str], radii: Radii, allocation: Allocation
+    model: PartModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
 ) -> tuple[CouplingScore, ...]:
     """Couplings of n frequencies with their splits, the one of least predicted variance first.
 

@@ -22,8 +22,7 @@ import rf.sampling.coupling
 import rf.sampling.designed_directions
 import rf.sampling.frequencies
 from rf import SpectralFeatures
-from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies
-from rf.schemes.feature_map import FourierMap
+from rf.sampling.frequencies import COUPLINGS, RADII, FourierMap, Frequencies
 from rf.variance.variance import VarianceModel
 from spectra.table import SpectralTable
 from spectra.table.radial.panels import Panels

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from rf.inputs.rows import sample_of_rows, typical_distances
 from rf.sampling.coupling import iid
 from rf.sampling.frequencies import COUPLINGS, draw_repeatedly
-from rf.schemes.choice import SamplingOptions, scheme_for
+from rf.schemes.table_scheme import SamplingOptions, scheme_for
 from rf.variance.allocation import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError

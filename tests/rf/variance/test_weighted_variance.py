@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from rf.sampling.frequencies import COUPLINGS
-from rf.schemes.choice import SamplingOptions, scheme_for
-from rf.schemes.scheme import RadialScheme
+from rf.schemes.table_scheme import SamplingOptions, TableScheme, scheme_for
 from rf.variance.variance import VarianceModel
 from rf.variance.weighted_variance import WeightedModel
 from spectra.derivation import derive
@@ -58,7 +57,7 @@ def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name
     table, draws = derive(kernel, dim), 400
     counts = (2 * dim + 1, dim)[: len(table.parts)]
     for radii in ("iid", "stratified"):
-        scheme = RadialScheme(table, counts, coupling, radii)
+        scheme = TableScheme(table, counts, coupling, radii)
         rng = np.random.default_rng(dim)
         values = np.array([scheme.frequencies(rng).estimate(D) for _ in range(draws)])
         stated = scheme.variance(D)[0]
