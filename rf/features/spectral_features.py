@@ -84,7 +84,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     method_ : str
         How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
         if it is k(D + r) for one radial k, "weighted" if it is a sum of several (see
-        :mod:`rf.variance.weighted_variance`), "polar" or "jordan" if these parts have less variance
+        :mod:`rf.variance.variance`), "polar" or "jordan" if these parts have less variance
         (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
     coupling_ : str or None
         The coupling that was taken; None for features that are not drawn from a table.

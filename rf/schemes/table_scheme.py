@@ -365,7 +365,7 @@ def _couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str, ...]:
 def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = False) -> PartModel:
     """The variance at distances, or differences of shape (n, d); only what is needed is loaded."""
     if table.kind == "grouped":
-        from rf.variance.grouped_variance import GroupedModel
+        from rf.schemes.grouped import GroupedModel
 
         return GroupedModel(table, points, approximate)
     if table.kind == "l1":
@@ -376,9 +376,7 @@ def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = Fa
 
     single = table.one_shift()
     if single is None:
-        from rf.variance.weighted_variance import WeightedModel
-
-        return WeightedModel.of(table, points, approximate=approximate)
+        return VarianceModel(table, points, approximate)
     radial, shift = single
     z = np.linalg.norm(points + shift, axis=1) if points.ndim == 2 else points
     return VarianceModel(radial, z, approximate)

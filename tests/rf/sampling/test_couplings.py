@@ -7,7 +7,7 @@ from rf.sampling.coupling import RADII, dependent_pairs
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.designed_directions import kerdock_bases, kerdock_lines
 from rf.sampling.frequencies import COUPLINGS
-from rf.variance.radii.projection import angular_means
+from rf.variance.pairs import angular_means
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer
 from tests.oracles.laws import gaussian_mixture
