@@ -112,11 +112,9 @@ class PairCovariances:
         """The covariance, a bound of its error, and the even degree to which it is summed."""
         key = (first, second, law)
         if key not in self._known:
-            remainder: FloatArray | float = 0.0
-            of: Callable[[int], Bounded]
-            if law == fixed_cosine(1.0):
-                degree, of = _FIRST_DEGREE, partial(self._same, first, second)
-            else:
+            degree, remainder = _FIRST_DEGREE, np.zeros(1)
+            of: Callable[[int], Bounded] = partial(self._same, first, second)
+            if law != fixed_cosine(1.0):
                 means, remainder, degree = self._resolved(first, second, law)
                 of = partial(self._sum, first, second, means, degree)
             panels = self._panels(degree)
@@ -168,8 +166,9 @@ class PairCovariances:
         if panels in self._values:
             return self._values[panels]
         s, _ = sphere_rule(self._dim, panels)
-        pairs = zip(self._laws, self._lengths, strict=True)
-        found = [law(lengths.reshape(-1, 1) * s) for law, lengths in pairs]
+        found = [
+            law(z.reshape(-1, 1) * s) for law, z in zip(self._laws, self._lengths, strict=True)
+        ]
         if sum(value.size for value, _ in found) <= _KEPT:
             self._values[panels] = found
         return found
