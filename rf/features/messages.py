@@ -83,11 +83,13 @@ def why_group_is_refused(kernel: Any) -> str:
     )
 
 
-def describe_lengths(lengths: FloatArray) -> str:
-    if np.all(lengths == lengths[0]):
-        return f"{lengths[0]:.6g}"
-    shown = ", ".join(f"{length:.6g}" for length in lengths[:6])
-    return f"the lengths {shown}{', ...' if lengths.size > 6 else ''}"
+def describe_lengths(lengths: Any) -> str:
+    """What rows are divided by, from lengths in an array of any library."""
+    values = [float(length) for length in lengths]
+    if len(set(values)) == 1:
+        return f"{values[0]:.6g}"
+    shown = ", ".join(f"{value:.6g}" for value in values[:6])
+    return f"the lengths {shown}{', ...' if len(values) > 6 else ''}"
 
 
 def describe_error(error: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -199,7 +199,8 @@ class TableScheme(Scheme):
         radial, shift = self.table.one_shift()  # quantiles of |D|, or of |D + r|
         return _model_at(radial, typical_distances(self.rows, shift).tobytes())
 
-    def mean_square_kernel(self) -> float:
+    @cached_property
+    def _mean_square_kernel(self) -> float:
         """Mean of the squared kernel of the table over pairs of different rows."""
         if self.method not in _OF_DISTANCES:
             differences = typical_differences(self.rows, SIZED_PAIRS)
@@ -219,7 +220,7 @@ class TableScheme(Scheme):
         if self.pooled or self.table.kind == "shifted":
             own += float(self.variance_of(alone)[0][0])
         diagonal = own, float(self.table.k_zero)
-        return relative_error(square, self.mean_square_kernel(), diagonal, self.n_rows)
+        return relative_error(square, self._mean_square_kernel, diagonal, self.n_rows)
 
     def _square_bias(self, model: PartModel) -> FloatArray | float:
         """Squared difference of the kernel and the mean of the estimate, at most, at a model."""

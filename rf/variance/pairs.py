@@ -31,7 +31,7 @@ from rf.variance.projection import (
     stratum_means,
 )
 from spectra.base.arrays import FloatArray
-from spectra.base.special.harmonics import gegenbauer, gegenbauer_sequence
+from spectra.base.special.harmonics import gegenbauer_sequence
 
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
@@ -287,7 +287,7 @@ def _angular_products(first: Vectors, second: Vectors, dim: int, degree: int) ->
     units = [u / np.where(z > 0.0, z, 1.0) for u, z in zip((v, w), lengths, strict=True)]
     # Parallel unit vectors have the cosine 1 up to rounding.
     cosines = np.clip(np.einsum("mjd,mkd->mjk", *units), -1.0, 1.0)
-    waves = gegenbauer(dim, degree, cosines)[::2]
+    waves = np.array(list(islice(gegenbauer_sequence(dim, cosines), 0, degree + 1, 2)))
     return np.asarray(np.moveaxis(waves, 0, -1) * np.multiply.outer(c, e)[..., None])
 
 
