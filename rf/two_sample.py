@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from rf.feature_maps.fourier_features import wave_columns
-from rf.inputs.lengths import checked_lengths, lengths_for
+from rf.inputs.rows import checked_lengths, lengths_for
 from rf.inputs.tables import Spectrum, resolve_spectrum
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import draw_frequencies
+from rf.sampling.frequencies import COUPLINGS, draw_frequencies
 from rf.variance.allocation import allocate
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import random_source, real_array, whole_number

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rf.feature_maps.fourier_features import copied_into
 from rf.inputs.arrays import on_host
-from rf.schemes.feature_map import FeatureMap
+from rf.sampling.frequencies import FeatureMap
 
 if TYPE_CHECKING:
     from rf.feature_maps.monomials import MonomialMap

@@ -22,13 +22,13 @@ from rf.feature_maps.fourier_features import Rays, wave_columns
 from rf.feature_maps.monomials import MonomialMap
 from rf.inputs.rows import FITTING_ADVICE
 from rf.inputs.tables import Spectrum, layout_of
+from rf.sampling.coupling import orthogonal
 from rf.sampling.designed_directions import (
     designed,
     designed_angular_means,
     designed_sizes,
     quick_angular_means,
 )
-from rf.sampling.directions import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import staged
 from spectra.designs import (

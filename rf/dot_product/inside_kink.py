@@ -21,9 +21,9 @@ from scipy.spatial.distance import cdist
 
 from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
-from rf.sampling.frequencies import Frequencies
-from rf.schemes.feature_map import FeatureMap, FourierMap
-from rf.schemes.scheme import SIZED_PAIRS, STATED_PAIRS, DesignedScheme, relative_error
+from rf.sampling.frequencies import FeatureMap, FourierMap, Frequencies
+from rf.schemes.scheme import DesignedScheme
+from rf.schemes.table_scheme import SIZED_PAIRS, STATED_PAIRS, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rf.dot_product.candidate import Candidate, DrawnMap, monomial_part, unavailable
 from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
-from rf.sampling.directions import orthogonal
+from rf.sampling.coupling import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.designs import wave_moment
 from spectra.formula.reader.parsing import U

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
+import joblib
 import numpy as np
 from scipy.spatial.distance import pdist
 
 from rf.inputs.rows import (
     MARGIN,
-    KnownRows,
     centre_of,
     check_distances,
     check_unit_rows,
@@ -42,16 +42,17 @@ _DESIGN_ROWS = 1024
 class Problem:
     """A kernel that has to be right at the distances of the data.  Equal problems hash equal.
 
-    ``sample``: rows that stand for the data; ``n_rows``: number of rows of the data, of which the
-    diagonal is one part in n_rows; ``centre``: mean of the rows; ``n_components``: most columns;
-    ``z_max``: largest distance at which the features have to be right; ``note``: why the kernel's
-    own measure is not used, and where z_max comes from; ``positive``: whether every column must
-    have the signature +1, if the kernel is positive definite; ``given``: the design to use, if
-    there is no choice.
+    ``sample``: a copy of rows that stand for the data, which ``digest`` identifies; ``n_rows``:
+    number of rows of the data, of which the diagonal is one part in n_rows; ``centre``: mean of the
+    rows; ``n_components``: most columns; ``z_max``: largest distance at which the features have to
+    be right; ``note``: why the kernel's own measure is not used, and where z_max comes from;
+    ``positive``: whether every column must have the signature +1, if the kernel is positive
+    definite; ``given``: the design to use, if there is no choice.
     """
 
     kernel: Kernel
-    sample: KnownRows
+    sample: Any = field(compare=False)
+    digest: str
     n_rows: int
     centre: tuple[float, ...]
     n_components: int
@@ -63,9 +64,9 @@ class Problem:
     @classmethod
     def of(cls, kernel: Kernel, X: Any, n_components: int, z_max: float, **options: Any) -> Self:
         """The problem for rows X, of which a sample is kept."""
-        sample = KnownRows(sample_of_rows(X, np.random.default_rng(_SEED), _DESIGN_ROWS))
-        centre = tuple(centre_of(X).tolist())
-        return cls(kernel, sample, X.shape[0], centre, n_components, z_max, **options)
+        sample = sample_of_rows(X, np.random.default_rng(_SEED), _DESIGN_ROWS).copy()
+        known = (kernel, sample, joblib.hash(sample), X.shape[0], tuple(centre_of(X).tolist()))
+        return cls(*known, n_components, z_max, **options)
 
     @property
     def dim(self) -> int:
@@ -75,7 +76,7 @@ class Problem:
     @cached_property
     def distances(self) -> FloatArray:
         """Distances of sampled rows, with the share of zeros that the diagonal has."""
-        pairs = pdist(dense(self.sample.rows))
+        pairs = pdist(dense(self.sample))
         zeros = np.zeros(max(1, round(pairs.size / self.n_rows)))
         # Unit rows have norm 1 up to rounding, so that a distance may exceed z_max by as much.
         return np.asarray(np.minimum(np.concatenate([pairs, zeros]), self.z_max))
@@ -83,7 +84,7 @@ class Problem:
     @cached_property
     def compared_rows(self) -> FloatArray:
         """The rows on which methods are compared, in random order."""
-        rows = self.sample.rows
+        rows = self.sample
         order = np.random.default_rng(_SEED).permutation(rows.shape[0])
         return dense(rows[order][:COMPARED_ROWS])
 

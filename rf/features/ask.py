@@ -15,13 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.features.base import BaseSpectralFeatures, Resolved
 from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
-from rf.inputs.lengths import LENGTHS
-from rf.inputs.rows import FITTING_ADVICE, sample_of_rows
+from rf.inputs.rows import FITTING_ADVICE, LENGTHS, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
-from rf.sampling.frequencies import Frequencies, Radii
-from rf.schemes.choice import SamplingOptions
+from rf.sampling.frequencies import FourierMap, Frequencies, Radii
 from rf.schemes.complex import NEGLIGIBLE, Decomposed, axial_scheme
-from rf.schemes.feature_map import FourierMap
+from rf.schemes.table_scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.errors import DataError, ParameterError
@@ -167,7 +165,7 @@ class AsKRFF(BaseSpectralFeatures):
         n = -(-self.n_components // 2)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
             scheme = axial_scheme(self.measure_, n, sample_of_rows(X), X.shape[0])
-        return Resolved(scheme, spectrum.kernel, rows, rows.domain)
+        return scheme, spectrum.kernel, rows, rows.domain
 
     def _check_parts(self) -> None:
         """Warn of parts that are left out, and refuse more parts than fitted masses can have."""

@@ -1,7 +1,7 @@
 r"""What all estimators share: fit, transform, gram, signature.
 
 A fitted estimator is a chain: rows (:mod:`rf.inputs`), a scheme (:mod:`rf.schemes.scheme`) that
-says how features are sampled, and a feature map (:mod:`rf.schemes.feature_map`): left and right
+says how features are sampled, and a feature map (:mod:`rf.sampling.frequencies`): left and right
 columns, and their signs.  With the signature +1 for a positive part and -1 for a negative one,
 ``(Z * signature_) @ Z.T`` estimates the kernel matrix without bias, and for a radial kernel its
 diagonal is k(0) exactly (an odd number of columns leaves out one sine: see ``n_components``).
@@ -9,10 +9,9 @@ diagonal is k(0) exactly (an odd number of columns leaves out one sine: see ``n_
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rf.feature_maps.threads import serial_blas
+from rf.features.messages import USELESS, warn_of_error, warn_of_signs
 from rf.features.operators import FeatureOperator, checked_ridge
 from rf.inputs.arrays import (
     asarray_like,
@@ -28,16 +28,27 @@ from rf.inputs.arrays import (
     is_foreign,
     on_host,
     refuse_other_library,
-    user_stacklevel,
     validated_rows,
 )
-from rf.inputs.lengths import divided, lengths_for, product_of_lengths, warn_of_units
-from rf.inputs.rows import FITTING_ADVICE, RowRange, centre_of, check_size
-from rf.inputs.tables import Spectrum, named_kernel, resolve_spectrum, without_lengths
-from rf.sampling.frequencies import Radii
-from rf.schemes.choice import SamplingOptions, scheme_for
-from rf.schemes.feature_map import FeatureMap
-from rf.schemes.scheme import Scheme, TableScheme
+from rf.inputs.rows import (
+    FITTING_ADVICE,
+    RowRange,
+    centre_of,
+    check_size,
+    divided,
+    lengths_for,
+    product_of_lengths,
+)
+from rf.inputs.tables import (
+    Spectrum,
+    named_kernel,
+    resolve_spectrum,
+    warn_of_units,
+    without_lengths,
+)
+from rf.sampling.frequencies import FeatureMap, Radii
+from rf.schemes.scheme import Scheme
+from rf.schemes.table_scheme import SamplingOptions, TableScheme, scheme_for
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
 from spectra.base.numbers import real_array
@@ -45,40 +56,16 @@ from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
 __all__ = [
-    "USELESS",
     "BaseSpectralFeatures",
     "MixedSignature",
     "Resolved",
-    "SignatureWarning",
-    "UselessFeaturesWarning",
 ]
 
 MixedSignature = Literal["warn", "ignore", "error"]
 
-# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
-# between an approximation and none, which has the error 1.
-USELESS = 0.5
-
-
-class UselessFeaturesWarning(UserWarning):
-    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
-
-
-class SignatureWarning(UserWarning):
-    """The features carry signs that a model on Z alone does not see."""
-
-
-class Resolved(NamedTuple):
-    """A scheme, and what it holds for.
-
-    ``kernel``: the exact kernel or its text, if it is known; ``rows``: the supported range of rows;
-    ``z_max``: largest distance at which the features are right.
-    """
-
-    scheme: Scheme
-    kernel: Any
-    rows: Any
-    z_max: float
+#: A scheme; the exact kernel or its text, if it is known; the supported range of rows; and the
+#: largest distance at which the features are right.
+Resolved = tuple[Scheme, Any, Any, float]
 
 
 class BaseSpectralFeatures(
@@ -136,7 +123,7 @@ class BaseSpectralFeatures(
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
         if np.isfinite(spectrum.table.domain):
             scheme = replace(scheme, kernel=spectrum.kernel)
-        return Resolved(scheme, spectrum.source, rows, rows.domain)
+        return scheme, spectrum.source, rows, rows.domain
 
     def _checked_range(self, spectrum: Spectrum, X: Any) -> RowRange:
         """The range of rows that a table supports; X must be in it."""
@@ -209,8 +196,10 @@ class BaseSpectralFeatures(
                 error = self.expected_error_
         self.frequencies_, self.signature_ = features.frequencies, features.signature
         self._n_features_out = len(features.signature)
-        self._warn_of_signs()
-        self._warn_of_error(error)
+        if np.any(features.signature < 0.0) and self.mixed_signature != "ignore":
+            warn_of_signs(features.signature, refuse=self.mixed_signature == "error")
+        if error >= USELESS:
+            warn_of_error(error, self._n_features_out, self._formula)
         if is_foreign(given):
             self.signature_ = asarray_like(self.signature_, given, double=True)
             if self.length_scale_ is not None:
@@ -350,8 +339,7 @@ class BaseSpectralFeatures(
             For features designed for the data, whose variance is not known.
         """
         check_is_fitted(self)
-        z = real_array(z, "the distances")
-        scheme = self.scheme_
+        z, scheme = real_array(z, "the distances"), self.scheme_
         if radii is not None and isinstance(scheme, TableScheme):
             scheme = replace(scheme, radii=radii)
         advice = "ask for the variance at fewer distances"
@@ -382,8 +370,8 @@ class BaseSpectralFeatures(
 
         check_is_fitted(self)
         table = self.scheme_.radial_table("A bound of the number of columns")
-        points: Any = {"n_points": n_points, "diameter": diameter}
-        return n_components_for(table, eps, delta, **points, bound=bound, allocation=allocation)
+        options: Any = {"diameter": diameter, "bound": bound, "allocation": allocation}
+        return n_components_for(table, eps, delta, n_points=n_points, **options)
 
     def _validated(self, X: Any, method: str = "transform") -> Any:
         check_is_fitted(self)
@@ -403,40 +391,6 @@ class BaseSpectralFeatures(
         if self.outside == "error":
             self._rows.check_between(X, Y)
         return X, Y
-
-    def _warn_of_error(self, error: float) -> None:
-        """Warn of features that are expected to err by half of the kernel matrix or more."""
-        if not error >= USELESS:
-            return
-        n = self._n_features_out
-        half, tenth = (float(f"{n * (error / wanted) ** 2:.2g}") for wanted in (USELESS, 0.1))
-        warnings.warn(
-            f"The {n} features of {self._formula} for these rows are expected to err by "
-            f"{100 * error:.3g} % of its matrix (Frobenius norm), and a matrix of zeros errs by "
-            "100 %: few rows are near one another, in units of the kernel's length. You have three "
-            f"options: allow more columns (the error falls like 1/sqrt(n_components): about "
-            f"{half:g} for {100 * USELESS:g} %, {tenth:g} for 10 %), take a kernel "
-            "that varies less over the distances of the rows (a larger length_scale, or "
-            "length_scale='median'), or reduce the number of dimensions. explain() shows how the "
-            "features were made.",
-            UselessFeaturesWarning,
-            stacklevel=user_stacklevel(),
-        )
-
-    def _warn_of_signs(self) -> None:
-        negative = int(np.sum(self.signature_ < 0))
-        if negative == 0 or self.mixed_signature == "ignore":
-            return
-        text = (
-            f"{negative} of {len(self.signature_)} columns of Z have signature -1, because the "
-            "kernel, or the measure made for it, has negative mass. The kernel matrix is "
-            "(Z * signature_) @ Z.T; a model that is given Z alone learns with Z @ Z.T, which is "
-            "another kernel. Use gram(), or a model that takes signature_ (rf.KreinRidge); "
-            "mixed_signature='ignore' ends this warning."
-        )
-        if self.mixed_signature == "error":
-            raise ParameterError(text)
-        warnings.warn(text, SignatureWarning, stacklevel=user_stacklevel())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

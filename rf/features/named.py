@@ -8,9 +8,9 @@ from typing import Any, ClassVar, final
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
-from rf.inputs.lengths import LENGTHS
+from rf.inputs.rows import LENGTHS
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
-from rf.schemes.choice import SamplingOptions
+from rf.schemes.table_scheme import SamplingOptions
 from spectra.errors import ParameterError
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
@@ -69,9 +69,9 @@ class RFF(BaseSpectralFeatures):
 
     def _resolve(self, X: Any) -> Resolved:
         found = super()._resolve(X)
-        table = found.scheme.table
+        scheme, table = found[0], found[0].table
         negative = sum(float(part.mass) for part in table.parts if part.sign < 0)
-        if negative or (found.scheme.method == "radial" and len(table.parts) > 1):
+        if negative or (scheme.method == "radial" and len(table.parts) > 1):
             raise ParameterError(
                 f"RFF samples one positive measure, and that of {table.formula} in dimension "
                 f"{table.dim} has {len(table.parts)} parts and the negative mass {negative:.6g}. "
@@ -171,7 +171,7 @@ class GORF(SignedSystem):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 
     Directions of both signs are columns of one Haar matrix, cut to d rows: see
-    :func:`rf.sampling.haar.haar`.  As the estimate is a difference, joint orthogonality
+    :func:`rf.sampling.coupling.haar`.  As the estimate is a difference, joint orthogonality
     makes its variance larger than that of separate blocks (:class:`ORF`): a system to compare
     with, not to recommend.
 

@@ -10,26 +10,25 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.features.base import (
-    USELESS,
-    BaseSpectralFeatures,
-    MixedSignature,
-    Resolved,
-    SignatureWarning,
-    UselessFeaturesWarning,
+from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
+from rf.features.messages import describe_error, describe_lengths, why_group_is_refused
+from rf.inputs.rows import FITTING_ADVICE, LENGTHS, RowRange, centre_of
+from rf.inputs.tables import (
+    Spectrum,
+    kept_spectrum,
+    named_kernel,
+    resolve_spectrum,
+    warn_of_units,
 )
-from rf.inputs.lengths import LENGTHS, LengthScaleWarning, warn_of_units
-from rf.inputs.rows import RowRange, centre_of
-from rf.inputs.tables import kept_spectrum, named_kernel, resolve_spectrum
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
-from rf.schemes.choice import SamplingOptions
-from spectra.base.arrays import FloatArray
+from rf.schemes.table_scheme import SamplingOptions
+from spectra.base.limits import stage
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 
 if TYPE_CHECKING:
     from rf.dot_product.problem import Problem
 
-__all__ = ["LengthScaleWarning", "SignatureWarning", "SpectralFeatures", "UselessFeaturesWarning"]
+__all__ = ["SpectralFeatures"]
 
 _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
@@ -85,7 +84,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     method_ : str
         How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
         if it is k(D + r) for one radial k, "weighted" if it is a sum of several (see
-        :mod:`rf.variance.weighted_variance`), "polar" or "jordan" if these parts have less variance
+        :mod:`rf.variance.variance`), "polar" or "jordan" if these parts have less variance
         (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
     coupling_ : str or None
         The coupling that was taken; None for features that are not drawn from a table.
@@ -111,7 +110,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme
         How the features were sampled.
-    feature_map_ : rf.schemes.feature_map.FeatureMap
+    feature_map_ : rf.sampling.frequencies.FeatureMap
         What makes the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -202,8 +201,8 @@ class SpectralFeatures(BaseSpectralFeatures):
             f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
         )
         if self._lengths is not None:
-            head += f" Rows are divided by {_describe_lengths(self._lengths)}."
-        drawn = "" if self.table_ is None else _describe_error(self.expected_error_)
+            head += f" Rows are divided by {describe_lengths(self._lengths)}."
+        drawn = "" if self.table_ is None else describe_error(self.expected_error_)
         return "\n".join(line for line in (head, self.scheme_.explain(), drawn) if line)
 
     def _options(self) -> SamplingOptions:
@@ -240,8 +239,19 @@ class SpectralFeatures(BaseSpectralFeatures):
         from rf.dot_product.designed_waves import designed_spectrum
 
         found = self._from_table(designed_spectrum(problem, self.coupling), X)
-        scheme: Any = replace(found.scheme, note=problem.note)  # type: ignore[type-var]
-        return found._replace(scheme=scheme)
+        noted: Any = replace(found[0], note=problem.note)  # type: ignore[type-var]
+        return noted, *found[1:]
+
+    def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
+        """As for all estimators; of a shifted kernel also the parts of its complex measure."""
+        scheme, *known = super()._from_table(spectrum, X)
+        if spectrum.table.kind == "shifted" and self.coupling in ("auto", "iid"):
+            from rf.schemes.complex import least_axial_scheme
+
+            options: Any = {"allocation": self.allocation, "radii": self.radii}
+            with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
+                scheme = least_axial_scheme(scheme, -(-self.n_components // 2), **options)
+        return (scheme, known[0], known[1], known[2])
 
     def _of_l1(self, named: Any, X: Any) -> Resolved:
         """Features of the kernel's own measure, or of single columns if it is straight on X."""
@@ -259,7 +269,7 @@ class SpectralFeatures(BaseSpectralFeatures):
             raise ParameterError(f"{why} {error}".strip()) from error
         warn_of_units(named, X)
         made.box.check(X, at_any_distance=self.outside == "ignore")
-        return Resolved(made, named, made.box, made.box.z_max)
+        return made, named, made.box, made.box.z_max
 
     def _of_groups(self, named: Any, X: Any) -> Resolved:
         """Features of the measures of the groups, each of which must have a finite mass."""
@@ -271,7 +281,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         try:
             spectrum = resolve_spectrum(named, X.shape[1])
         except InfiniteMassError as error:
-            raise InfiniteMassError(_refused_group(named)) from error
+            raise InfiniteMassError(why_group_is_refused(named)) from error
         return self._from_table(spectrum, X)
 
     def _compared(self, problem: Problem, X: Any) -> Resolved:
@@ -283,39 +293,4 @@ class SpectralFeatures(BaseSpectralFeatures):
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
         # The range of X was checked when the problem was made.
         rows = RowRange(np.inf if made.best.everywhere else made.z_max, sphere, centre_of(X))
-        return Resolved(made, problem.kernel, rows, made.z_max)
-
-
-def _refused_group(kernel: Any) -> str:
-    """Which group of columns has infinite mass, why, and what to do about it."""
-    from spectra import Status, existence
-
-    by_group = existence(kernel).by_group
-    factor, verdict = next((f, v) for f, v in by_group if v.status is Status.INFINITE)
-    columns, dim = list(factor.columns), len(factor.columns)
-    design = f"design(k, {dim}, domain=(0, z_max), tol=1e-3, objective='mass')"
-    return (
-        f"The group of columns {columns} of {kernel} has the kernel {factor.kernel}, whose "
-        f"spectral mass is infinite in d = {dim}: {verdict.reasons[0]} You have two options: use a "
-        "named kernel of finite mass for this group, or approximate its kernel k on the range of "
-        f"distances of its columns, with SpectralFeatures({design}). If the kernel is a sum, "
-        "scikit-learn's ColumnTransformer joins these columns and the features of the other terms."
-    )
-
-
-def _describe_lengths(lengths: FloatArray) -> str:
-    if np.all(lengths == lengths[0]):
-        return f"{lengths[0]:.6g}"
-    shown = ", ".join(f"{length:.6g}" for length in lengths[:6])
-    return f"the lengths {shown}{', ...' if lengths.size > 6 else ''}"
-
-
-def _describe_error(error: float) -> str:
-    """The expected error of drawn features in words; nothing where it is not known."""
-    if np.isnan(error):
-        return ""
-    zeros = ", and a matrix of zeros errs by 100 %" if error >= USELESS else ""
-    return (
-        f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
-        f"(Frobenius norm){zeros}."
-    )
+        return made, problem.kernel, rows, made.z_max

@@ -22,8 +22,7 @@ from rf.fields.gradients import (
     slope_of_table,
 )
 from rf.inputs.tables import Spectrum, resolve_spectrum
-from rf.schemes.choice import SamplingOptions, scheme_for
-from rf.schemes.scheme import TableScheme
+from rf.schemes.table_scheme import SamplingOptions, TableScheme, scheme_for
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError, SpectraError

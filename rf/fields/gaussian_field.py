@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from rf.fields.conditioned import ConditionedField
 from rf.fields.covariance import Covariance, covariance_of, why_not_positive
 from rf.fields.paths import Path
-from rf.inputs.lengths import checked_lengths
-from rf.inputs.rows import check_cross_distances
+from rf.inputs.rows import check_cross_distances, checked_lengths
 from rf.inputs.tables import resolve_spectrum, without_lengths
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import checked_dim, real_array, whole_number

@@ -1,4 +1,4 @@
-"""Do the rows of data fit the kernel?  On the sphere, and within the domain of a designed table.
+"""Rows of data: lengths that divide them, whether they fit the kernel, their distances.
 
 A table that was designed on distances up to ``domain`` says nothing about longer ones, so rows
 further apart are refused.  Bounds from the norms settle most data in one pass; only rows that the
@@ -8,31 +8,36 @@ bounds leave open are compared pair by pair.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist, pdist
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 
-from rf.inputs.arrays import fits_squared, is_foreign, on_host
+from rf.inputs.arrays import asarray_like, fits_squared, is_foreign, on_host
 from spectra.base.arrays import FloatArray
-from spectra.base.numbers import NORM_TOLERANCE, check_unit_norms
-from spectra.errors import DataError
+from spectra.base.numbers import NORM_TOLERANCE, check_unit_norms, real_array
+from spectra.errors import DataError, ParameterError
 
 __all__ = [
     "FITTING_ADVICE",
+    "LENGTHS",
     "MARGIN",
-    "KnownRows",
     "RowRange",
     "centre_of",
     "check_cross_distances",
     "check_distances",
     "check_size",
     "check_unit_rows",
+    "checked_lengths",
     "dense",
+    "divided",
     "graded_distances",
+    "lengths_for",
+    "product_of_lengths",
     "range_of_distances",
     "sample_of_rows",
     "typical_differences",
@@ -58,6 +63,85 @@ _ALL_PAIRS = 20_000
 MARGIN = 0.05
 # Products of rows lose about this much of their squared norms.
 _PRODUCT_ROUNDING = 1e-9
+# Any seed will do for the median distance too: it depends on the rows alone.
+_MEDIAN = 15
+
+#: What scikit-learn lets pass as ``length_scale``.
+LENGTHS: list[Any] = [
+    Interval(Real, 0, None, closed="neither"),
+    "array-like",
+    StrOptions({"median"}),
+    None,
+]
+
+#: What to do where a fit is refused for its time.
+FITTING_ADVICE = (
+    "measure the rows in a unit in which the kernel varies over their distances, since a variance "
+    "at distances of thousands of its lengths is expensive; or ask for fewer columns"
+)
+_WAY_OUT = "Rescale the data, or design the table on a larger domain."
+
+
+def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
+    """A length for each of ``dim`` columns, from a number or from one for each."""
+    lengths = real_array(length_scale, "length_scale")
+    if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
+        raise ParameterError(
+            f"length_scale = {length_scale!r}: give a positive number, or one for each of the "
+            f"{dim} columns."
+        )
+    return np.array(np.broadcast_to(lengths, (dim,)))
+
+
+def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
+    """The lengths of the columns of X; None where rows are taken as they are.
+
+    "median" is the median distance of (up to 512 of) the rows, for every column.
+    """
+    if length_scale is None:
+        return None
+    if isinstance(length_scale, str):
+        if length_scale != "median":
+            raise ParameterError(
+                f"length_scale = {length_scale!r}: give a positive number, one for each column, or "
+                "'median'."
+            )
+        length_scale = _median_distance(sample_of_rows(X, np.random.default_rng(_MEDIAN)))
+    return checked_lengths(length_scale, X.shape[1])
+
+
+def _median_distance(rows: Any) -> float:
+    """The median distance of two rows."""
+    if rows.shape[0] == 1:
+        raise DataError(
+            "length_scale='median' is the median distance of two rows, and X has 1 sample. Give a "
+            "number as length_scale."
+        )
+    median = float(np.median(pdist(dense(rows))))
+    if median == 0.0:
+        raise DataError(
+            "The median distance of two rows is 0, because half of the rows coincide: give a "
+            "number as length_scale."
+        )
+    return median
+
+
+def divided(X: Any, lengths: FloatArray | None) -> Any:
+    """Rows over lengths, in the type and the library of X; X itself where there are none."""
+    if lengths is None:
+        return X
+    if issparse(X):
+        scaled = X.tocsr(copy=True)
+        scaled.data /= lengths[scaled.indices].astype(scaled.dtype)
+        return scaled
+    return X / asarray_like(lengths, X)
+
+
+def product_of_lengths(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
+    """The product of two lists of lengths, each of which may be missing."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first * second
 
 
 @final
@@ -247,36 +331,6 @@ def sample_of_rows(X: Any, rng: np.random.Generator | None = None, most: int = _
         return X
     rng = np.random.default_rng(_SAMPLING) if rng is None else rng
     return X[np.sort(rng.choice(X.shape[0], most, replace=False))]
-
-
-@final
-class KnownRows:
-    """Rows that are known by their numbers, so that what is a function of them is remembered.
-
-    ``rows``: a copy, which nobody changes.
-    """
-
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows.copy()
-        arrays = [rows.data, rows.indices, rows.indptr] if issparse(rows) else [rows]
-        # Digests, so that the numbers are not held a second time.
-        digests = (sha256(array.tobytes()).digest() for array in arrays)
-        layout = getattr(rows, "format", "dense")
-        self._numbers = (rows.shape, str(rows.dtype), layout, *digests)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, KnownRows) and self._numbers == other._numbers
-
-    def __hash__(self) -> int:
-        return hash(self._numbers)
-
-
-#: What to do where a fit is refused for its time.
-FITTING_ADVICE = (
-    "measure the rows in a unit in which the kernel varies over their distances, since a variance "
-    "at distances of thousands of its lengths is expensive; or ask for fewer columns"
-)
-_WAY_OUT = "Rescale the data, or design the table on a larger domain."
 
 
 def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray:

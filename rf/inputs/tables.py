@@ -1,15 +1,21 @@
-"""From whatever names a kernel to the table of its spectral laws in the dimension of the data."""
+"""From whatever names a kernel to its table, and whether the kernel varies over the rows."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+
+from rf.inputs.arrays import on_host, user_stacklevel
+from rf.inputs.rows import check_size, dense, divided, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
-from spectra.table import SpectralTable
+from spectra.table import SpectralTable, table_of_group
 from spectra.table.kept_tables import default_cache, load_text
 
 if TYPE_CHECKING:
@@ -21,16 +27,37 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Layout",
+    "LengthScaleWarning",
     "Spectrum",
     "kept_spectrum",
     "layout_of",
     "named_kernel",
     "resolve_spectrum",
+    "warn_of_lengths",
+    "warn_of_units",
     "without_lengths",
 ]
 
+Metric = Literal["euclidean", "cityblock"]
+
 # Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
 _RECENT_TABLES = 64
+
+# A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
+# such values is, to three digits, a multiple of ones, or of ones and the identity.
+_FLAT = 1e-3
+# Distances at which the values of a kernel are compared, at steps of a sixth.
+_DISTANCES = np.geomspace(1e-6, 1e6, 181)
+# A kernel grows without bound if it is larger at the last distance than up to the middle by this
+# factor (chosen; log(1 + z) grows by 2).
+_GROWING, _MIDDLE = 1.25, 1e3
+# The same distances for a table, over the median of a coordinate of its frequencies.
+_OF_A_LENGTH = np.geomspace(1e-4, 1e2, 49)
+_DRAWS = 1024
+# Rows whose pairs are compared first; rows among which 64 of them get their nearest neighbour.
+_SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
+# Any seed will do: the warning depends on the rows alone.
+_SEED = 15
 
 
 @final
@@ -192,3 +219,135 @@ def _check_dimension(what: str, made_for: int, dim: int) -> None:
             f"The {what} was made for dimension {made_for}, and X has {dim} column(s). The law of "
             f"the radius depends on the dimension: tabulate the kernel for dim={dim}."
         )
+
+
+# --- whether the kernel varies over the distances of the rows -------------------------------------
+
+
+class LengthScaleWarning(UserWarning):
+    """No two rows are at a distance at which the kernel varies: a wrong unit, or length."""
+
+
+def warn_of_units(kernel: Any, X: Any) -> None:
+    """Warn if the rows are in another unit than a kernel of any kind, or than its table.
+
+    Groups of columns are checked one by one.  Kernels on the sphere, shifted kernels and tables of
+    the l1 distance are not checked.
+    """
+    if isinstance(kernel, SpectralTable):
+        groups = dict.fromkeys(g for part in kernel.parts for g in getattr(part, "groups", ()))
+        for group in groups:
+            _warn_of_group(table_of_group(group), group.columns, group.lengths, X)
+        if kernel.is_radial and not kernel.sphere:
+            warn_of_lengths(kernel, X)
+    elif hasattr(kernel, "pieces"):
+        if not kernel.is_zonal:
+            warn_of_lengths(kernel, X)
+    elif hasattr(kernel, "profile"):
+        warn_of_lengths(kernel.profile, X, metric="cityblock")
+    for factor in getattr(kernel, "factors", ()):
+        _warn_of_group(factor.kernel, factor.columns, np.array(factor.lengths), X)
+
+
+def _warn_of_group(
+    kernel: Kernel | SpectralTable, columns: tuple[int, ...], lengths: FloatArray, X: Any
+) -> None:
+    with np.errstate(over="ignore"):
+        rows = divided(X[:, list(columns)], lengths)
+    check_size(rows)
+    warn_of_lengths(kernel, rows, of=f"X[:, {list(columns)}]")
+
+
+def warn_of_lengths(
+    kernel: Kernel | SpectralTable, X: Any, *, of: str = "X", metric: Metric = "euclidean"
+) -> None:
+    """Warn where a kernel does not vary over the distances of the rows, in numbers.
+
+    ``X`` (n, d): rows in units of the lengths; ``of``: what the rows are, for the message;
+    ``metric``: of which distance the kernel is, by the name that scipy gives it.
+    """
+    near, far = _where_it_varies(kernel)
+    seen = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _SEEN))
+    distances = pdist(seen, metric)
+    distances = distances[distances > 0.0]
+    if not distances.size or not near < far:
+        return
+    least, largest = float(distances.min()), float(distances.max())
+    name = kernel.formula if isinstance(kernel, SpectralTable) else kernel
+    if largest < near:
+        what = (
+            f"and {name} is k(0) up to {100 * _FLAT:g} % of its size there: its matrix is a "
+            "multiple of ones, so that every row looks alike. Measure the rows in a smaller unit"
+        )
+    elif least > far and (least := _least_distance(X, least, metric)) > far:
+        what = (
+            f"and {name} varies by no more than {100 * _FLAT:g} % of its size there: its matrix "
+            "is a multiple of ones plus one of the identity, so that no row tells of another. "
+            "Measure the rows in a larger unit"
+        )
+    else:
+        return
+    warnings.warn(
+        f"The distances of the rows of {of} lie between {least:.3g} and {largest:.3g}, {what}: the "
+        f"kernel varies {_between(near, far)}. "
+        f"length_scale='median' would divide by {float(np.median(distances)):.3g} more.",
+        LengthScaleWarning,
+        stacklevel=user_stacklevel(),
+    )
+
+
+def _between(near: float, far: float) -> str:
+    if far == np.inf:
+        return f"from the distance {near:.3g} on"
+    return f"between the distances {near:.3g} and {far:.3g}"
+
+
+def _least_distance(X: Any, least: float, metric: Metric) -> float:
+    """The least positive distance of some rows to any of many, which finds near neighbours."""
+    rng = np.random.default_rng(_SEED)
+    rows = dense(sample_of_rows(on_host(X), rng, _NEIGHBOURS))
+    distances = cdist(rows[rng.permutation(len(rows))[:_ASKED]], rows, metric)
+    positive = distances[distances > 0.0]
+    return min(least, float(positive.min())) if positive.size else least
+
+
+@lru_cache(maxsize=64)
+def _where_it_varies(kernel: Kernel | SpectralTable) -> tuple[float, float]:
+    """Distances below which k is k(0), and beyond which it is constant, up to _FLAT of its size.
+
+    The first exceeds the second if nothing is known: for a constant kernel, one without values, or
+    one that grows without bound, whose size is not known.
+    """
+    if isinstance(kernel, SpectralTable):
+        return _where_a_table_varies(kernel)
+    with np.errstate(all="ignore"):
+        values = kernel(_DISTANCES)
+    known = np.isfinite(values)
+    if not known.any():
+        return np.inf, 0.0
+    z, values = _DISTANCES[known], values[known]
+    if abs(values[-1]) > _GROWING * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
+        return np.inf, 0.0
+    return _range(z, values, values[0], values[-1])
+
+
+def _where_a_table_varies(table: SpectralTable) -> tuple[float, float]:
+    """The same from the expected kernel, which tends to the mass at the frequency 0."""
+    rates = np.abs(table.sample(_DRAWS, _SEED).frequencies[:, 0]) if table.parts else np.zeros(1)
+    if not np.any(rates > 0.0):
+        return np.inf, 0.0
+    z = _OF_A_LENGTH / float(np.median(rates[rates > 0.0]))
+    z = z[z <= table.domain]
+    limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in table.parts)
+    return _range(z, table.expected_kernel(z), table.k_zero, limit)
+
+
+def _range(z: FloatArray, values: FloatArray, first: float, last: float) -> tuple[float, float]:
+    """The first distance at which values leave ``first``, and the one after they reach ``last``."""
+    size = np.maximum(abs(first), np.maximum.accumulate(np.abs(values)))
+    left = np.flatnonzero(np.abs(values - first) > _FLAT * size)
+    if not left.size:
+        return np.inf, 0.0
+    other = np.flatnonzero(np.abs(values - last) > _FLAT * max(abs(first), abs(last)))
+    end = int(other[-1]) + 1 if other.size else 0
+    return float(z[left[0]]), float(z[end]) if end < z.size else np.inf

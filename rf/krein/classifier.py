@@ -52,7 +52,11 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the features to X, and solve for the coefficients of each class."""
+        """Fit the features to X, and solve for the coefficients of each class.
+
+        ``sample_weight``, of shape (n,): as in :meth:`KreinRidge.fit`; the solver "iterative"
+        refuses weights with a ParameterError.
+        """
         self._validate_params()
         return self._take(X, y, sample_weight, None, more=False)
 

@@ -252,7 +252,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         """Fit the features to X, and solve for the coefficients.
 
         ``sample_weight``, of shape (n,), counts a row as often as it says; a weight may be a
-        fraction.
+        fraction.  The solver "iterative", which keeps no sums of the rows, refuses weights with a
+        ParameterError, as it does collections of dask.
 
         Where X is a collection of dask, as y may be too, the sums of all its chunks are one graph,
         and the features are fitted to the first chunk.  A memory map is read by blocks of rows.

@@ -1,6 +1,6 @@
 """How features of each kind of kernel are sampled, and what is known of their error."""
 
-from rf.schemes.feature_map import FeatureMap
-from rf.schemes.scheme import RadialScheme, Scheme
+from rf.schemes.scheme import Scheme
+from rf.schemes.table_scheme import TableScheme
 
-__all__ = ["FeatureMap", "RadialScheme", "Scheme"]
+__all__ = ["Scheme", "TableScheme"]

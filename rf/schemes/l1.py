@@ -19,13 +19,11 @@ import numpy as np
 
 from rf.sampling.coupling import Radii
 from rf.sampling.frequencies import Frequencies
-from rf.schemes.scheme import TableScheme
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
-from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["L1Scheme"]
+__all__ = ["L1Model", "draw_l1"]
 
 # Any seed will do: a scheme depends on the rows alone.
 _SEED = 12
@@ -33,39 +31,15 @@ _SEED = 12
 _DRAWS = 4096
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class L1Scheme(TableScheme):
-    """Independent frequencies of the parts of a kernel of the l1 distance."""
-
-    table: SpectralTable
-    method = "l1"
-    default_coupling = "iid"
-
-    def check_coupling(self, coupling: str) -> None:
-        if coupling != "iid":
-            raise ParameterError(
-                f"coupling={coupling!r} was asked for {self.table.formula}, and the frequencies of "
-                "a kernel of the l1 distance are not of uniform direction: they are drawn "
-                "independently. Take coupling='auto' or 'iid'."
-            )
-
-    def offered(self, n: int) -> tuple[str, ...]:
-        return ("iid",)
-
-    def _frequencies(self, rng: np.random.Generator) -> Frequencies:
-        parts, counts = self.table.parts, self.counts
-        return Frequencies(
-            np.concatenate(
-                [p.draw(self.table.dim, n, rng) for p, n in zip(parts, counts, strict=True)]
-            ),
-            np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts),
-            np.repeat([p.phase for p in parts], counts),
-            np.repeat(np.arange(len(parts)), counts),
-        )
-
-    def model(self, points: FloatArray, *, approximate: bool = False) -> L1Model:
-        return L1Model(self.table, points, approximate)
+def draw_l1(table: SpectralTable, counts: Sequence[int], rng: np.random.Generator) -> Frequencies:
+    """Draw independent frequencies of every part."""
+    parts = list(zip(table.parts, counts, strict=True))
+    return Frequencies(
+        np.concatenate([p.draw(table.dim, n, rng) for p, n in parts]),
+        np.repeat([p.mass / n for p, n in parts], counts),
+        np.repeat([p.phase for p, _ in parts], counts),
+        np.repeat(np.arange(len(parts)), counts),
+    )
 
 
 @final

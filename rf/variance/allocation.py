@@ -8,16 +8,17 @@ of an entry of the kernel matrix.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.sampling.coupling import CosineLaw, Coupling, Pairs, Radii, pairs_across, pairs_within
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.frequencies import ALLOCATIONS, Allocation, choice
+from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs_within
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, choice
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.errors import ParameterError
 
@@ -144,79 +145,63 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
         raise ParameterError(
             f"{n} frequencies cannot serve {parts} parts: each needs at least one."
         )
-    terms = _Terms(model.approximation, coupling, n)
+    own, common = _mean_terms(model.approximation, coupling, n)
+    scale = sum(own(p, 1) for p in range(parts)) / n
+
+    def value(counts: list[int], p: int, q: int) -> float:
+        """All terms that the numbers of two parts appear in."""
+        total = own(p, counts[p]) + own(q, counts[q])
+        if coupling.across_parts:
+            total += common(p, q, counts[p], counts[q])
+            others = [r for r in range(parts) if r not in (p, q)]
+            total += sum(common(s, r, counts[s], counts[r]) for s in (p, q) for r in others)
+        return total
+
     counts = [n // parts + (1 if p < n % parts else 0) for p in range(parts)]
     changed = parts > 1
     while changed:
         changed = False
-        for p in range(parts):
-            for q in range(p + 1, parts):
-                both = counts[p] + counts[q]
-                values = terms.of_splits(counts, p, q)
-                split, best = counts[p], values[counts[p] - 1]
-                for trial, value in enumerate(values, start=1):
-                    if value < best - _MARGIN * terms.scale:
-                        best, split = value, trial
-                if split != counts[p]:
-                    counts[p], counts[q] = split, both - split
-                    changed = parts > 2  # a single pair has no other that it disturbs
+        for p, q in combinations(range(parts), 2):
+            both, best, least = counts[p] + counts[q], counts, value(counts, p, q)
+            for m in range(1, both):
+                trial = [*counts]
+                trial[p], trial[q] = m, both - m
+                if (found := value(trial, p, q)) < least - _MARGIN * scale:
+                    best, least = trial, found
+            # A single pair has no other that it disturbs.
+            changed = changed or (best is not counts and parts > 2)
+            counts = best
     return tuple(counts)
 
 
-class _Terms:
-    """The terms of the mean variance over the distances, each a function of one or two numbers."""
+def _mean_terms(
+    model: VarianceModel, coupling: Coupling, total: int
+) -> tuple[Callable[[int, int], float], Callable[[int, int, int, int], float]]:
+    """The terms of the mean variance over the distances.
 
-    def __init__(self, model: VarianceModel, coupling: Coupling, n: int) -> None:
-        self._model = model
-        self._coupling = coupling
-        self._n = n
-        self._single = [float(v) for v in model.part_variance.mean(axis=1)]
-        self._signed = [float(m * s) for m, s in zip(model.masses, model.signs, strict=True)]
-        self.scale = sum(self._single) / n
-        self._means: dict[tuple[int, int, CosineLaw], float] = {}
-        self._known: dict[tuple[int, int, int, int], float] = {}
+    Returns own(p, n): that of a part of n frequencies; common(p, q, n, m): that of two parts.
+    """
+    single = [float(v) for v in model.part_variance.mean(axis=1)]
+    signed = model.masses * model.signs
+    dim = model.table.dim
 
-    def of_splits(self, counts: Sequence[int], p: int, q: int) -> list[float]:
-        """All terms that the numbers of the parts p < q appear in, for each split of their sum."""
-        both = counts[p] + counts[q]
-        splits = [(n, both - n) for n in range(1, both)]
-        totals = [self._own(p, n) + self._own(q, m) for n, m in splits]
-        if not self._coupling.across_parts:
-            return totals
-        others = [r for r in range(len(counts)) if r not in (p, q)]
-        return [
-            total
-            + self._common(p, q, n, m)
-            + sum(self._common(p, r, n, counts[r]) for r in others)
-            + sum(self._common(q, r, m, counts[r]) for r in others)
-            for total, (n, m) in zip(totals, splits, strict=True)
-        ]
+    @cache
+    def mean(p: int, q: int, cosine: CosineLaw) -> float:
+        return float(signed[p] * signed[q] * model.covariance(p, q, cosine)[0].mean())
 
-    def _own(self, p: int, n: int) -> float:
-        key = (p, p, n, n)
-        if key not in self._known:
-            pairs = pairs_within(self._coupling, n, self._model.table.dim, self._n)
-            self._known[key] = self._single[p] / n + self._sum(p, p, pairs) / n**2
-        return self._known[key]
+    @cache
+    def own(p: int, n: int) -> float:
+        pairs = pairs_within(coupling, n, dim, total)
+        return single[p] / n + sum(x.count * mean(p, p, x.cosine) for x in pairs) / n**2
 
-    def _common(self, p: int, q: int, n: int, m: int) -> float:
+    @cache
+    def common(p: int, q: int, n: int, m: int) -> float:
         if p > q:
-            p, q, n, m = q, p, m, n
-        key = (p, q, n, m)
-        if key not in self._known:
-            pairs = pairs_across(self._coupling, n, m, self._model.table.dim, self._n)
-            self._known[key] = 2.0 * self._sum(p, q, pairs) / (n * m)
-        return self._known[key]
+            return common(q, p, m, n)
+        pairs = pairs_across(coupling, n, m, dim, total)
+        return 2.0 * sum(x.count * mean(p, q, x.cosine) for x in pairs) / (n * m)
 
-    def _sum(self, p: int, q: int, pairs: Sequence[Pairs]) -> float:
-        total = 0.0
-        for pair in pairs:
-            key = (p, q, pair.cosine)
-            if key not in self._means:
-                value, _ = self._model.covariance(p, q, pair.cosine)
-                self._means[key] = float(value.mean())
-            total += pair.count * self._means[key]
-        return self._signed[p] * self._signed[q] * total
+    return own, common
 
 
 @final
@@ -249,7 +234,7 @@ def candidates(parts: int, n: int) -> tuple[str, ...]:
 
 
 def ranked_couplings(
-    model: PartModel, n: int, *, couplings: Sequence[str], radii: Radii, allocation: Allocation
+    model: PartModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
 ) -> tuple[CouplingScore, ...]:
     """Couplings of n frequencies with their splits, the one of least predicted variance first.
 

@@ -22,9 +22,9 @@ In general, and in every case that is drawn, with E[g_n g_n'] in place of the pr
 .. math:: C = \sum_{n \ge 0 \text{ even}} E[g_n(R |v|)\, g_n(R' |v'|)]\;
               P_n(\cos\angle(v, v'))\; E P_n(c) - E g_0\, E g_0' :
 
-radii in strata are dealt without replacement (:mod:`rf.variance.radii.strata`), and waves of
+radii in strata are dealt without replacement (:mod:`rf.variance.projection`), and waves of
 shifted kernels are seen through several vectors v, which for a radial one are the difference itself
-(:mod:`rf.variance.radii.pair_covariances`, :mod:`rf.variance.weighted_variance`).
+(:mod:`rf.variance.pairs`).
 
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
 """
@@ -33,25 +33,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 
 from rf.sampling.coupling import RADII, CosineLaw, Coupling, Pairs, Radii, dependent_pairs
-from rf.sampling.couplings import COUPLINGS
-from rf.variance.radii.pair_covariances import MEAN_ERROR, PairCovariances, ShiftedDifferences
+from rf.sampling.frequencies import COUPLINGS
+from rf.variance.pairs import MEAN_ERROR, PairCovariances, Vectors
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Part, SpectralTable
 
 __all__ = ["PartModel", "VarianceModel"]
-
-# Two parts, and the law of the cosine.
-_Key = tuple[int, int, CosineLaw]
-# An approximate variance treats more strata than this as this many.
-_MOST_STRATA = 64
 
 
 class PartModel(ABC):
@@ -133,37 +128,47 @@ class PartModel(ABC):
         return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class VarianceModel(PartModel):
-    """All that the variance at the distances ``z`` needs, so that many splits are cheap.
+    r"""All that the variance at given points needs, so that many splits are cheap.
 
-    ``table``: radial parts: see :mod:`rf.variance.weighted_variance` for shifted ones; ``z`` (n,):
-    distances; ``approximate``: use tabulated means of the waves, right to 1e-9, and at most 64
-    strata in place of more, since n times the variance hardly depends on their number.  No error is
-    known.
+    A draw of a shifted part :math:`m \sum_j c_j\, k(D + t_j e)` is
+    :math:`m \sum_j c_j \cos(w \cdot v_j)` with v_j = D + t_j e and w of the radial law, so that
+    every coupling within the parts applies, seen through the vectors v_j.
+
+    ``table``: of radial or shifted parts; ``points``: distances, or differences of shape (n, d) if
+    parts are shifted; ``approximate``: use tabulated means of the waves, right to 1e-9, and at most
+    64 strata in place of more, since n times the variance hardly depends on their number.  No error
+    is known.
     """
 
     table: SpectralTable
-    z: FloatArray
+    points: FloatArray
     approximate: bool = False
-    _covariances: dict[_Key, tuple[FloatArray, FloatArray]] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     def __post_init__(self) -> None:
-        z = np.asarray(self.z, dtype=float).ravel()
-        if not np.all((z >= 0) & np.isfinite(z)):
+        points = np.asarray(self.points, dtype=float)
+        points = points if points.ndim == 2 else points.ravel()
+        good = np.isfinite(points) & ((points >= 0) | (points.ndim == 2))
+        if not np.all(good):
             raise ParameterError(
                 "The variance was asked for at a distance that is negative or not finite: "
-                f"{z[~((z >= 0) & np.isfinite(z))][0]}. Distances are finite and at least 0."
+                f"{points[~good][0]}. Distances are finite and at least 0."
             )
-        object.__setattr__(self, "z", z)
+        object.__setattr__(self, "points", points)
         for number, part in enumerate(self.table.parts):
             if part.phase not in (0.0, np.pi):
                 raise ParameterError(
                     f"Part {number} has the phase {part.phase}. The variance at a distance is "
                     "known for parts of phase 0 or pi, which a radial kernel has."
                 )
+
+    @cached_property
+    def z(self) -> FloatArray:
+        """The distances."""
+        points = self.points
+        return points if points.ndim == 1 else np.linalg.norm(points, axis=1)
 
     @cached_property
     def approximation(self) -> Self:
@@ -176,27 +181,58 @@ class VarianceModel(PartModel):
         return np.array([p.wave_bound for p in self.table.parts])
 
     @cached_property
+    def _vectors(self) -> list[Vectors]:
+        """What the waves of every part are seen through."""
+        parts = self.table.parts
+        if self.points.ndim == 1:
+            return [(self.z[:, None], np.ones(1))] * len(parts)
+        D = self.points[:, None, :]
+        return [
+            (D, np.ones(1)) if p.shifts is None else (D + p.shifts.offsets, p.shifts.weights)
+            for p in parts
+        ]
+
+    @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
-        if self.approximate:
-            single, double = self._pairs.plane_waves
-        else:
-            single, double = (
-                np.array([p.law.expected_plane_wave(self.table.dim, z) for p in self.table.parts])
-                for z in (self.z, 2.0 * self.z)
-            )
-        return single, 0.5 * (1.0 + double)
+        parts = range(len(self.table.parts))
+        return self._first_means, np.array([self._mean_square(number) for number in parts])
+
+    @cached_property
+    def _first_means(self) -> FloatArray:
+        """E X: the sum of c_j k~(|v_j|)."""
+        return np.array(
+            [
+                self._wave(number, v if v.ndim == 2 else np.linalg.norm(v, axis=-1)) @ weights
+                for number, (v, weights) in enumerate(self._vectors)
+            ]
+        )
 
     @property
     def kernel(self) -> FloatArray:
-        if not self.approximate:
-            return super().kernel
-        waves = [self._pairs.mean_waves(p, self.z) for p in range(len(self.table.parts))]
-        return np.asarray((self.signs * self.masses) @ np.array(waves))
+        """As for all models; without squares of waves, which need all pairs of shifts."""
+        return np.asarray((self.signs * self.masses) @ self._first_means)
+
+    def _mean_square(self, number: int) -> FloatArray:
+        """E X^2: half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)]."""
+        v, weights = self._vectors[number]
+        if v.ndim == 2:
+            return 0.5 * (1.0 + self._wave(number, 2.0 * v[:, 0]))
+        products, total = np.multiply.outer(weights, weights), np.zeros(len(v))
+        for sign in (1.0, -1.0):
+            both = np.linalg.norm(v[:, :, None, :] + sign * v[:, None, :, :], axis=-1)
+            total += 0.5 * np.einsum("jk,mjk->m", products, self._wave(number, both))
+        return total
+
+    def _wave(self, number: int, z: FloatArray) -> FloatArray:
+        if self.approximate:
+            return self._pairs.mean_waves(number, z)
+        part: Part = self.table.parts[number]
+        return part.plane_wave(self.table.dim, z)[0]
 
     @cached_property
     def _pairs(self) -> PairCovariances:
         laws = [part.law for part in self.table.parts]
-        return PairCovariances(self.table.dim, laws, [ShiftedDifferences.at(self.z)] * len(laws))
+        return PairCovariances(self.table.dim, laws, self._vectors, self.approximate)
 
     def covariance(
         self, first: int, second: int, cosine: CosineLaw
@@ -205,19 +241,14 @@ class VarianceModel(PartModel):
 
         The error of an approximate one is not known and stated as 0.
         """
-        key = (first, second, cosine)
-        if key not in self._covariances:
-            self._covariances[key] = self._pairs.covariance(
-                first, second, cosine, rough=self.approximate
-            )
-        return self._covariances[key]
+        return self._pairs.covariance(first, second, cosine)
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each distance, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
-        chosen = _coupling(coupling)
+        chosen = self._coupling(coupling)
         _check_radii(radii)
         if not self.z.size:
             return np.zeros(0), np.zeros(0)
@@ -227,7 +258,7 @@ class VarianceModel(PartModel):
         strata: dict[int, list[Pairs]] = {}
         if radii == "stratified":
             strata = {p: [] for p, n in enumerate(counts) if n > 1}
-        for p, q, pair in self._dependent(chosen, counts):
+        for p, q, pair in dependent_pairs(chosen, counts, self.table.dim):
             if p == q and p in strata:
                 strata[p].append(pair)
                 continue
@@ -240,9 +271,6 @@ class VarianceModel(PartModel):
             total, errors = total + more, errors + bound
         return total, errors
 
-    def _dependent(self, coupling: Coupling, counts: Sequence[int]) -> list[tuple[int, int, Pairs]]:
-        return dependent_pairs(coupling, counts, self.table.dim)
-
     def _weight(self, p: int, q: int, count: int, counts: Sequence[int]) -> float:
         """What one covariance counts in the variance: pairs, masses, signs, both orders."""
         both = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
@@ -254,11 +282,7 @@ class VarianceModel(PartModel):
         """What the pairs i != j of a part add whose radii come from strata."""
         n = counts[p]
         cosines = [pair.cosine for pair in coupled]
-        if self.approximate:
-            found = self._pairs.rough_strata(p, n, cosines, _MOST_STRATA)
-        else:
-            found = self._pairs.strata(p, n, cosines)
-        (value, bound), *angular = found
+        (value, bound), *angular = self._pairs.strata(p, n, cosines)
         weight = self._weight(p, p, n * (n - 1), counts)
         total = weight * (value - self.means[0][p] ** 2)
         errors = abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)
@@ -267,6 +291,19 @@ class VarianceModel(PartModel):
             total = total + weight * value
             errors = errors + abs(weight) * bound
         return total, errors
+
+    def _coupling(self, name: str) -> Coupling:
+        if name not in COUPLINGS:
+            raise ParameterError(
+                f"There is no coupling {name!r}; choose one of {', '.join(COUPLINGS)}."
+            )
+        if self.points.ndim == 2 and COUPLINGS[name].across_parts:
+            raise ParameterError(
+                f"The coupling {name!r} makes frequencies of different parts dependent, and the "
+                "covariance of their waves is known for radial kernels: these parts are shifted "
+                "by vectors of their own. Take a coupling within each part."
+            )
+        return COUPLINGS[name]
 
 
 def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
@@ -283,11 +320,3 @@ def _check_radii(radii: str) -> None:
     if radii not in RADII:
         schemes = ", ".join(RADII)
         raise ParameterError(f"There is no scheme of radii {radii!r}: choose one of {schemes}.")
-
-
-def _coupling(name: str) -> Coupling:
-    if name not in COUPLINGS:
-        raise ParameterError(
-            f"There is no coupling {name!r}; choose one of {', '.join(COUPLINGS)}."
-        )
-    return COUPLINGS[name]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rf.sampling.directions import iid
+from rf.sampling.coupling import iid
 
 __all__ = ["ROUNDING", "estimates", "mean_score", "random_differences", "variance_score"]
 

@@ -4,7 +4,7 @@ Shifts along an axis multiply a radial measure by a = A + iB.  "jordan" takes th
 imaginary, positive and negative parts of that, of which the two imaginary ones are mirror images
 and are sampled as one; "polar" takes the modulus of a, with a phase for each frequency.  (The third
 way, to leave the radial law as it is and to weigh each frequency by the modulus, is that of
-:mod:`rf.schemes.choice`.)
+:mod:`rf.schemes.table_scheme`.)
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rf.sampling.coupling import RADII, Radii, RadiusRule
 from rf.sampling.frequencies import Frequencies
 from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.decomposition import Decomposed, Decomposition
-from rf.schemes.scheme import RANKED_PAIRS, RadialScheme, TableScheme
+from rf.schemes.table_scheme import RANKED_PAIRS, TableScheme
 from rf.variance.allocation import Allocation, split
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
@@ -49,14 +49,6 @@ class AxialScheme(TableScheme):
         return self.measure.decomposition
 
     @property
-    def is_signed(self) -> bool:
-        return False
-
-    @property
-    def is_exact_at_zero(self) -> bool:
-        return False
-
-    @property
     def bias(self) -> float:
         return self.measure.bias
 
@@ -82,16 +74,14 @@ class AxialScheme(TableScheme):
             part=np.repeat(np.arange(len(draws)), self.counts),
         )
 
-    _frequencies = frequencies
-
     def _rule(self, part: AxialPart) -> RadiusRule:
         return RADII[self.radii if part.has_layers else "iid"]
 
     def model(self, points: FloatArray, *, approximate: bool = False) -> AxialModel:
         return AxialModel(self.measure, points, approximate)
 
-    def mean_square_kernel(self) -> float:
-        return RadialScheme(self.table, rows=self.rows).mean_square_kernel()
+    def typical_model(self, pairs: int) -> AxialModel:
+        return self.model(typical_differences(self.rows, pairs), approximate=True)
 
 
 @final

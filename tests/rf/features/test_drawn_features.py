@@ -18,14 +18,11 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from scipy import special
 
+import rf.sampling.coupling
 import rf.sampling.designed_directions
-import rf.sampling.directions
 import rf.sampling.frequencies
-import rf.sampling.haar
-import rf.sampling.kerdock
 from rf import SpectralFeatures
-from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies
-from rf.schemes.feature_map import FourierMap
+from rf.sampling.frequencies import COUPLINGS, RADII, FourierMap, Frequencies
 from rf.variance.variance import VarianceModel
 from spectra.table import SpectralTable
 from spectra.table.radial.panels import Panels
@@ -375,14 +372,14 @@ MISTAKES = {
     ),
     # directions
     "directions that are not unit vectors": Mistake(
-        rf.sampling.directions,
+        rf.sampling.coupling,
         "unit_rows",
         lambda f: lambda rows: rows / np.sqrt(rows.shape[-1]),
         at("iid", dim=7),
         "mean",
     ),
     "directions along the axes": Mistake(
-        rf.sampling.directions, "haar_columns", not_turned, at("orthogonal"), "mean"
+        rf.sampling.coupling, "haar_columns", not_turned, at("orthogonal"), "mean"
     ),
     "blocks of one part used for another": Mistake(
         rf.sampling.frequencies,
@@ -399,14 +396,14 @@ MISTAKES = {
         "spread",
     ),
     "a Haar matrix that is not cut": Mistake(
-        rf.sampling.haar,
+        rf.sampling.coupling,
         "haar_columns",
         lambda f: lambda count, order, columns, rng: f(count, order // 2, columns, rng),
         at("haar", parts=TWO[:1], columns=6),
         "spread",
     ),
     "Kerdock lines that are not turned": Mistake(
-        rf.sampling.kerdock,
+        rf.sampling.designed_directions,
         "haar_columns",
         not_turned,
         at("kerdock", dim=4, columns=16, distances=(1.0, 2.0, 3.0)),

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import rf.schemes.scheme
+import rf.schemes.table_scheme
 import spectra
 from rf import GORF, GRFF, ORF, RFF, SignatureWarning, SpectralFeatures, UselessFeaturesWarning
 from rf.sampling.frequencies import pooled_frequencies
@@ -371,13 +371,13 @@ def test_a_single_frequency_has_any_coupling_and_too_few_are_refused():
 def test_variances_at_many_distances_come_from_few(monkeypatch):
     X, sizes = np.random.default_rng(0).normal(size=(30, 4)), []
     fitted = plain(gaussian_mixture(4, [(1.0, 1.0)]), n_components=16).fit(X)
-    model_at = rf.schemes.scheme.model_at
+    model_at = rf.schemes.table_scheme.model_at
 
     def counted(table, points, **options):
         sizes.append(points.size)
         return model_at(table, points, **options)
 
-    monkeypatch.setattr(rf.schemes.scheme, "model_at", counted)
+    monkeypatch.setattr(rf.schemes.table_scheme, "model_at", counted)
     z = np.linspace(0.0, 6.0, 2000)
     many, few = fitted.variance(z), fitted.variance(z[::250])
     assert max(sizes) < 300

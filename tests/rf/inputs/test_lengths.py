@@ -17,7 +17,8 @@ from rf import (
     SpectralFeatures,
     two_sample_test,
 )
-from rf.inputs.lengths import _where_it_varies, lengths_for, warn_of_lengths, warn_of_units
+from rf.inputs.rows import lengths_for
+from rf.inputs.tables import _where_it_varies, warn_of_lengths, warn_of_units
 from spectra.errors import DataError, ParameterError
 
 GAUSS, EXPONENTIAL = "exp(-z**2/2)", "exp(-z)"

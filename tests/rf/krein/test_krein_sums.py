@@ -99,6 +99,8 @@ def test_what_keeps_no_sums_says_so_at_the_first_chunk(data):
     for model in (products, chunked):
         assert not hasattr(model, "partial_fit")
         assert not hasattr(model, "merge")
+        with pytest.raises(ParameterError, match="keeps no sums"):
+            model.fit(X, (y > 0).astype(float), sample_weight=np.ones(len(y)))
     kept = KreinRidge(gaussian).fit(X, y)
     with pytest.raises(ParameterError, match="keeps no sums"):
         kept.merge(products.fit(X, y))

@@ -318,6 +318,10 @@ def test_sorf_has_frequencies_of_one_norm_at_right_angles(dim):
     # Rows of three entries are cut from four: of one norm still, and no longer orthogonal.
     assert (np.abs(angles).max() > 0.1) == (dim == 3)
     assert dim == 3 or np.abs(angles).max() < 1e-12
+    if dim == 2:  # both frequencies lie on the diagonals, whatever is drawn
+        X = np.random.default_rng(0).normal(size=(5, 2))
+        cosines = np.cos(X[:, None] - X).prod(axis=2)
+        np.testing.assert_allclose(baseline.gram(X), cosines, rtol=0, atol=1e-12)
 
 
 def test_quasi_monte_carlo_frequencies_fill_every_layer_of_each_coordinate():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import eval_gegenbauer
 
+from rf.sampling.coupling import orthogonal
 from rf.sampling.designed_directions import (
     angular_means,
     coupled_sizes,
@@ -11,7 +12,6 @@ from rf.sampling.designed_directions import (
     designed_angular_means,
     least_energy,
 )
-from rf.sampling.directions import orthogonal
 
 
 def quartic(c):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.directions import iid, orthogonal
+from rf.sampling.coupling import iid, orthogonal
+from rf.sampling.frequencies import COUPLINGS
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 

@@ -9,10 +9,9 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
 from rf.inputs.rows import sample_of_rows, typical_distances
-from rf.sampling.couplings import COUPLINGS
-from rf.sampling.directions import iid
-from rf.sampling.frequencies import draw_repeatedly
-from rf.schemes.choice import SamplingOptions, scheme_for
+from rf.sampling.coupling import iid
+from rf.sampling.frequencies import COUPLINGS, draw_repeatedly
+from rf.schemes.table_scheme import SamplingOptions, scheme_for
 from rf.variance.allocation import candidates, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError

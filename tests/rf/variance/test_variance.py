@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rf.sampling.coupling import RADII, fixed_cosine
-from rf.sampling.couplings import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.designed_directions import angular_means, designed
+from rf.sampling.frequencies import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.frequencies import draw_repeatedly
 from rf.variance.allocation import least_split
 from rf.variance.variance import VarianceModel

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import spectra as sp
-from rf.variance.radii.projection import Projection, projection_of
-from rf.variance.radii.wave_projection import WaveProjection
+from rf.variance.projection import Projection, projection_of
+from rf.variance.wave_projection import WaveProjection
 from spectra.errors import ParameterError
 from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
 from tests.oracles.laws import panels_of

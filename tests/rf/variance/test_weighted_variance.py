@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from rf.sampling.couplings import COUPLINGS
-from rf.schemes.choice import SamplingOptions, scheme_for
-from rf.schemes.scheme import RadialScheme
+from rf.sampling.frequencies import COUPLINGS
+from rf.schemes.table_scheme import SamplingOptions, TableScheme, scheme_for
 from rf.variance.variance import VarianceModel
-from rf.variance.weighted_variance import WeightedModel
 from spectra.derivation import derive
 from spectra.errors import ParameterError
 from spectra.kernels.catalogue import catalogue
@@ -35,7 +33,7 @@ def test_one_shift_is_the_radial_kernel_at_shifted_rows(dim, radii):
     shift, D = np.full(dim, 0.4 / dim), differences(dim)
     table = derive((GAUSSIAN - 0.5 * MATERN).shift(shift), dim)
     alone, _ = table.one_shift()
-    model, counts = WeightedModel.of(table, D), (dim + 2, 3)
+    model, counts = VarianceModel(table, D), (dim + 2, 3)
     oracle = VarianceModel(alone, np.linalg.norm(D + shift, axis=1))
     for coupling in WITHIN:
         value, error = model.variance(counts, coupling=coupling, radii=radii)
@@ -58,7 +56,7 @@ def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name
     table, draws = derive(kernel, dim), 400
     counts = (2 * dim + 1, dim)[: len(table.parts)]
     for radii in ("iid", "stratified"):
-        scheme = RadialScheme(table, counts, coupling, radii)
+        scheme = TableScheme(table, counts, coupling, radii)
         rng = np.random.default_rng(dim)
         values = np.array([scheme.frequencies(rng).estimate(D) for _ in range(draws)])
         stated = scheme.variance(D)[0]
@@ -72,6 +70,6 @@ def test_draws_of_every_coupling_have_the_mean_and_variance_that_are_stated(name
 def test_what_is_known_of_one_vector_alone_is_refused_for_more():
     table, D = derive(SUMS["two axes"](3), 3), differences(3)
     with pytest.raises(ParameterError, match="within each part"):
-        WeightedModel.of(table, D).variance((3, 2), coupling="shared", radii="iid")
+        VarianceModel(table, D).variance((3, 2), coupling="shared", radii="iid")
     with pytest.raises(ParameterError, match="within each part"):
         scheme_for(table, 9, SamplingOptions("shared", "iid", "equal"), D)

@@ -4,8 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from rf.sampling.coupling import orthogonal
 from rf.sampling.designed_directions import designed, designed_angular_means
-from rf.sampling.directions import orthogonal
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.cli.commands import main

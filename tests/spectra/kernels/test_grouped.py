@@ -9,8 +9,7 @@ from scipy.spatial.distance import cdist
 
 import spectra as sp
 from rf import GRFF, RFF, AsKRFF, SpectralFeatures
-from rf.schemes.grouped import draw_grouped
-from rf.variance.grouped_variance import GroupedModel
+from rf.schemes.grouped import GroupedModel, draw_grouped
 from spectra.errors import DataError, ParameterError
 from spectra.table import Group, ProductPart, SpectralTable
 from tests.oracles.pooling import estimates, mean_score, variance_score

@@ -19,7 +19,7 @@ using gridding", IEEE Trans. Medical Imaging 10 (1991) 473-478, doi:10.1109/42.9
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,8 @@ _FEW = 16
 _PANELS = 16
 
 
-class _Grid(NamedTuple):
-    """Values on [0, reach] at the multiples of a step, and the mass of the radii left out."""
-
-    reach: float
-    step: float
-    lost: float
-    values: FloatArray
+#: Values on [0, reach] at multiples of a step: reach, step, mass of radii left out, values.
+_Grid = tuple[float, float, float, FloatArray]
 
 
 @final
@@ -67,7 +62,7 @@ class WaveProjection:
             )
         self._law, self._tail = law, law.tail
         # Replaced in one assignment, so that threads and time limits leave it consistent.
-        self._grid = _Grid(0.0, 1.0, 0.0, np.zeros(0))
+        self._grid: _Grid = (0.0, 1.0, 0.0, np.zeros(0))
 
     def panels_to(self, x_max: float) -> int:
         """Panels in the angle of a direction that resolve phi up to x_max."""
@@ -76,7 +71,7 @@ class WaveProjection:
 
     def _grid_to(self, x_max: float) -> _Grid:
         grid = self._grid
-        if x_max > grid.reach:
+        if x_max > grid[0]:
             self._grid = grid = self._make_grid(float(2.0 ** np.ceil(np.log2(x_max))))
         return grid
 
@@ -98,7 +93,7 @@ class WaveProjection:
             shares = window * (weights[part] / _transform(turns[part]))[:, None]
             spread += np.bincount(at.ravel() % size, shares.ravel(), minlength=size)
         j = np.arange(count)
-        return _Grid(reach, step, lost, np.fft.rfft(spread).real[:count] / _transform(j / size))
+        return reach, step, lost, np.fft.rfft(spread).real[:count] / _transform(j / size)
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """phi at x >= 0, and a bound of their error."""
@@ -106,16 +101,16 @@ class WaveProjection:
             return self._law.plane_wave_enclosure(1, x)
         if not x.any():
             return np.ones(x.shape), np.zeros(x.shape)
-        grid = self._grid_to(float(x.max()))
+        _, step, lost, values = self._grid_to(float(x.max()))
         flat = x.ravel()
         value = np.empty(flat.size)
         for start in range(0, flat.size, _CHUNK):
             part = slice(start, start + _CHUNK)
-            at, window = _spread(flat[part] / grid.step)
+            at, window = _spread(flat[part] / step)
             # phi is even, so that the points before 0 are those after it.
-            value[part] = np.sum(grid.values[np.abs(at)] * window, axis=1)
+            value[part] = np.sum(values[np.abs(at)] * window, axis=1)
         tail, error = self._tail.expected_wave(1, flat)
-        value, error = value + tail, error + (grid.lost + _WINDOW_ERROR)
+        value, error = value + tail, error + (lost + _WINDOW_ERROR)
         return value.reshape(x.shape), error.reshape(x.shape)
 
 

@@ -1,0 +1,103 @@
+"""What is said of fitted features: warnings, refusals, and the words of ``explain()``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rf.inputs.arrays import user_stacklevel
+from spectra.base.arrays import FloatArray
+from spectra.errors import ParameterError
+
+__all__ = [
+    "USELESS",
+    "SignatureWarning",
+    "UselessFeaturesWarning",
+    "describe_error",
+    "describe_lengths",
+    "warn_of_error",
+    "warn_of_signs",
+    "why_group_is_refused",
+]
+
+# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
+# between an approximation and none, which has the error 1.
+USELESS = 0.5
+
+
+class UselessFeaturesWarning(UserWarning):
+    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
+
+
+class SignatureWarning(UserWarning):
+    """The features carry signs that a model on Z alone does not see."""
+
+
+def warn_of_error(error: float, n: int, formula: str) -> None:
+    """Warn of n features that are expected to err by half of the kernel matrix or more."""
+    half, tenth = (float(f"{n * (error / wanted) ** 2:.2g}") for wanted in (USELESS, 0.1))
+    warnings.warn(
+        f"The {n} features of {formula} for these rows are expected to err by "
+        f"{100 * error:.3g} % of its matrix (Frobenius norm), and a matrix of zeros errs by "
+        "100 %: few rows are near one another, in units of the kernel's length. You have three "
+        f"options: allow more columns (the error falls like 1/sqrt(n_components): about "
+        f"{half:g} for {100 * USELESS:g} %, {tenth:g} for 10 %), take a kernel "
+        "that varies less over the distances of the rows (a larger length_scale, or "
+        "length_scale='median'), or reduce the number of dimensions. explain() shows how the "
+        "features were made.",
+        UselessFeaturesWarning,
+        stacklevel=user_stacklevel(),
+    )
+
+
+def warn_of_signs(signature: FloatArray, *, refuse: bool) -> None:
+    """Warn of columns with the signature -1, or refuse them."""
+    text = (
+        f"{np.sum(signature < 0)} of {len(signature)} columns of Z have signature -1, because the "
+        "kernel, or the measure made for it, has negative mass. The kernel matrix is "
+        "(Z * signature_) @ Z.T; a model that is given Z alone learns with Z @ Z.T, which is "
+        "another kernel. Use gram(), or a model that takes signature_ (rf.KreinRidge); "
+        "mixed_signature='ignore' ends this warning."
+    )
+    if refuse:
+        raise ParameterError(text)
+    warnings.warn(text, SignatureWarning, stacklevel=user_stacklevel())
+
+
+def why_group_is_refused(kernel: Any) -> str:
+    """Which group of columns has infinite mass, why, and what to do about it."""
+    from spectra import Status, existence
+
+    by_group = existence(kernel).by_group
+    factor, verdict = next((f, v) for f, v in by_group if v.status is Status.INFINITE)
+    columns, dim = list(factor.columns), len(factor.columns)
+    design = f"design(k, {dim}, domain=(0, z_max), tol=1e-3, objective='mass')"
+    return (
+        f"The group of columns {columns} of {kernel} has the kernel {factor.kernel}, whose "
+        f"spectral mass is infinite in d = {dim}: {verdict.reasons[0]} You have two options: use a "
+        "named kernel of finite mass for this group, or approximate its kernel k on the range of "
+        f"distances of its columns, with SpectralFeatures({design}). If the kernel is a sum, "
+        "scikit-learn's ColumnTransformer joins these columns and the features of the other terms."
+    )
+
+
+def describe_lengths(lengths: Any) -> str:
+    """What rows are divided by, from lengths in an array of any library."""
+    values = [float(length) for length in lengths]
+    if len(set(values)) == 1:
+        return f"{values[0]:.6g}"
+    shown = ", ".join(f"{value:.6g}" for value in values[:6])
+    return f"the lengths {shown}{', ...' if len(values) > 6 else ''}"
+
+
+def describe_error(error: float) -> str:
+    """The expected error of drawn features in words; nothing where it is not known."""
+    if np.isnan(error):
+        return ""
+    zeros = ", and a matrix of zeros errs by 100 %" if error >= USELESS else ""
+    return (
+        f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
+        f"(Frobenius norm){zeros}."
+    )

@@ -1,1 +1,0 @@
-"""Means over the distribution of a radius that variances are made of."""
