@@ -35,9 +35,13 @@ def test_spectra_are_those_of_numpyros_own_kernels(dim: int) -> None:
     own = diag_spectral_density_squared_exponential(1.3, jax.numpy.array(length), ell, m, dim)
     ours = diag_spectral_density("gaussian", 1.3, length, ell, m, dim)
     np.testing.assert_allclose(ours, own, rtol=1e-10)
-    own = diag_spectral_density_matern(1.5, 0.7, 0.9, ell, m, dim)
-    ours = diag_spectral_density(sp.catalogue["matern"](nu=1.5), 0.7, 0.9, ell, m, dim)
-    np.testing.assert_allclose(ours, own, rtol=1e-10)
+    rows = jax.numpy.array(RNG.uniform(0.5, 2.0, (3, dim)))
+    for lengths in (0.9, rows):
+        own = diag_spectral_density_matern(1.5, 0.7, lengths, ell, m, dim)
+        ours = diag_spectral_density(sp.catalogue["matern"](nu=1.5), 0.7, lengths, ell, m, dim)
+        np.testing.assert_allclose(ours, own, rtol=1e-10)
+    with pytest.raises(ValueError, match="Incompatible shapes"):
+        diag_spectral_density("gaussian", 1.0, np.ones((2, dim + 1)), ell, m, 1 + 2 * dim)
 
 
 @pytest.mark.parametrize(("kernel", "dim"), [("spherical", 3), ("dagum", 1), ("cubic", 2)])
