@@ -23,7 +23,6 @@ from rf.inputs.rows import RowRange, centre_of
 from rf.inputs.tables import kept_spectrum, named_kernel, resolve_spectrum
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
 from rf.schemes.choice import SamplingOptions
-from spectra.base.arrays import FloatArray
 from spectra.errors import InfiniteMassError, NoRouteError, ParameterError, UndecidedError
 
 if TYPE_CHECKING:
@@ -303,11 +302,12 @@ def _refused_group(kernel: Any) -> str:
     )
 
 
-def _describe_lengths(lengths: FloatArray) -> str:
-    if np.all(lengths == lengths[0]):
-        return f"{lengths[0]:.6g}"
-    shown = ", ".join(f"{length:.6g}" for length in lengths[:6])
-    return f"the lengths {shown}{', ...' if lengths.size > 6 else ''}"
+def _describe_lengths(lengths: Any) -> str:
+    values = [float(length) for length in lengths]  # of any library
+    if len(set(values)) == 1:
+        return f"{values[0]:.6g}"
+    shown = ", ".join(f"{value:.6g}" for value in values[:6])
+    return f"the lengths {shown}{', ...' if len(values) > 6 else ''}"
 
 
 def _describe_error(error: float) -> str:
