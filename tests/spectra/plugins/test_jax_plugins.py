@@ -85,6 +85,15 @@ def test_random_features_of_gpjax_have_the_kernel_for_a_mean() -> None:
     assert np.all(np.abs(np.mean(grams, axis=0) - exact) < 6.0 * error + 1e-5)
 
 
+@pytest.mark.parametrize("dim", [1, 2])
+def test_densities_of_frequencies_are_those_of_gpjax(dim: int) -> None:
+    lengths = jax.numpy.array(RNG.uniform(0.5, 2.0, dim))
+    omega = RNG.normal(size=(7, dim))
+    own = gpjax.kernels.Matern32(lengthscale=lengths, n_dims=dim).spectral_density
+    ours = kernel_of(sp.catalogue["matern"](nu=1.5), dim, lengthscale=lengths).spectral_density
+    np.testing.assert_allclose(ours.log_prob(omega), own.log_prob(omega), rtol=1e-10)
+
+
 def test_what_is_no_covariance_is_refused() -> None:
     with pytest.raises(ParameterError, match="not positive definite on R\\^3"):
         kernel_of("circular", 3)
