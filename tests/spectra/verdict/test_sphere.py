@@ -98,7 +98,6 @@ def test_the_tail_of_an_analytic_kernel_is_bounded_whatever_its_signs(text: str,
     assert existence(zonal(text), dim).on_sphere(degree=4).status is Status.FINITE
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")
 def test_a_kernel_beyond_double_precision_has_no_coefficients() -> None:
     found = existence(zonal("exp(1e3*u)"), 3).on_sphere()
     assert (found.status, found.positive_definite) == (Status.FINITE, True)
