@@ -114,7 +114,7 @@ class _Answers:
         kernel, dim = self._question.kernel, self._question.dimension
         head, names = ("part", "mass"), ("positive part", "negative part", "both")
         if isinstance(kernel, Kernel) and kernel.is_zonal:
-            return self._shares()
+            return self._shares(kernel)
         if isinstance(kernel, Kernel):
             measure = self._verdict.measure
             known = map(str, (measure.positive_mass, measure.negative_mass, measure.mass))
@@ -125,9 +125,9 @@ class _Answers:
         lines = ("Parts may overlap, so these are upper bounds.",) if plus and minus else ()
         return Answer("Masses", lines, (head, *zip(names, masses, strict=True)))
 
-    def _shares(self) -> Answer:
+    def _shares(self, kernel: Kernel) -> Answer:
         """The masses of a kernel in u are those of its shares of k(1) on the sphere."""
-        found = sphere_coefficients(self._question.kernel, self._question.dimension)
+        found = sphere_coefficients(kernel, self._question.dimension)
         shares = found.values * found.multiplicity
         plus, minus = float(shares[shares > 0.0].sum()), float(-shares[shares < 0.0].sum())
         lines = (
