@@ -14,6 +14,7 @@ import numpy as np
 
 from rf import SpectralFeatures
 from rf.explore.question import Question
+from spectra import sphere_coefficients
 from spectra.base.arrays import FloatArray
 from spectra.cli.pictures import draw_density, pyplot
 from spectra.density import spectral_density
@@ -21,7 +22,6 @@ from spectra.derivation import derive
 from spectra.errors import SpectraError
 from spectra.kernels import Kernel
 from spectra.verdict import as_text, existence
-from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
 __all__ = ["Answer", "answers"]
 
