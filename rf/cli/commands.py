@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from rf.papers.experiments.tables import run_experiment, table_lines
 from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURES, check_writable
-from spectra.errors import DataError, ParameterError
+from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.table import SpectralTable, interpolated
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
@@ -95,9 +96,7 @@ def _approximate(arguments: argparse.Namespace) -> int:
         mixed_signature="ignore",
     )
     # The first fit reads the kernel, and needs no optimal split for that.
-    first = make(
-        n_components=max(arguments.columns), coupling=arguments.coupling[0], allocation="mass"
-    ).fit(X)
+    first = make(n_components=max(arguments.columns), coupling="iid", allocation="mass").fit(X)
     table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
     if table is not None and not table.is_radial:
@@ -112,20 +111,27 @@ def _approximate(arguments: argparse.Namespace) -> int:
     width = 18
     print("columns".ljust(14) + "".join(str(n).rjust(width) for n in arguments.columns))
     means: dict[str, list[float]] = {}
+    refusals = []
     for coupling in arguments.coupling:
         cells = []
         for n in arguments.columns:
             features = make(n_components=n, coupling=coupling)
-            summary = over_seeds(
+            measured = over_seeds(
                 lambda seed, f=features: relative_error(f.set_params(random_state=seed), X, exact)  # type: ignore[misc]
-            )(arguments.runs)
-            means.setdefault(coupling, []).append(summary[0])
-            cells.append(str(summary).rjust(width))
+            )
+            try:
+                mean, shown = (summary := measured(arguments.runs))[0], str(summary)
+            except SpectraError as error:
+                mean, shown = nan, "refused"
+                refusals.append(f"\n{coupling}, {n} columns: {error.at_shell}")
+            means.setdefault(coupling, []).append(mean)
+            cells.append(shown.rjust(width))
         print(coupling.ljust(14) + "".join(cells), flush=True)
+    print(*refusals, sep="\n", end="")
     if arguments.plot is not None:
         _draw(arguments.plot, arguments.columns, means, formula)
         print(f"\ndrew {arguments.plot}")
-    return 0
+    return int(len(refusals) == len(arguments.coupling) * len(arguments.columns))
 
 
 def _spectrum(kernel: str, support: str | None) -> Any:

@@ -14,13 +14,14 @@ import numpy as np
 
 from rf import SpectralFeatures
 from rf.explore.question import Question
+from spectra import sphere_coefficients
 from spectra.base.arrays import FloatArray
 from spectra.cli.pictures import draw_density, pyplot
 from spectra.density import spectral_density
 from spectra.derivation import derive
 from spectra.errors import SpectraError
 from spectra.kernels import Kernel
-from spectra.verdict import existence
+from spectra.verdict import as_text, existence
 
 __all__ = ["Answer", "answers"]
 
@@ -106,22 +107,14 @@ class _Answers:
 
     def verdict(self) -> Answer:
         """Whether a spectral measure of finite mass exists, with the reasons."""
-        verdict = self._verdict
-        definite = verdict.positive_definite
-        answer = {True: "yes", False: "no", None: "undecided"}[definite.answer]
-        return Answer(
-            "Verdict",
-            (
-                str(verdict).split("\n")[0],
-                *verdict.reasons,
-                f"Positive definite: {answer}. {definite.reason}",
-            ),
-        )
+        return Answer("Verdict", tuple(map(str.strip, as_text(self._verdict).splitlines())))
 
     def masses(self) -> Answer:
         """The masses of the positive and the negative part."""
         kernel, dim = self._question.kernel, self._question.dimension
         head, names = ("part", "mass"), ("positive part", "negative part", "both")
+        if isinstance(kernel, Kernel) and kernel.is_zonal:
+            return self._shares(kernel)
         if isinstance(kernel, Kernel):
             measure = self._verdict.measure
             known = map(str, (measure.positive_mass, measure.negative_mass, measure.mass))
@@ -132,6 +125,19 @@ class _Answers:
         lines = ("Parts may overlap, so these are upper bounds.",) if plus and minus else ()
         return Answer("Masses", lines, (head, *zip(names, masses, strict=True)))
 
+    def _shares(self, kernel: Kernel) -> Answer:
+        """The masses of a kernel in u are those of its shares of k(1) on the sphere."""
+        found = sphere_coefficients(kernel, self._question.dimension)
+        shares = found.values * found.multiplicity
+        plus, minus = float(shares[shares > 0.0].sum()), float(-shares[shares < 0.0].sum())
+        lines = (
+            "On the unit sphere: sums of the shares of k(1) that harmonics of degree 0 to "
+            f"{len(shares) - 1} have; those beyond are at most {found.tail_bound:.3g}.",
+        )
+        parts = (("positive part", plus), ("negative part", minus), ("both", plus + minus))
+        table = (("part", "mass"), *((name, f"{mass:.6g}") for name, mass in parts))
+        return Answer("Masses", lines, table)
+
     def density(self) -> Answer:
         """The density of the radius."""
         title = "Spectral density"
@@ -139,6 +145,8 @@ class _Answers:
         if not isinstance(kernel, Kernel):
             line = "Shown for kernels of one distance |x - y|: enter the kernel of a group."
             return Answer(title, (line,))
+        if kernel.is_zonal:
+            return Answer(title, ("A kernel in u has none on the sphere: see its masses.",))
         density = spectral_density(kernel, self._question.dimension)
         plt = pyplot()
         figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")

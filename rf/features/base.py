@@ -201,9 +201,9 @@ class BaseSpectralFeatures(
         if error >= USELESS:
             warn_of_error(error, self._n_features_out, self._formula)
         if is_foreign(given):
-            self.signature_ = asarray_like(self.signature_, given, double=True)
-            if self.length_scale_ is not None:
-                self.length_scale_ = asarray_like(self.length_scale_, given, double=True)
+            for name in ("signature_", "length_scale_", "_lengths"):
+                if getattr(self, name) is not None:
+                    setattr(self, name, asarray_like(getattr(self, name), given, double=True))
         return self
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rf.plugins.gpytorch import frequencies_of, radial_class
+from rf.plugins.gpytorch import Radial, frequencies_of
 from spectra.errors import MissingExtraError, ParameterError
 
 __all__ = ["feature_map", "register"]
@@ -100,4 +100,4 @@ def register() -> None:
             "rf.plugins.botorch draws paths of BoTorch's models, which is not installed: "
             'pip install "kernel-spectra[botorch]".'
         ) from error
-    GenKernelFeatures.register(radial_class())(feature_map)
+    GenKernelFeatures.register(Radial)(feature_map)

@@ -9,8 +9,7 @@ they come from the table of any positive definite kernel, coupled and weighted a
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,23 @@ from rf.variance import allocate
 from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import MissingExtraError, ParameterError
 
-if TYPE_CHECKING:
+try:
     import gpytorch
+    import torch
+except ImportError as error:
+    raise MissingExtraError(
+        "rf.plugins.gpytorch makes kernels of GPyTorch, which is not installed: "
+        'pip install "kernel-spectra[gpytorch]".'
+    ) from error
 
-__all__ = ["exact_kernel", "feature_kernel", "frequencies_of", "radial_class"]
+__all__ = ["Features", "Radial", "exact_kernel", "feature_kernel", "frequencies_of"]
+
+_Kernel: Any = gpytorch.kernels.Kernel
+_RFFKernel: Any = gpytorch.kernels.RFFKernel
+_Function: Any = torch.autograd.Function
 
 
-def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> gpytorch.kernels.Kernel:
+def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> Radial:
     """A kernel of GPyTorch with the values of any radial kernel, and exact gradients.
 
     Parameters
@@ -39,14 +48,13 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> gpytorch.kernels
 
     Returns
     -------
-    gpytorch.kernels.Kernel
+    Radial
+        A ``gpytorch.kernels.Kernel``.
 
     Raises
     ------
     ParameterError
         Where the kernel is not radial, or not positive definite in that dimension.
-    MissingExtraError
-        Without GPyTorch.
 
     Examples
     --------
@@ -55,8 +63,7 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> gpytorch.kernels
     >>> covar_module = gpytorch.kernels.ScaleKernel(                       # doctest: +SKIP
     ...     exact_kernel("cubic", 3, ard_num_dims=3))
     """
-    known = RadialCovariance.of(radial_kernel(kernel), num_dims)
-    return radial_class()(known, **options)
+    return Radial(RadialCovariance.of(radial_kernel(kernel), num_dims), **options)
 
 
 def feature_kernel(
@@ -67,7 +74,7 @@ def feature_kernel(
     coupling: str = "orthogonal",
     random_state: int | None = None,
     **options: Any,
-) -> gpytorch.kernels.Kernel:
+) -> Features:
     """GPyTorch's ``RFFKernel`` with the frequencies and weights of any radial kernel.
 
     Parameters
@@ -81,21 +88,24 @@ def feature_kernel(
         How they depend on one another, as in :func:`rf.draw_frequencies`.
     random_state : int, optional
     **options
-        As for every kernel of GPyTorch.
+        As for every kernel of GPyTorch; each of ``batch_shape`` has frequencies of its own.
 
     Returns
     -------
-    gpytorch.kernels.RFFKernel
-        Its matrices have low rank; lengths stay parameters.
+    Features
+        A ``gpytorch.kernels.RFFKernel``: its matrices have low rank, lengths stay parameters.
 
     Raises
     ------
-    ParameterError, MissingExtraError
+    ParameterError
         As :func:`exact_kernel`.
     """
-    rng = np.random.default_rng(random_state)
-    drawn = frequencies_of(radial_kernel(kernel), num_dims, num_samples, coupling, rng)
-    return _feature_class()(drawn, num_dims=num_dims, **options)
+    rng, radial = np.random.default_rng(random_state), radial_kernel(kernel)
+    drawn = [
+        frequencies_of(radial, num_dims, num_samples, coupling, rng)
+        for _ in range(torch.Size(options.get("batch_shape", ())).numel())
+    ]
+    return Features(drawn, **options)
 
 
 def frequencies_of(
@@ -107,87 +117,57 @@ def frequencies_of(
     return draw_frequencies(table, counts, coupling=coupling, random_state=rng)
 
 
-@lru_cache(maxsize=1)
-def radial_class() -> Any:
-    """The class of :func:`exact_kernel`, made when GPyTorch is there."""
-    gpytorch, _ = _libraries()
+class Radial(_Kernel):  # type: ignore[misc]
+    """A radial kernel of ours."""
 
-    class Radial(gpytorch.kernels.Kernel):  # type: ignore[misc, name-defined]
-        """A radial kernel of ours."""
+    has_lengthscale = True
+    is_stationary = True
 
-        has_lengthscale = True
-        is_stationary = True
+    def __init__(self, covariance: RadialCovariance, **options: Any) -> None:
+        super().__init__(**options)
+        self.covariance = covariance
 
-        def __init__(self, covariance: RadialCovariance, **options: Any) -> None:
-            super().__init__(**options)
-            self.covariance = covariance
-
-        def forward(self, x1: Any, x2: Any, diag: bool = False, **options: Any) -> Any:
-            if options.get("last_dim_is_batch"):
-                raise ParameterError("A radial kernel of several columns is not a batch of them.")
-            x1, x2 = x1 / self.lengthscale, x2 / self.lengthscale
-            if not diag:
-                x1, x2 = x1.unsqueeze(-2), x2.unsqueeze(-3)
-            # By differences, so that equal points are at distance 0 where kernels have a kink.
-            squared = ((x1 - x2) ** 2).sum(-1)
-            return _function().apply(squared, self.covariance)
-
-    return Radial
+    def forward(self, x1: Any, x2: Any, diag: bool = False, **options: Any) -> Any:
+        if options.get("last_dim_is_batch"):
+            raise ParameterError("A radial kernel of several columns is not a batch of them.")
+        x1, x2 = x1 / self.lengthscale, x2 / self.lengthscale
+        if not diag:
+            x1, x2 = x1.unsqueeze(-2), x2.unsqueeze(-3)
+        # By differences, so that equal points are at distance 0 where kernels have a kink.
+        return _Values.apply(((x1 - x2) ** 2).sum(-1), self.covariance)
 
 
-@lru_cache(maxsize=1)
-def _feature_class() -> Any:
-    gpytorch, torch = _libraries()
+class Features(_RFFKernel):  # type: ignore[misc]
+    """RFFKernel with frequencies and weights of ours, one draw for each kernel of the batch."""
 
-    class Features(gpytorch.kernels.RFFKernel):  # type: ignore[misc, name-defined]
-        """RFFKernel with frequencies and weights of ours."""
+    def __init__(self, drawn: list[Frequencies], **options: Any) -> None:
+        super().__init__(num_samples=len(drawn[0]), **options)
+        like = {"dtype": self.raw_lengthscale.dtype, "device": self.raw_lengthscale.device}
+        waves = torch.tensor(np.array([each.frequencies.T for each in drawn]), **like)
+        roots = torch.tensor(np.array([[np.tile(each.weights**0.5, 2)] for each in drawn]), **like)
+        self._init_weights(randn_weights=waves.reshape(*self.batch_shape, *waves.shape[1:]))
+        self.register_buffer("roots", roots.reshape(*self.batch_shape, *roots.shape[1:]))
 
-        def __init__(self, drawn: Frequencies, *, num_dims: int, **options: Any) -> None:
-            super().__init__(num_samples=len(drawn), **options)
-            like = {"dtype": self.raw_lengthscale.dtype, "device": self.raw_lengthscale.device}
-            waves = torch.tensor(np.array(drawn.frequencies.T), **like)
-            self._init_weights(num_dims, len(drawn), randn_weights=waves)
-            roots = np.tile(np.sqrt(drawn.weights), 2)
-            self.register_buffer("roots", torch.tensor(roots, **like))
-
-        def _featurize(self, x: Any, normalize: bool = False) -> Any:
-            return super()._featurize(x, normalize=False) * self.roots
-
-    return Features
+    def _featurize(self, x: Any, normalize: bool = False) -> Any:
+        return super()._featurize(x, normalize=False) * self.roots
 
 
-@lru_cache(maxsize=1)
-def _function() -> Any:
+class _Values(_Function):  # type: ignore[misc]
     """k as a function of squared distances, differentiable once."""
-    _, torch = _libraries()
 
-    def on_host(function: Any, x: Any) -> Any:
-        values = function(x.detach().cpu().double().numpy())
-        return torch.as_tensor(values, dtype=x.dtype, device=x.device)
+    @staticmethod
+    def forward(context: Any, squared: Any, covariance: RadialCovariance) -> Any:
+        context.save_for_backward(squared)
+        context.covariance = covariance
+        return _on_host(covariance.values, squared)
 
-    class Values(torch.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(context: Any, squared: Any, covariance: RadialCovariance) -> Any:
-            context.save_for_backward(squared)
-            context.covariance = covariance
-            return on_host(covariance.values, squared)
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
-        def backward(context: Any, gradient: Any) -> Any:
-            (squared,) = context.saved_tensors
-            return gradient * on_host(context.covariance.squared_slope, squared), None
-
-    return Values
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(context: Any, gradient: Any) -> Any:
+        (squared,) = context.saved_tensors
+        return gradient * _on_host(context.covariance.squared_slope, squared), None
 
 
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import gpytorch
-        import torch
-    except ImportError as error:
-        raise MissingExtraError(
-            "rf.plugins.gpytorch makes kernels of GPyTorch, which is not installed: "
-            'pip install "kernel-spectra[gpytorch]".'
-        ) from error
-    return gpytorch, torch
+def _on_host(function: Any, x: Any) -> Any:
+    values = function(x.detach().cpu().double().numpy())
+    return torch.as_tensor(values, dtype=x.dtype, device=x.device)

@@ -86,3 +86,10 @@ class SpectralLaw(_Distribution):  # type: ignore[misc]
         table = positive_table(self.covariance.kernel, self.covariance.dim)
         drawn = table.sample(count, rng=np.random.default_rng(seed)).frequencies / self.lengths
         return jax.numpy.asarray(drawn.reshape(*sample_shape, self.covariance.dim))
+
+    def log_prob(self, value: Any) -> Any:
+        known, dim = self.covariance, self.covariance.dim
+        lengths = jax.numpy.broadcast_to(self.lengths, (dim,))
+        radius = jax.numpy.sqrt(jax.numpy.sum((value * lengths) ** 2, axis=-1))
+        density = elementwise(known.power, known.power_slope)(radius) / known.kernel.at_zero
+        return jax.numpy.log(density) + jax.numpy.sum(jax.numpy.log(lengths / (2.0 * np.pi)))

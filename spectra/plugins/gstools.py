@@ -8,6 +8,7 @@ adds a nugget to the fields.  The models here have the quantile function of thei
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,11 +33,36 @@ _SAME = 1e-12
 _COMPARED = np.linspace(0.0, 4.0, 257)
 
 
-class SpectralModel(_CovModel):  # type: ignore[misc]
-    """A covariance model whose correlation and spectrum are those of a kernel."""
+class Drawn:
+    """Frequencies of a covariance model from the spectrum of its kernel."""
 
     _add_doc = False
-    kernel: Any = None  # the correlation as a kernel in z = h
+    kernel: Any = property(lambda self: _kernel_of(self))  # the correlation in z = h
+
+    def __add__(self, other: Any) -> Any:
+        return SumModel(self, other)
+
+    __radd__ = __add__
+
+    def _has_ppf(self) -> bool:
+        return True
+
+    def spectral_rad_ppf(self: Any, u: Any) -> FloatArray:
+        """Quantile of the radius of a frequency."""
+        (part,) = positive_table(self.kernel, int(self.dim)).parts
+        return np.asarray(part.law.ppf(u) / self.len_rescaled)
+
+    def spectral_density(self: Any, k: Any) -> FloatArray:
+        """The density of the frequencies on R^d; it has mass 1."""
+        kernel, length = self.kernel, self.len_rescaled
+        power = RadialCovariance.of(kernel, int(self.dim)).power(np.asarray(k) * length)
+        return np.asarray(power * (length / (2.0 * np.pi)) ** self.dim / kernel.at_zero)
+
+
+class SpectralModel(Drawn, _CovModel):  # type: ignore[misc]
+    """A covariance model whose correlation and spectrum are those of a kernel."""
+
+    kernel: Any = None
 
     def __init__(self, kernel: Kernel, dim: int, **options: Any) -> None:
         self.kernel = kernel
@@ -48,31 +74,12 @@ class SpectralModel(_CovModel):  # type: ignore[misc]
         distance = np.abs(np.asarray(h, dtype=float))
         return np.asarray(self.kernel(distance) / self.kernel.at_zero)
 
-    def __add__(self, other: Any) -> Any:
-        return SumModel(self, other)
-
-    __radd__ = __add__
-
-    def _has_ppf(self) -> bool:
-        return True
-
-    def spectral_rad_ppf(self, u: Any) -> FloatArray:
-        """Quantile of the radius of a frequency."""
-        (part,) = positive_table(self.kernel, int(self.dim)).parts
-        return np.asarray(part.law.ppf(u) / self.len_rescaled)
-
-    def spectral_density(self, k: Any) -> FloatArray:
-        """The density of the frequencies on R^d; it has mass 1."""
-        length = self.len_rescaled
-        power = RadialCovariance.of(self.kernel, int(self.dim)).power(np.asarray(k) * length)
-        return np.asarray(power * (length / (2.0 * np.pi)) ** self.dim / self.kernel.at_zero)
-
 
 class SumModel(_SumModel):  # type: ignore[misc]
     """A sum of models whose frequencies are drawn from the mixture of their exact spectra."""
 
     _add_doc = False
-    __add__ = __radd__ = SpectralModel.__add__
+    __add__ = __radd__ = Drawn.__add__
 
     def _has_ppf(self) -> bool:
         return bool(self.models)
@@ -141,6 +148,12 @@ _FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
 #: What two balls have in common, of as many dimensions as the order says.
 _BY_ORDER = ("HyperSpherical", "SuperSpherical")
 _ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
+#: The models of GSTools, drawn from their exact spectra.
+_MODELS = {
+    name: type(name, (Drawn, getattr(gstools, name)), {"__module__": __name__})
+    for name in (*_FORMULAS, *_BY_ORDER, *_ORDERS)
+}
+globals().update(_MODELS)  # where pickle looks for them
 
 
 def _truncated_power_law(model: Any) -> Kernel:
@@ -192,8 +205,8 @@ def of(model: Any) -> Any:
     Returns
     -------
     gstools.CovModel
-        A model with the same correlation, variance, nugget, lengths and angles, which can be set
-        and fitted; parameters of the shape keep their values.
+        A copy, which can be set and fitted as the model: its class is derived from that of GSTools.
+        The spectrum is that of the parameters at the time when a field is drawn.
 
     Raises
     ------
@@ -209,18 +222,21 @@ def of(model: Any) -> Any:
     """
     if not isinstance(model, gstools.CovModel):
         raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    if isinstance(model, SpectralModel | SumModel):
+    if isinstance(model, Drawn | SumModel):
         return model
+    drawn = copy.deepcopy(model)
     if isinstance(model, _SumModel):
-        return SumModel(*map(of, model.models), nugget=model.nugget)
-    known = (*_FORMULAS, *_BY_ORDER, *_ORDERS)
-    if model.name not in known or type(model) is not getattr(gstools, model.name):
+        drawn._models = [of(each) for each in model.models]
+        drawn.__class__ = SumModel
+        return drawn
+    if model.name not in _MODELS or type(model) is not getattr(gstools, model.name):
         raise ParameterError(
             f"The formula of GSTools' model {model.name} is not known here. Known are "
-            f"{', '.join(known)}. Write its correlation as a formula in z and use "
+            f"{', '.join(_MODELS)}. Write its correlation as a formula in z and use "
             "cov_model(formula, dim)."
         )
-    kernel = _kernel_of(model)
+    drawn.__class__ = _MODELS[model.name]
+    kernel = drawn.kernel
     own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
     apart = float(np.abs(own - kernel(_COMPARED)).max())
     if apart > _SAME:
@@ -228,6 +244,5 @@ def of(model: Any) -> Any:
             f"The correlation of this {model.name} differs by {apart:.2g} from {kernel}, "
             "which it should be: GSTools has changed it, or it was changed by hand."
         )
-    kept = ("dim", "var", "nugget", "anis", "angles", "latlon", "temporal", "geo_scale")
-    options = {name: getattr(model, name) for name in kept}
-    return SpectralModel(kernel, len_scale=model.len_rescaled, **options)
+    positive_table(kernel, int(model.dim))  # refused here, if it is no covariance
+    return drawn

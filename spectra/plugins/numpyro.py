@@ -26,25 +26,26 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
         Positive definite on R^dim.
     alpha, length : float or array of JAX
         Factor of the kernel, a variance, and what the coordinates are divided by, one for all or
-        one for each.
+        one for each; a matrix has lengths of one kernel in a row.
     ell, m : float and int, or lists of them
         Half-lengths of the box and numbers of functions, as in NumPyro.
     dim : int
 
     Returns
     -------
-    jax.Array of shape (number of functions,)
+    jax.Array of shape (number of functions,), or (number of functions, rows of ``length``)
         Differentiable in ``alpha`` and ``length``.
     """
     jnp, laplacian = imported("numpyro", "jax.numpy", _LAPLACIAN)
     known = RadialCovariance.of(kernel, dim)
     known.power(1.0)  # refused here, where a model is made, and not where it runs
-    lengths = jnp.broadcast_to(jnp.asarray(length), (dim,))
+    lengths = jnp.broadcast_to(length, jnp.broadcast_shapes(jnp.shape(length), (dim,)))
     omega = laplacian.sqrt_eigenvalues(ell=ell, m=m, dim=dim).T
+    omega = jnp.expand_dims(omega, range(1, lengths.ndim))
     # No eigenvalue is 0, so that the root has a derivative.
     radius = jnp.sqrt(jnp.sum((omega * lengths) ** 2, axis=-1))
     spectrum = elementwise(known.power, known.power_slope)
-    return alpha * jnp.prod(lengths) * spectrum(radius)
+    return alpha * jnp.prod(lengths, axis=-1) * spectrum(radius)
 
 
 def hsgp(

@@ -9,9 +9,10 @@ import pytest
 from rf.cli.parser import main
 from rf.papers.datasets import DATA_VARIABLE
 from rf.papers.experiments import EXPERIMENTS, tables
+from rf.papers.experiments.approximation import relative_error
 from rf.papers.experiments.ledger import Ledger
 from rf.papers.experiments.tables import Cell, Experiment
-from spectra.errors import DataError
+from spectra.errors import DataError, TimeLimitError
 
 DELTA = "exp(-z**2/2) - exp(-z**2/200)"
 
@@ -51,6 +52,23 @@ def test_errors_of_couplings_on_bundled_data(capsys, tmp_path):
     assert all(few > 0.0 and 0.0 < many < 1.0 for few, many in errors.values())
     assert errors["auto"][1] < errors["iid"][1]
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_refused_cell_says_why_and_the_others_stay(monkeypatch, capsys):
+    def measured(features, X, exact):
+        if features.coupling == "shared" and features.n_components == 16:
+            raise TimeLimitError("gave up after 10 s")
+        return relative_error(features, X, exact)
+
+    monkeypatch.setattr("rf.cli.commands.relative_error", measured)
+    options = ["--columns", "16", "32", "--runs", "1", "--rows", "20", "--coupling"]
+    arguments = ["approximate", "digits", "--kernel", DELTA, *options]
+    assert main([*arguments, "shared", "iid"]) == 0
+    printed = capsys.readouterr().out
+    shared, iid = (line.split() for line in printed.splitlines() if "+-" in line)
+    assert shared[:2] == ["shared", "refused"]
+    assert len(iid) == 3
+    assert "\nshared, 16 columns: gave up after 10 s" in printed
 
 
 def test_a_saved_table_stands_for_its_kernel(capsys, tmp_path):

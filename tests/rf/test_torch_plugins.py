@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -80,6 +82,36 @@ def test_a_length_can_be_learnt_through_the_features() -> None:
     slope = features.raw_lengthscale.grad.item() / torch.sigmoid(features.raw_lengthscale).item()
     difference = (total(0.7 + 1e-5) - total(0.7 - 1e-5)).item() / 2e-5
     assert abs(slope - difference) < 1e-6 * abs(difference)
+
+
+@pytest.mark.parametrize("make", [exact_kernel, partial(feature_kernel, num_samples=7)])
+def test_a_batch_can_be_indexed_expanded_and_pickled(make) -> None:
+    kernel = make("spherical", 2, batch_shape=torch.Size([3])).double()
+    X = tensor(RNG.normal(size=(3, 5, 2)))
+    kernel.lengthscale = tensor(RNG.uniform(0.5, 2.0, size=(3, 1, 1)))
+    whole = kernel(X).to_dense()
+    expanded = kernel.expand_batch(torch.Size([2, 3]))
+    for found, wanted in (
+        (kernel[1](X[1]), whole[1]),
+        (expanded(X), torch.stack([whole, whole])),
+        (pickle.loads(pickle.dumps(kernel))(X), whole),
+    ):
+        torch.testing.assert_close(found.to_dense(), wanted, rtol=0.0, atol=1e-13)
+
+
+def test_each_kernel_of_a_batch_of_features_is_a_draw_of_its_own() -> None:
+    X = tensor(RNG.uniform(size=(4, 2)))
+    batch = feature_kernel(
+        "spherical", 2, num_samples=16, random_state=0, batch_shape=torch.Size([80])
+    ).double()
+    grams = batch(X).to_dense().detach().numpy()
+    error = grams.std(axis=0, ddof=1) / np.sqrt(80)
+    exact = exact_kernel("spherical", 2).double()
+    exact.lengthscale = batch.lengthscale[0]
+    assert np.all(
+        np.abs(grams.mean(axis=0) - exact(X).to_dense().detach().numpy()) < 6 * error + 1e-6
+    )
+    assert np.all(error[0, 1:] > 1e-3)
 
 
 def model_of(name: str, X: np.ndarray, y: np.ndarray) -> object:

@@ -160,6 +160,7 @@ def _restoring(quick: Values, exact: BallFunction, end: float) -> Callable[[Arra
         return _largest(in_balls(_KNOWN[end >= _KNOWN]))
 
     @cache
+    @np.errstate(invalid="ignore")  # inf - inf
     def loses(octave: int) -> bool:
         points = np.ldexp(1.0 + (_PLACES + octave * _GOLDEN) % 1.0, octave)
         points = points[points <= end]
@@ -167,8 +168,7 @@ def _restoring(quick: Values, exact: BallFunction, end: float) -> Callable[[Arra
         values = quick(points)
         if np.any(np.isnan(values) & np.isfinite(true)):
             return True
-        with np.errstate(invalid="ignore"):  # inf - inf
-            error = np.abs(values - true)
+        error = np.abs(values - true)
         allowed = _LOST * max(_largest(true), size())
         if not _largest(error) > allowed:
             return False

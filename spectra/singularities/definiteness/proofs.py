@@ -92,20 +92,25 @@ def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
 
 @lru_cache(maxsize=500)
 def _of_piece(piece: Piece) -> float:
-    if piece.support is sympy.oo:
-        return _on_space(piece.expr)
-    return _of_ball(piece)
+    if piece.support is not sympy.oo:
+        return _of_ball(piece)
+    whole, terms = _on_space(piece.expr), sympy.Add.make_args(piece.expr)
+    if whole or len(terms) == 1 or not piece.expr.has(sympy.Heaviside, sympy.Max, sympy.Min):
+        return whole
+    # Summands that end somewhere are proved like kernels of their own.
+    kernels = [Kernel((Piece(sympy.oo, term),)) for term in terms]
+    return min(_of_piece(p) for k in kernels for p in _resolved(k, analyse(k)))
 
 
 def _of_ball(piece: Piece) -> float:
     """What ends at a radius, times what needs no end: a factor may belong to either side."""
     factors = sympy.Mul.make_args(sympy.factor(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
+    best = _of_end(piece)
     if not polynomials:
-        return _of_end(piece)
+        return best
     free = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
     choices = (c for n in range(len(free) + 1) for c in combinations(free, n))
-    best = 0.0
     for choice in islice(choices, _MOST_CHOICES):
         ends = sympy.Mul(*(f for f in polynomials if f not in choice))
         lasting = sympy.Mul(*(f for f in factors if f not in polynomials or f in choice))

@@ -196,11 +196,14 @@ def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mp.mpf], 
     digits = max(_DIGITS, _DIGITS_OF_SHARES + len(str(count)))
     with mp.workdps(digits + 10):
         angles = _singular_angles(kernel, digits)
-        current = [mp.mpf(0)] * (degree + 1)
+        current, whole = [mp.mpf(0)] * (degree + 1), mp.mpf(0)
         for level in range(1, _MOST_LEVELS + 1):
-            added = _sum_polynomials(dim, degree, *_weighted_values(kernel, dim, angles, level))
+            points, weights, measure = _weighted_values(kernel, dim, angles, level)
+            added = _sum_polynomials(dim, degree, points, weights)
             previous, current = current, [c / 2 + a for c, a in zip(current, added, strict=True)]
-            change = [abs(a - b) for a, b in zip(current, previous, strict=True)]
+            # In many dimensions all mass is at the equator, between the points of coarse rules.
+            whole = whole / 2 + measure
+            change = [abs(a - b) + abs(1 - whole) for a, b in zip(current, previous, strict=True)]
             size = max(abs(c) for c in (*current, mp.mpf(1)))
             if max(change) <= size * min(_TOLERANCE, mp.mpf(_TOLERANCE_OF_SHARES) / count):
                 break
@@ -231,8 +234,8 @@ def _singular_angles(kernel: Kernel, digits: int) -> list[mp.mpf]:
 
 def _weighted_values(
     kernel: Kernel, dim: int, angles: list[mp.mpf], level: int
-) -> tuple[list[mp.mpf], list[mp.mpf]]:
-    """The points u that a level adds, and the values of the kernel times their weights."""
+) -> tuple[list[mp.mpf], list[mp.mpf], mp.mpf]:
+    """The points u that a level adds, the kernel there times their weights, and their measure."""
     functions = [
         (mp.inf if p.support is sympy.oo else mp.mpf(str(p.support.evalf(mp.dps))),
          mpmath_function(p.expr, Z))
@@ -240,6 +243,7 @@ def _weighted_values(
     ]  # fmt: skip
     points: list[mp.mpf] = []
     weights: list[mp.mpf] = []
+    whole = mp.mpf(0)
     norm = mp.sqrt(mp.pi) * mp.gammaprod([mp.mpf(dim - 1) / 2], [mp.mpf(dim) / 2]) * 2**level
     negligible = mp.mpf(10) ** (10 - mp.dps)
     for low, high in pairwise(angles):
@@ -253,7 +257,8 @@ def _weighted_values(
                 raise AccuracyError(f"{kernel} has no value at the angle {mp.nstr(theta, 12)}.")
             points.append(mp.cos(theta))
             weights.append(measure * value)
-    return points, weights
+            whole += measure
+    return points, weights, whole
 
 
 def _sum_polynomials(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import sys
+from math import tanh
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,7 +21,8 @@ from rf.explore.answers import answers
 from rf.explore.question import Question
 from spectra import existence, radial
 from spectra.cli.commands import main
-from spectra.errors import ParameterError
+from spectra.errors import ParameterError, TimeLimitError
+from spectra.verdict import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +73,26 @@ def test_groups_and_the_l1_distance_have_a_verdict_masses_and_errors() -> None:
 
 
 @pytest.mark.slow
-def test_a_kernel_of_infinite_mass_has_a_density_and_features_on_the_sphere() -> None:
-    _, masses, density, errors = answers(Question("ntk", "3"))
-    assert "infinite mass" in masses.refusal
-    assert density.picture
+def test_a_kernel_in_u_is_answered_on_the_sphere() -> None:
+    verdict, masses, density, errors = answers(Question("tanh(u)", "3"))
+    assert verdict.lines[0].startswith("tanh(u): has a decomposition on the unit sphere of R^3")
+    assert verdict.lines[-1].startswith("Positive definite in d = 3: no")
+    parts = {name: float(mass) for name, mass in masses.table[1:]}
+    assert parts["positive part"] - parts["negative part"] == pytest.approx(tanh(1.0), abs=1e-5)
+    assert not density.picture
     assert len(errors.table) >= 2
+
+
+def test_the_verdict_survives_a_time_out_of_the_masses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(_: object) -> None:
+        raise TimeLimitError("gave up after 10 s")
+
+    monkeypatch.setattr(Verdict, "measure", property(slow))
+    verdict, masses, density, _ = answers(Question("exp(-z**2) - z**2*exp(-z)/100", "3"))
+    assert "finite mass in d = 3" in verdict.lines[0]
+    assert "Positive definite in d = 3: not settled. masses: not computed" in verdict.lines[-1]
+    assert masses.refusal == "gave up after 10 s"
+    assert density.picture
 
 
 def test_what_cannot_be_read_is_marked(client: Any) -> None:

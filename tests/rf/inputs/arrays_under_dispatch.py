@@ -32,6 +32,7 @@ ESTIMATORS = {
         "exp(-z**2/2)", domain=20.0, coupling="orthogonal", n_components=32, random_state=0
     ),
     "GORF": GORF("delta_gaussian", n_components=32, random_state=0, **SIGNED),
+    "median": SpectralFeatures(n_components=32, length_scale="median", random_state=0),
 }
 
 
@@ -46,7 +47,7 @@ def rows(dim, dtype=np.float64, n=30):
 
 
 def checks():
-    for name in ("SpectralFeatures", "signed", "GORF"):
+    for name in ("SpectralFeatures", "signed", "GORF", "median"):
         estimator = ESTIMATORS[name]
         for check in _yield_array_api_checks(estimator):
             text = "-".join(str(v) for v in (name, check.func.__name__, *check.keywords.values()))
@@ -106,8 +107,9 @@ def test_what_fit_finds_in_the_rows_is_in_their_library(xp):
     X = xp.asarray(rows(3))
     median = SpectralFeatures(n_components=8, length_scale="median", random_state=0).fit(X)
     ask = AsKRFF(shifted(), n_components=64, masses="least-squares", random_state=0).fit(X)
-    for found in (median.length_scale_, ask.masses_):
+    for found in (median.length_scale_, median._lengths, ask.masses_):
         assert type(found) is type(X)
+    assert "Rows are divided by" in median.explain()
 
 
 def shifted():

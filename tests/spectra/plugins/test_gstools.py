@@ -158,11 +158,21 @@ def test_a_model_on_the_globe_or_in_time_stays_there(options) -> None:
     assert np.abs(made.variogram(r) - own.variogram(r)).max() < 1e-12
 
 
-def test_lengths_and_variances_can_be_fitted() -> None:
-    x, stable = np.linspace(0.1, 8.0, 60), of(gstools.Stable(dim=2, alpha=1.2))
+def test_lengths_variances_and_shapes_can_be_fitted() -> None:
+    x, stable = np.linspace(0.1, 8.0, 60), of(gstools.Stable(dim=2))
     stable.fit_variogram(x, gstools.Stable(dim=2, len_scale=2.0, var=3.0, alpha=1.2).variogram(x))
-    assert abs(stable.var - 3.0) < 1e-3
-    assert abs(stable.len_scale - 2.0) < 1e-3
+    found = [stable.var, stable.len_scale, stable.alpha, stable.nugget]
+    assert np.abs(np.subtract(found, [3.0, 2.0, 1.2, 0.0])).max() < 1e-3
+    again = of(gstools.Stable(dim=2, len_scale=stable.len_scale, alpha=stable.alpha))
+    assert abs(stable.spectral_rad_ppf(0.7) / again.spectral_rad_ppf(0.7) - 1.0) < 1e-9
+
+
+def test_a_model_keeps_the_attributes_of_its_class() -> None:
+    power_law = of(gstools.TPLGaussian(dim=3, len_scale=9, len_low=1, rescale=2))
+    assert (power_law.len_up_rescaled, power_law.len_scale) == (5.0, 9.0)
+    ball = of(gstools.HyperSpherical(dim=2))
+    ball.dim = 3
+    assert ball.spectral_rad_ppf(0.3) == of(gstools.HyperSpherical(dim=3)).spectral_rad_ppf(0.3)
 
 
 @pytest.mark.parametrize("nu", [0.5, 7.0, 50.0])
@@ -175,7 +185,7 @@ def test_the_integral_model_has_the_spectrum_of_gstools(nu: float) -> None:
 
 
 def test_models_can_be_pickled() -> None:
-    for model in (of(SHORT), of(SHORT) + of(LONG), cov_model("cubic", 2, len_scale=3.0)):
+    for model in (of(SHORT), of(SHORT + LONG), cov_model("cubic", 2, len_scale=3.0)):
         again = pickle.loads(pickle.dumps(model))
         assert type(again) is type(model)
         assert again.spectral_rad_ppf(0.3) == model.spectral_rad_ppf(0.3)

@@ -35,9 +35,13 @@ def test_spectra_are_those_of_numpyros_own_kernels(dim: int) -> None:
     own = diag_spectral_density_squared_exponential(1.3, jax.numpy.array(length), ell, m, dim)
     ours = diag_spectral_density("gaussian", 1.3, length, ell, m, dim)
     np.testing.assert_allclose(ours, own, rtol=1e-10)
-    own = diag_spectral_density_matern(1.5, 0.7, 0.9, ell, m, dim)
-    ours = diag_spectral_density(sp.catalogue["matern"](nu=1.5), 0.7, 0.9, ell, m, dim)
-    np.testing.assert_allclose(ours, own, rtol=1e-10)
+    rows = jax.numpy.array(RNG.uniform(0.5, 2.0, (3, dim)))
+    for lengths in (0.9, rows):
+        own = diag_spectral_density_matern(1.5, 0.7, lengths, ell, m, dim)
+        ours = diag_spectral_density(sp.catalogue["matern"](nu=1.5), 0.7, lengths, ell, m, dim)
+        np.testing.assert_allclose(ours, own, rtol=1e-10)
+    with pytest.raises(ValueError, match="Incompatible shapes"):
+        diag_spectral_density("gaussian", 1.0, np.ones((2, dim + 1)), ell, m, 1 + 2 * dim)
 
 
 @pytest.mark.parametrize(("kernel", "dim"), [("spherical", 3), ("dagum", 1), ("cubic", 2)])
@@ -79,6 +83,15 @@ def test_random_features_of_gpjax_have_the_kernel_for_a_mean() -> None:
     exact = kernel.gram(X / np.array([1.0, 2.0, 0.5]))
     error = np.std(grams, axis=0, ddof=1) / np.sqrt(draws)
     assert np.all(np.abs(np.mean(grams, axis=0) - exact) < 6.0 * error + 1e-5)
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+def test_densities_of_frequencies_are_those_of_gpjax(dim: int) -> None:
+    lengths = jax.numpy.array(RNG.uniform(0.5, 2.0, dim))
+    omega = RNG.normal(size=(7, dim))
+    own = gpjax.kernels.Matern32(lengthscale=lengths, n_dims=dim).spectral_density
+    ours = kernel_of(sp.catalogue["matern"](nu=1.5), dim, lengthscale=lengths).spectral_density
+    np.testing.assert_allclose(ours.log_prob(omega), own.log_prob(omega), rtol=1e-10)
 
 
 def test_what_is_no_covariance_is_refused() -> None:

@@ -239,6 +239,8 @@ SPHERICAL = catalogue["spherical"]()
         (SPHERICAL + SPHERICAL.rescale(2), 3),
         (radial("(1 - 3*z/2 + z**3/2)*exp(-z)", support=1), 3),
         (catalogue["gaussian"]() + SPHERICAL, 3),
+        (radial("exp(-z**2) + (1 - 3*z/2 + z**3/2)*Heaviside(1 - z)"), 3),
+        (radial("exp(-z**2) + Max(1 - z, 0)/2"), 1),
         (catalogue["matern"]() * catalogue["wendland_31"](), 3),
         (radial("(1 + z)*exp(-z)*exp(-2*sin(pi*z)**2)"), 1),
     ],
