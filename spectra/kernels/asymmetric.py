@@ -182,8 +182,8 @@ def gaussian_components(kernel: Radial) -> tuple[tuple[sympy.Expr, sympy.Expr], 
 def _collect(terms: Iterable[Summand]) -> AsymmetricKernel:
     """Add the kernels of one offset and tilt, and leave out those that cancel."""
     kernels: dict[tuple[Vector, Vector], Radial] = {}
-    for kernel, *vectors in terms:
-        key = tuple(vectors)
+    for kernel, offset, tilt in terms:
+        key = offset, tilt
         kernels[key] = kernels[key] + kernel if key in kernels else kernel
     return AsymmetricKernel(tuple((k, *key) for key, k in kernels.items() if k.pieces))
 
