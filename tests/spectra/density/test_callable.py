@@ -12,7 +12,6 @@ import spectra as sp
 from spectra.derivation.kernel_to_table import address_of
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, ParameterError
 
-slow = pytest.mark.slow
 RADII = np.geomspace(1e-2, 1e4, 61)
 DISTANCES = np.array([0.0, 1e-6, 0.03, 0.31, 0.7, 1.0, 1.27, 2.0, 5.3])
 STATED = {"edge": 3, "breaks": (), "origin": 1}
@@ -117,7 +116,7 @@ def test_a_table_of_a_callable_without_support_has_the_kernel_for_expectation():
     assert np.all(error <= 4 * table.u_error + 1e-11)
 
 
-@slow
+@pytest.mark.slow
 def test_a_table_of_a_callable_with_a_support_has_the_kernel_for_expectation():
     k = sp.radial(cubic, support=1, **STATED)
     measure = sp.existence(k, dim=3).measure
