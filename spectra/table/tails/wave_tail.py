@@ -29,9 +29,9 @@ __all__ = ["WaveTail"]
 _EPS = 2.0**-52
 # Steps of Newton's method (or of bisection, if it leaves its bracket), and the phase in radians
 # below which a step is the last one.
-_STEPS, _LAST_STEP = 64, 3e-9
-# The same for the mean density, whose starting point is close.
-_MEAN_STEPS, _LAST_MEAN_STEP = 4, 1e-10
+_STEPS, _LAST_STEP = 64, 1e-7
+# Relative error of interpolated quantiles of the mean density; radii in one turn of a wave.
+_MEAN_ERROR, _TURN = 1e-4, 257
 # Values of W/w in (0, 1] at which a tail is checked and bounded.
 _PLACES = 257
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
@@ -125,10 +125,7 @@ class WaveTail:
         return -np.log(self._beyond.mean(np.exp(t))), t
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0.
-
-        Newton's method within a bracket around the quantile of the mean density.
-        """
+        """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0."""
         q = np.asarray(q, dtype=float)
         if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * _EPS))):
             raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
@@ -138,18 +135,19 @@ class WaveTail:
         return out
 
     def _radii(self, q: FloatArray) -> FloatArray:
-        w = self._mean_radii(q)
-        if not self.density.frequencies.size:
-            return w
-        fastest = float(self.density.frequencies[-1])
-        reach = 1.01 * float(self._bounds[1].max()) + 1e-9 / fastest
-        spread = reach + 1e-12 * w
+        """Newton's method within a bracket around the quantile of the mean density."""
+        w = np.exp(np.interp(-np.log(q), *self._mean_grid))
+        spread = 1.01 * float(self._bounds[1].max()) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
+        if self._shifts is not None:
+            turn, *shifts = self._shifts
+            w = w + np.interp(w, *shifts, period=turn)
+        w = np.clip(w, low, high)
+        fastest = float(self.density.frequencies.max(initial=1.0 / self.start))
         todo = np.arange(q.size)
-        sums = (self._beyond, self.density)
         for _ in range(_STEPS):
             here, wanted = w[todo], q[todo]
-            found, slope = values_of(sums, here)
+            found, slope = values_of((self._beyond, self.density), here)
             excess = found - wanted
             low[todo] = np.where(excess > 0.0, here, low[todo])
             high[todo] = np.where(excess > 0.0, high[todo], here)
@@ -158,7 +156,6 @@ class WaveTail:
             inside = (after >= low[todo]) & (after <= high[todo])
             after = np.where(inside, after, 0.5 * (low[todo] + high[todo]))
             w[todo] = after
-            # The error after a step of Newton's method is the square of that step.
             step = np.abs(after - here)
             left = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * here)
             left &= np.abs(excess) > 2.0 * _EPS * wanted
@@ -167,18 +164,16 @@ class WaveTail:
                 break
         return w
 
-    def _mean_radii(self, q: FloatArray) -> FloatArray:
-        """Radii above which the mean density has the mass q."""
-        grid, t = self._mean_grid
-        goal = -np.log(q)
-        w = np.exp(np.interp(goal, grid, t))
-        for _ in range(_MEAN_STEPS):
-            slope, mass = values_of((self.density.mean, self._beyond.mean), w)
-            step = mass / (slope * w) * (goal + np.log(mass))
-            w = np.maximum(w * np.exp(step), self.start)
-            if np.abs(step).max(initial=0.0) < _LAST_MEAN_STEP:
-                break
-        return w
+    @cached_property
+    def _shifts(self) -> tuple[float, FloatArray, FloatArray] | None:
+        """How far waves of one phase move the quantiles of the mean density, in one turn of it."""
+        frequencies = self.density.frequencies
+        if not frequencies.size or np.any(frequencies % frequencies[0]):
+            return None
+        turn = 2.0 * np.pi / float(frequencies[0])
+        w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _TURN)
+        mean = np.exp(np.interp(-np.log(self._beyond(w)), *self._mean_grid))
+        return turn, mean, w - mean
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
