@@ -20,7 +20,14 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
-from spectra.measure.panels import ZERO, RadialPanels, radial_panels
+from spectra.measure.panels import (
+    ZERO,
+    SignedPanels,
+    mass_of_sign,
+    panels_of_sign,
+    radial_panels,
+    sign_changes,
+)
 from spectra.measure.part import MeasurePart
 from spectra.table.tails.wave_sum import WaveSum
 
@@ -175,11 +182,12 @@ class SpectralMeasure:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return np.empty(0)
-        found, listed_to = self._listed.sign_changes, self._listed_to
+        panels, listed_to = self._listed, self._listed_to
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
-            found = radial_panels(self.components, self.dim, cut=up_to).sign_changes
+            panels = radial_panels(self.components, self.dim, cut=up_to)
+        found = sign_changes(panels)
         return np.asarray(found[found <= up_to])
 
     @cached_property
@@ -198,11 +206,11 @@ class SpectralMeasure:
             atoms = tuple(
                 replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
             )
-            own = None if panels is None else panels.of_sign(sign)
+            own = None if panels is None else panels_of_sign(panels, sign)
             beyond = waves.get(sign)
             if self._oscillates:
                 mass = sum((Enclosure(a.mass, a.error) for a in atoms), ZERO)
-                mass = mass if panels is None or own is None else mass + panels.mass(sign)
+                mass = mass if panels is None or own is None else mass + mass_of_sign(panels, sign)
                 mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
             else:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
@@ -293,11 +301,11 @@ class SpectralMeasure:
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
-    def _listed(self) -> RadialPanels:
+    def _listed(self) -> SignedPanels:
         """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
         return self._fit_to(self._listed_to)
 
-    def _fit_to(self, radius: float) -> RadialPanels:
+    def _fit_to(self, radius: float) -> SignedPanels:
         """The density up to a radius; panels end at the atoms."""
         ends = [a.radius for a in self.atoms]
         return radial_panels(self.components, self.dim, cut=radius, ends=ends)
@@ -311,15 +319,16 @@ class SpectralMeasure:
         if proved_sign(self.components) == -sign:
             return ZERO
         panels = self._listed
-        total = panels.mass(sign)
+        total = mass_of_sign(panels, sign)
         if self._oscillates:
             total = self._windowed[sign]
-            if not np.any(panels.sign == sign) and total.mid <= total.rad:
+            if not np.any(panels["sign"] == sign) and total.mid <= total.rad:
                 total = ZERO
-            total = total + Enclosure(0.0, panels.doubt(sign))
+            doubt = panels["doubts"][panels["sign"] != sign].sum()
+            total = total + Enclosure(0.0, float(doubt))
         if total.mid == 0.0:
             # Panels of this sign may be hidden by the errors of the other sign.
-            total = total + Enclosure(0.0, panels.mass(-sign).rad)
+            total = total + Enclosure(0.0, mass_of_sign(panels, -sign).rad)
         return total
 
     @cached_property
