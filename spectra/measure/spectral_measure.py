@@ -28,8 +28,11 @@ from spectra.measure.panels import (
     radial_panels,
     sign_changes,
 )
-from spectra.measure.part import MeasurePart
+from spectra.table.parts import Part
+from spectra.table.radial.panels import Panels
+from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
+from spectra.table.tails.wave_tail import WaveTail
 
 if TYPE_CHECKING:
     from spectra.certified import CertifiedMasses
@@ -41,6 +44,8 @@ __all__ = ["SpectralMeasure", "merged_atoms"]
 _LAW_SLACK = 8.0
 # Sign changes listed at most, in a truncated measure and on request.
 _MOST_CHANGES = 20_000
+# A generator draws multiples of 2^-53: a tail of less than this is never drawn from.
+_NEVER_DRAWN = 2.0**-64
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +197,7 @@ class SpectralMeasure:
 
     @cached_property
     @staged("splitting the measure by sign")
-    def _parts(self) -> tuple[MeasurePart, ...]:
+    def _parts(self) -> tuple[Part, ...]:
         panels = self._listed if self.components else None
         waves: dict[int, WaveSum] = {}
         if self._oscillates:
@@ -202,14 +207,12 @@ class SpectralMeasure:
             if radius != self._listed_to:
                 panels = self._fit_to(radius)
         found = []
-        for sign in (1, -1):
-            atoms = tuple(
-                replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
-            )
+        for sign, phase in ((1, 0.0), (-1, float(np.pi))):
+            atoms = [a for a in self.atoms if np.sign(a.mass) == sign]
             own = None if panels is None else panels_of_sign(panels, sign)
             beyond = waves.get(sign)
             if self._oscillates:
-                mass = sum((Enclosure(a.mass, a.error) for a in atoms), ZERO)
+                mass = sum((Enclosure(abs(a.mass), a.error) for a in atoms), ZERO)
                 mass = mass if panels is None or own is None else mass + mass_of_sign(panels, sign)
                 mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
             else:
@@ -221,10 +224,12 @@ class SpectralMeasure:
                         f"the radius {beyond.start:.3g}, and its waves may have some beyond. Its "
                         "masses are known; truncate it for a table."
                     )
-                found.append(MeasurePart(sign, mass, atoms, own, beyond))
+                points = Panels.points([a.radius for a in atoms], [abs(a.mass) for a in atoms])
+                law = _find_law(points if own is None else Panels.joined([own, points]), beyond)
+                found.append(Part(mass.mid, mass.rad, phase, law))
         return tuple(found)
 
-    def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
+    def parts(self, kind: str = "jordan") -> tuple[Part, ...]:
         """The positive and the negative part that frequencies are drawn from, if they have mass.
 
         They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
@@ -351,6 +356,15 @@ class SpectralMeasure:
                     "component of the density is wrong. Report the kernel and the dimension."
                 )
         return positive, negative
+
+
+def _find_law(panels: Panels, waves: WaveSum | None) -> RadialLaw:
+    """The law of the radii of a part: panels, and a sum of waves beyond them."""
+    near, far = float(panels.masses.sum()), 0.0 if waves is None else waves.mass
+    if waves is None or far <= _NEVER_DRAWN * (near + far):
+        return RadialLaw(panels.scaled(1.0 / near))
+    total = near + far
+    return RadialLaw(panels.scaled(1.0 / total), WaveTail(waves.scaled(1.0 / total)))
 
 
 def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
