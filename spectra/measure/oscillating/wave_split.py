@@ -111,7 +111,7 @@ def _fit_waves(function: SizedFunction, start: float, frequency: float, power: f
     on_unit = Chebyshev(best, domain=[0.0, 1.0]).convert(kind=Polynomial)
     powers = np.asarray(on_unit.coef, dtype=np.complex128)
     return [
-        Wave(frequency, power + j / root, powers[j::root])
+        (frequency, power + j / root, powers[j::root])
         for j in range(root)
         if np.any(powers[j::root])
     ]
@@ -125,7 +125,7 @@ def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
     square, a = rho * rho, rho.lead
     # The level of the least mass of both parts.
     kappa = float(np.sqrt(square.mean.scaled(1.0, -a).mass * (a - 1.0) / rho.start))
-    level = WaveSum.of(rho.start, [Wave(0.0, a, np.array([0.25 * kappa + 0j]))])
+    level = WaveSum.of(rho.start, [(0.0, a, np.array([0.25 * kappa + 0j]))])
     even = square.scaled(0.25 / kappa, -a) + level
     return {s: even + rho.scaled(0.5 * s) for s in (1, -1)}
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import ComplexArray, FloatArray, made_again, panel_rule
 from spectra.errors import ParameterError
 from spectra.table.radial.plane_wave import hankel_amplitude, wave_envelope, wave_region
-from spectra.table.tails.wave_sum import Wave, WaveSum, values_of
+from spectra.table.tails.wave_sum import Wave, WaveSum, amplitude, values_of
 
 __all__ = ["WaveTail"]
 
@@ -57,7 +57,7 @@ class WaveTail:
 
     Examples
     --------
-    >>> waves = [Wave(0.0, 2.0, np.array([0.1 + 0j])), Wave(9.0, 2.0, np.array([0.1 + 0j]))]
+    >>> waves = [(0.0, 2.0, np.array([0.1 + 0j])), (9.0, 2.0, np.array([0.1 + 0j]))]
     >>> tail = WaveTail(WaveSum.of(5.0, waves))        # 0.1 (5/w)^2 (1 + cos(9 w))
     >>> bool(abs(tail.sf(tail.isf(0.01)) - 0.01) < 1e-16)
     True
@@ -67,7 +67,7 @@ class WaveTail:
 
     def __post_init__(self) -> None:
         rho = self.density
-        size = sum(float(np.abs(v.series).sum()) for v in rho.waves)
+        size = sum(float(np.abs(series).sum()) for _, _, series in rho.waves)
         if not (rho.start > 0.0 and np.isfinite(rho.start) and 0.0 < size < np.inf):
             raise ParameterError("A tail of waves needs a finite radius and finite coefficients.")
         mean, _ = self._bounds
@@ -112,9 +112,9 @@ class WaveTail:
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = self.density.mean(self.start / x) / x**self.density.mean.lead
             swing = np.zeros(x.size)
-            for b, amplitude in self._beyond.amplitudes(x):
+            for b, values in self._beyond.amplitudes(x):
                 if b:
-                    swing += np.abs(amplitude) / x**self.density.mean.lead
+                    swing += np.abs(values) / x**self.density.mean.lead
             return mean, swing / mean
 
     @cached_property
@@ -180,7 +180,7 @@ class WaveTail:
         z = np.asarray(z, dtype=float)
         flat, y = z.ravel(), self.start * z.ravel()
         # The absolute masses of the amplitudes of all waves.
-        sizes = [np.abs(v.series).sum() / max(v.power - 1.0, 0.1) for v in self.density.waves]
+        sizes = [np.abs(c).sum() / max(power - 1.0, 0.1) for _, power, c in self.density.waves]
         out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self.start * sum(sizes))
         if dim == 1:
             out = self._expected_cosines(flat)
@@ -202,8 +202,8 @@ class WaveTail:
         for begin in range(0, x.size, _BLOCK):
             part = slice(begin, begin + _BLOCK)
             for v, rows in zip(self.density.waves, self._cosine_tables, strict=True):
-                for gap in (v.frequency + x[part], v.frequency - x[part]):
-                    out[part] += _exponential_integral(v, rows, gap * self.start)
+                for gap in (v[0] + x[part], v[0] - x[part]):
+                    out[part] += _exponential_integral(rows, gap * self.start)
         return 0.5 * self.start * out
 
     @cached_property
@@ -214,16 +214,16 @@ class WaveTail:
         for v in self.density.waves:
             both: list[ComplexArray] = []
             for turn in (1j, -1j):
-                values = turn * weights * v.amplitude(np.reciprocal(1.0 + turn * s))
+                values = turn * weights * amplitude(v, np.reciprocal(1.0 + turn * s))
                 both.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
             found.append(np.concatenate(both))
         return found
 
     def _integrate_rotated(self, v: Wave, dim: int, z: FloatArray) -> FloatArray:
         """Integral of Ω = Re[H exp(i w z)] times a wave, for z so large that H is smooth."""
-        total, power = np.zeros(z.size, dtype=complex), v.power + 0.5 * (dim - 1)
+        total, power = np.zeros(z.size, dtype=complex), v[1] + 0.5 * (dim - 1)
         for sign in (1.0, -1.0):
-            turns = self.start * (v.frequency + sign * z)
+            turns = self.start * (v[0] + sign * z)
             fast = np.abs(turns) >= _LAGUERRE_FROM
             for some, rule in ((fast, _laguerre_rule), (~fast, _log_rule)):
                 where = np.flatnonzero(some)
@@ -236,12 +236,12 @@ class WaveTail:
                     # exp(-i w z) has the amplitude conj(H(conj(x))).
                     wave = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
                     wave = wave if sign > 0.0 else wave.conj()
-                    values = np.sum(weights * v.amplitude(1.0 / t) * wave, axis=1)
+                    values = np.sum(weights * amplitude(v, 1.0 / t) * wave, axis=1)
                     total[i] += 1j * way * np.exp(1j * turns[i]) * values
         return np.asarray(0.5 * self.start * total.real)
 
 
-def _exponential_integral(v: Wave, rows: ComplexArray, turns: FloatArray) -> FloatArray:
+def _exponential_integral(rows: ComplexArray, turns: FloatArray) -> FloatArray:
     """Real part of the integral of exp(i turns t) t^-a c(1/t) over t >= 1."""
     with np.errstate(divide="ignore"):
         at = np.clip(np.log(np.abs(turns)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
