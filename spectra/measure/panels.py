@@ -110,7 +110,7 @@ def radii_at(panels: SignedPanels, t: FloatArray) -> FloatArray:
     """Radii at t in panels."""
     origin, way = panels["origin"], panels["way"]
     w = origin + way * np.exp(way * t)
-    return np.where(way < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w)
+    return np.asarray(np.where(way < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
 
 
 def _masses(panels: SignedPanels) -> FloatArray:

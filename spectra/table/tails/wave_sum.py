@@ -165,7 +165,9 @@ def _integrate(frequency: float, power: float, c: ComplexArray, start: float) ->
         found.append((before - (c[j] if j < c.size else 0.0)) / (1j * turns))
         if j >= c.size and abs(found[-1]) * turns < _NEGLIGIBLE * largest:
             break
-    return frequency, power, start * np.array(found)
+    series = np.array(found, dtype=complex)
+    series *= start
+    return frequency, power, series
 
 
 def _merge(waves: list[Wave]) -> list[Wave]:

@@ -140,8 +140,8 @@ class WaveTail:
         spread = 1.01 * float(self._bounds[1].max()) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
         if self._shifts is not None:
-            turn, *shifts = self._shifts
-            w = w + np.interp(w, *shifts, period=turn)
+            turn, mean, shift = self._shifts
+            w = w + np.interp(w, mean, shift, period=turn)
         w = np.clip(w, low, high)
         fastest = float(self.density.frequencies.max(initial=1.0 / self.start))
         todo = np.arange(q.size)
