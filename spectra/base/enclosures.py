@@ -22,7 +22,7 @@ __all__ = [
     "Enclosure",
     "Integrand",
     "close_tail",
-    "integrate",
+    "integral_of",
     "legendre_antiderivative",
     "legendre_inverse",
     "legendre_series",
@@ -207,16 +207,16 @@ def resolve(
     return tuple(c[order] for c in columns)
 
 
-def integrate(function: Integrand, edges: ArrayLike, *, tolerance: float = RESOLVED) -> Enclosure:
-    """Integral of a piecewise smooth function, with its stated errors, what is left out, rounding.
+def integral_of(fit: tuple[FloatArray, ...]) -> Enclosure:
+    """Integral of what :func:`resolve` fitted: stated errors, what is left out, rounding.
 
     Examples
     --------
-    >>> found = integrate(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0])
+    >>> found = integral_of(resolve(lambda t: (np.exp(t), 0 * t, 0 * t[:, 0]), [0.0, 30.0]))
     >>> bool(abs(found.mid / np.expm1(30.0) - 1) < 1e-14)
     True
     """
-    start, stop, series, errors, left_out, unit = resolve(function, edges, tolerance=tolerance)
+    start, stop, series, errors, left_out, unit = fit
     width = (stop - start) * np.exp(unit)
     parts = width * series[:, 0]
     seen = 0.5 * width * (errors @ WEIGHTS + left_out / ORDER)

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import EPS, Integrand, resolve
+from spectra.base.enclosures import EPS, Integrand, integral_of, resolve
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
@@ -310,9 +310,10 @@ def _integrate(
             fit = resolve(weighted, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
         except AccuracyError:
             fit = resolve(weighted, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
-        width = (fit.stop - fit.start) * np.exp(fit.unit)
-        found = fit.integral
-        total += found.mid, found.rad, width @ np.abs(fit.coefficients).sum(axis=1)
+        start, stop, series, *_, unit = fit
+        size = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
+        found = integral_of(fit)
+        total += found.mid, found.rad, size
     low = panels[0][1][0]
     value, error, unit = _weigh(sample(Chart()), weight, Chart(), np.array([[low, low + 1.0]]))
     (near, next_one), front = value[0], float(np.exp(unit[0])) / power

@@ -20,9 +20,19 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
 from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
-from spectra.measure.panels import ZERO, RadialPanels, radial_panels
-from spectra.measure.part import MeasurePart
+from spectra.measure.panels import (
+    ZERO,
+    SignedPanels,
+    mass_of_sign,
+    panels_of_sign,
+    radial_panels,
+    sign_changes,
+)
+from spectra.table.parts import Part
+from spectra.table.radial.panels import Panels
+from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
+from spectra.table.tails.wave_tail import WaveTail
 
 if TYPE_CHECKING:
     from spectra.certified import CertifiedMasses
@@ -34,6 +44,8 @@ __all__ = ["SpectralMeasure", "merged_atoms"]
 _LAW_SLACK = 8.0
 # Sign changes listed at most, in a truncated measure and on request.
 _MOST_CHANGES = 20_000
+# A generator draws multiples of 2^-53: a tail of less than this is never drawn from.
+_NEVER_DRAWN = 2.0**-64
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,16 +187,17 @@ class SpectralMeasure:
             raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
         if not self.components:
             return np.empty(0)
-        found, listed_to = self._listed.sign_changes, self._listed_to
+        panels, listed_to = self._listed, self._listed_to
         further = self._oscillates and up_to > listed_to
         if further and not sign_of(waves_of(self.components, listed_to)):
             self._require_few_changes(up_to)
-            found = radial_panels(self.components, self.dim, cut=up_to).sign_changes
+            panels = radial_panels(self.components, self.dim, cut=up_to)
+        found = sign_changes(panels)
         return np.asarray(found[found <= up_to])
 
     @cached_property
     @staged("splitting the measure by sign")
-    def _parts(self) -> tuple[MeasurePart, ...]:
+    def _parts(self) -> tuple[Part, ...]:
         panels = self._listed if self.components else None
         waves: dict[int, WaveSum] = {}
         if self._oscillates:
@@ -194,15 +207,13 @@ class SpectralMeasure:
             if radius != self._listed_to:
                 panels = self._fit_to(radius)
         found = []
-        for sign in (1, -1):
-            atoms = tuple(
-                replace(a, mass=abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign
-            )
-            own = None if panels is None else panels.of_sign(sign)
+        for sign, phase in ((1, 0.0), (-1, float(np.pi))):
+            atoms = [a for a in self.atoms if np.sign(a.mass) == sign]
+            own = None if panels is None else panels_of_sign(panels, sign)
             beyond = waves.get(sign)
             if self._oscillates:
-                mass = sum((Enclosure(a.mass, a.error) for a in atoms), ZERO)
-                mass = mass if panels is None or own is None else mass + panels.mass(sign)
+                mass = sum((Enclosure(abs(a.mass), a.error) for a in atoms), ZERO)
+                mass = mass if panels is None or own is None else mass + mass_of_sign(panels, sign)
                 mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
             else:
                 mass = self.positive_mass if sign > 0 else self.negative_mass
@@ -213,10 +224,12 @@ class SpectralMeasure:
                         f"the radius {beyond.start:.3g}, and its waves may have some beyond. Its "
                         "masses are known; truncate it for a table."
                     )
-                found.append(MeasurePart(sign, mass, atoms, own, beyond))
+                points = Panels.points([a.radius for a in atoms], [abs(a.mass) for a in atoms])
+                law = _find_law(points if own is None else Panels.joined([own, points]), beyond)
+                found.append(Part(mass.mid, mass.rad, phase, law))
         return tuple(found)
 
-    def parts(self, kind: str = "jordan") -> tuple[MeasurePart, ...]:
+    def parts(self, kind: str = "jordan") -> tuple[Part, ...]:
         """The positive and the negative part that frequencies are drawn from, if they have mass.
 
         They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
@@ -293,11 +306,11 @@ class SpectralMeasure:
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
-    def _listed(self) -> RadialPanels:
+    def _listed(self) -> SignedPanels:
         """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
         return self._fit_to(self._listed_to)
 
-    def _fit_to(self, radius: float) -> RadialPanels:
+    def _fit_to(self, radius: float) -> SignedPanels:
         """The density up to a radius; panels end at the atoms."""
         ends = [a.radius for a in self.atoms]
         return radial_panels(self.components, self.dim, cut=radius, ends=ends)
@@ -311,15 +324,16 @@ class SpectralMeasure:
         if proved_sign(self.components) == -sign:
             return ZERO
         panels = self._listed
-        total = panels.mass(sign)
+        total = mass_of_sign(panels, sign)
         if self._oscillates:
             total = self._windowed[sign]
-            if not np.any(panels.sign == sign) and total.mid <= total.rad:
+            if not np.any(panels["sign"] == sign) and total.mid <= total.rad:
                 total = ZERO
-            total = total + Enclosure(0.0, panels.doubt(sign))
+            doubt = panels["doubts"][panels["sign"] != sign].sum()
+            total = total + Enclosure(0.0, float(doubt))
         if total.mid == 0.0:
             # Panels of this sign may be hidden by the errors of the other sign.
-            total = total + Enclosure(0.0, panels.mass(-sign).rad)
+            total = total + Enclosure(0.0, mass_of_sign(panels, -sign).rad)
         return total
 
     @cached_property
@@ -342,6 +356,15 @@ class SpectralMeasure:
                     "component of the density is wrong. Report the kernel and the dimension."
                 )
         return positive, negative
+
+
+def _find_law(panels: Panels, waves: WaveSum | None) -> RadialLaw:
+    """The law of the radii of a part: panels, and a sum of waves beyond them."""
+    near, far = float(panels.masses.sum()), 0.0 if waves is None else waves.mass
+    if waves is None or far <= _NEVER_DRAWN * (near + far):
+        return RadialLaw(panels.scaled(1.0 / near))
+    total = near + far
+    return RadialLaw(panels.scaled(1.0 / total), WaveTail(waves.scaled(1.0 / total)))
 
 
 def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:

@@ -10,11 +10,9 @@ from spectra.base.enclosures import EPS
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.part import MeasurePart
 from spectra.measure.spectral_measure import SpectralMeasure
 from spectra.table import Part, SpectralTable
 from spectra.table.radial.radial_law import RadialLaw
-from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["tabulate"]
 
@@ -30,8 +28,6 @@ _UNSEEN = 1.25
 # holds more probability than the last number, no radius comes closer.
 _MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
 _NEIGHBORS, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
-# A generator draws multiples of 2^-53: a tail of less than this is never drawn from.
-_NEVER_DRAWN = 2.0**-64
 
 
 @staged(
@@ -104,17 +100,14 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             "the error that this makes in the kernel has no bound, and a table of it would "
             "represent nothing. Design a finite measure for your range of distances instead."
         )
-    parts, reached = [], 0.0
-    held = measure.parts()
+    parts, reached = measure.parts(), 0.0
     # The distance of the masses from k(0) is an error of the density, apart from the rounding of a
     # larger mass, and all of it may belong to one part.
-    total = sum(part.mass.mid for part in held)
-    missed = abs(sum(part.sign * part.mass.mid for part in held) - measure.k_zero)
-    for part in held:
-        law, error = _tabulate_part(part)
-        parts.append(Part(part.mass.mid, part.mass.rad, part.phase, law))
-        unseen = min(missed + 2.0 * EPS * (total - part.mass.mid), part.mass.rad)
-        reached = max(reached, error + unseen / part.mass.mid)
+    total = sum(part.mass for part in parts)
+    missed = abs(sum(part.sign * part.mass for part in parts) - measure.k_zero)
+    for part in parts:
+        unseen = min(missed + 2.0 * EPS * (total - part.mass), part.mass_error)
+        reached = max(reached, _measure_error(part.law) + unseen / part.mass)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
@@ -125,34 +118,18 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     kernel = measure.kernel
     return SpectralTable(
         dim=measure.dim,
-        parts=tuple(parts),
+        parts=parts,
         formula="designed" if kernel is None else str(kernel),
         k_zero=measure.k_zero,
         u_error=reached,
         bias=measure.bias,
         sphere=kernel is not None and kernel.is_zonal,
-        provenance=_provenance(measure, held),
+        provenance=_provenance(measure, parts),
     )
 
 
-def _tabulate_part(part: MeasurePart) -> tuple[RadialLaw, float]:
-    """The law of the radii of a part, and the error of its quantiles in probability."""
-    panels, beyond = part.all_panels, 0.0 if part.waves is None else part.waves.mass
-    total = float(panels.masses.sum()) + beyond
-    tail, tail_error = None, 0.0
-    if part.waves is not None and beyond > _NEVER_DRAWN * total:
-        tail = WaveTail(part.waves.scaled(1.0 / total))
-        tail_error = _ROUNDING * tail.mass
-    else:
-        total -= beyond
-    law = RadialLaw(panels.scaled(1.0 / total), tail)
-    # Only series are inverted by steps, each of which rounds.
-    rounding = (4.0 if np.any(panels.are_series) else 1.0) * EPS
-    return law, _UNSEEN * max(tail_error, rounding + _measure_error(law))
-
-
 def _measure_error(law: RadialLaw) -> float:
-    """Largest error in probability of quantiles inside each panel."""
+    """The largest error of quantiles in probability, measured inside each panel."""
     low, high = law.edges[:-1, None], law.edges[1:, None]
     key = (low + (high - low) * _MEASURED_AT).ravel()
     w = law.panel_radii(key)
@@ -162,17 +139,19 @@ def _measure_error(law: RadialLaw) -> float:
 
     # At an atom all keys have one radius; beside a pole doubles are far apart in probability.
     step = missed(w * (1.0 + _NEIGHBORS)) - missed(w * (1.0 - _NEIGHBORS) - _TINY)
-    error = np.abs(missed(w))
-    return float(np.where(step > _COARSE, 0.0, error).max(initial=0.0))
+    error = float(np.where(step > _COARSE, 0.0, np.abs(missed(w))).max(initial=0.0))
+    # Only series are inverted by steps, each of which rounds.
+    error += (4.0 if np.any(law.panels.are_series) else 1.0) * EPS
+    return _UNSEEN * max(error, 0.0 if law.tail is None else _ROUNDING * law.tail.mass)
 
 
-def _provenance(measure: SpectralMeasure, parts: tuple[MeasurePart, ...]) -> str:
+def _provenance(measure: SpectralMeasure, parts: tuple[Part, ...]) -> str:
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"
-    start = next((part.waves.start for part in parts if part.waves is not None), None)
-    if start is not None:
-        text += f" up to the radius {start:.6g}, split by squares beyond"
+    tails = [part.law.tail for part in parts if part.law.tail is not None]
+    if tails:
+        text += f" up to the radius {tails[0].start:.6g}, split by squares beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text

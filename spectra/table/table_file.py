@@ -28,7 +28,7 @@ from spectra.table.l1_part import L1Part
 from spectra.table.parts import Group, Part, ProductPart, Shifts
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
-from spectra.table.tails.wave_sum import Wave, WaveSum
+from spectra.table.tails.wave_sum import WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["Arrays", "decode_table", "encode_table", "read_arrays", "write_arrays"]
@@ -200,10 +200,10 @@ def _entry_of_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] |
     if law.tail is None:
         return None
     waves = law.tail.density.waves
-    series = np.concatenate([v.series for v in waves])
-    arrays[f"{name}.tail.waves"] = np.array([[v.frequency, v.power] for v in waves])
+    series = np.concatenate([c for _, _, c in waves])
+    arrays[f"{name}.tail.waves"] = np.array([[b, a] for b, a, _ in waves])
     arrays[f"{name}.tail.series"] = np.stack([series.real, series.imag], axis=1)
-    return {"start": law.tail.start, "terms": [v.series.size for v in waves]}
+    return {"start": law.tail.start, "terms": [c.size for _, _, c in waves]}
 
 
 def _law_from(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
@@ -213,5 +213,5 @@ def _law_from(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> Radial
         return RadialLaw(panels)
     places, numbers = arrays.pop(f"{name}.tail.waves"), arrays.pop(f"{name}.tail.series")
     series = np.split(numbers[:, 0] + 1j * numbers[:, 1], np.cumsum(entry["terms"])[:-1])
-    waves = (Wave(float(b), float(a), c) for (b, a), c in zip(places, series, strict=True))
+    waves = ((float(b), float(a), c) for (b, a), c in zip(places, series, strict=True))
     return RadialLaw(panels, WaveTail(WaveSum(float(entry["start"]), tuple(waves))))

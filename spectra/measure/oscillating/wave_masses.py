@@ -21,11 +21,11 @@ from numpy.polynomial import legendre
 from scipy.special import erfc
 
 from spectra.base.arrays import ComplexArray, IntArray
-from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, close_tail, integrate
+from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, close_tail, integral_of, resolve
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 from spectra.measure.oscillating.wave_split import settled_radius, wave_error, waves_of
-from spectra.measure.panels import RadialPanels
+from spectra.measure.panels import SignedPanels, radii_at
 from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["masses_by_window", "window_radius"]
@@ -80,7 +80,7 @@ def window_radius(components: Sequence[Component]) -> float:
 
 
 def masses_by_window(
-    components: Sequence[Component], panels: RadialPanels, radius: float
+    components: Sequence[Component], panels: SignedPanels, radius: float
 ) -> dict[int, Enclosure]:
     """Masses of the positive and the negative part, by sign, of a density that oscillates.
 
@@ -92,7 +92,7 @@ def masses_by_window(
     stated = max(float(c.relative_error(at)[0]) for c in components if np.isfinite(c.decay))
     seen = wave_error(components, rho) + 2.0 * stated
     wide, narrow = (_masses_with(panels, rho, w, seen) for w in (radius, 0.5 * radius))
-    listed = float(panels.errors.sum()) + panels.head.rad
+    listed = float(panels["errors"].sum())
     return {
         s: Enclosure(wide[s].mid, wide[s].rad + listed + abs(wide[s].mid - narrow[s].mid))
         for s in (1, -1)
@@ -100,20 +100,20 @@ def masses_by_window(
 
 
 def _masses_with(
-    panels: RadialPanels, rho: WaveSum, radius: float, seen: float
+    panels: SignedPanels, rho: WaveSum, radius: float, seen: float
 ) -> dict[int, Enclosure]:
-    width = panels.stop - panels.start
+    width = panels["stop"] - panels["start"]
     # Wide panels are evaluated in pieces.
     pieces = np.arange(int(np.ceil(width.max() / _WIDEST)) or 1)
     x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
     weights = np.tile(WEIGHTS, pieces.size) / pieces.size
-    values = legendre.legval(x, panels.coefficients.T)
-    t = panels.start[:, None] + 0.5 * width[:, None] * (1.0 + x)
-    w = panels.radii(np.arange(width.size)[:, None], t)
+    values = legendre.legval(x, panels["series"].T)
+    t = panels["start"][:, None] + 0.5 * width[:, None] * (1.0 + x)
+    w = radii_at(panels[:, None], t)
     masses = 0.5 * width * ((values * _window(np.log2(2.0 * w / radius))) @ weights)
-    near = {s: float(masses[panels.sign == s].sum()) for s in (1, -1)}
-    if panels.known.size:
-        near[int(panels.sign[panels.known[0]])] += panels.head.mid
+    # The mass of an end at radius 0.
+    masses += np.where(panels["power"] != 0.0, panels["series"][:, 0], 0.0)
+    near = {s: float(masses[panels["sign"] == s].sum()) for s in (1, -1)}
 
     groups = _group_by_phase(rho.frequencies)
 
@@ -152,7 +152,7 @@ def _integrate_beyond(
     middle = math.log(2.0)
     last = middle + min(_E_FOLDS / rate, 300.0)
     edges = np.union1d(np.linspace(0.0, middle, 5), np.linspace(middle, last, 9))
-    found = integrate(weighted, edges, tolerance=tolerance)
+    found = integral_of(resolve(weighted, edges, tolerance=tolerance))
     end, error, _ = weighted(last - np.array([0.0, 0.5, 1.0]))
     sign = math.copysign(1.0, float(end[0]))
     tail, _ = close_tail(sign * end, error, 1.0)

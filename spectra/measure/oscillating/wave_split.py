@@ -44,33 +44,17 @@ _ADDED, _MOST_ADDED, _HALF_WAVES = 0.12, 1e-3, 1000.0
 _MOST_HALF_WAVES = 4000.0
 # Points at which waves are compared with the density, up to this multiple of their start.
 _PLACES, _FAR = 200, 8.0
-# Tails start at this multiple of the radius from which their expansions hold, or farther, up to
-# this factor, if that is needed for this relative error.
-_MARGIN, _MOST_SETTLING, _SETTLED = 1.25, 4.0, 1e-13
+# Tails start at this multiple of the radius from which their expansions hold.
+_MARGIN = 1.25
 
 
 def settled_radius(components: Sequence[Component]) -> float:
     """A radius beyond which every component is a wave, a power of the radius, or negligible."""
     radius = 0.0
     for c in components:
-        if c.tail is not None:
-            radius = max(radius, _MARGIN * c.tail.start)
-        elif np.isfinite(c.end):
-            radius = max(radius, c.end)
-        else:
-            radius = max(radius, 4.0 * c.bulk[1])
-    last = _MOST_SETTLING * radius
-    while radius < last and not _are_waves(components, radius):
-        radius *= 1.3
+        last = c.end if np.isfinite(c.end) else 4.0 * c.bulk[1]
+        radius = max(radius, last if c.tail is None else _MARGIN * c.tail.start)
     return radius
-
-
-def _are_waves(components: Sequence[Component], radius: float) -> bool:
-    """Whether sums of waves are accurate from a radius on."""
-    try:
-        return wave_error(components, waves_of(components, radius)) < _SETTLED
-    except AccuracyError:
-        return False
 
 
 def waves_of(components: Sequence[Component], start: float) -> WaveSum:
@@ -127,7 +111,7 @@ def _fit_waves(function: SizedFunction, start: float, frequency: float, power: f
     on_unit = Chebyshev(best, domain=[0.0, 1.0]).convert(kind=Polynomial)
     powers = np.asarray(on_unit.coef, dtype=np.complex128)
     return [
-        Wave(frequency, power + j / root, powers[j::root])
+        (frequency, power + j / root, powers[j::root])
         for j in range(root)
         if np.any(powers[j::root])
     ]
@@ -141,7 +125,7 @@ def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
     square, a = rho * rho, rho.lead
     # The level of the least mass of both parts.
     kappa = float(np.sqrt(square.mean.scaled(1.0, -a).mass * (a - 1.0) / rho.start))
-    level = WaveSum.of(rho.start, [Wave(0.0, a, np.array([0.25 * kappa + 0j]))])
+    level = WaveSum.of(rho.start, [(0.0, a, np.array([0.25 * kappa + 0j]))])
     even = square.scaled(0.25 / kappa, -a) + level
     return {s: even + rho.scaled(0.5 * s) for s in (1, -1)}
 

@@ -16,10 +16,10 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.base.arrays import FloatArray, frozen_array, made_again
+from spectra.base.arrays import FloatArray, IntArray, frozen_array, made_again
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
 from spectra.errors import ParameterError
-from spectra.table.radial.cells import Fill, fit_cells
+from spectra.table.radial.cells import Fill, Refine, fit_cells
 from spectra.table.radial.panel_integrals import (
     CutPanels,
     cut_panels,
@@ -245,10 +245,10 @@ class RadialLaw:
         return cut_panels(self.panels)
 
     @cached_property
-    def _fill(self) -> Fill:
+    def _fill(self) -> tuple[Fill, Refine]:
         """What radii are drawn through, made of the panels when it is first asked for."""
-        rough = None if self.tail is None else (-self.tail.mass, 0.0)
-        return fit_cells(self.panel_radii, self.edges, rough=rough)
+        rough = 0.0 if self.tail is None else self.tail.mass
+        return fit_cells(self.panel_radii, self._radii_between, self.edges, rough=rough)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
@@ -259,7 +259,7 @@ class RadialLaw:
         """
         # The first edge may be -0, and the radius at it would be that too.
         flat, first = np.ravel(values), self.edges[0] + 0.0
-        out, fill = np.empty(flat.size), self._fill
+        out, (fill, refine) = np.empty(flat.size), self._fill
         open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
             key, last = keys(flat[start : start + _BLOCK])
@@ -272,27 +272,35 @@ class RadialLaw:
             places = places[~last[places]]
             open_at.append(start + places)
             open_keys.append(key[places])
-        out[np.concatenate(open_at)] = self.panel_radii(np.concatenate(open_keys))
+        places, key = np.concatenate(open_at), np.concatenate(open_keys)
+        w = refine(key)
+        left = np.isnan(w)
+        w[left] = self.panel_radii(key[left])
+        out[places] = w
         return out.reshape(np.shape(values))
 
     def panel_radii(self, key: FloatArray) -> FloatArray:
         """Radii at keys (u on the left, -q on the right) by the panels and the tail themselves."""
-        flat, right = key.ravel(), self.panels.size - self._sums[2]
+        flat = key.ravel()
         at = np.clip(np.searchsorted(self.edges, flat, side="right") - 1, 0, self.edges.size - 2)
-        has_tail = self.tail is not None
-        i = np.where(at < right, at + self._sums[2], at - right - has_tail)
-        low, high = self.edges[at], self.edges[at + 1]
-        width = np.where(high > low, high - low, 1.0)
-        out = np.empty(flat.size)
-        for start in range(0, flat.size, _BLOCK):
-            b = slice(start, start + _BLOCK)
-            mass = self.panels.masses[i[b]] / width[b]
-            below, above = (flat - low)[b], (high - flat)[b]
-            out[b] = self.panels.radii(i[b], mass * below, mass * above)
+        w = self._radii_between(at, flat - self.edges[at], self.edges[at + 1] - flat)
+        return w.reshape(key.shape)
+
+    def _radii_between(self, at: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
+        """Radii between the edges ``at`` and ``at + 1``, at distances of keys from both."""
+        right = self.panels.size - self._sums[2]
+        i = np.where(at < right, at + self._sums[2], at - right - (self.tail is not None))
+        width = self.edges[at + 1] - self.edges[at]
+        share = self.panels.masses[i] / np.where(width > 0.0, width, 1.0)
+        w = np.empty(at.size)
+        near = np.arange(at.size)
         if self.tail is not None:
-            beyond = np.flatnonzero(at == right)
-            out[beyond] = self.tail.isf(np.maximum(-flat[beyond], 0.0))
-        return out.reshape(key.shape)
+            near, far = np.flatnonzero(at != right), np.flatnonzero(at == right)
+            w[far] = self.tail.isf(np.maximum(above[far], 0.0))
+        for start in range(0, near.size, _BLOCK):
+            j = near[start : start + _BLOCK]
+            w[j] = self.panels.radii(i[j], share[j] * below[j], share[j] * above[j])
+        return w
 
 
 def _probabilities(values: ArrayLike) -> FloatArray:

@@ -22,7 +22,7 @@ from numpy.polynomial.polynomial import polyval
 from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 from spectra.errors import ParameterError
 
-__all__ = ["LEAST_TURNS", "Wave", "WaveSum", "values_of"]
+__all__ = ["LEAST_TURNS", "Wave", "WaveSum", "amplitude", "values_of"]
 
 # Frequencies that differ by less than this, relative to the largest one, count as equal.
 _SAME_FREQUENCY = 1e-14
@@ -34,21 +34,9 @@ _NEGLIGIBLE = 1e-18
 _MOST_TERMS, LEAST_TURNS = 40, 30.0
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Wave:
-    """One wave: ``x**power * polyval(series, x) * exp(1j * frequency * w)`` with x = W/w.
-
-    The frequency is >= 0; ``series`` are complex coefficients of the powers of W/w, lowest first.
-    """
-
-    frequency: float
-    power: float
-    series: ComplexArray
-
-    def amplitude(self, x: NumberArray) -> ComplexArray:
-        """The factor of the exponential at x = W/w, which may be complex."""
-        return np.asarray(_polynomial(self.series, x) * x**self.power)
+#: ``x**power * polyval(series, x) * exp(1j * frequency * w)`` with x = W/w: the frequency >= 0, the
+#: power, and the complex coefficients of the powers of x, lowest first.
+Wave = tuple[float, float, ComplexArray]
 
 
 @final
@@ -60,8 +48,8 @@ class WaveSum:
 
     Examples
     --------
-    >>> rho = WaveSum.of(10.0, [Wave(3.0, 2.0, np.array([1.0 + 0j]))])   # (10/w)^2 cos(3 w)
-    >>> [(wave.frequency, wave.power) for wave in (rho * rho).waves]
+    >>> rho = WaveSum.of(10.0, [(3.0, 2.0, np.array([1.0 + 0j]))])   # (10/w)^2 cos(3 w)
+    >>> [(frequency, power) for frequency, power, _ in (rho * rho).waves]
     [(6.0, 4.0), (0.0, 4.0)]
     """
 
@@ -83,23 +71,21 @@ class WaveSum:
     def __mul__(self, other: WaveSum) -> WaveSum:
         """The product, whose frequencies are sums and differences."""
         found = []
-        for one in self.waves:
-            for two in other.waves:
-                power, gap = one.power + two.power, one.frequency - two.frequency
-                summed = 0.5 * np.convolve(one.series, two.series)
-                found.append(Wave(one.frequency + two.frequency, power, summed))
-                apart = 0.5 * np.convolve(one.series, two.series.conj())
-                found.append(Wave(abs(gap), power, apart if gap >= 0.0 else apart.conj()))
+        for b, power, series in self.waves:
+            for other_b, other_power, also in other.waves:
+                found.append((b + other_b, power + other_power, 0.5 * np.convolve(series, also)))
+                apart = 0.5 * np.convolve(series, also.conj())
+                apart = apart if b >= other_b else apart.conj()
+                found.append((abs(b - other_b), power + other_power, apart))
         return WaveSum.of(self.start, found)
 
     def scaled(self, factor: float, power: float = 0.0) -> WaveSum:
         """The sum times ``factor * (W/w)**power``."""
-        moved = (Wave(v.frequency, v.power + power, factor * v.series) for v in self.waves)
-        return WaveSum(self.start, tuple(moved))
+        return WaveSum(self.start, tuple((b, a + power, factor * c) for b, a, c in self.waves))
 
     def integral(self) -> WaveSum:
         r"""The integral :math:`\int_w^\infty f` as a function of w, by parts."""
-        return WaveSum.of(self.start, (_integrate(v, self.start) for v in self.waves))
+        return WaveSum.of(self.start, (_integrate(*v, self.start) for v in self.waves))
 
     @cached_property
     def mass(self) -> float:
@@ -109,22 +95,22 @@ class WaveSum:
     @cached_property
     def lead(self) -> float:
         """The least power of W/w."""
-        return min((v.power for v in self.waves), default=np.inf)
+        return min((power for _, power, _ in self.waves), default=np.inf)
 
     @cached_property
     def mean(self) -> WaveSum:
         """The waves of frequency 0: the mean over all phases."""
-        return WaveSum(self.start, tuple(v for v in self.waves if v.frequency == 0.0))
+        return WaveSum(self.start, tuple(v for v in self.waves if v[0] == 0.0))
 
     @cached_property
     def frequencies(self) -> FloatArray:
         """The positive frequencies, ascending."""
-        return np.unique([v.frequency for v in self.waves if v.frequency > 0.0])
+        return np.unique([b for b, _, _ in self.waves if b > 0.0])
 
     def amplitudes(self, x: FloatArray) -> Iterator[tuple[float, ComplexArray]]:
         """The frequencies (0 included) and the sums of their amplitudes at x = W/w."""
-        for b in sorted({v.frequency for v in self.waves}):
-            yield b, np.sum([v.amplitude(x) for v in self.waves if v.frequency == b], axis=0)
+        for b in sorted({b for b, _, _ in self.waves}):
+            yield b, np.sum([amplitude(v, x) for v in self.waves if v[0] == b], axis=0)
 
 
 def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
@@ -134,17 +120,22 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
     powers: dict[float, FloatArray] = {}
     for one in sums:
         x, out = one.start / w, np.zeros(w.shape)
-        for v in one.waves:
-            value, b = _polynomial(v.series, x), v.frequency
+        for b, power, series in one.waves:
+            value = _polynomial(series, x)
             if b and b not in known:
                 half = known.get(0.5 * b)
                 known[b] = np.exp(1j * (b * w)) if half is None else half * half
             value = value * known[b] if b else value
-            if v.power not in powers:
-                powers[v.power] = x**v.power
-            out += np.real(value) * powers[v.power]
+            if power not in powers:
+                powers[power] = x**power
+            out += np.real(value) * powers[power]
         found.append(out)
     return found
+
+
+def amplitude(wave: Wave, x: NumberArray) -> ComplexArray:
+    """The factor of the exponential of a wave at x = W/w, which may be complex."""
+    return np.asarray(_polynomial(wave[2], x) * x ** wave[1])
 
 
 def _polynomial(series: ComplexArray, x: NumberArray) -> NumberArray:
@@ -153,52 +144,50 @@ def _polynomial(series: ComplexArray, x: NumberArray) -> NumberArray:
     return np.asarray(value)
 
 
-def _integrate(wave: Wave, start: float) -> Wave:
-    c: ComplexArray = wave.series
-    k = np.arange(c.size)
-    if wave.frequency == 0.0:
-        if wave.power <= 1.0:
+def _integrate(frequency: float, power: float, c: ComplexArray, start: float) -> Wave:
+    if frequency == 0.0:
+        if power <= 1.0:
             raise ParameterError(
-                f"A tail like w^-{wave.power:g} has infinite mass: its power must exceed 1."
+                f"A tail like w^-{power:g} has infinite mass: its power must exceed 1."
             )
-        return Wave(0.0, wave.power - 1.0, start * c / (wave.power - 1.0 + k))
-    turns = wave.frequency * start
+        return 0.0, power - 1.0, start * c / (power - 1.0 + np.arange(c.size))
+    turns = frequency * start
     if turns < LEAST_TURNS:
         raise ParameterError(
-            f"The frequency {wave.frequency:g} turns only {turns / (2.0 * math.pi):.2g} times up "
+            f"The frequency {frequency:g} turns only {turns / (2.0 * math.pi):.2g} times up "
             f"to the radius {start:g}, so its integral has no asymptotic series there. Start the "
             "tail at a larger radius."
         )
     found: list[complex] = []
     largest = float(np.abs(c).max(initial=0.0))
     for j in range(c.size + _MOST_TERMS):
-        before = (wave.power + j - 1.0) * found[-1] if found else 0.0
+        before = (power + j - 1.0) * found[-1] if found else 0.0
         found.append((before - (c[j] if j < c.size else 0.0)) / (1j * turns))
         if j >= c.size and abs(found[-1]) * turns < _NEGLIGIBLE * largest:
             break
     series = np.array(found, dtype=complex)
     series *= start
-    return Wave(wave.frequency, wave.power, series)
+    return frequency, power, series
 
 
 def _merge(waves: list[Wave]) -> list[Wave]:
     """One wave for each frequency and power modulo 1, without negligible coefficients."""
-    top = max((v.frequency for v in waves), default=0.0)
-    groups: list[tuple[float, float, ComplexArray]] = []
-    for v in sorted(waves, key=lambda v: v.power):
-        b = v.frequency if v.frequency > _SAME_FREQUENCY * top else 0.0
-        series = v.series if b else v.series.real + 0j
-        for i, (frequency, power, held) in enumerate(groups):
-            gap = v.power - power
-            same = abs(frequency - b) <= _SAME_FREQUENCY * top
+    top = max((b for b, _, _ in waves), default=0.0)
+    groups: list[Wave] = []
+    for frequency, power, series in sorted(waves, key=lambda v: v[1]):
+        b = frequency if frequency > _SAME_FREQUENCY * top else 0.0
+        series = np.asarray(series if b else series.real, dtype=complex)
+        for i, (other, lowest, held) in enumerate(groups):
+            gap = power - lowest
+            same = abs(other - b) <= _SAME_FREQUENCY * top
             if same and abs(gap - round(gap)) < _SAME_POWER:
                 both = np.zeros(max(held.size, round(gap) + series.size), dtype=complex)
                 both[: held.size] += held
                 both[round(gap) : round(gap) + series.size] += series
-                groups[i] = frequency, power, both
+                groups[i] = other, lowest, both
                 break
         else:
-            groups.append((b, v.power, np.asarray(series, dtype=complex)))
+            groups.append((b, power, series))
     least = _NEGLIGIBLE * max((float(np.abs(c).max()) for _, _, c in groups), default=0.0)
     found = []
     for frequency, power, series in groups:
@@ -206,5 +195,5 @@ def _merge(waves: list[Wave]) -> list[Wave]:
         if some.size:
             # Leading terms may cancel, as those of a density that touches zero.
             first, last = int(some[0]), int(some[-1])
-            found.append(Wave(frequency, power + first, series[first : last + 1]))
+            found.append((frequency, power + first, series[first : last + 1]))
     return found

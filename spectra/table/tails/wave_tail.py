@@ -22,16 +22,16 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import ComplexArray, FloatArray, made_again, panel_rule
 from spectra.errors import ParameterError
 from spectra.table.radial.plane_wave import hankel_amplitude, wave_envelope, wave_region
-from spectra.table.tails.wave_sum import Wave, WaveSum, values_of
+from spectra.table.tails.wave_sum import Wave, WaveSum, amplitude, values_of
 
 __all__ = ["WaveTail"]
 
 _EPS = 2.0**-52
 # Steps of Newton's method (or of bisection, if it leaves its bracket), and the phase in radians
 # below which a step is the last one.
-_STEPS, _LAST_STEP = 64, 3e-9
-# The same for the mean density, whose starting point is close.
-_MEAN_STEPS, _LAST_MEAN_STEP = 4, 1e-10
+_STEPS, _LAST_STEP = 64, 1e-7
+# Relative error of interpolated quantiles of the mean density; radii in one turn of a wave.
+_MEAN_ERROR, _TURN = 1e-4, 257
 # Values of W/w in (0, 1] at which a tail is checked and bounded.
 _PLACES = 257
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
@@ -57,7 +57,7 @@ class WaveTail:
 
     Examples
     --------
-    >>> waves = [Wave(0.0, 2.0, np.array([0.1 + 0j])), Wave(9.0, 2.0, np.array([0.1 + 0j]))]
+    >>> waves = [(0.0, 2.0, np.array([0.1 + 0j])), (9.0, 2.0, np.array([0.1 + 0j]))]
     >>> tail = WaveTail(WaveSum.of(5.0, waves))        # 0.1 (5/w)^2 (1 + cos(9 w))
     >>> bool(abs(tail.sf(tail.isf(0.01)) - 0.01) < 1e-16)
     True
@@ -67,7 +67,7 @@ class WaveTail:
 
     def __post_init__(self) -> None:
         rho = self.density
-        size = sum(float(np.abs(v.series).sum()) for v in rho.waves)
+        size = sum(float(np.abs(series).sum()) for _, _, series in rho.waves)
         if not (rho.start > 0.0 and np.isfinite(rho.start) and 0.0 < size < np.inf):
             raise ParameterError("A tail of waves needs a finite radius and finite coefficients.")
         mean, _ = self._bounds
@@ -112,9 +112,9 @@ class WaveTail:
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = self.density.mean(self.start / x) / x**self.density.mean.lead
             swing = np.zeros(x.size)
-            for b, amplitude in self._beyond.amplitudes(x):
+            for b, values in self._beyond.amplitudes(x):
                 if b:
-                    swing += np.abs(amplitude) / x**self.density.mean.lead
+                    swing += np.abs(values) / x**self.density.mean.lead
             return mean, swing / mean
 
     @cached_property
@@ -125,10 +125,7 @@ class WaveTail:
         return -np.log(self._beyond.mean(np.exp(t))), t
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0.
-
-        Newton's method within a bracket around the quantile of the mean density.
-        """
+        """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0."""
         q = np.asarray(q, dtype=float)
         if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * _EPS))):
             raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
@@ -138,18 +135,19 @@ class WaveTail:
         return out
 
     def _radii(self, q: FloatArray) -> FloatArray:
-        w = self._mean_radii(q)
-        if not self.density.frequencies.size:
-            return w
-        fastest = float(self.density.frequencies[-1])
-        reach = 1.01 * float(self._bounds[1].max()) + 1e-9 / fastest
-        spread = reach + 1e-12 * w
+        """Newton's method within a bracket around the quantile of the mean density."""
+        w = np.exp(np.interp(-np.log(q), *self._mean_grid))
+        spread = 1.01 * float(self._bounds[1].max()) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
+        if self._shifts is not None:
+            turn, mean, shift = self._shifts
+            w = w + np.interp(w, mean, shift, period=turn)
+        w = np.clip(w, low, high)
+        fastest = float(self.density.frequencies.max(initial=1.0 / self.start))
         todo = np.arange(q.size)
-        sums = (self._beyond, self.density)
         for _ in range(_STEPS):
             here, wanted = w[todo], q[todo]
-            found, slope = values_of(sums, here)
+            found, slope = values_of((self._beyond, self.density), here)
             excess = found - wanted
             low[todo] = np.where(excess > 0.0, here, low[todo])
             high[todo] = np.where(excess > 0.0, high[todo], here)
@@ -158,7 +156,6 @@ class WaveTail:
             inside = (after >= low[todo]) & (after <= high[todo])
             after = np.where(inside, after, 0.5 * (low[todo] + high[todo]))
             w[todo] = after
-            # The error after a step of Newton's method is the square of that step.
             step = np.abs(after - here)
             left = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * here)
             left &= np.abs(excess) > 2.0 * _EPS * wanted
@@ -167,25 +164,23 @@ class WaveTail:
                 break
         return w
 
-    def _mean_radii(self, q: FloatArray) -> FloatArray:
-        """Radii above which the mean density has the mass q."""
-        grid, t = self._mean_grid
-        goal = -np.log(q)
-        w = np.exp(np.interp(goal, grid, t))
-        for _ in range(_MEAN_STEPS):
-            slope, mass = values_of((self.density.mean, self._beyond.mean), w)
-            step = mass / (slope * w) * (goal + np.log(mass))
-            w = np.maximum(w * np.exp(step), self.start)
-            if np.abs(step).max(initial=0.0) < _LAST_MEAN_STEP:
-                break
-        return w
+    @cached_property
+    def _shifts(self) -> tuple[float, FloatArray, FloatArray] | None:
+        """How far waves of one phase move the quantiles of the mean density, in one turn of it."""
+        frequencies = self.density.frequencies
+        if not frequencies.size or np.any(frequencies % frequencies[0]):
+            return None
+        turn = 2.0 * np.pi / float(frequencies[0])
+        w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _TURN)
+        mean = np.exp(np.interp(-np.log(self._beyond(w)), *self._mean_grid))
+        return turn, mean, w - mean
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
         z = np.asarray(z, dtype=float)
         flat, y = z.ravel(), self.start * z.ravel()
         # The absolute masses of the amplitudes of all waves.
-        sizes = [np.abs(v.series).sum() / max(v.power - 1.0, 0.1) for v in self.density.waves]
+        sizes = [np.abs(c).sum() / max(power - 1.0, 0.1) for _, power, c in self.density.waves]
         out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self.start * sum(sizes))
         if dim == 1:
             out = self._expected_cosines(flat)
@@ -207,8 +202,8 @@ class WaveTail:
         for begin in range(0, x.size, _BLOCK):
             part = slice(begin, begin + _BLOCK)
             for v, rows in zip(self.density.waves, self._cosine_tables, strict=True):
-                for gap in (v.frequency + x[part], v.frequency - x[part]):
-                    out[part] += _exponential_integral(v, rows, gap * self.start)
+                for gap in (v[0] + x[part], v[0] - x[part]):
+                    out[part] += _exponential_integral(rows, gap * self.start)
         return 0.5 * self.start * out
 
     @cached_property
@@ -219,16 +214,16 @@ class WaveTail:
         for v in self.density.waves:
             both: list[ComplexArray] = []
             for turn in (1j, -1j):
-                values = turn * weights * v.amplitude(np.reciprocal(1.0 + turn * s))
+                values = turn * weights * amplitude(v, np.reciprocal(1.0 + turn * s))
                 both.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
             found.append(np.concatenate(both))
         return found
 
     def _integrate_rotated(self, v: Wave, dim: int, z: FloatArray) -> FloatArray:
         """Integral of Ω = Re[H exp(i w z)] times a wave, for z so large that H is smooth."""
-        total, power = np.zeros(z.size, dtype=complex), v.power + 0.5 * (dim - 1)
+        total, power = np.zeros(z.size, dtype=complex), v[1] + 0.5 * (dim - 1)
         for sign in (1.0, -1.0):
-            turns = self.start * (v.frequency + sign * z)
+            turns = self.start * (v[0] + sign * z)
             fast = np.abs(turns) >= _LAGUERRE_FROM
             for some, rule in ((fast, _laguerre_rule), (~fast, _log_rule)):
                 where = np.flatnonzero(some)
@@ -241,12 +236,12 @@ class WaveTail:
                     # exp(-i w z) has the amplitude conj(H(conj(x))).
                     wave = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
                     wave = wave if sign > 0.0 else wave.conj()
-                    values = np.sum(weights * v.amplitude(1.0 / t) * wave, axis=1)
+                    values = np.sum(weights * amplitude(v, 1.0 / t) * wave, axis=1)
                     total[i] += 1j * way * np.exp(1j * turns[i]) * values
         return np.asarray(0.5 * self.start * total.real)
 
 
-def _exponential_integral(v: Wave, rows: ComplexArray, turns: FloatArray) -> FloatArray:
+def _exponential_integral(rows: ComplexArray, turns: FloatArray) -> FloatArray:
     """Real part of the integral of exp(i turns t) t^-a c(1/t) over t >= 1."""
     with np.errstate(divide="ignore"):
         at = np.clip(np.log(np.abs(turns)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))

@@ -10,7 +10,7 @@ import spectra as sp
 from rf.variance.projection import Projection, projection_of
 from rf.variance.wave_projection import WaveProjection
 from spectra.errors import ParameterError
-from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from spectra.table import Part, RadialLaw, SpectralTable, WaveSum, WaveTail
 from tests.oracles.laws import panels_of
 from tests.rf.variance.test_variance import agrees_with_draws
 
@@ -20,10 +20,8 @@ START = 40.0
 def law_of(mass, frequencies):
     """Uniform on [0, START], and beyond it waves upon a mean that falls like w^-2."""
     level = mass / START
-    waves = [Wave(0.0, 2.0, np.array([level + 0j]))]
-    waves += [
-        Wave(b, 2.0, np.array([level / len(frequencies) * np.exp(1j * b)])) for b in frequencies
-    ]
+    waves = [(0.0, 2.0, np.array([level + 0j]))]
+    waves += [(b, 2.0, np.array([level / len(frequencies) * np.exp(1j * b)])) for b in frequencies]
     tail = WaveTail(WaveSum.of(START, waves))
     panels = panels_of(np.ones_like, START * np.exp(-np.arange(60.0, -1.0, -1.0)))
     return RadialLaw(panels.scaled((1.0 - tail.mass) / panels.masses.sum()), tail=tail)

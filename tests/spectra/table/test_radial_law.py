@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -73,7 +74,15 @@ def test_the_error_includes_atoms_whose_phase_is_unknown():
 # ---------------------------------------------------------------------------------- sampling
 
 
+def half_waves():
+    """A law whose density has simple zeros at the radii 1, ..., 9."""
+    t = np.log(np.arange(1.0, 10.0))
+    rows = [[0.0, 1.0, *ends, 0.0] for ends in pairwise(t)]
+    return RadialLaw(Panels(rows, np.outer(0.125 / np.diff(t), [1.0, 0.0, -1.0])))
+
+
 STORED = {
+    "half waves": half_waves,
     "chi_3": lambda: gaussian_law(3),
     "chi_64": lambda: gaussian_law(64),
     "a ball": lambda: ball_law(7),
@@ -86,7 +95,9 @@ def test_draws_are_the_quantiles_of_the_panels_up_to_rounding(name):
     law = STORED[name]()
     u = np.concatenate([np.linspace(0.0, law.split, 10_000)[:-1], np.geomspace(1e-300, 0.1, 500)])
     w, exact = law.ppf(u), law.panel_radii(u)
-    assert np.all(np.abs(w - exact) <= 1e-15 * exact)
+    # Beside a zero of the density a radius moves without probability.
+    same = np.abs(law.cdf(w) - law.cdf(exact)) <= 2e-16
+    assert np.all((np.abs(w - exact) <= 1e-15 * exact) | same & (name == "half waves"))
     assert np.array_equal(law.ppf(u[::7]), w[::7])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError, TableFileError
-from spectra.table import Part, RadialLaw, SpectralTable, Wave, WaveSum, WaveTail
+from spectra.table import Part, RadialLaw, SpectralTable, WaveSum, WaveTail
 from spectra.table.table_file import encode_table, read_arrays, write_arrays
 from tests.oracles.laws import ball_law
 
@@ -19,8 +19,8 @@ PI = float(np.pi)
 
 def oscillating():
     waves = [
-        Wave(0.0, 1.5, np.array([0.01 + 0j, 0.002])),
-        Wave(3.0, 1.5, np.array([0.005 + 0.001j])),
+        (0.0, 1.5, np.array([0.01 + 0j, 0.002])),
+        (3.0, 1.5, np.array([0.005 + 0.001j])),
     ]
     tail = WaveTail(WaveSum.of(15.0, waves))
     return RadialLaw(ball_law(1, 15.0).panels.scaled(1.0 - tail.mass), tail)
