@@ -83,7 +83,7 @@ def _density_of(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Com
     ending = power_tail(found.zero, dim)
     gaps = min(found.decay, float(dim)), -float(ending[0].exponents[0]) - 1.0 if ending else np.inf
     samples = _sample_inverse([product.radial(dim) for product in products], *gaps)
-    if samples is None:
+    if samples is None or not np.all(np.isfinite(samples.values)):
         return None
     try:
         return sampled_density(samples, found.total, dim, found.decay, ending)

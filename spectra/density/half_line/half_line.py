@@ -21,7 +21,7 @@ from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.slow_waves import slow_wave_density
-from spectra.errors import AccuracyError, SpectraError
+from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 
@@ -31,6 +31,8 @@ __all__ = ["half_line"]
 _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
 # Two rays agree to this share of the largest w rho.
 _AGREE = 1e-12
+# Logarithm of the largest value of a kernel, as a double.
+_LARGEST = 700.0
 # A ray on which the kernel falls that much later than on the half-line lies beside one on which it
 # grows, and is tried last.
 _LATER = 0.6
@@ -122,7 +124,12 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
         try:
             rays.append(RaySums(formula, dim, angle))
             if len(rays) == 1:
-                _, axis = survey_kernel(formula, 0.0, rays[0].floor)
+                top, axis = survey_kernel(formula, 0.0, rays[0].floor)
+                if top > _LARGEST:
+                    raise NoRouteError(
+                        f"{formula.expr} reaches exp({top:.4g}), which is no double: divide it by "
+                        "its largest value, or design a finite measure for the range of your data."
+                    )
         except AccuracyError as refusal:
             reasons.append(str(refusal))
     return sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
