@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs_within
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, choice
 from rf.variance.variance import PartModel, VarianceModel
+from spectra.base.enclosures import EPS
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -146,7 +147,9 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
             f"{n} frequencies cannot serve {parts} parts: each needs at least one."
         )
     own, common = _mean_terms(model.approximation, coupling, n)
-    scale = sum(own(p, 1) for p in range(parts)) / n
+    # Variances that vanish are rounding, of which no split is better than another.
+    rounding = EPS * float(np.sum(model.masses**2))
+    gain = (_MARGIN * sum(own(p, 1) for p in range(parts)) + rounding) / n
 
     def value(counts: list[int], p: int, q: int) -> float:
         """All terms that the numbers of two parts appear in."""
@@ -166,7 +169,7 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
             for m in range(1, both):
                 trial = [*counts]
                 trial[p], trial[q] = m, both - m
-                if (found := value(trial, p, q)) < least - _MARGIN * scale:
+                if (found := value(trial, p, q)) < least - gain:
                     best, least = trial, found
             # A single pair has no other that it disturbs.
             changed = changed or (best is not counts and parts > 2)

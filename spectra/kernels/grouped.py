@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
-from math import isfinite, prod
+from math import isfinite
 from typing import Any, final
 
 import numpy as np
@@ -145,6 +145,24 @@ class GroupedKernel(Algebra):
         terms = collected((weight, tuple(map(divided, factors))) for weight, factors in self.terms)
         return GroupedKernel(terms, dim)
 
+    def on(self, columns: int | Sequence[int]) -> GroupedKernel:
+        """The kernel with its column i taken from ``columns[i]`` of the data.
+
+        Examples
+        --------
+        >>> from spectra import radial
+        >>> print(radial("exp(-z)").rescale([1.0, 5.0]).on([3, 0]))
+        (exp(-z)).on([0, 3], length=[5, 1])
+        """
+        chosen = _checked_columns(columns)
+        self.checked(len(chosen))
+
+        def moved(f: Factor) -> Factor:
+            pairs = sorted((chosen[c], x) for c, x in zip(f.columns, f.lengths, strict=True))
+            return Factor(f.kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
+
+        return GroupedKernel(collected((w, tuple(map(moved, fs))) for w, fs in self.terms))
+
     def checked(self, dim: int) -> int:
         """The number of columns of the data; a DataError if they lack a column of the kernel."""
         if self.dim is not None and dim != self.dim:
@@ -167,7 +185,7 @@ class GroupedKernel(Algebra):
     def __mul__(self, other: Any) -> GroupedKernel:
         if (other := _operand(other)) is None:
             return NotImplemented
-        products = ((v * w, f + g) for v, f in self.terms for w, g in other.terms)
+        products = ((_times(v, w), f + g) for v, f in self.terms for w, g in other.terms)
         return GroupedKernel(collected(products), _one_dim(self.dim, other.dim))
 
 
@@ -246,12 +264,7 @@ def _without_numbers(product: Product) -> Product:
     """The product with the numbers of its kernels in its weight; they share a measure then."""
     weight, factors = product
     split = [f.kernel.without_factor() for f in factors]
-    weight = weight * prod(number for number, _ in split)
-    if not isfinite(weight):
-        raise ParameterError(
-            f"The weight of {'*'.join(map(str, factors)) or 'a constant'} is beyond the range of "
-            "double precision: scale the kernels."
-        )
+    weight = reduce(_times, (number for number, _ in split), weight)
     bare = (replace(f, kernel=kernel) for f, (_, kernel) in zip(factors, split, strict=True))
     return weight, tuple(sorted(bare, key=lambda f: (f.columns, f.lengths, f.kernel.formula)))
 
@@ -312,3 +325,13 @@ def _one_dim(first: int | None, second: int | None) -> int | None:
             "kernels of different data."
         )
     return second if first is None else first
+
+
+def _times(v: float, w: float) -> float:
+    """The weight of a product."""
+    if not isfinite(v * w) or (v * w == 0.0 and v != 0.0 and w != 0.0):
+        raise ParameterError(
+            f"The weight {v:.6g}*{w:.6g} of a product is beyond the range of double precision: "
+            "scale the kernels."
+        )
+    return v * w

@@ -177,6 +177,13 @@ def test_allocation_of_two_parts_is_the_best_of_all(coupling):
     assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
 
 
+def test_variances_that_are_rounding_have_a_split():
+    """A cosine and a sine of one frequency in d = 1 have no variance; rounding may be negative."""
+    laws = [RadialLaw.from_atoms(np.array([r]), np.ones(1)) for r in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    model = VarianceModel(table_of(1, [(1.0, law) for law in laws]), np.linspace(0.1, 1.0, 40))
+    assert sum(least_split(model, 23, ALL_COUPLINGS["orthogonal"])) == 23
+
+
 def test_refusals_name_the_way_out():
     table = delta_gaussian(3, 1.0, 2.0)
     for distance, counts, options, said in (

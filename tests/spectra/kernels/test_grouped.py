@@ -231,7 +231,7 @@ def test_the_systems_of_the_papers_take_groups_that_they_cover():
 
 def test_weights_and_rows_beyond_the_range_of_doubles_are_refused():
     one, two = sp.radial("exp(-z)").on([0]), sp.radial("exp(-z**2)").on([1])
-    for make in (lambda: 1e308 * one * 1e308,):
+    for make in (lambda: 1e308 * one * 1e308, lambda: (1e-200 * one) * (1e-200 * two)):
         with pytest.raises(ParameterError, match="beyond the range of double precision"):
             make()
     assert str(0 * one) == str((one - one) * two) == "0"
@@ -254,4 +254,6 @@ def test_a_kernel_of_whole_rows_is_asked_for_its_columns(whole):
 
 def test_a_kernel_with_lengths_is_put_on_columns() -> None:
     k = sp.radial("exp(-z)")
-    assert k.on([3, 0], length=[1.0, 5.0]).terms == k.on([0, 3]).rescale([5, 1, 1, 1]).terms
+    assert k.rescale([1.0, 5.0]).on([3, 0]).terms == k.on([0, 3]).rescale([5, 1, 1, 1]).terms
+    with pytest.raises(DataError, match="2 columns"):
+        k.rescale([1.0, 5.0]).on([0, 1, 2])
