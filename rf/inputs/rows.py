@@ -54,7 +54,7 @@ _LEVELS = 16
 # Equal layers of the sorted distances, and as many whose numbers of pairs grow by the same factor:
 # a mean of what falls with the distance is right to a percent.
 _GRADED_LAYERS = 256
-# Any seed will do: a plan is a function of the rows, so that the variance that is stated is that
+# Any seed will do: a scheme is a function of the rows, so that the variance that is stated is that
 # of the draws of every seed, and a fit can use the integrals of another.
 _SAMPLING = 12
 # Up to this number of rows the largest distance is that of all pairs: two seconds.
@@ -284,7 +284,7 @@ def _ordered_distances(rows: Any, shift: FloatArray | None) -> FloatArray:
 def typical_differences(rows: Any, pairs: int) -> FloatArray:
     """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row.
 
-    The same rows give the same pairs, so that a plan is a function of the data.
+    The same rows give the same pairs, so that a scheme is a function of the data.
     """
     count = rows.shape[0]
     if count == 1:
