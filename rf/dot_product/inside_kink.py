@@ -35,7 +35,7 @@ __all__ = ["BoxRange", "KinkScheme", "kink_scheme"]
 
 # Rows of one block of pairs, and the most pairs in a search for the largest distance.
 _BLOCK, _MOST_PAIRS = 1000, 400_000_000
-# Unused waves of each column whose mean is added to the constant; the rest is left to the error.
+# Unused waves of each column whose mean is added to the constant; later ones count as error.
 _UNUSED = 200
 _WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore'."
 
