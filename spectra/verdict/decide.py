@@ -26,7 +26,7 @@ from spectra.measure import SpectralMeasure
 from spectra.verdict.asymmetric import asymmetric_places
 from spectra.verdict.columns import facts_of_groups, facts_of_l1
 from spectra.verdict.decision import closed_by_proof, decided
-from spectra.verdict.stated import analysed, checked_assumptions, with_assumptions
+from spectra.verdict.assumptions import analysed, checked_assumptions, with_assumptions
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 

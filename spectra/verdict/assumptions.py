@@ -1,4 +1,4 @@
-"""What a caller states: of a Python callable, and of a formula with ``assume``."""
+"""Facts that a caller states about a Python callable, or about a formula with ``assume``."""
 
 from __future__ import annotations
 
