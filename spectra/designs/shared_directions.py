@@ -105,7 +105,7 @@ def design_for_columns(
     Raises
     ------
     ParameterError
-        If the columns cannot hold one frequency beside the exact powers.
+        If there is no column left for a frequency after the exact powers.
     """
     most_radii = _MOST_RADII if coupling == "shared" else 1
     left = _columns_left(kernel, dim, n_components, exact_degree)
@@ -149,7 +149,7 @@ def design_for_columns(
 
 
 def _columns_left(kernel: Kernel, dim: int, n_components: int, exact_degree: int) -> int:
-    """Columns for the waves, beside the constant and the exact powers."""
+    """Columns left for the waves after the constant and the exact powers."""
     monomials = power_columns(kernel, dim, exact_degree)
     if n_components - monomials < 2:
         raise ParameterError(

@@ -23,10 +23,10 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
+from spectra.verdict.assumptions import analysed, checked_assumptions, with_assumptions
 from spectra.verdict.asymmetric import asymmetric_places
 from spectra.verdict.columns import facts_of_groups, facts_of_l1
 from spectra.verdict.decision import closed_by_proof, decided
-from spectra.verdict.assumptions import analysed, checked_assumptions, with_assumptions
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 

@@ -177,7 +177,7 @@ def _find_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) ->
 def _find_powers(formula: HalfLineFormula, dim: int, end: float) -> dict[tuple[float, int], float]:
     """The powers of the distance with which the density begins, by radius and side.
 
-    The singular part beside the frequency of a wave c z^-a exp(ibz) is
+    The singular part near the frequency of a wave c z^-a exp(ibz) is
     Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], beta = a - (d+1)/2, with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
     """

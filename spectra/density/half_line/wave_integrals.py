@@ -4,7 +4,7 @@ With :math:`k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)` the kernel is integrated 
 to its scale.  Beyond it each wave is followed on rays of its own: upwards with H1, and with H2
 upwards for w < b and downwards for w > b, on which it decays however close w is to b.
 
-The density behaves like :math:`|w - b|^{a - (d+1)/2}` beside the frequency of a wave that decays
+The density behaves like :math:`|w - b|^{a - (d+1)/2}` near the frequency of a wave that decays
 like z^-a, next to functions that are smooth there.  So it is resolved in the logarithm of the
 distance to the frequency, on both sides.
 """
@@ -40,7 +40,7 @@ _ComplexArray = NDArray[np.complex128]
 
 
 class WaveIntegrals:
-    """w rho beside the frequencies of slow waves, in doubles."""
+    """w rho near the frequencies of slow waves, in doubles."""
 
     def __init__(self, kernel: HalfLineFormula, dim: int, angle: float) -> None:
         self.dim = dim

@@ -31,9 +31,9 @@ from spectra.singularities.local import analyse, one_sided
 from spectra.singularities.places import Ending, Gap, LocalAnalysis
 from spectra.singularities.rules import inside_the_sphere, only_continuous
 from spectra.singularities.zeros import same_radius
+from spectra.verdict.assumptions import refuse_callables
 from spectra.verdict.decision import decided
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients, sphere_coefficients
-from spectra.verdict.assumptions import refuse_callables
 from spectra.verdict.status import RegionVerdict, Status
 
 __all__ = ["decided_on_sphere", "verdict_on_range", "verdict_on_sphere"]
