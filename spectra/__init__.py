@@ -11,8 +11,8 @@ The path of the data, left to right::
 ``design`` makes a finite measure for a range of distances, where none exists or a better one is
 wanted.
 
-What else there is are methods of these (``measure.certified()``, ``law.cdf``), or lies in the room
-that it belongs to, which ``docs/map.md`` lists.
+Everything else is a method of these (``measure.certified()``, ``law.cdf``), or in one of the
+packages that ``docs/map.md`` lists.
 
 Names are loaded on first use, so that a saved table can be read and sampled without sympy.
 """

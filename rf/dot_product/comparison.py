@@ -72,7 +72,7 @@ class Comparison(DesignedScheme):
 
     @property
     def z_max(self) -> float:
-        """Largest distance at which the features are right."""
+        """Largest distance at which the features approximate the kernel."""
         return 2.0 if self.best.everywhere else self.problem.z_max
 
     def draw(self, n_columns: int, rng: np.random.Generator) -> DrawnMap:

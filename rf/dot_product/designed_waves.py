@@ -55,15 +55,15 @@ _DESIGNED_FOR: dict[str, Coupling] = {
 _MOST_EXACT = 4
 # Exact powers may take up to this part of the columns: the rest must fall with the directions.
 _MOST_SHARE = 0.6
-# From this part of d (d + 2) directions, sets of least energy beat orthogonal blocks enough to be
-# worth their minimisation: 9 % at P = 64 in dimension 16, 30 % at 144, 38 % at 288.
+# From this part of d (d + 2) directions on, sets of least energy are so much better than orthogonal
+# blocks that their minimisation pays: 9 % at P = 64 in dimension 16, 30 % at 144, 38 % at 288.
 _WORTH = 1.0 / 6.0
-# Sizes for which angular means are computed: all up to this one, and its doubles.  Designs of all
-# degrees are ranked with the means of few sets.
+# Angular means are computed for all sizes up to this one, and for its multiples by powers of 2; for
+# other sizes they are scaled.
 _FREE_SIZE = 100
 # Waves without exact powers on more directions than this, whose set costs half a second or more,
 # are dropped if exact powers have an error smaller by this factor (far above ranking errors).
-_CHEAP, _HOPELESS = 400, 4.0
+_FEW_DIRECTIONS, _HOPELESS = 400, 4.0
 
 
 @final
@@ -106,7 +106,7 @@ def design_candidates(problem: Problem) -> list[Candidate]:
     best = min(trials, key=lambda d: d.expected_error, default=plain)
     found = []
     hopeless = plain.expected_error > _HOPELESS * best.expected_error
-    if plain.n_directions <= _CHEAP or not hopeless:
+    if plain.n_directions <= _FEW_DIRECTIONS or not hopeless:
         found.append(_candidate(problem, plain, name))
     if trials:
         name = f"exact powers to degree {best.powers.size} + designed waves"
@@ -149,42 +149,42 @@ def _design(problem: Problem, degree: int) -> Design:
 
 @cache
 def _means_for_ranking(dim: int) -> Callable[[int], FloatArray]:
-    """One function for a dimension, by which designs that were made before are known."""
+    """The same function object for a dimension, so that lru_cache finds earlier designs."""
     return partial(_ranking_means, dim)
 
 
 def _ranking_means(dim: int, n: int) -> FloatArray:
-    """Angular means of about n directions: those of a set that is the next smaller on the ladder.
+    """Angular means of n directions, scaled from those of the next smaller computed size.
 
-    What a set leaves of a degree that it does not integrate exactly falls like 1/n.
+    The mean of a degree that a set does not integrate exactly falls like 1/n.
     """
     if n <= _FREE_SIZE:
         return set_means(n, dim)
-    rung = _FREE_SIZE * 2 ** int(np.log2(n / _FREE_SIZE))
-    means: FloatArray = _rung_means(rung, dim) * (rung / n)
+    size = _FREE_SIZE * 2 ** int(np.log2(n / _FREE_SIZE))
+    means: FloatArray = _computed_means(size, dim) * (size / n)
     means[0] = 1.0
     return means
 
 
 @lru_cache(maxsize=64)
-def _rung_means(rung: int, dim: int) -> FloatArray:
-    if _scheme(rung, dim) is orthogonal:
-        return angular_means(dim, rung)
-    return quick_angular_means(rung, dim)
+def _computed_means(size: int, dim: int) -> FloatArray:
+    if _direction_sampler(size, dim) is orthogonal:
+        return angular_means(dim, size)
+    return quick_angular_means(size, dim)
 
 
-def _scheme(n: int, dim: int) -> Callable[[int, int, np.random.Generator], FloatArray]:
+def _direction_sampler(n: int, dim: int) -> Callable[[int, int, np.random.Generator], FloatArray]:
     return designed if dim > 1 and n >= _WORTH * dim * (dim + 2) else orthogonal
 
 
 @lru_cache(maxsize=256)
 def set_means(n: int, dim: int) -> FloatArray:
     """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few."""
-    if _scheme(n, dim) is orthogonal:
+    if _direction_sampler(n, dim) is orthogonal:
         return angular_means(dim, n)
     sizes = designed_sizes(n)
     parts = [np.square(s / n) * designed_angular_means(s, dim) for s in sizes]
-    # Independent sets add up: what is not of the mean has mean 0 between them.
+    # Sets are independent: the terms between two of them have mean 0.
     means: FloatArray = np.sum(parts, axis=0)
     means[0] = 1.0
     return means
@@ -216,7 +216,7 @@ def _exact_part(made: Design, centre: FloatArray) -> DrawnMap:
 
 def _draw(made: Design, exact: DrawnMap, rng: np.random.Generator) -> WaveMap:
     n, dim = made.n_directions, made.dim
-    directions = _scheme(n, dim)(n, dim, rng)
+    directions = _direction_sampler(n, dim)(n, dim, rng)
     at = made.radii > 0.0
     weights = np.repeat(made.masses[at] / n, n)
     sign = np.where(weights < 0.0, -1.0, 1.0)

@@ -23,7 +23,7 @@ from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
 from rf.sampling.frequencies import FeatureMap, FourierMap, Frequencies
 from rf.schemes.scheme import DesignedScheme
-from rf.schemes.table_scheme import SIZED_PAIRS, STATED_PAIRS, relative_error
+from rf.schemes.table_scheme import PAIRS_FOR_ERROR, PAIRS_FOR_SIZE, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError
@@ -35,7 +35,7 @@ __all__ = ["BoxRange", "KinkScheme", "kink_scheme"]
 
 # Rows of one block of pairs, and the most pairs in a search for the largest distance.
 _BLOCK, _MOST_PAIRS = 1000, 400_000_000
-# Unused waves of each column whose mean is added to the constant; the rest is left to the error.
+# Unused waves of each column whose mean is added to the constant; later ones count as error.
 _UNUSED = 200
 _WAY_OUT = "Fit on rows that reach as far, or let them pass with outside='ignore'."
 
@@ -104,11 +104,11 @@ class KinkScheme(DesignedScheme):
         return FourierMap.of(self.frequencies, columns, rng, signed=True)
 
     def expected_error(self, extra_variance: float = 0.0) -> float:
-        D = typical_differences(self.rows, STATED_PAIRS)
+        D = typical_differences(self.rows, PAIRS_FOR_ERROR)
         D = np.concatenate([np.zeros((1, D.shape[1])), D])
         exact = self.kernel(D)
         square = (self.frequencies.estimate(D) - exact) ** 2 + extra_variance
-        size = float(np.mean(self.kernel(typical_differences(self.rows, SIZED_PAIRS)) ** 2))
+        size = float(np.mean(self.kernel(typical_differences(self.rows, PAIRS_FOR_SIZE)) ** 2))
         return relative_error(square[1:], size, (square[0], exact[0]), self.n_rows)
 
     def explain(self) -> str:
@@ -176,7 +176,7 @@ def _waves(
     order = order[weights.ravel()[order] > 0.0]
     column, j = np.unravel_index(order, weights.shape)
     rates, sizes = odd[j] * np.pi / periods[column], weights.ravel()[order]
-    D, unused = typical_differences(sample, STATED_PAIRS), 0.0
+    D, unused = typical_differences(sample, PAIRS_FOR_ERROR), 0.0
     for c, rate, size in zip(column[n:], rates[n:], sizes[n:], strict=True):
         unused += size * float(np.cos(rate * D[:, c]).mean())
     constant = offset - slope * 0.5 * periods.sum() + np.sign(slope) * unused

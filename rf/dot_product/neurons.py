@@ -41,8 +41,8 @@ __all__ = ["NeuronMap", "arc_cosine_weights", "neuron_candidates"]
 class NeuronMap(DrawnMap):
     """Signs, absolute values less their mean, and signs times a second projection; monomials.
 
-    ``directions``, ``seconds`` (n, d); ``scales``: of the three kinds of columns; 0 where a kind is
-    not there.
+    ``directions``, ``seconds`` (n, d); ``scales``: of the three kinds of columns; 0 for a kind that
+    is not used.
     """
 
     directions: FloatArray

@@ -1,4 +1,4 @@
-"""What is to be approximated: a kernel on a range of distances, with a number of columns."""
+"""The problem: approximate a kernel on a range of distances with a number of columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DESIGN_ROWS = 1024
 @final
 @dataclass(frozen=True)
 class Problem:
-    """A kernel that has to be right at the distances of the data.  Equal problems hash equal.
+    """A kernel to approximate at the distances of the data.  Equal problems hash equal.
 
     ``sample``: a copy of rows that stand for the data, which ``digest`` identifies; ``n_rows``:
     number of rows of the data, of which the diagonal is one part in n_rows; ``centre``: mean of the

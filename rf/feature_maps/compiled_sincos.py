@@ -16,8 +16,8 @@ The polynomials are minimax,
     \min_P \max |r^2 P(r^2) - (\sin r / r - 1)|, \qquad
     \min_Q \max |r^4 Q(r^2) - (\cos r - 1 + r^2/2)|,
 
-by the exchange algorithm of Remez at sixty digits, then rounded.  ``tests/oracles/minimax.py`` is
-that algorithm, and a test finds these numbers again.
+by the exchange algorithm of Remez at sixty digits, then rounded.
+``tests/rf/feature_maps/test_waves_kernel.py`` measures the errors.
 """
 
 from __future__ import annotations

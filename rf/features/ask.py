@@ -210,7 +210,7 @@ class AsKRFF(BaseSpectralFeatures):
             self.frequencies_, rows, kernel.gram(rows), self.table_.k_zero
         )
         weights = (self.masses_ / np.array(self.counts_))[self.frequencies_.part]
-        assert isinstance(self.feature_map_, FourierMap)  # of every asymmetric plan
+        assert isinstance(self.feature_map_, FourierMap)  # of every asymmetric scheme
         self.feature_map_ = self.feature_map_.reweighted(weights)
         self.frequencies_ = self.feature_map_.frequencies
 

@@ -118,7 +118,7 @@ class BaseSpectralFeatures(
         """Frequencies drawn from a table."""
         rows, options = self._checked_range(spectrum, X), self._options()
         if spectrum.layout is not None:
-            options = options.laid_out(spectrum.layout, self.n_components)
+            options = options.with_layout(spectrum.layout, self.n_components)
         with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
         if np.isfinite(spectrum.table.domain):

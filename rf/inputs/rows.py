@@ -48,13 +48,13 @@ __all__ = [
 _BLOCK = 1000
 # Rows whose pairs stand for all pairs: 130 816 distances, a sampling error well below a percent.
 _SAMPLE = 512
-# Midpoints of equal layers of the sorted distances, at which a variance is averaged: enough to
+# Midpoints of equal strata of the sorted distances, at which a variance is averaged: enough to
 # rank couplings and splits, whose variances differ by far more than the midpoint rule errs.
 _LEVELS = 16
-# Equal layers of the sorted distances, and as many whose numbers of pairs grow by the same factor:
+# Equal strata of the sorted distances, and as many whose numbers of pairs grow by the same factor:
 # a mean of what falls with the distance is right to a percent.
 _GRADED_LAYERS = 256
-# Any seed will do: a plan is a function of the rows, so that the variance that is stated is that
+# Any seed will do: a scheme is a function of the rows, so that the variance that is stated is that
 # of the draws of every seed, and a fit can use the integrals of another.
 _SAMPLING = 12
 # Up to this number of rows the largest distance is that of all pairs: two seconds.
@@ -236,7 +236,7 @@ def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
 
 
 def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
-    """Distances that stand for those of all pairs of rows: midpoints of equal layers.
+    """Distances that stand for those of all pairs of rows: midpoints of equal strata.
 
     With a ``shift`` r they are |x - y + r|, of ordered pairs.
 
@@ -253,7 +253,7 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
 
 
 def graded_distances(rows: Any, shift: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Distances as in :func:`typical_distances` in layers that narrow to the least, and shares.
+    """Distances as in :func:`typical_distances` in strata that narrow to the least, and shares.
 
     What a kernel is on most pairs of rows may be nothing, and the few near ones rule its size.
 
@@ -284,7 +284,7 @@ def _ordered_distances(rows: Any, shift: FloatArray | None) -> FloatArray:
 def typical_differences(rows: Any, pairs: int) -> FloatArray:
     """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row.
 
-    The same rows give the same pairs, so that a plan is a function of the data.
+    The same rows give the same pairs, so that a scheme is a function of the data.
     """
     count = rows.shape[0]
     if count == 1:

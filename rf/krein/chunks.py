@@ -22,15 +22,15 @@ from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
 
-# Seconds between two states on disk: what a machine that is switched off takes with it.
+# Seconds between two writes of the state: the most that is lost if the process is killed.
 _EVERY = 60.0
-# Rows by which a file knows its features and its chunks again, and to how much of their features:
-# other draws differ in the first digit, and numpy and numba in the last one.
+# Rows whose features identify those of a file, and the relative tolerance: other draws differ in
+# the first digit, and numpy and numba in the last one.
 _MARKS, _AGREE = 3, 1e-5
 
 
 def checked_chunks(chunks: Any) -> Iterator[tuple[Any, ...]]:
-    """Each (X, y) or (X, y, sample_weight) of what is to hold them."""
+    """Yield each chunk (X, y) or (X, y, sample_weight) after a check of its form."""
     try:
         each = iter(chunks)
     except TypeError as cause:
@@ -58,7 +58,7 @@ def sums_of_chunks(
 
     ``features``: fitted; ``chunks``: at least one; ``kept``: a file of the sums of the first
     chunks, which is written every minute, at the end, and when an error or an interruption ends the
-    pass.  Where it stands, as many chunks as it holds are passed over; ``single``: whether features
+    pass.  If it exists, as many chunks as it holds are skipped; ``single``: whether features
     in single precision are multiplied in it.
     """
     path = None if kept is None else Path(kept)
@@ -124,10 +124,10 @@ def _read(path: Path, marks: FloatArray) -> tuple[int, KreinSums]:
 
 
 def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> KreinSums:
-    """The sums of a model over all chunks, as one graph on whichever scheduler is at work.
+    """The sums of a model over all chunks, as one graph for the current scheduler.
 
     A chunk that is lost with its worker is summed again by another.  The order of the additions is
-    that of the graph, and does not depend on who was first.
+    that of the graph, and does not depend on which worker was first.
     """
     X, delayed = rows_of(X), dask_module().delayed
     columns = [list(X.to_delayed().ravel())]

@@ -34,9 +34,9 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
 
     Notes
     -----
-    There is no ``predict_proba``: least squares scores leave [0, 1], and cutting them off would
-    make probabilities of what are none.  ``sklearn.calibration.CalibratedClassifierCV`` of this
-    model has calibrated ones, and so has ``LogisticRegression`` on :class:`FlippedFeatures`.
+    There is no ``predict_proba``: scores of least squares are not probabilities.  For these, use
+    ``sklearn.calibration.CalibratedClassifierCV`` with this model, or ``LogisticRegression`` on
+    :class:`FlippedFeatures`.
 
     Examples
     --------

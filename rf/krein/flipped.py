@@ -1,4 +1,4 @@
-"""Columns that carry the signs of features into models that know of none."""
+"""Columns that include the signs of features, for models that do not use signatures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FlippedFeatures(
     TransformerMixin,  # type: ignore[misc]
     OnFeatures,
 ):
-    r"""Columns on which any linear model is its own version in the Krein space of signed features.
+    r"""Columns on which any linear model learns in the Krein space of signed features.
 
     With the eigenvectors U and eigenvalues of K = Z S Z' on the fitted rows, the columns F have
 
@@ -77,7 +77,7 @@ class FlippedFeatures(
         sums = KreinSums.of_rows(self.features_, X, np.zeros(X.shape[0]))
         space = KreinSpace(sums, self.signature_)
         self._map, self.eigenvalues_ = space.flipped(), space.eigenvalues
-        # The signs are in the columns now, and whoever asks for them would use them twice.
+        # The columns include the signs: a model that used signature_ would apply them twice.
         self.signature_is_used_ = bool(np.any(self.signature_ < 0))
         del self.signature_
         self._n_features_out = self._map.shape[1]

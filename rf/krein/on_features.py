@@ -17,7 +17,7 @@ from spectra.base.arrays import FloatArray
 
 __all__ = ["FEATURES", "OnFeatures"]
 
-# Enough that the default features do not keep a few hundred rows from being fitted.
+# Enough for the default features to fit a few hundred rows.
 _DEFAULT_COLUMNS = 512
 
 #: What constrains the parameter ``features``.
@@ -30,13 +30,13 @@ class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
     features: Any
 
     def _transformer(self) -> Any:
-        """A fresh transformer, told that its signature is going to be used."""
+        """A fresh transformer that does not warn of a mixed signature."""
         if self.features is None:
             from rf.features.spectral_features import SpectralFeatures
 
             return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
-        # Also of the steps of a composite; where signs are lost on the way, that is refused.
+        # Also for the steps of a composite: signature_of raises an error if one loses the signs.
         asked = [
             name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
         ]

@@ -19,8 +19,8 @@ Two solves are offered through an eigenproblem of the size of the features, and 
     ICML 2004.
 ``iterative``
     The stationary point by MINRES, through products with K that hold neither it nor Z nor sums of
-    columns squared: for more columns than the other two have memory for.  What is left of the
-    residual is measured, and refused above 1e-8.  Paige, Saunders, "Solution of sparse indefinite
+    columns squared: for more columns than the other two have memory for.  A relative residual
+    above 1e-8 raises an error.  Paige, Saunders, "Solution of sparse indefinite
     systems of linear equations", SIAM J. Numer. Anal. 12 (1975).
 
 For a positive definite kernel all are kernel ridge regression.  A linear model on Z alone is
@@ -102,8 +102,8 @@ class KreinModel(OnFeatures):
     def merge(self, other: Self) -> Self:
         """Take in the rows that another model has seen, through the same features.
 
-        Models that were fitted to parts of the data, by machines of their own, become the model of
-        all of it, up to rounding.  Their features must be the same ones: give both a
+        Models that were fitted to parts of the data, for instance on several computers, become the
+        model of all of it, up to rounding.  Their features must be the same ones: give both a
         ``sklearn.frozen.FrozenEstimator`` of fitted features.
 
         Raises
@@ -135,7 +135,7 @@ class KreinModel(OnFeatures):
         self._first = X[:3].copy()
 
     def _learn(self, X: Any, targets: FloatArray, sample_weight: Any, *, more: bool) -> None:
-        """Take in rows with targets of shape (n, t), after those that were seen where ``more``."""
+        """Fit rows with targets of shape (n, t); add them to those already seen if ``more``."""
         if self.solver == "iterative":
             if sample_weight is not None:
                 self._refuse_without_sums()
@@ -154,13 +154,13 @@ class KreinModel(OnFeatures):
         space = KreinSpace(sums, self.signature_)
         solver: Literal["flip", "stationary"] = "flip" if self.solver == "flip" else "stationary"
         beta = space.coefficients(mean, alpha=self.alpha, solver=solver)
-        # Only now: rows whose problem was refused have not been taken in.
+        # Only now: if the solve fails, the model keeps its earlier rows.
         self.sums_, self.eigenvalues_, self._noise = sums, space.eigenvalues, self.alpha
         self.coef_ = beta[:, 0] if self._one_target else beta
         self.intercept_ = mean[0] if self._one_target else mean
 
     def _iterate(self, X: Any, targets: FloatArray) -> None:
-        """Solve by products with the matrix of the rows, which holds neither it nor the sums."""
+        """Solve by products with the kernel matrix, without the matrix or sums in memory."""
         if not hasattr(self.features_, "operator"):
             raise ParameterError(
                 f"solver='iterative' needs features with a method operator, and {self.features_} "
@@ -284,7 +284,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
             The features are fitted to the first.  Each is seen once, and forgotten.
         kept : path, optional
             A file (.npz) that keeps the sums, every minute and at the end.  Called again with the
-            same chunks, or with more after them, the pass goes on from there; with another alpha
+            same chunks, or with more after them, the pass continues from there; with another alpha
             or solver only the solve is done again.
         single : bool
             Whether features in single precision, as those of chunks in float32 are, are multiplied

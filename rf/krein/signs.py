@@ -27,8 +27,8 @@ Signs = FloatArray | None
 def signature_of(features: Any, rows: Any) -> FloatArray:
     """The signs of the columns that a fitted transformer makes: +1 where it has none.
 
-    Columns keep their signs through pipelines, unions, column transformers, selections and what is
-    frozen of them, however they are nested; the data themselves, and what transformers without
+    Columns keep their signs through pipelines, unions, column transformers, selections and
+    frozen estimators, however they are nested; the data themselves, and what transformers without
     ``signature_`` make of columns of sign +1, have +1.
 
     ``rows`` (n, d): one row is enough: it is transformed to see how wide the blocks of a union are.
@@ -38,7 +38,7 @@ def signature_of(features: Any, rows: Any) -> FloatArray:
 
 
 def _signs(step: Any, before: Signs, row: Any) -> Signs:
-    """Signs of the columns that a fitted step makes of a row whose columns have known ones."""
+    """Signs of the output columns of a fitted step, from those of its input columns."""
     if _keeps_columns(step):
         return before
     if isinstance(step, FrozenEstimator):

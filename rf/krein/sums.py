@@ -1,4 +1,4 @@
-r"""What a Krein model keeps of its rows: sums that add up, in the memory of columns squared.
+r"""The sums over rows that a Krein model keeps, in memory of the order of columns squared.
 
 A model sees weighted rows :math:`Z` and targets y only through :math:`Z'Z` and :math:`Z'y`, which
 add up entry by entry over blocks of rows.  The matrix :math:`K = Z S Z'`, S the signature, has the
@@ -74,11 +74,11 @@ class KreinSums:
         gram = (ssyrk if single else dsyrk)(1.0, np.ascontiguousarray(root).T)
         squares = float(np.trace(gram, dtype=float)) if single else 0.0
         lost = (np.sqrt(len(Z)) + 1.0) * np.finfo(np.float32).eps * squares
-        beside = np.column_stack([w[:, None] * y, w])
-        cross = np.zeros((Z.shape[1], beside.shape[1]))
+        targets = np.column_stack([w[:, None] * y, w])
+        cross = np.zeros((Z.shape[1], targets.shape[1]))
         for first in range(0, len(Z), _PIECE):
             few = slice(first, first + _PIECE)
-            cross += Z[few].astype(float, copy=False).T @ beside[few]
+            cross += Z[few].astype(float, copy=False).T @ targets[few]
         return cls(gram, cross[:, :-1], cross[:, -1], w @ y, float(w.sum()), len(Z), float(lost))
 
     @classmethod
@@ -166,12 +166,12 @@ class KreinSpace:
 
     @cached_property
     def _null(self) -> NDArray[np.bool_]:
-        """Where an eigenvalue is rounding: a model has no say there, and the sign says nothing."""
+        """Which eigenvalues are rounding errors, so that their sign is unknown."""
         most = max(self.sums.rows, self._root.shape[1])
         return np.asarray(np.abs(self.eigenvalues) <= self._radius * most * np.finfo(float).eps)
 
     def flipped(self) -> FloatArray:
-        """T of shape (p, r): columns Z T have inner products |K| on the rows, K U sgn U' beside."""
+        """T of shape (p, r) with (Z T)(Z T)' = |K| on the rows, and K_new U sgn U' for new ones."""
         values, vectors = self._eigen
         kept = ~self._null
         half = np.sign(values[kept]) / np.sqrt(np.abs(values[kept]))
@@ -197,8 +197,8 @@ class KreinSpace:
                 )
             inverse = 1.0 / gap
         R = self._root
-        beside = R @ (self.sums.cross - np.multiply.outer(self.sums.ones, mean))
-        wanted = beside / np.sum(R**2, axis=1)[:, None]
+        products = R @ (self.sums.cross - np.multiply.outer(self.sums.ones, mean))
+        wanted = products / np.sum(R**2, axis=1)[:, None]
         dual = vectors @ (inverse[:, None] * (vectors.T @ wanted))
         return np.asarray(self.signature[:, None] * (self._root.T @ dual))
 
@@ -211,6 +211,6 @@ class KreinSpace:
         directions = self._root / np.sqrt(square)[:, None]
         along = Z @ directions.T
         seen = along**2 @ (alpha / (square + alpha))
-        # What no row has seen keeps the variance of the prior.
+        # Directions outside the span of the rows keep the variance of the prior.
         unseen = np.sum((Z - along @ directions) ** 2, axis=1)
         return np.asarray(np.sqrt(seen + unseen))

@@ -62,7 +62,7 @@ def _iid_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
 
 
 def _stratified_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    """(rank of the key + offset) / n: a uniform random order of the layers."""
+    """(rank of the key + offset) / n: a uniform random order of the strata."""
     n = keys.shape[-1]
     rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
     # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
@@ -249,7 +249,7 @@ def haar_columns(count: int, order: int, columns: int, rng: np.random.Generator)
 
 
 def checked_draws(n: int, dim: int, draws: int | None) -> int:
-    """The number of draws, after a look at all three numbers."""
+    """The number of draws, after a check of all three numbers."""
     count = 1 if draws is None else draws
     for name, value in (("n", n), ("dim", dim), ("draws", count)):
         if value < 1:
@@ -258,7 +258,7 @@ def checked_draws(n: int, dim: int, draws: int | None) -> int:
 
 
 def first_or_all(rows: FloatArray, draws: int | None) -> FloatArray:
-    """The one draw that was asked for, or all along a first axis."""
+    """One draw if ``draws`` is None, else all draws along a first axis."""
     first: FloatArray = rows[0]
     return first if draws is None else rows
 

@@ -73,8 +73,8 @@ Energy = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 # equal sets; the random rotation is what is drawn.
 _SEED = 20_240_229
 # Multiplications of the cosines in one minimisation: one to two seconds of one core, so that a fit
-# which needs several sets stays within the ten seconds of a step.  Five times as much takes a
-# third off what 1439 directions in d = 16 leave of degree 6, and nothing that is seen off less.
+# which needs several sets stays within the ten seconds of a step.  Five times as much
+# reduces the mean of degree 6 of 1439 directions in d = 16 by a third, and hardly helps fewer.
 _WORK = 1e10
 _MOST_STEPS = 300
 _LEAST_STEPS = 30
@@ -86,7 +86,7 @@ _CHUNK = 65_536
 _MOST_DIRECTIONS = 2048
 # The work of a set of the coupling "designed": about a third of a second of one core.
 _QUICK_WORK = 2.5e9
-# Sets of so many times d directions leave much less than blocks do.
+# Sets of this many times d directions have a much smaller variance than blocks.
 _WORTHWHILE = 4
 # Sets kept in memory (each at most 2048 x d doubles).
 _CACHE_SIZE = 32
@@ -191,11 +191,11 @@ def designed_sizes(n: int) -> list[int]:
 
 
 def coupled_sizes(n: int, dim: int) -> list[int]:
-    """Sizes of the sets of the coupling "designed": quickly made ones, and what remains.
+    """Sizes of the sets of the coupling "designed": whole ones that are fast to find, and a rest.
 
     A set of s directions takes a work of s^2 (4 d + 60) for each of 300 steps.  Whole sets take
-    about a third of a second and serve every larger n; beyond, the variance falls like 1 / n with
-    what one set leaves.  Less than half a set joins the last one.  Whole sets are no smaller than
+    about a third of a second and are used for every larger n: with more of them the variance falls
+    like 1 / n.  Less than half a set joins the last one.  Whole sets are no smaller than
     2 d, below which there is little to gain.
     """
     largest = max(_quick_size(dim), 2 * dim)
@@ -206,22 +206,22 @@ def coupled_sizes(n: int, dim: int) -> list[int]:
 
 
 def coupling_gains(n: int, dim: int) -> bool:
-    """Are the sets of n directions much more than orthogonal blocks, and quickly made?
+    """Whether sets of n directions are much better than orthogonal blocks, and fast to find.
 
-    They are where n > d, and d is at most 46: beyond, a third of a second does not reach sets of
-    4 d directions, and less gains little.
+    They are if n > d, and d is at most 46: for larger d a third of a second is not enough for 4 d
+    directions, and smaller sets gain little.
     """
     return n > dim > 1 and _quick_size(dim) >= _WORTHWHILE * dim
 
 
 def quick_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
-    """As :func:`designed_angular_means`, of a set that was moved by few steps: for rankings."""
+    """As :func:`designed_angular_means`, of a set after few steps: for rankings."""
     start = orthogonal(n, dim, np.random.default_rng(_SEED))
     return angular_means(least_energy(start, cosh_energy, steps=_FEW_STEPS), degrees)
 
 
 def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
-    """S_0, S_2, ... of the generic set of n directions (cosh energy), by which designs count."""
+    """S_0, S_2, ... of the sets of n directions of least cosh energy, for designs."""
     return angular_means(designed(n, dim, np.random.default_rng(_SEED)), degrees)
 
 

@@ -1,4 +1,4 @@
-r"""Table x coupling x allocation -> frequencies, the random part of a feature map, -> columns.
+r"""Frequencies drawn from a table by a coupling, and the columns of a feature map from them.
 
 A table writes the kernel as a sum of parts, and a draw of n_p frequencies for each part gives
 
@@ -39,7 +39,7 @@ __all__ = [
     "FourierMap",
     "Frequencies",
     "Radii",
-    "choice",
+    "checked_choice",
     "draw_frequencies",
     "draw_repeatedly",
     "pooled_frequencies",
@@ -72,8 +72,8 @@ class Frequencies:
     frequencies : ndarray of shape (n, d)
         One frequency for each row, in radians per unit of the data.
     weights : ndarray of shape (n,)
-        Mass of the part over the number of its frequencies, times what shifts make of it; those of
-        a radial table sum to its mass.
+        Mass of the part over the number of its frequencies, times the modulus of its shifts; those
+        of a radial table sum to its mass.
     phases : ndarray of shape (n,)
         0 for a positive part, pi for a negative one, and the phases of its shifts.
     part : ndarray of int, shape (n,)
@@ -131,9 +131,9 @@ def draw_frequencies(
         Number of frequencies of each part, at least one; see
         :func:`rf.variance.allocation.allocate`.  A number alone is that of a single part.
     coupling : str
-        One of ``COUPLINGS``, described at the head of this file.
+        One of ``COUPLINGS``; see :mod:`rf.sampling.coupling`.
     radii : str
-        "iid"; "stratified" (one radius in each of n_p layers of equal probability, in random
+        "iid"; "stratified" (one radius in each of n_p strata of equal probability, in random
         order).
     random_state : numpy.random.Generator, int or None
 
@@ -144,7 +144,7 @@ def draw_frequencies(
     Raises
     ------
     ParameterError
-        For an unknown coupling or law of radii, or counts that do not fit the parts.
+        For an unknown coupling or rule of radii, or counts that do not fit the parts.
 
     Examples
     --------
@@ -188,8 +188,8 @@ def draw_repeatedly(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
             "own number of frequencies, at least 1. Use allocate(table, n)."
         )
-    chosen = choice(COUPLINGS, coupling, "coupling")
-    rule = choice(RADII, radii, "radii")
+    chosen = checked_choice(COUPLINGS, coupling, "coupling")
+    rule = checked_choice(RADII, radii, "radii")
     drawn = chosen.draw(counts, table.dim, rng, radii=rule, draws=draws)
     frequencies = np.concatenate(
         [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
@@ -198,7 +198,7 @@ def draw_repeatedly(
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
     return tuple(
-        Frequencies(one, *_moved(table, one, weights, phases, part), part) for one in frequencies
+        Frequencies(one, *_shifted(table, one, weights, phases, part), part) for one in frequencies
     )
 
 
@@ -210,14 +210,14 @@ def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -
     )
 
 
-def _moved(
+def _shifted(
     table: SpectralTable,
     frequencies: FloatArray,
     weights: FloatArray,
     phases: FloatArray,
     part: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights and phases of one draw: those of the parts, and what shifts make of them."""
+    """Weights and phases of one draw: those of the parts, times the multiplier of shifts."""
     if table.is_radial:
         return weights, phases
     weights, phases = weights.copy(), phases.copy()
@@ -231,7 +231,7 @@ def _moved(
     return weights, phases
 
 
-def choice(options: Mapping[str, T], name: str, what: str) -> T:
+def checked_choice(options: Mapping[str, T], name: str, what: str) -> T:
     if name not in options:
         raise ParameterError(f"{what} = {name!r} is not one of {', '.join(map(repr, options))}.")
     return options[name]
@@ -253,7 +253,7 @@ class FeatureMap(ABC):
 
     ``signature`` (n_columns,): +1 or -1 for each column; ``frequencies``: what was drawn, where the
     columns are cosines and sines; ``symmetric``: whether the right columns are the left ones;
-    ``extra_variance``: what single columns add to the variance of pairs of them.
+    ``extra_variance``: variance added by a frequency that has a single column.
     """
 
     signature: FloatArray
@@ -285,8 +285,8 @@ class FeatureMap(ABC):
 class FourierMap(FeatureMap):
     """Cosines, then sines, of frequencies: from the terms a cos(w.D + phase) to columns.
 
-    A frequency fills a cosine and a sine column.  An odd number of columns leaves one frequency
-    alone with one: w = 0, whose sine is 0, where a measure has it; else sqrt(2 a) cos(w.x + b)
+    A frequency fills a cosine and a sine column.  If the number of columns is odd, one frequency
+    has only one: w = 0, whose sine is 0, where a measure has it; else sqrt(2 a) cos(w.x + b)
     with b uniform, which is unbiased as well and adds the variance a^2 / 2, of the least weight.
 
     ``scale`` (n,): factor of the cosine and sine of each frequency; ``left_phases``,

@@ -47,7 +47,7 @@ def draw_grouped(
     radii: Radii,
     rng: np.random.Generator,
 ) -> Frequencies:
-    """Draw frequencies of every part, each with exactly the law of its part.
+    """Draw frequencies of every part, each with exactly the distribution of its part.
 
     ``counts``: frequencies of each part; ``coupling``, ``radii``: as in
     :func:`rf.draw_frequencies`, within each group.

@@ -27,7 +27,7 @@ __all__ = ["L1Model", "draw_l1"]
 
 # Any seed will do: a scheme depends on the rows alone.
 _SEED = 12
-# Draws that stand for a part where two percent are enough.
+# Draws that estimate the mean waves of a part to about two percent.
 _DRAWS = 4096
 
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from rf.variance.variance import PartModel
 
 __all__ = [
-    "RANKED_PAIRS",
-    "SIZED_PAIRS",
-    "STATED_PAIRS",
+    "PAIRS_FOR_COUPLING",
+    "PAIRS_FOR_ERROR",
+    "PAIRS_FOR_SIZE",
     "SamplingOptions",
     "TableScheme",
     "model_at",
@@ -50,10 +50,10 @@ __all__ = [
 
 # Random pairs of rows whose differences stand for all pairs: to choose a coupling, and to state the
 # error, which is then known to about five percent.
-RANKED_PAIRS = 48
-STATED_PAIRS = 384
+PAIRS_FOR_COUPLING = 48
+PAIRS_FOR_ERROR = 384
 # The same for the mean square of the kernel, which a few near pairs may dominate.
-SIZED_PAIRS = 4096
+PAIRS_FOR_SIZE = 4096
 # Schemes, and models of their variance, kept in memory: several seeds and a grid search over the
 # number of columns fit the same kernel to the same rows.
 _RECENT = 16
@@ -84,8 +84,8 @@ class SamplingOptions:
     digest: str = ""
     n_rows: int = 1
 
-    def laid_out(self, layout: Layout, n_components: int) -> SamplingOptions:
-        """These options with the coupling and the split of a design that was made for them."""
+    def with_layout(self, layout: Layout, n_components: int) -> SamplingOptions:
+        """These options with the coupling and the counts for which a design was made."""
         if self.coupling not in ("auto", layout.coupling):
             raise ParameterError(
                 f"The design was made for coupling={layout.coupling!r}, with which alone its "
@@ -203,7 +203,7 @@ class TableScheme(Scheme):
     def _mean_square_kernel(self) -> float:
         """Mean of the squared kernel of the table over pairs of different rows."""
         if self.method not in _OF_DISTANCES:
-            differences = typical_differences(self.rows, SIZED_PAIRS)
+            differences = typical_differences(self.rows, PAIRS_FOR_SIZE)
             return float(np.mean(model_at(self.table, differences, approximate=True).kernel ** 2))
         radial, shift = self.table.one_shift()
         z, shares = graded_distances(self.rows, shift)
@@ -212,7 +212,7 @@ class TableScheme(Scheme):
     def expected_error(self, extra_variance: float = 0.0) -> float:
         if self.rows is None:
             return float("nan")
-        typical = self.typical_model(STATED_PAIRS)
+        typical = self.typical_model(PAIRS_FOR_ERROR)
         square = self.variance_of(typical)[0] + self._square_bias(typical) + extra_variance
         alone = self.model(np.zeros((1, self.table.dim)), approximate=True)
         own = float(np.max(self._square_bias(alone))) + extra_variance
@@ -297,19 +297,19 @@ def scheme_for(
     distance "iid"), and allocation "optimal" is not possible.
     """
     if X is None:
-        return _chosen(table, n, options)
+        return _choose_scheme(table, n, options)
     rows = sample_of_rows(X).copy()
     options = replace(options, rows=rows, digest=joblib.hash(rows), n_rows=X.shape[0])
-    return _chosen(table, n, options)
+    return _choose_scheme(table, n, options)
 
 
 @lru_cache(maxsize=_RECENT)
-def _chosen(table: Any, n: int, options: SamplingOptions) -> TableScheme:
+def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     rows, coupling, parts = options.rows, options.coupling, len(table.parts)
     scheme = TableScheme(table, radii=options.radii, rows=rows, n_rows=options.n_rows)
     if options.counts is not None:
         return replace(scheme, coupling=coupling, counts=options.counts)
-    offered = _couplings(scheme, n, coupling)
+    offered = _offered_couplings(scheme, n, coupling)
     if parts > n:
         if coupling not in ("auto", "iid") and n > 1:
             raise ParameterError(
@@ -326,7 +326,7 @@ def _chosen(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     from rf.variance.allocation import ranked_couplings, split
 
     if len(offered) > 1 or options.allocation == "optimal":
-        model = scheme.typical_model(RANKED_PAIRS)
+        model = scheme.typical_model(PAIRS_FOR_COUPLING)
     else:
         model = scheme.model(np.zeros((0, table.dim)))
     if len(offered) == 1:
@@ -336,7 +336,7 @@ def _chosen(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     return replace(scheme, coupling=scores[0].coupling, counts=scores[0].counts, compared=scores)
 
 
-def _couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str, ...]:
+def _offered_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str, ...]:
     """The couplings to compare for n frequencies; one that a kind of table lacks is refused."""
     method, parts = scheme.method, len(scheme.table.parts)
     across = method in _OF_DISTANCES
@@ -385,5 +385,5 @@ def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = Fa
 
 @lru_cache(maxsize=_RECENT)
 def _model_at(table: SpectralTable, distances: bytes) -> PartModel:
-    """The approximate model, whose integrals serve every fit on the same rows."""
+    """The approximate model; its integrals are kept for other fits on the same rows."""
     return model_at(table, np.frombuffer(distances), approximate=True)

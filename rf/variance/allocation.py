@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs_within
-from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, choice
+from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, checked_choice
 from rf.variance.variance import PartModel, VarianceModel
 from spectra.base.enclosures import EPS
 from spectra.errors import ParameterError
@@ -97,7 +97,7 @@ def allocate(
     known: dict[str, list[float]] = dict(
         zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)
     )
-    counts = apportion(choice(known, allocation, "allocation"), n)
+    counts = apportion(checked_choice(known, allocation, "allocation"), n)
     if allocation != "optimal" or len(masses) == 1:
         return counts
     if distances is None:
@@ -108,7 +108,7 @@ def allocate(
     model = distances
     if not isinstance(model, VarianceModel):
         model = VarianceModel(table, np.asarray(model, dtype=float))
-    split_of = choice(COUPLINGS, coupling, "coupling").split_of
+    split_of = checked_choice(COUPLINGS, coupling, "coupling").split_of
     few = min(n, max(_EXACT_SPLIT, len(masses)))
     counts = least_split(model, few, COUPLINGS[split_of or coupling])
     return counts if few == n else apportion(counts, n)

@@ -74,7 +74,7 @@ class Design:
     tol, n_components : float or None, int or None
         What was asked for; one of the two is None.
     powers : ndarray of shape (L,)
-        Coefficients a_1, ..., a_L of the powers of u = 1 - (z/unit)^2/2 that exact features serve.
+        Coefficients a_1, ..., a_L of the powers of u = 1 - (z/unit)^2/2, which have exact features.
     objective, value, lower_bound : str, float, float
         For a tolerance, what was minimised, its value for the design, and the least value that it
         has of any measure within ``tol``, by duality; None for a number of columns.
@@ -112,7 +112,7 @@ class Design:
 
     @property
     def n_directions(self) -> int:
-        """Directions of the radius that has most, and of every radius where they are shared."""
+        """The largest number of directions of a radius; shared directions have only one number."""
         return max(self.counts)
 
     @property
@@ -124,7 +124,7 @@ class Design:
 
     @property
     def gap(self) -> float | None:
-        """How far the objective may be above the best one, as a part of it."""
+        """Relative bound of how far the objective is above the least one."""
         if self.value is None or self.lower_bound is None:
             return None
         return 0.0 if self.value == 0.0 else (self.value - self.lower_bound) / self.value
@@ -146,7 +146,7 @@ class Design:
 
     @property
     def unit(self) -> float:
-        """What distances are measured in by the powers: 1 on the unit sphere, else z_max/2."""
+        """The unit of distances in the powers: 1 on the unit sphere, else z_max/2."""
         return unit_of_powers(self.kernel, self.domain)
 
     def __call__(self, z: ArrayLike) -> FloatArray:
@@ -192,10 +192,10 @@ class Design:
             )
 
     def __repr__(self) -> str:
-        beside = f", {self.powers.size} exact powers" if self.powers.size else ""
+        exact = f", {self.powers.size} exact powers" if self.powers.size else ""
         return (
             f"Design of {self.kernel} on R^{self.dim} for distances {self.domain[0]:g} to "
-            f"{self.domain[1]:.6g}: {self.radii.size} spheres of mass {self.mass:.4g}{beside}; "
+            f"{self.domain[1]:.6g}: {self.radii.size} spheres of mass {self.mass:.4g}{exact}; "
             f"error at most {self.sup_error.mid + self.sup_error.rad:.3g}"
         )
 
@@ -234,12 +234,12 @@ def power_columns(kernel: Kernel, dim: int, degree: int) -> int:
 
 
 def unit_of_powers(kernel: Kernel, domain: tuple[float, float]) -> float:
-    """What distances are measured in: 1 on the unit sphere, else half of the largest one."""
+    """The unit of distances in the powers: 1 on the unit sphere, else half of the largest one."""
     return 1.0 if kernel.is_zonal else 0.5 * domain[1]
 
 
 def without_powers(kernel: Kernel, powers: FloatArray, unit: float) -> Kernel:
-    """The kernel less sum_i powers[i - 1] u^i, whose coefficients are the rationals they are."""
+    """The kernel less sum_i powers[i - 1] u^i, with the doubles as exact rationals."""
     if not powers.size:
         return kernel
     u = U if kernel.is_zonal else 1 - (Z / sympy.Rational(unit)) ** 2 / 2

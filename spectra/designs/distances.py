@@ -15,9 +15,9 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["NODE_WEIGHTS", "checked_distances", "largest_error"]
 
-# Nodes of the distribution of distances: an error that oscillates k times over the domain has its
-# mean square to a few percent from 4 k of them.  They are dense at both ends, since errors are
-# largest at the rarest distances.
+# Nodes of the distribution of distances: 4 k of them give the mean square of an error that
+# oscillates k times over the domain to a few percent.  They are dense at both ends, since
+# errors are largest at the rarest distances.
 _DISTANCE_NODES = 48
 _LEVELS = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
 #: The share of the distances that each node stands for.
@@ -25,7 +25,7 @@ NODE_WEIGHTS = np.diff(_LEVELS)
 # Distances count as at least this part of z_max: nothing varies at distance 0, and the recurrence
 # of the waves divides by it.
 _NEAREST = 1e-6
-# Distances at which an error is looked at: so many to its shortest wave, and at least.
+# Distances at which an error is evaluated: for each of its shortest waves, and at least.
 _PER_WAVE, _LEAST_COUNT = 40, 500
 # Between two of them, at most pi^2 / (40 w) apart, a wave rises by no more than this part.
 _RISE = float(1.0 / np.cos(0.5 * np.pi**2 / _PER_WAVE)) - 1.0
@@ -89,7 +89,7 @@ def largest_error(
     per_distance = _PER_WAVE * float(radii.max(initial=0.0)) / (2.0 * np.pi)
     sampled = 0.0
     for a, b in pairwise(edges):
-        # They crowd at both ends, where a kernel may have a kink or a root.
+        # They are dense at both ends, where a kernel may have a kink or a root.
         angle = np.linspace(0.0, 0.5 * np.pi, _LEAST_COUNT + int(per_distance * (b - a)))
         z = np.minimum(a + (b - a) * np.sin(angle) ** 2, b)
         error = plane_wave_mean(dim, z[:, None] * radii) @ masses - kernel(z)

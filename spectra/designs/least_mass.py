@@ -45,15 +45,15 @@ _RADIUS_REACH = 100.0
 # The programme is solved for this part of the tolerance; the rest is for the certificate, whose
 # bound exceeds the sampled error by 0.8 percent.
 _MARGIN = 0.985
-# A mass of a hundred times the kernel is still cheap where float32 would allow less.
+# A mass of a hundred times the kernel is always allowed, even if float32 would allow less.
 _CHEAP_MASS = 100.0
-# Distances at which the size of a kernel is looked at.
+# Distances at which the size of a kernel is evaluated.
 _SIZE_NODES = 48
-# A sum of thirty waves is rounded by this much of the kernel's size, and the exchange has to tell
-# errors apart to this part of the tolerance: below their quotient the simplex method alternates
-# between values of 1 and of 0 (seen at 2e-12 for a Gaussian, which is served at 1e-11).
+# Rounding error of a sum of thirty waves relative to the kernel's size, and the part of the
+# tolerance to which the exchange compares errors: below their quotient the simplex method
+# alternates between values of 1 and of 0 (seen at 2e-12 for a Gaussian; 1e-11 works).
 _ROUNDING_OF_A_SUM = 32.0 * float(np.finfo(float).eps)
-_TOLD_APART = 2e-3
+_COMPARED_TO = 2e-3
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -91,7 +91,7 @@ def design_within(
             f"The error of the design is {error.mid + error.rad:.3g} and not below {tol:g}: masses "
             f"of {np.abs(masses).sum():.3g} cancel. Ask for a larger tol."
         )
-    # What the same weights prove of the tolerance that was asked for.
+    # The bound that the same weights prove for the requested tolerance.
     lower_bound -= (tol - inner) * float(np.abs(weights).sum())
     made = Design(
         kernel=kernel,
@@ -116,7 +116,7 @@ def design_within(
 def _most_mass(kernel: Kernel, domain: tuple[float, float], tol: float) -> float:
     """The mass whose rounding in float32 is below ``tol``, or a hundred times the kernel's size."""
     size = float(np.abs(kernel(np.linspace(*domain, _SIZE_NODES))).max())
-    least = _ROUNDING_OF_A_SUM / _TOLD_APART * size
+    least = _ROUNDING_OF_A_SUM / _COMPARED_TO * size
     if tol < least:
         raise AccuracyError(
             f"tol = {tol:g} is beyond double precision: the kernel is of size {size:.3g}, sums of "

@@ -1,4 +1,4 @@
-r"""The least measure that is right on a range of distances: a linear programme and its exchange.
+r"""The cheapest measure within a tolerance on a range of distances: a linear programme.
 
 .. math:: \min \sum_j |c_j|\,g(w_j) \quad\text{with}\quad
           \Bigl|\sum_j c_j \Omega_d(w_j z) - k(z)\Bigr| \le \epsilon
@@ -43,15 +43,15 @@ _GAP, _EXCESS = 2e-3, 2e-3
 _PENALTY = 1e4
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
-# A design keeps only radii at which the dual touches its bound to this part, where that suffices.
+# A design keeps only radii at which the dual is this near to its bound, if they suffice.
 _TOUCHING = 1e-2
 # Radii within this part of 1/z_max are tried as one: two maxima of the dual are further apart.
 _CLUSTER = 1.0
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
 # ends without a verdict on the nearly parallel columns of a fine grid of radii.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
-# HiGHS counts time on the wall: what it gets for each second of processor time that is left, at
-# first and at least, and the status by which scipy reports that it was not enough.
+# HiGHS has a limit of wall time: seconds of it for each second of processor time that is left, the
+# least limit, and the status with which scipy reports that the limit was reached.
 _WALL_TIME, _LEAST_WALL_TIME, _STOPPED = 2.0, 0.1, 1
 
 
@@ -83,12 +83,12 @@ class _Exchange:
         self.penalty = _PENALTY * max(size, self.tol) / self.tol
 
     def distances(self, count: int) -> FloatArray:
-        """Distances of the domain that crowd at its ends, where errors oscillate fastest."""
+        """Distances of the domain, dense at its ends, where errors oscillate fastest."""
         low, high = self.domain
         angle = np.linspace(0.0, np.pi, count)
         return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
 
-    def vertex(self, radii: FloatArray) -> tuple[FloatArray, float, float, Dual]:
+    def solve_on(self, radii: FloatArray) -> tuple[FloatArray, float, float, Dual]:
         """Solve the programme on some radii; error beyond the tolerance costs the penalty.
 
         Returns the masses, how far their error exceeds the tolerance, the value and the dual.
@@ -102,11 +102,11 @@ class _Exchange:
         price = -float(marginals[-1]) / np.sqrt(self.max_mass)
         return masses, excess, value, (self.points[active], weights[active], price)
 
-    def calmest(self, radii: FloatArray, budget: float) -> FloatArray:
+    def least_error(self, radii: FloatArray, budget: float) -> FloatArray:
         """Masses of least error on the distances in use, among those that cost at most a budget."""
         cost = np.tile(self.cost(radii), 2)
-        least_error = np.append(np.zeros(cost.size), 1.0)
-        return self._masses(radii, least_error, 0.0, cost[None] / budget)[0]
+        error_alone = np.append(np.zeros(cost.size), 1.0)
+        return self._masses(radii, error_alone, 0.0, cost[None] / budget)[0]
 
     def _masses(
         self, radii: FloatArray, cost: FloatArray, tol: float, budget: FloatArray
@@ -169,7 +169,7 @@ class _Exchange:
         return max(raised, value / (1.0 + worst / cheapest)) if cheapest > 0.0 else raised
 
     def add(self, radii: FloatArray, points: FloatArray) -> bool:
-        """Take radii and distances into use; False, and no change, where none of them is new."""
+        """Add radii and distances; False if all of them are in use already."""
         before = self.radii.size, self.points.size
         self.radii, self.points = np.union1d(self.radii, radii), np.union1d(self.points, points)
         return (self.radii.size, self.points.size) != before
@@ -219,25 +219,25 @@ def solve(
 ) -> tuple[FloatArray, FloatArray, float, float, Dual]:
     """Radii and masses that solve the programme, their value, its lower bound, and the dual."""
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
-    dearest = max_mass * float(exchange.grid_cost.max())
+    most_cost = max_mass * float(exchange.grid_cost.max())
     for _ in range(_MOST_ROUNDS):
-        masses, excess, value, dual = exchange.vertex(exchange.radii)
+        masses, excess, value, dual = exchange.solve_on(exchange.radii)
         w, gain = exchange.reduced(dual)
         worst = max(float(gain.max(initial=0.0)), 0.0)
         z, height = exchange.error_peaks(exchange.radii, masses)
         allowed = (tol + excess) * (1.0 + _EXCESS)
         lower_bound = exchange.lower_bound(value, worst)
-        if lower_bound > dearest:
-            raise _out_of_reach(exchange, lower_bound / dearest)
+        if lower_bound > most_cost:
+            raise _out_of_reach(exchange, lower_bound / most_cost)
         within, settled = excess <= _EXCESS * tol, not np.any(height > allowed)
         close = value - lower_bound <= _GAP * value
         if within and close and not settled:
             # One of the measures of this value may be within the tolerance everywhere.
-            masses = exchange.calmest(exchange.radii, value * (1.0 + _GAP))
+            masses = exchange.least_error(exchange.radii, value * (1.0 + _GAP))
             more, high = exchange.error_peaks(exchange.radii, masses)
             settled = not np.any(high > allowed)
             z, height = np.append(z, more), np.append(height, high)
-        # Rounding of the simplex method may be all that separates the value from its bound.
+        # The gap between the value and its bound may be rounding of the simplex method.
         done = within and settled
         grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
         if done and not grown:
@@ -253,11 +253,11 @@ def solve(
 def _fewest(
     exchange: _Exchange, masses: FloatArray, value: float, allowed: float, touching: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The radii with masses and their value, on those at which the dual touches or on clusters."""
+    """Radii, masses and value; fewer radii if those with a tight bound, or clusters, suffice."""
     radii, masses = _without_rounding(exchange.radii, masses)
     for trial in (touching, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
         if trial.size < radii.size:
-            fewer, _, small, _ = exchange.vertex(trial)
+            fewer, _, small, _ = exchange.solve_on(trial)
             within = np.all(exchange.error_peaks(trial, fewer)[1] <= allowed)
             if within and small <= value * (1.0 + 3.0 * _GAP):
                 return *_without_rounding(trial, fewer), small
@@ -272,8 +272,8 @@ def _without_rounding(radii: FloatArray, masses: FloatArray) -> tuple[FloatArray
 
 def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
     """Means by mass of radii closer than ``width`` whose masses have one sign."""
-    apart = (np.diff(radii) >= width) | (masses[1:] * masses[:-1] < 0.0) | (radii[:-1] == 0.0)
-    starts = np.flatnonzero(np.append(True, apart))
+    starts_new = (np.diff(radii) >= width) | (masses[1:] * masses[:-1] < 0.0) | (radii[:-1] == 0.0)
+    starts = np.flatnonzero(np.append(True, starts_new))
     weighted, total = (np.add.reduceat(x, starts) for x in (radii * masses, masses))
     return np.asarray(weighted / total)
 

@@ -7,8 +7,8 @@ All radii share one set of P directions u, so that m radii cost 2 m P columns, a
 
 with the angular means :math:`S_n = P^{-2} \sum_{p,q} P_n(c_{pq})` of the set, which is turned by a
 random rotation.  For given radii bias^2 + variance is a quadratic in the masses; the radii are
-then optimised.  Few radii on many directions are best, because the kernel is free beyond the
-domain.  Without shared directions ("orthogonal", "iid") one radius gets them all.
+then optimised.  Few radii on many directions are best, because the design may take any values
+beyond the domain.  Without shared directions ("orthogonal", "iid") there is one radius.
 
 On the unit sphere the low powers of u = <x, y> = 1 - z^2/2 have exact features, the monomials of
 x; anywhere else those of u = 1 - 2 (z/z_max)^2 have, the monomials of x and |x|^2.  A design may
@@ -50,15 +50,15 @@ AngularMeans = Callable[[int], FloatArray]
 
 # Every row of the least squares is weighted by the root of the share of its distances.
 _ROOTS = np.sqrt(NODE_WEIGHTS)
-# Error that a unit of mass adds to float32 features.  As a part of the objective it keeps masses
-# from cancelling more than pays.
+# Error that a unit of mass adds to float32 features.  As a part of the objective it limits the
+# cancellation of masses.
 _ROUNDING = ULPS_PER_MASS * FLOAT32_ROUNDING
 # The least error whose logarithm is asked for.
 _TINY = float(np.finfo(float).tiny)
 # Radii tried, in units of sqrt(d) / z_max: from nearly a parabola to a narrow peak at z = 0.
 _TRIED = np.geomspace(0.05, 60.0, 48)
-# Where a descent from the radii tried, which are a sixth apart, would have to gain more than this
-# factor to matter, it is left out: two and three radii gained at most 1.19 for ten kernels.
+# A descent from the radii tried, which are a sixth apart, is skipped if it would have to reduce the
+# error by more than this factor: two and three radii gained at most 1.19 for ten kernels.
 _MOST_GAIN = 1.3
 # Most positive radii that share directions.
 _MOST_RADII = 3
@@ -105,7 +105,7 @@ def design_for_columns(
     Raises
     ------
     ParameterError
-        If the columns cannot hold one frequency beside the exact powers.
+        If there is no column left for a frequency after the exact powers.
     """
     most_radii = _MOST_RADII if coupling == "shared" else 1
     left = _columns_left(kernel, dim, n_components, exact_degree)
@@ -120,12 +120,12 @@ def design_for_columns(
     means = angular_means or partial(block_means, dim, blocks=coupling != "iid")
     best, moving, count = np.inf, tried[:0], 0
     for m in range(1, most_radii + 1):
-        # cos(w x) and sin(w x) are all there is at a radius in dimension 1.
+        # In dimension 1 a radius has only the columns cos(w x) and sin(w x).
         n = left // (2 * m) if dim > 1 else min(left // (2 * m), 1)
         if n < 1:
             break
         own = partial(fit, n, means(n))
-        found = _descend(np.sort(tried[scan(n, means(n), m)]), own, tried, worth=best)
+        found = _descend(np.sort(tried[scan(n, means(n), m)]), own, tried, best=best)
         if (value := own(found)[0]) < best:
             best, moving, count = value, found, n
     _, found, bias, deviation = fit(count, means(count), moving)
@@ -149,7 +149,7 @@ def design_for_columns(
 
 
 def _columns_left(kernel: Kernel, dim: int, n_components: int, exact_degree: int) -> int:
-    """Columns for the waves, beside the constant and the exact powers."""
+    """Columns left for the waves after the constant and the exact powers."""
     monomials = power_columns(kernel, dim, exact_degree)
     if n_components - monomials < 2:
         raise ParameterError(
@@ -179,7 +179,7 @@ def _fit(
     """The least squared error at some radii on n directions; its masses, bias and deviation."""
     columns, parts = waves(radii)
     angular = np.sqrt(completed_means(means, n, parts.shape[0]))
-    # One row for each degree and distance of the variance, and then as few as there are radii.
+    # One row for each degree and distance of the variance; R has only one for each radius.
     spread = (angular[:, None, None] * parts).reshape(-1, radii.size)
     spread = np.asarray(np.linalg.qr(spread, mode="r"))
     still = np.zeros((spread.shape[0], columns.shape[1] - radii.size))
@@ -234,10 +234,10 @@ def _descend(
     fit: Callable[[FloatArray], tuple[float, FloatArray, float, float]],
     tried: FloatArray,
     *,
-    worth: float,
+    best: float,
 ) -> FloatArray:
-    """Radii of less error from a start, unless that is too far above what it is ``worth``."""
-    if fit(start)[0] >= _MOST_GAIN * worth:
+    """Radii of less error from a start, unless its error is far above the least one, ``best``."""
+    if fit(start)[0] >= _MOST_GAIN * best:
         return start
 
     def log_value(log_radii: FloatArray) -> float:

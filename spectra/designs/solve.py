@@ -69,8 +69,8 @@ def design(
     DataError
         If distances lie outside the domain.
     ParameterError
-        If both or none of ``tol`` and ``n_components`` are given, a name or a number makes no
-        sense, or the variance is asked for in dimension 1, where there is none.
+        If both or none of ``tol`` and ``n_components`` are given, an option is not
+        valid, or the variance is asked for in dimension 1, in which there is none.
 
     Examples
     --------
@@ -83,18 +83,18 @@ def design(
     (True, True)
     """
     kernel, dim = kernel_named(kernel, "design"), checked_dim(dim)
-    served = checked_distances(kernel, domain, distances)
+    nodes = checked_distances(kernel, domain, distances)
     if tol is not None and n_components is None:
         _check_option("coupling", coupling, (None, "orthogonal", "iid"), "tol")
         _check_option("objective", objective, ("mass", "variance"), "tol")
         by: Coupling = coupling or "orthogonal"
-        return design_within(kernel, dim, *served, tol=tol, objective=objective, coupling=by)
+        return design_within(kernel, dim, *nodes, tol=tol, objective=objective, coupling=by)
     if n_components is not None and tol is None:
         _check_option("coupling", coupling, (None, "shared", "orthogonal", "iid"), "n_components")
         # The variance is minimised together with the bias.
         _check_option("objective", objective, ("variance",), "n_components")
         by = coupling or "shared"
-        return design_for_columns(kernel, dim, *served, n_components=n_components, coupling=by)
+        return design_for_columns(kernel, dim, *nodes, n_components=n_components, coupling=by)
     raise ParameterError(
         f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or for a "
         "number of columns. Give one of the two."

@@ -1,4 +1,4 @@
-r"""Plane waves of spheres as columns of a design: fast values, and the variance that they cost.
+r"""Mean plane waves of spheres as columns of a design: fast values, and their variance.
 
 A design is a sum of few spheres, :math:`\hat k(z) = \sum_j c_j \Omega_d(w_j z)`.  Its estimate
 from random directions has a variance that depends on the coupling; with one block of orthonormal
@@ -66,7 +66,7 @@ def tabulated_wave(dim: int, reach: float) -> Wave:
     # The error of a cubic spline is 5/384 h^4 max|f''''|.
     step = (_TABLE_ERROR * 384.0 / 5.0 / wave_moment(dim, 4)) ** 0.25
     knots = np.linspace(0.0, reach, 2 + int(reach / step))
-    # Both ends are right: the function is even, and its slope is that of dim + 2.
+    # Exact slopes at both ends: the function is even, and its derivative is a multiple of dim + 2.
     end = -reach / dim * float(plane_wave_mean(dim + 2, reach))
     spline: Wave = CubicSpline(knots, plane_wave_mean(dim, knots), bc_type=((1, 0.0), (1, end)))
     return spline
@@ -118,7 +118,7 @@ def completed_means(means: FloatArray, n: int, count: int) -> FloatArray:
 
 
 def varying_parts(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean Omega(t) of a plane wave, and its parts g_2(t), g_4(t), ..., which vary."""
+    """The mean Omega(t) of a plane wave, and its terms g_2(t), g_4(t), ... of mean 0."""
     if dim == 1:
         return np.cos(t), np.zeros((1, *t.shape))
     last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)

@@ -32,7 +32,7 @@ _NEIGHBORS, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 
 @staged(
     "tabulating",
-    advice="ask for less (u_error), or for a measure made to order for your distances (design)",
+    advice="ask for less (u_error), or for a measure designed for your distances (design)",
 )
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
     r"""Tabulate the distribution of the radius of each Jordan part of a finite measure.

@@ -1,11 +1,11 @@
-"""The seam between the packages: laws of radii as arrays, sampled, integrated, saved and loaded.
+"""Tables of spectral measures: distributions as arrays, to sample, to integrate and to save.
 
 Numpy and scipy only.  Read in this order: ``radial/panels`` (series of the density),
 ``tails/wave_sum`` and ``tails/wave_tail`` (tails that oscillate), ``radial/radial_law`` (the
 inverse CDF), ``parts`` and ``l1_part`` (laws with a mass, their shifts, their products),
 ``spectral_table`` (the parts of a measure), ``table_file``; ``radial/plane_wave`` and
-``radial/panel_integrals`` hold the exact expectation of a wave, ``radial_interpolant`` makes
-thousands cheap, ``radial/cells`` draws by the million.
+``radial/panel_integrals`` hold the exact expectation of a wave, ``radial_interpolant`` tabulates
+it for many distances, ``radial/cells`` speeds up draws.
 """
 
 from spectra.table.l1_part import L1Part

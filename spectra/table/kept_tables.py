@@ -3,8 +3,8 @@
 An entry is named by the SHA-256 of all that decides it: the exact formula, the dimension, the
 tolerance, and the source text of this package, so that no entry outlives the code that made it.
 Entries are ordinary table files: they carry their own digest, and one that is damaged or belongs
-elsewhere is never used.  A note names the table of a text as it was written, so that a kept table
-is found without sympy.
+elsewhere is never used.  A note maps the text of a formula to its table, so that a kept table is
+found without sympy.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def keep_table(folder: Path, address: str, table: SpectralTable) -> None:
 
 
 def note_text(folder: Path, text: str, table: SpectralTable, address: str) -> None:
-    """Note which table a text stands for; not for kernels on the sphere, nor over a note."""
+    """Write a note that maps a text to its table, unless there is one; none on the sphere."""
     path = _note_of(folder, text, table.dim)
     if table.sphere or path.exists() or not (folder / f"{address}.npz").exists():
         return
@@ -104,7 +104,7 @@ def note_text(folder: Path, text: str, table: SpectralTable, address: str) -> No
 
 
 def load_text(folder: Path, text: str, dim: int) -> SpectralTable | None:
-    """The table that was noted for a text, or None."""
+    """The table to which a note maps a text, or None."""
     try:
         *noted, address, formula = json.loads(_note_of(folder, text, dim).read_bytes())
     except (OSError, ValueError, TypeError):

@@ -231,7 +231,7 @@ def _proposal_wave(D: FloatArray) -> tuple[FloatArray, FloatArray]:
     sums = np.abs(D @ np.array(signs).T)
     each = _student_wave(D, *offset)
     factor = np.mean([np.prod(np.delete(each, j, axis=-1), axis=-1) for j in range(dim)], axis=0)
-    # Near 0 the wave falls like a root, so that rounding of a sum that cancels counts.
+    # Near 0 the wave falls like a root, so that rounding errors of ``sums`` matter.
     moved = _SUM_ROUNDING * np.abs(D).sum(axis=-1)[..., None]
     nearer, exact, farther = (
         np.mean(_student_wave(t, *common), axis=-1) * factor

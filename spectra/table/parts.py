@@ -138,8 +138,8 @@ class Part:
 
     def __repr__(self) -> str:
         sign = "+" if self.sign > 0 else "-"
-        moved = "" if self.shifts is None else f" under {self.shifts.steps.size} shift(s)"
-        return f"{sign} part of mass {self.mass:.12g} in {self.law!r}{moved}"
+        shifts = "" if self.shifts is None else f" under {self.shifts.steps.size} shift(s)"
+        return f"{sign} part of mass {self.mass:.12g} in {self.law!r}{shifts}"
 
     @property
     def sign(self) -> float:
@@ -159,7 +159,7 @@ class Part:
         return self.law.plane_wave_enclosure(dim, z)
 
     def root_mean_square(self, dim: int) -> tuple[float, float]:
-        """m times the root of E|a(e.w)|^2, the size of a draw, and a bound of its error."""
+        """Root mean square of a draw, m times the root of E|a(e.w)|^2, and a bound of its error."""
         if self.shifts is None:
             return self.mass, self.mass_error
         weights, steps = self.shifts.weights, self.shifts.steps
@@ -168,8 +168,8 @@ class Part:
         products = np.multiply.outer(weights, weights).ravel()
         # A mean square is not negative; rounding may leave it below zero by less than its error.
         root = math.sqrt(max(float(products @ wave), 0.0))
-        lack = float(np.abs(products) @ error)
-        slack = lack / max(root, math.sqrt(lack)) if lack > 0.0 else 0.0
+        square_error = float(np.abs(products) @ error)
+        slack = square_error / max(root, math.sqrt(square_error)) if square_error > 0.0 else 0.0
         return self.mass * root, self.mass_error * root + self.mass * slack
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:

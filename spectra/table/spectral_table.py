@@ -1,4 +1,4 @@
-r"""The seam: a spectral measure as arrays, to draw frequencies from, to save and to load.
+r"""A spectral measure as arrays: draw frequencies from it, save it and load it.
 
 A finite signed measure is a short list of parts, each a mass m, a phase and a law of frequencies:
 
@@ -29,7 +29,7 @@ from spectra.table.table_file import decode_table, encode_table, read_arrays, wr
 __all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
 
 # The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
-_CLOSURE = 1e-13
+_MASS_SLACK = 1e-13
 # Shifts of two parts are one up to this, the rounding of their coordinates.
 _SAME_SHIFT = 1e-14
 
@@ -44,7 +44,7 @@ class FrequencySample:
     frequencies : ndarray, shape (n, dim)
         Independent draws from the measure |mu| / ||mu||.
     weights : ndarray, shape (n,)
-        The total mass ||mu||, for each draw of a radial part; what its shifts leave for others.
+        The total mass ||mu||, times |a| / bound for a draw of a part with :class:`Shifts` a.
     phases : ndarray, shape (n,)
         0 where the draw came from a positive part, pi from a negative one, and the phases of its
         shifts.
@@ -166,11 +166,11 @@ class SpectralTable:
         signed = error = 0.0
         for p in self.parts:
             if isinstance(p, Part) and p.shifts is not None:
-                (wave,), (lack,) = p.kernel(self.dim, np.zeros((1, self.dim)))
-                signed, error = signed + float(wave), error + float(lack)
+                (value,), (bound,) = p.kernel(self.dim, np.zeros((1, self.dim)))
+                signed, error = signed + float(value), error + float(bound)
             else:
                 signed += p.sign * p.mass
-        slack = self.mass_error + error + self.bias + _CLOSURE * max(self.mass, abs(self.k_zero))
+        slack = self.mass_error + error + self.bias + _MASS_SLACK * max(self.mass, abs(self.k_zero))
         if abs(signed - self.k_zero) > slack:
             raise ParameterError(
                 f"The signed masses add up to {signed}, but k(0) is {self.k_zero}: they differ by "
@@ -231,7 +231,7 @@ class SpectralTable:
     def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
         """The radial table of k, and r, where the table is that of K(D) = k(D + r); else None.
 
-        Then every coupling of radial kernels serves, with rows x + r in place of x.
+        Then every coupling of radial kernels can be used, with rows x + r in place of x.
         """
         if self.is_radial:
             return self, np.zeros(self.dim)
@@ -253,7 +253,7 @@ class SpectralTable:
     def sample(self, size: int, rng: Seed = None) -> FrequencySample:
         """Independent frequencies from the parts, each drawn by its mass, with weights and phases.
 
-        Those of a part with shifts have the law of its radial part, and weights of their own.
+        Frequencies of a part with shifts are drawn from its radial law and weighted by |a|.
         """
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")
@@ -267,8 +267,8 @@ class SpectralTable:
             rows = np.flatnonzero(chosen == number)
             frequencies[rows] = p.draw(self.dim, rows.size, generator)
             if isinstance(p, Part) and p.shifts is not None:
-                moved, turns = p.shifts.polar(frequencies[rows])
-                weights[rows] *= moved / p.shifts.bound
+                modulus, turns = p.shifts.polar(frequencies[rows])
+                weights[rows] *= modulus / p.shifts.bound
                 phases[rows] += turns
         return FrequencySample(frequencies, weights, phases)
 

@@ -1,4 +1,4 @@
-"""One .npz file for tables of all kinds: a header and arrays, which notice every change.
+"""One .npz file for tables of all kinds: a header and arrays, with a digest of both.
 
 The file is an ordinary ``.npz`` which ``numpy.load(..., allow_pickle=False)`` reads.  Its member
 ``header`` is JSON text as bytes, with the numbers of the table and of its parts.  The other members
@@ -132,7 +132,7 @@ def decode_table(
     if found != _HEAD:
         raise TableFileError(
             f"{path} is a file of format {found['format']!r}, version {found['version']} and "
-            f"convention {found['convention']!r}. Read is {_HEAD['format']!r} of version "
+            f"convention {found['convention']!r}. Expected is {_HEAD['format']!r} of version "
             f"{_HEAD['version']}. {_REMEDY}"
         )
     try:

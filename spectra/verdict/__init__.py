@@ -1,12 +1,12 @@
 """The verdict on a kernel: does a positive decomposition exist, and is it positive definite?
 
 ``decide`` holds :func:`existence`, ``verdict`` the :class:`Verdict`, ``status`` the answers. Facts
-come from :mod:`spectra.singularities`, and from ``stated`` where a caller says them;
-``asymmetric`` adds what tilts ask, and ``columns`` decides on kernels of groups of columns
-and of the l1 distance. Rules are in :mod:`spectra.singularities.rules`; ``regions/regions`` reads
-them on a range of distances and on the sphere. ``decision`` combines what is
-certain with what is open, ``positive_definite`` decides on positive definiteness, and ``report``
-prints a verdict in full.
+come from :mod:`spectra.singularities`, and from ``assumptions`` if a caller states them;
+``asymmetric`` adds the requirements of tilts, and ``columns`` decides on kernels of groups of
+columns and of the l1 distance. Rules are in :mod:`spectra.singularities.rules`; ``regions/regions``
+reads them on a range of distances and on the sphere. ``decision`` combines what is certain with
+what is open, ``positive_definite`` decides on positive definiteness, and ``report`` prints a
+verdict in full.
 """
 
 from spectra.verdict.decide import existence, spectral_measure

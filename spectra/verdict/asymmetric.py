@@ -22,12 +22,12 @@ from spectra.verdict.status import Definiteness
 
 __all__ = ["asymmetric_places", "definiteness_of_asymmetric"]
 
-#: A relative difference of K(D) and K(-D) above this is none of rounding.
+#: A relative difference of K(D) and K(-D) above this is not rounding.
 _ASYMMETRY = 1e-6
 
 
 def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
-    """What is certain and what is open of an asymmetric kernel, as for a radial one."""
+    """Requirements and gaps of an asymmetric kernel, in the form of those of a radial one."""
     summands = [_analyse_tilted(radial, tilt) for radial, _, tilt in kernel.terms]
     places = tuple(place for analysis in summands for place in analysis.places)
     tops = [min((r.largest for p in a.places for r in p.requirements), default=sympy.oo)
@@ -44,7 +44,7 @@ def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending
 
 
 def _analyse_tilted(radial: Kernel, tilt: Vector) -> LocalAnalysis:
-    """The local analysis of a kernel, with what its tilt asks at infinity."""
+    """The local analysis of a kernel, with the requirements of its tilt at infinity."""
     analysis = analyse(radial)
     if not any(tilt):
         return analysis

@@ -2,7 +2,7 @@ r"""Kernels of groups of columns and of the l1 distance: finite mass and positiv
 
 A sum of products of kernels of groups is finite where all factors are, each in the dimension of its
 group, since finite measures are convolved and added to finite ones.  It is infinite where a factor
-is, in a term none of whose columns are shared, and the other terms that see the columns of this
+is, in a term none of whose columns are shared, and the other terms in the columns of this
 factor are finite: hold all other columns at a difference where the rest of the term is not 0.  A
 finite measure stays finite under this restriction, which leaves c k(D_g) plus what is finite.
 
@@ -33,7 +33,7 @@ ByGroup = tuple[tuple[Factor, Any], ...]
 Facts = tuple[Status, tuple[str, ...], ByGroup]
 Ask = Callable[[Kernel, int], Any]
 
-# Of a sum of products of values at 0, in parts of their sizes.
+# Rounding error of a sum of products of values at 0, relative to their sizes.
 _ROUNDING = 2.0**-40
 
 

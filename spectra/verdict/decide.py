@@ -23,10 +23,10 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
+from spectra.verdict.assumptions import analyse_stated, apply_assumptions, checked_assumptions
 from spectra.verdict.asymmetric import asymmetric_places
 from spectra.verdict.columns import facts_of_groups, facts_of_l1
-from spectra.verdict.decision import closed_by_proof, decided
-from spectra.verdict.stated import analysed, checked_assumptions, with_assumptions
+from spectra.verdict.decision import close_gaps_by_proof, combine
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 
@@ -108,8 +108,8 @@ def existence(
         return _verdict_by_columns(kernel, dim, stated)
     if isinstance(kernel, AsymmetricKernel):
         dim = kernel.dim if dim is None else kernel.checked(dim)
-        places, notes = with_assumptions(asymmetric_places(kernel, dim), stated)
-        status, condition, reasons, deciding = decided(places, dim, _FINITE)
+        places, notes = apply_assumptions(asymmetric_places(kernel, dim), stated)
+        status, condition, reasons, deciding = combine(places, dim, _FINITE)
         # Tilts have another length in another dimension: the answer in one d is for this d only.
         condition = condition if dim is None else None
         return Verdict(status, condition, reasons + notes, deciding, kernel, dim, assumed=stated)
@@ -119,12 +119,12 @@ def existence(
             "zonal(). They take a function of the distance too, with what you know of it."
         )
     with stage("reading the singularities"):
-        analysis, given = analysed(kernel)
-    places, notes = with_assumptions(analysis.places, stated)
+        analysis, given = analyse_stated(kernel)
+    places, notes = apply_assumptions(analysis.places, stated)
     if any(p.gaps for p in places):
-        places, proof = closed_by_proof(kernel, analysis, places)
+        places, proof = close_gaps_by_proof(kernel, analysis, places)
         notes = proof + notes
-    status, condition, reasons, deciding = decided(places, dim, _FINITE)
+    status, condition, reasons, deciding = combine(places, dim, _FINITE)
     told = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
     reasons = (*reasons, *told, *notes)
     assumed = {**given, **stated}

@@ -13,10 +13,10 @@ from spectra.singularities.definiteness import proved_on_space
 from spectra.singularities.places import Ending, LocalAnalysis, Requirement, Singularity
 from spectra.verdict.status import D, Status
 
-__all__ = ["closed_by_proof", "decided"]
+__all__ = ["close_gaps_by_proof", "combine"]
 
 
-def decided(
+def combine(
     places: Sequence[Ending], dim: int | None, finite: str
 ) -> tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]:
     """Combine requirements, which are certain, with gaps, which may matter or not.
@@ -46,10 +46,10 @@ def decided(
     return Status.FINITE, condition, (finite, *reasons), deciding
 
 
-def closed_by_proof(
+def close_gaps_by_proof(
     kernel: Kernel, analysis: LocalAnalysis, places: tuple[Ending, ...]
 ) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
-    """A proof of positive definiteness is one of finite mass, k(0): it closes gaps below it."""
+    """Close the gaps up to the d for which a proof shows positive definiteness, so mass k(0)."""
     proof = proved_on_space(kernel, analysis)
     if proof is None or any(r.largest < proof[0] for p in places for r in p.requirements):
         return places, ()
@@ -70,5 +70,5 @@ def _condition(requirements: list[Requirement]) -> sympy.Basic:
     largest = requirements[0].largest
     if largest == 0:
         return sympy.false
-    # d is an integer: d < 9/5 is told as d < 2, and the reason keeps the exact exponent.
+    # d is an integer: d < 9/5 is written as d < 2, and the reason keeps the exact exponent.
     return sympy.Le(D, largest) if requirements[0].closed else sympy.Lt(D, largest + 1)

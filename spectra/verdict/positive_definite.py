@@ -79,7 +79,7 @@ _NO_RULE = "No rule that holds in every dimension decides it."
 
 
 def _completed(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
-    """The proof with what excludes the next dimension, where its own theorem does not say so."""
+    """The proof; it is exact if infinite mass or a negative tail excludes the next dimension."""
     largest, reason, exact = proof
     if exact or largest == math.inf:
         return largest, reason, True
@@ -110,7 +110,7 @@ def _exceeds_its_value_at_zero(kernel: Kernel, limit: sympy.Expr | None) -> str 
 
 
 def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
-    """A spectrum that is negative at large w: it oscillates, or its power tail is negative."""
+    """Why the spectrum is negative at some large w, in words; None if this is not known."""
     rough = [s for _, e in analysis.radii for s in e.singularities]
     origin = analysis.origin.singularities
     if (
@@ -138,7 +138,7 @@ _NIL = sympy.Integer(0)
 
 
 def _by_masses(verdict: Any) -> Definiteness:
-    """A negative part that is larger than its error refutes; none found proves nothing."""
+    """Refuted by a negative mass above its error; without one, nothing is proved."""
     try:
         negative = verdict.measure.negative_mass
     except (NoRouteError, UndecidedError, AccuracyError) as error:

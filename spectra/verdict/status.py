@@ -19,7 +19,7 @@ D = sympy.Symbol("d", integer=True, positive=True)
 
 
 class Status(Enum):
-    """Whether the spectral measure has finite mass; no truth value, as three answers have none."""
+    """Whether the spectral measure has finite mass: three answers, so bool() raises."""
 
     FINITE = "finite"
     INFINITE = "infinite"
@@ -96,7 +96,7 @@ class RegionVerdict:
     coefficients: SphereCoefficients | None = field(default=None)
 
     def __bool__(self) -> bool:
-        return bool(self.status)  # which refuses
+        return bool(self.status)  # which raises
 
     def __repr__(self) -> str:
         where = "" if self.dim is None else f" in d = {self.dim}"

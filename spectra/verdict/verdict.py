@@ -21,7 +21,7 @@ from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.places import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
 from spectra.verdict.regions.regions import (
-    decided_on_sphere,
+    decide_on_sphere,
     verdict_on_range,
     verdict_on_sphere,
 )
@@ -68,7 +68,7 @@ class Verdict:
     by_group: tuple[tuple[Factor, Verdict], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.status)  # which refuses
+        return bool(self.status)  # which raises
 
     def __repr__(self) -> str:
         return f"Verdict on {self.kernel}: {self._answer}"
@@ -119,7 +119,7 @@ class Verdict:
         if not isinstance(self.kernel, Kernel) or not self.kernel.is_zonal or self.dim == 1:
             return None
         assert self.analysis is not None  # every radial kernel has one
-        return decided_on_sphere(self.kernel, self.analysis, self.dim)
+        return decide_on_sphere(self.kernel, self.analysis, self.dim)
 
     def _what_works(self) -> list[str]:
         """What to do about infinite mass, unless the kernel is unbounded at 0."""

@@ -1,7 +1,7 @@
-"""Laws of asymmetric kernels along the axis of their shifts: the parts that AsKRFF draws from.
+"""Complex measures of asymmetric kernels, split into the parts that AsKRFF draws from.
 
-For shifted and tilted Gaussians.  Numpy and scipy only.  Read in this order: ``selection`` (what a
-part takes of the multiplier that shifts make), ``axis_law`` (exact draws along the axis),
+For shifted and tilted Gaussians.  Numpy and scipy only.  Read in this order: ``selection`` (which
+factor of the multiplier of the shifts a part takes), ``axis_law`` (exact draws along the axis),
 ``axial_part`` (mass, draws, moments and variance of one part), ``decomposition`` (the parts of a
 measure), ``scheme`` (how many frequencies of each).
 """

@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 
 from rf.sampling.coupling import Radii
-from rf.schemes.complex.axis_law import AxisLaw, layer_ends
+from rf.schemes.complex.axis_law import AxisLaw, stratum_ends
 from rf.schemes.complex.selection import Modulation, Selection
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.errors import ParameterError
@@ -27,8 +27,8 @@ from spectra.table import FrequencySample, Part
 __all__ = ["AxialPart"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
-# Waves whose Gaussian factor is below this are 0, and so are those that turn faster than this along
-# the axis: the kinks of a selection leave less than the square of its own turns over theirs.
+# A wave counts as 0 if its Gaussian factor is below the first number, or its frequency along the
+# axis above the second: kinks leave less than the squared ratio of the selection's frequency to it.
 _UNSEEN = 1e-13
 _FASTEST_WAVE = 2e4
 # Values that are held at one time (32 MB).
@@ -49,7 +49,7 @@ class AxialPart:
 
     @cached_property
     def modulation(self) -> Modulation:
-        """What multiplies the radial measure."""
+        """The multiplier of the radial measure."""
         if self.base.shifts is None:
             raise ParameterError("A part without shifts has no axis: it is drawn as it is.")
         return Modulation.of(self.base.shifts)
@@ -103,8 +103,8 @@ class AxialPart:
         return self._with_phases(w)
 
     @property
-    def has_layers(self) -> bool:
-        """Whether draws can be laid over layers of the length along the axis."""
+    def has_strata(self) -> bool:
+        """Whether the length along the axis can be stratified."""
         return not self.is_isotropic
 
     def _with_phases(self, w: FloatArray) -> FrequencySample:
@@ -145,36 +145,36 @@ class AxialPart:
         r"""Variance of the mean of n draws at differences D, shape (n, d).
 
         Let h be the mean of a draw X given its length along the axis.  With one draw in each of n
-        layers of equal probability, and all else independent, the variance is
+        strata of equal probability, and all else independent, the variance is
 
         .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
-                  \mu_a = E[h \mid \text{layer } a] .
+                  \mu_a = E[h \mid \text{stratum } a] .
 
-        ``differences`` (m, d); ``radii``: a part without layers has independent draws whatever is
-        asked for; ``most``: reckon as though no more layers were cut: an upper bound for many
-        draws.
+        ``differences`` (m, d); ``radii``: a part without strata always has independent draws;
+        ``most``: the largest number of strata that is computed: with more draws the result is an
+        upper bound.
         """
         D = np.asarray(differences, dtype=float)
         square, mean = self.second_moment(D), self.mean(D)
-        layers = n if most is None else min(n, most)
-        if radii == "iid" or layers == 1 or not self.has_layers:
+        strata = n if most is None else min(n, most)
+        if radii == "iid" or strata == 1 or not self.has_strata:
             return np.asarray((square - mean**2) / n)
         known, (along, decay) = np.empty(len(D)), self._along(D)
-        cuts = layer_ends(self._axis_law, layers)
+        cuts = stratum_ends(self._axis_law, strata)
         reach = self.gaussian * float(np.abs(along).max(initial=0.0))
         g, weights = self._axis_law.rule(min(reach, _FASTEST_WAVE), cuts)
         below = g < cuts[-1]
         starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
-        x, weights = self.gaussian * g[below], layers * weights[below, None]
+        x, weights = self.gaussian * g[below], strata * weights[below, None]
         turn, scale = self._turn(x)[:, None], self.mass * self.base.sign * decay
         step = max(1, _CHUNK // max(x.size, 1))
         for start in range(0, len(D), step):
             rows = slice(start, start + step)
             waves = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + turn)
             means = np.add.reduceat(waves * weights, starts, axis=0)
-            # The last layer is what the others leave of the whole.
-            last = layers * mean[rows] - means.sum(axis=0)
-            known[rows] = (np.sum(means**2, axis=0) + last**2) / layers
+            # The mean of the last stratum follows from that of all.
+            last = strata * mean[rows] - means.sum(axis=0)
+            known[rows] = (np.sum(means**2, axis=0) + last**2) / strata
         return np.asarray((square - known) / n)
 
     # --- masses and moments ------------------------------------------------------------------
@@ -228,7 +228,7 @@ class AxialPart:
         return AxisLaw(
             # Not a function made here: the law is kept with the part, and parts are pickled.
             partial(self.modulation.selected, self.kind),
-            self.modulation.turns(self.kind),
+            self.modulation.kinks(self.kind),
             self.gaussian * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
         )

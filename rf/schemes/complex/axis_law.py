@@ -22,25 +22,25 @@ import numpy as np
 from spectra.base.arrays import FloatArray, panel_rule
 from spectra.errors import AccuracyError
 
-__all__ = ["AxisLaw", "layer_ends"]
+__all__ = ["AxisLaw", "stratum_ends"]
 
 # The normal density is a denormal number beyond this.
 _REACH = 38.0
-# With more turns than this no part is small, so that the rest beyond ten deviations is none.
+# With higher frequencies than this no part is small, so that ten deviations are enough.
 _MANY_TURNS = 20.0
 _SHORT_REACH = 10.0
 # On panels this long, and half a period of the modulation, Gauss's rule is exact to rounding.
 _PANEL = 0.5
 _NODES = 20
 _COARSE_NODES = 14
-# A modulation this fast would need thousands of panels, and seconds for a variance.
+# A modulation of this frequency needs thousands of panels, and seconds for a variance.
 _FASTEST = 1e2
 _NEWTON_STEPS = 80
 # Panels with less than this share of the mass do not affect a mean.
 _WEIGHTLESS = 1e-18
-# Turns of a wave that the points of a panel resolve in addition to the density.
+# Phase of a wave that the points of a panel resolve in addition to the density.
 _PHASE = 6.0
-# Ends of panels nearer than this, relative to the reach, are one.
+# Ends of panels that are nearer than this, relative to the reach, are merged.
 _SAME = 1e-13
 
 
@@ -49,12 +49,12 @@ _SAME = 1e-13
 class AxisLaw:
     """The law on g >= 0 with density 2 phi(g) h(rate g) / mass.
 
-    ``selected``: h(theta) >= 0, even and of period 2 pi; ``turns``: its kinks in (0, pi); ``rate``:
+    ``selected``: h(theta) >= 0, even and of period 2 pi; ``kinks``: its kinks in (0, pi); ``rate``:
     kappa > 0; ``top_step``: degree of the modulation as a trigonometric polynomial.
     """
 
     selected: Callable[[FloatArray], FloatArray]
-    turns: FloatArray
+    kinks: FloatArray
     rate: float
     top_step: int
 
@@ -72,11 +72,11 @@ class AxisLaw:
         return _REACH if self.rate * self.top_step < _MANY_TURNS else _SHORT_REACH
 
     @cached_property
-    def _kinks(self) -> FloatArray:
+    def _all_kinks(self) -> FloatArray:
         """Where the density is not smooth on [0, reach)."""
         period = 2.0 * np.pi / self.rate
         # An even function of period 2 pi may have kinks at 0 and pi as well.
-        within = np.concatenate([[0.0, np.pi], self.turns, 2.0 * np.pi - self.turns]) / self.rate
+        within = np.concatenate([[0.0, np.pi], self.kinks, 2.0 * np.pi - self.kinks]) / self.rate
         kinks = np.add.outer(period * np.arange(np.ceil(self._reach / period)), within).ravel()
         return np.asarray(kinks[kinks < self._reach])
 
@@ -85,7 +85,7 @@ class AxisLaw:
         """Low ends, high ends, masses and coarser masses of the panels that have mass."""
         step = min(_PANEL, 0.5 * np.pi / (self.rate * self.top_step))
         grid = np.linspace(0.0, self._reach, int(np.ceil(self._reach / step)) + 1)
-        ends = np.unique(np.concatenate([grid, self._kinks]))
+        ends = np.unique(np.concatenate([grid, self._all_kinks]))
         ends = ends[np.concatenate([[True], np.diff(ends) > _SAME * self._reach])]
         low, high = ends[:-1], ends[1:]
         masses = [
@@ -156,8 +156,8 @@ class AxisLaw:
 
 
 @lru_cache(maxsize=64)
-def layer_ends(law: AxisLaw, n: int) -> FloatArray:
-    """Where all but the last of n layers of equal probability end, for plans on any rows."""
+def stratum_ends(law: AxisLaw, n: int) -> FloatArray:
+    """Where all but the last of n strata of equal probability end; kept for other rows."""
     ends = law.ppf(np.arange(1, n) / n)
     ends.setflags(write=False)
     return ends

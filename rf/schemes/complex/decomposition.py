@@ -1,10 +1,9 @@
 r"""The measure of an asymmetric kernel in positive parts, each with a law of its own.
 
-Shifts along an axis multiply a radial measure by a = A + iB.  "jordan" takes the real and
-imaginary, positive and negative parts of that, of which the two imaginary ones are mirror images
-and are sampled as one; "polar" takes the modulus of a, with a phase for each frequency.  (The third
-way, to leave the radial law as it is and to weigh each frequency by the modulus, is that of
-:mod:`rf.schemes.table_scheme`.)
+Shifts along an axis multiply a radial measure by a = A + iB.  "jordan" takes the positive
+and negative parts of A and of B; those of B are mirror images and are sampled as one; "polar" takes
+the modulus of a, with a phase for each frequency.  (A third way draws from the radial law and
+weighs each frequency by the modulus: :mod:`rf.schemes.table_scheme`.)
 """
 
 from __future__ import annotations

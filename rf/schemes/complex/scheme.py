@@ -14,7 +14,7 @@ from rf.sampling.coupling import RADII, Radii, RadiusRule
 from rf.sampling.frequencies import Frequencies
 from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.decomposition import Decomposed, Decomposition
-from rf.schemes.table_scheme import RANKED_PAIRS, TableScheme
+from rf.schemes.table_scheme import PAIRS_FOR_COUPLING, TableScheme
 from rf.variance.allocation import Allocation, split
 from rf.variance.variance import PartModel
 from spectra.base.arrays import FloatArray
@@ -23,12 +23,12 @@ from spectra.table import SpectralTable
 
 __all__ = ["AxialScheme", "axial_scheme", "least_axial_scheme"]
 
-# Layers that an approximate variance reckons with: an upper bound for more.
-_LAYERS = 256
-# A decomposition whose masses err by more than this share is not offered: its bias would be seen.
-_BLUR = 1e-5
+# Most strata in an approximate variance, which is an upper bound if there are more.
+_STRATA = 256
+# A decomposition whose masses have a larger relative error than this is not offered.
+_MOST_MASS_ERROR = 1e-5
 _OFFERED: tuple[Decomposition, ...] = ("polar", "jordan")
-# Choices and decompositions kept in memory, as the schemes are that they begin with.
+# Choices and decompositions kept in memory.
 _RECENT = 16
 
 
@@ -75,7 +75,7 @@ class AxialScheme(TableScheme):
         )
 
     def _rule(self, part: AxialPart) -> RadiusRule:
-        return RADII[self.radii if part.has_layers else "iid"]
+        return RADII[self.radii if part.has_strata else "iid"]
 
     def model(self, points: FloatArray, *, approximate: bool = False) -> AxialModel:
         return AxialModel(self.measure, points, approximate)
@@ -89,7 +89,7 @@ class AxialScheme(TableScheme):
 class AxialModel(PartModel):
     """The variance at differences D; the parts include their masses and signs.
 
-    ``differences`` (m, d); ``approximate``: whether to reckon with at most 256 layers.
+    ``differences`` (m, d); ``approximate``: whether to use at most 256 strata.
     """
 
     measure: Decomposed
@@ -114,7 +114,7 @@ class AxialModel(PartModel):
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str = "iid", radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
-        total, most = np.zeros(len(self.differences)), _LAYERS if self.approximate else None
+        total, most = np.zeros(len(self.differences)), _STRATA if self.approximate else None
         for part, n in zip(self.measure.parts, n_per_part, strict=True):
             total += part.variance(self.differences, n, radii, most=most)
         return total, np.zeros_like(total)
@@ -137,7 +137,7 @@ def axial_scheme(
     options: dict[str, Any] = {"rows": rows, "n_rows": n_rows, "radii": radii}
     if len(measure.parts) > n:
         return AxialScheme.of(measure, (n,), pooled=True, **options)
-    model = AxialModel(measure, typical_differences(rows, RANKED_PAIRS), True)
+    model = AxialModel(measure, typical_differences(rows, PAIRS_FOR_COUPLING), True)
     return AxialScheme.of(measure, split(model, n, allocation=allocation), **options)
 
 
@@ -145,15 +145,15 @@ def axial_scheme(
 def least_axial_scheme(
     scheme: TableScheme, n: int, *, allocation: Allocation, radii: Radii
 ) -> TableScheme:
-    """The polar or Jordan parts of a shifted measure, if they leave less variance than a scheme.
+    """The polar or Jordan parts of a shifted measure, if they have less variance than a scheme.
 
-    No decomposition is always best: weighted draws take every coupling of directions, Jordan parts
-    are exact at D = 0, polar ones have less mass.  The latter win in d = 1 and 2, where directions
-    gain little, and for long shifts.  Only parts of Gaussians are drawn.
+    No decomposition is always best: weighted draws allow every coupling of directions, Jordan parts
+    are exact at D = 0, polar ones have less mass.  Polar parts are best for long shifts, and in
+    d = 1 and 2, where couplings gain little.  Only parts of Gaussians are drawn.
     """
     if not all(part.deviation > 0.0 for part in scheme.table.parts):
         return scheme
-    differences = typical_differences(scheme.rows, RANKED_PAIRS)
+    differences = typical_differences(scheme.rows, PAIRS_FOR_COUPLING)
     model: PartModel = scheme.model(differences, approximate=True)
     best, least = scheme, float(np.mean(scheme.variance_of(model)[0]))
     for decomposition in _OFFERED:
@@ -184,6 +184,6 @@ def _decomposed(table: SpectralTable, decomposition: Decomposition) -> Decompose
 def _is_known(measure: Decomposed) -> bool:
     """Whether the masses of a decomposition are known well enough."""
     try:
-        return measure.bias + measure.mass_error <= _BLUR * measure.mass
+        return measure.bias + measure.mass_error <= _MOST_MASS_ERROR * measure.mass
     except AccuracyError:
         return False

@@ -1,4 +1,4 @@
-"""What a part selects of the multiplier that shifts make: its sign parts, or its modulus.
+"""The factor that a part takes of the multiplier of shifts: a positive part, or the modulus.
 
 The real part of the multiplier is even, its imaginary part odd.  Numpy only.
 """
@@ -24,7 +24,7 @@ SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 
 # A root of a polynomial in cos(theta) is real up to this, the error of a double root.
 _REAL_ROOT = 1e-7
-# What is left where opposite weights cancel up to rounding, relative to their sum.
+# Weights that cancel up to this, relative to their absolute sum, cancel exactly.
 _CANCELLED = 1e-15
 
 
@@ -39,7 +39,7 @@ class Modulation(Shifts):
         return cls(shifts.axis, shifts.unit, shifts.steps, shifts.weights)
 
     def selected(self, selection: Selection, theta: ArrayLike) -> FloatArray:
-        """What a part takes of m; of 2 max(0, B) its even half |B|, as a sign gives the rest."""
+        """The factor at theta; |B| in place of 2 max(0, B), as draws get a random sign."""
         value = self.at_angle(theta)
         if selection == "modulus":
             return np.abs(value)
@@ -62,7 +62,7 @@ class Modulation(Shifts):
         np.add.at(series, np.abs(self.steps), signs * self.weights)
         return bool(np.abs(series).max() <= _CANCELLED * self.bound)
 
-    def turns(self, selection: Selection) -> FloatArray:
+    def kinks(self, selection: Selection) -> FloatArray:
         """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |m|."""
         if selection == "modulus":
             real, imaginary = self._zeros_of_real, self._zeros_of_imaginary

@@ -39,7 +39,7 @@ class BetweenWaves(Component):
     side: float = 1.0
 
     def evaluate(self, w: FloatArray) -> Evaluation:
-        """What the pieces say at distances, with the rounding of distances to other waves."""
+        """The density at distances; its error includes rounding of distances to other radii."""
         x = np.asarray(w, dtype=float)
         w = self.radius + self.side * x
         found = np.multiply.outer((1.0, -np.inf, -np.inf, 0.0), np.ones_like(x))
@@ -61,7 +61,7 @@ class BetweenWaves(Component):
         return sign, log, envelope, error
 
     def beside(self, radius: float, side: float) -> Component | None:
-        """The density from the distance to a frequency, which is not rounded."""
+        """The density as a function of the distance to a frequency, on one side of it."""
         for *place, _, density in self.pieces:
             if place == [radius, side, 0.0]:
                 power, bulk = density.origin_exponent, density.bulk
@@ -69,6 +69,6 @@ class BetweenWaves(Component):
         return None
 
     def telling_radii(self) -> FloatArray:
-        """Those of the pieces."""
+        """The telling radii of all pieces, ascending."""
         radii = [r + side * density.telling_radii() for r, side, _, _, density in self.pieces]
         return np.sort(np.concatenate(radii))

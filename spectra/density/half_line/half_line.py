@@ -15,7 +15,7 @@ import sympy
 from spectra.base.enclosures import EPS
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
-from spectra.density.half_line.ends.plane_waves import without_spheres
+from spectra.density.half_line.ends.plane_waves import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
@@ -33,8 +33,8 @@ _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
 _AGREE = 1e-12
 # Logarithm of the largest value of a kernel, as a double.
 _LARGEST = 700.0
-# A ray on which the kernel falls that much later than on the half-line lies beside one on which it
-# grows, and is tried last.
+# If the kernel becomes negligible this much later in log z on a ray than on the half-line, it grows
+# on rays nearby, and the ray is tried last.
 _LATER = 0.6
 
 
@@ -54,8 +54,8 @@ def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     if limit != 0:
         mass = float(limit)
         atoms.append(Atom(0.0, mass, error=abs(mass) * EPS))
-    spheres, rest = without_spheres(formula, dim)
-    atoms += spheres
+    found, rest = split_atoms(formula, dim)
+    atoms += found
     if rest is None:
         return [], atoms
     if rest.slow_waves:

@@ -27,10 +27,10 @@ _BITS_STEP = 64
 # The argument has this many bits more than the value.
 _SPARE = 16
 _MOST_DOUBLINGS = 6
-# The scale is sought among these log z.
+# The scale is one of these log z.
 _SURVEY = np.arange(-60.0, 60.0, 0.25)
-# A kernel that is below 2^-200 at three neighbours of these e-folds beyond its scale falls faster
-# than powers.
+# A kernel that is below 2^-200 at three consecutive ones of these log z, counted from its scale,
+# falls faster than powers.
 _BEYOND, _NOTHING = np.arange(5.0, 9.0, 0.5), 200
 
 
@@ -109,8 +109,8 @@ class HalfLineFormula:
     def infinity(self) -> tuple[PowerTerms, dict[sympy.Expr, Term], dict[sympy.Expr, sympy.Expr]]:
         """The expansion at infinity without waves, the leading terms and amplitudes of the waves.
 
-        The terms are those of waves that decay like powers.  Nothing of a formula that falls faster
-        than powers.
+        The terms are those of waves that decay like powers.  All three are empty for a formula that
+        falls faster than powers.
         """
         try:
             waves = read_waves(self.expr)
@@ -125,7 +125,7 @@ class HalfLineFormula:
 
     @property
     def decay(self) -> float:
-        """At infinity it falls like z^-decay without its waves; inf where faster than powers."""
+        """The formula without its waves falls like z^-decay; inf if faster than every power."""
         return next((float(a) for a, _, _ in self.infinity[0]), np.inf)
 
     @property

@@ -34,13 +34,13 @@ NEGLIGIBLE = 1e-16
 _STEPS_AGREE = 2e-8
 # An end of the range below this share of the peak is rounding if it falls no further.
 _ROUNDED = 1e-13
-# Bits kept below the largest value of w rho, and the most bits that are paid for cancellation.
+# Bits kept below the largest value of w rho, and the most bits including those that cancel.
 _KEPT_BITS, _MOST_BITS = 72, 6000
 # Steps are 2^-n; sums with more terms are refused.
 _FIRST_STEP, _LAST_STEP, _MOST_TERMS, _MOST_HALVINGS = 2, 12, 60_000, 2
 # Errors fall like exp(-2 pi a/step) times the growth of g on the ray at angle - a.
 _DEPTH = 26.0
-# The kernel is looked at on the ray at these steps of s, so many times, from so far on.
+# A survey of the kernel on a ray: its step in s, its most steps, its start below the scale.
 _LOOK, _MOST_LOOKS, _BEFORE = 0.25, 140, 12.0
 # The widest range of log w.
 _WIDEST = 1400.0
@@ -112,7 +112,7 @@ class Samples:
 class RaySums:
     """Sums of a kernel along one ray.
 
-    ``shift`` = 1/2 puts radii half a step beside multiples of the step: two rays, one of them
+    ``shift`` = 1/2 moves radii by half a step from multiples of the step: two rays, one of them
     shifted, show the error of the interpolation, too.  Sums are computed for log w above ``lowest``
     only.
     """
@@ -157,7 +157,7 @@ class RaySums:
         raise AccuracyError(f"the sums on the ray of angle {self.angle} do not settle")
 
     def whole(self, least_peak: float = 0.0, stop: float = np.inf) -> Samples:
-        """Samples from ``lowest`` or where w rho is negligible, up to where it is or to a log w.
+        """Samples at all log w from ``lowest`` to ``stop`` at which w rho is not negligible.
 
         ``least_peak`` is a lower bound of the largest w |rho| anywhere.
         """

@@ -42,12 +42,12 @@ def sampled_density(
     beginning = _fit_beginning(samples, power, with_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.ends[1]
     nothing = max(NEGLIGIBLE * samples.peak, noise)
-    if tail is None:  # beyond, samples are rounding
+    if tail is None:  # samples at larger radii are rounding
         seen = np.abs(samples.values) > nothing
         high = min(high, float(samples.logs[seen].max(initial=low)))
     high = max(min(high, start), low + _WIDTH)
 
-    # log w is rounded, which steep waves feel.
+    # Rounding of log w changes the values of steep waves.
     steepest = float(np.abs(np.diff(samples.values)).max()) / samples.step
 
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -72,7 +72,7 @@ def sampled_density(
 def _fit_beginning(samples: Samples, power: float, *, with_log: bool) -> Powers:
     """The power law w rho = c w^power that samples follow up to the largest radius they allow.
 
-    A logarithm of w beside the power is left to the error.
+    A factor log w counts as error.
     """
     (low, high), logs, error = samples.ends, samples.logs, samples.error
     inside = (logs >= low) & (logs <= high)
@@ -110,5 +110,5 @@ def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
     first = int(bad[-1]) + 1 if bad.size else 0
     if first == x.size:
         raise AccuracyError("the sums do not approach the power law at large radii")
-    # What samples do not see may be there.
+    # The tail may differ by what the samples do not resolve.
     return tail.and_error(float(np.log(_AGREES * samples.error) - x[first]), x[first]), x[first]

@@ -1,4 +1,4 @@
-"""The density of a kernel with slow waves, on both sides of each frequency.
+"""The density of a kernel with slow waves, which decay like powers, near their frequencies.
 
 Integrals on rays of two angles are compared at a few places of every panel, and so are the sums on
 two rays beyond the highest frequency.
@@ -34,10 +34,10 @@ _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 _RESOLVED, _WIDTH = 7e-15, 2.0
 # The error of all coefficients together, as a share of the largest value.
 _MARGIN = 3e-13
-# Errors fall towards a radius with a logarithm, which a power law below all panels leaves out.
+# Logarithm of a factor on the error below all panels, where a power law leaves out logarithms.
 _LOGARITHM = float(np.log(4.0))
-# Below this share the mass beside a frequency counts as 0.  A density that is singular there has
-# its power law from this distance on, relative to the next frequency.
+# Below this share the mass near a frequency counts as 0.  A density that is singular there is a
+# power law below this logarithm of the distance, relative to the farthest distance.
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
 _CHECKS = np.array([-0.77, 0.1, 0.66])
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
@@ -177,7 +177,7 @@ def _find_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) ->
 def _find_powers(formula: HalfLineFormula, dim: int, end: float) -> dict[tuple[float, int], float]:
     """The powers of the distance with which the density begins, by radius and side.
 
-    The singular part beside the frequency of a wave c z^-a exp(ibz) is
+    The singular part near the frequency of a wave c z^-a exp(ibz) is
     Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], beta = a - (d+1)/2, with the
     phase psi of a Hankel function at infinity, next to what is smooth at b.
     """
@@ -188,7 +188,7 @@ def _find_powers(formula: HalfLineFormula, dim: int, end: float) -> dict[tuple[f
         for side, seen in ((1, np.conj(phase)), (-1, phase)):
             size = abs((np.exp(-0.5j * np.pi * beta) * seen).real)
             smooth = beta > 0.0 or size < _NO_SHARE * abs(c)
-            # Before the end of the density there is nothing else.
+            # Just below its end the density has no smooth part.
             ends = float(b) == end and side < 0
             powers[float(b), side] = 0.0 if smooth and not ends else beta
     return powers
@@ -197,8 +197,8 @@ def _find_powers(formula: HalfLineFormula, dim: int, end: float) -> dict[tuple[f
 def _is_band_limited(formula: HalfLineFormula) -> bool:
     """Whether the density vanishes beyond the largest frequency (Paley and Wiener).
 
-    So it is if the kernel is even, and analytic in the whole plane but for what may be removed at
-    zero.
+    It does if the kernel is even, and analytic in the whole plane except for a removable
+    singularity at zero.
     """
     powers = (power for power in formula.expr.atoms(sympy.Pow) if power.has(Z))
     functions = (f for f in formula.expr.atoms(Application) if f.has(Z))

@@ -4,7 +4,7 @@ With :math:`k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)` the kernel is integrated 
 to its scale.  Beyond it each wave is followed on rays of its own: upwards with H1, and with H2
 upwards for w < b and downwards for w > b, on which it decays however close w is to b.
 
-The density behaves like :math:`|w - b|^{a - (d+1)/2}` beside the frequency of a wave that decays
+The density behaves like :math:`|w - b|^{a - (d+1)/2}` near the frequency of a wave that decays
 like z^-a, next to functions that are smooth there.  So it is resolved in the logarithm of the
 distance to the frequency, on both sides.
 """
@@ -27,20 +27,20 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["WaveIntegrals"]
 
-# Distances beyond the scale are summed at these steps of their logarithm, from exp(-40) of it on,
+# Distances beyond the scale are summed at these steps of their logarithm, from exp(-37) of it on,
 # until waves of this least distance to a frequency have decayed.
 _STEP, _BEFORE, _LEAST_DISTANCE = 1.0 / 20.0, 37.0, 1e-30
-# Beyond exp(-45) a wave has decayed.
+# A wave below exp(-45) has decayed.
 _DECAYED = 45.0
 _BITS = 64
-# From so many times nu^2 + 1 on Hankel functions have their series.
+# Beyond this many times nu^2 + 1 Hankel functions are computed by their asymptotic series.
 _FAR = 1e5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _ComplexArray = NDArray[np.complex128]
 
 
 class WaveIntegrals:
-    """w rho beside the frequencies of slow waves, in doubles."""
+    """w rho near the frequencies of slow waves, in doubles."""
 
     def __init__(self, kernel: HalfLineFormula, dim: int, angle: float) -> None:
         self.dim = dim
@@ -97,7 +97,7 @@ class WaveIntegrals:
         rate: FloatArray,
         hankel: Callable[[float, _ComplexArray], _ComplexArray],
     ) -> FloatArray:
-        """The integral of a wave on its ray; exponentials turn with ``rate`` together."""
+        """The integral of a wave on its ray; ``rate`` is the frequency of all exponentials."""
         least = float(np.abs(rate).min()) * self._turns[1].imag
         count = np.searchsorted(self._t, _DECAYED / max(least, 1e-300))
         z = self._scale + self._t[:count] * self._turns[way]

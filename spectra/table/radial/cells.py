@@ -1,11 +1,11 @@
-r"""The inverse CDF of a law once more, on even cells of probability, for draws by the million.
+r"""Fast draws: the inverse CDF of a law by polynomials on equal cells of probability.
 
-A panel is a polynomial of degree 17, and has to be searched.  Even cells of probability are found
+A panel is a polynomial of degree 17, and has to be searched.  Equal cells of probability are found
 by a product, and a polynomial of low degree is as accurate on them, so that a draw costs half.  If
-it differs from the panels by more than a few roundings, the cell is open.  Most open cells lie
-beside an edge at which the density has a zero.  The radius is smooth in the square root of the
-distance of u from there, and pieces of open cells are fitted in this variable.  Only what is not
-smooth in it either, at the ends of a law and in a tail of waves, is left to the panels.
+it differs from the panels by more than a few roundings, the cell is *open*: it has no polynomial.
+Most open cells are next to an edge at which the density has a zero.  The radius is smooth in the
+square root of the distance of u from there, and pieces of open cells are fitted in this variable.
+Cells that are not smooth in it either, at the ends of a law and in a tail of waves, use the panels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spectra.base.compiled import compiled, implementation
 
 __all__ = ["Fill", "Refine", "fit_cells"]
 
-#: Writes radii at keys to an array, and returns the places that fall into open cells; the last
+#: Writes radii at keys to an array, and returns the indices of keys in open cells; the last
 #: argument is the number of draws in all.
 Fill = Callable[[FloatArray, FloatArray, int], IntArray]
 #: Radii at keys in open cells; not a number where only the panels know them.
@@ -37,10 +37,10 @@ _COMPILED = 1 << 18
 _PER_PANEL, _LEAST, _MOST = 16.0, 10, 15
 # The coefficients of a cell fill one cache line.  Pieces are fewer, and of a higher degree.
 _DEGREE, _PIECE_DEGREE = 7, 13
-# A cell is closed where what its polynomial leaves is below this fraction of the radius: as much
-# as a panel rounds.
+# A cell is closed if the error of its polynomial is below this fraction of the radius, which is the
+# rounding error of a panel.
 _LEFT = 4.0 * float(np.finfo(float).eps)
-# Powers of the share of a cell lose no digits where the radius changes by less than this factor.
+# Polynomials lose no digits in cells in which the radius changes by less than this factor.
 _MOST_CHANGE = 2.0
 # How often a piece is halved, and the probability below which it is not.
 _HALVINGS, _LEAST_PIECE = 8, 1e-6
@@ -55,7 +55,7 @@ def fit_cells(
 ) -> tuple[Fill, Refine]:
     """Fit ``radii`` at keys, which are u on the left of a law and -q on the right.
 
-    They are smooth between two edges, but for keys from -``rough`` to 0, where the law is a tail of
+    They are smooth between two edges, except for keys from -``rough`` to 0: these are in a tail of
     waves.  ``radii_between`` gives them from the number of the edge below and the distances of a
     key from this edge and the next one.
     """
@@ -64,7 +64,7 @@ def fit_cells(
     first, stop = int(np.floor(edges[0] * count)), int(np.ceil(edges[-1] * count))
     starts = np.arange(first, stop) / count
     ends = starts + 1.0 / count
-    # No edge lies inside a cell that a polynomial stands for.
+    # A cell with an edge inside it gets no polynomial.
     after = np.searchsorted(edges, starts, side="right")
     before = np.searchsorted(edges, ends, side="left")
     smooth = (after == before) & (after > 0) & (after < edges.size)
@@ -155,12 +155,12 @@ def _fit(w: FloatArray, degree: int) -> tuple[FloatArray, NDArray[np.bool_]]:
     least, most = w.min(axis=1), w.max(axis=1)
     # The differences to one value are fitted: the rounding of the rule counts for them only.
     middle = w[:, shares.size // 2]
-    # Radii beyond the range of doubles have none, and their cells stay open.
+    # Radii beyond the range of doubles have no polynomial: their cells stay open.
     with np.errstate(invalid="ignore"):
         fit = (w - middle[:, None]) @ series
         left = np.abs(fit[:, degree + 1 :]).sum(axis=1)
         good = (left <= _LEFT * least) & (most <= _MOST_CHANGE * least)
-        # Two products: one matrix in their place would be rounded where it is large.
+        # Two products: their product as one matrix has large entries, and larger rounding errors.
         fit = fit[:, : degree + 1] @ powers
     fit[:, 0] += middle
     return fit, good

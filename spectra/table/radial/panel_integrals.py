@@ -1,4 +1,4 @@
-r"""Integrals of waves against the panels of a law, exact for the panels as they are stored.
+r"""Integrals of plane-wave means over the panels of a law, to rounding error.
 
 The integral of :math:`\Omega_d(w z)` over a panel is taken in the variable x of its series, and
 panels are cut into cells on which every factor is resolved.  Gauss-Legendre nodes
@@ -35,15 +35,15 @@ __all__ = ["CutPanels", "cut_panels", "integrate_waves", "integration_nodes"]
 _RULES = ((8.0, 24), (64.0, 56))
 _MANY_WAVES = _RULES[-1][0]
 _LEVIN_NODES = 32
-# Mass times waves below which a cell is bounded: of these there are some hundreds, each a
-# thousandth of the rounding error of the sum.
+# A cell whose mass times wave is below this counts as error: of these there are some hundreds, each
+# a thousandth of the rounding error of the sum.
 _NO_WAVE = 2.0**-62
 _LEVIN_TOLERANCE = 3e-13
-# Halvings after which a cell is bounded too: a double has no more to give.
+# Cells that are left after this many halvings count as error, too.
 _HALVINGS = 48
 _ITEMS = 8192
 _LEVIN_BLOCK = 512
-# Beyond this phase a cell is left out of the nodes.
+# Cells with a larger phase get no nodes.
 _NODE_PHASE = 4096.0
 # An interval [low, high] of x in a panel: its length in w if it were as steep all along as where it
 # is steepest, its mass, and the radii at its ends.
@@ -107,7 +107,7 @@ def integrate_waves(
         x = z[:, None] * radii[start : start + _ITEMS]
         mass = masses[start : start + _ITEMS]
         rounding = wave_rounding(dim, x, x)
-        # Where the phase is lost, all that is known of a wave is its size.
+        # If rounding makes the phase unknown, only the bound of the wave is known.
         known = rounding < wave_envelope(dim, x)
         waves = np.zeros_like(x)
         waves[known] = plane_wave_mean(dim, x[known])

@@ -1,7 +1,7 @@
 r"""The density of a radius on panels: series in the logarithm of a distance, powers, and points.
 
-A panel has a chart :math:`w = o + s\,e^{s t}` with an origin o and a way s = 1 or -1, which counts
-the distance to a radius at which the density is not smooth, or to 0.
+A panel maps t to the radius :math:`w = o + s\,e^{s t}`: its chart.  The origin o is 0 or a radius
+at which the density is not smooth; the way s is 1 for radii above o and -1 for radii below it.
 
 ========  =====  =================================================================================
 power     way    the panel
@@ -30,14 +30,14 @@ from spectra.errors import ParameterError
 
 __all__ = ["Panels"]
 
-# Radii at the joins of panels miss each other by rounding, relative to the radius.
+# Panels that meet may differ by this, relative to the radius: rounding.
 _JOIN_TOLERANCE = 1e-9
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """The masses of ranges of radii that ascend.
+    """A density of radii on panels in ascending order, each with its mass.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Panels:
 
     @cached_property
     def from_above(self) -> NDArray[np.bool_]:
-        """Of the ends, those of the largest radii."""
+        """Which panels are ends at the largest radii."""
         _, way, _, _, power = self.charts.T
         return np.asarray((power < 0.0) | ((power > 0.0) & (way < 0.0)))
 
@@ -130,7 +130,7 @@ class Panels:
 
     @cached_property
     def high(self) -> FloatArray:
-        """Radii at which they stop, infinite for an end without one."""
+        """Radii at which the panels stop; infinite for an end that goes to infinity."""
         origin, way, _, _, power = self.charts.T
         w = self._at_distance(np.arange(self.size), np.where(way == 0.0, 0.0, self._distances[1]))
         w = np.where(self.from_above, np.where(power < 0.0, np.inf, origin), w)

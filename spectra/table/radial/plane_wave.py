@@ -1,4 +1,4 @@
-r"""The two faces of the plane-wave mean: the wave itself and its slowly varying amplitude.
+r"""The slowly varying amplitude of the plane-wave mean, and bounds of its size and rounding.
 
 .. math:: \Omega_d(x) = \Re\,[e^{ix} H_d(x)], \qquad
           e^{ix} H_d(x) = \Gamma(d/2) (2/x)^\nu H^{(1)}_\nu(x), \quad \nu = d/2 - 1
@@ -30,7 +30,7 @@ def wave_region(dim: int) -> float:
     """Argument beyond which the amplitude varies by a power law and is of the size of Ω.
 
     The order plus half of it is past the turning point x = ν of the Bessel functions, before which
-    the amplitude grows without bound towards x = 0; 10 more serves the small orders.
+    the amplitude grows without bound towards x = 0; 10 more are enough for small orders.
     """
     return 1.5 * max(0.5 * dim - 1.0, 0.0) + 10.0
 
@@ -57,7 +57,7 @@ def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
 
 @cache
 def _hankel_series(order: float) -> tuple[tuple[float, FloatArray], ...]:
-    """Radii from which the expansions of DLMF 10.17.5 serve, and the ratios of their terms."""
+    """Radii beyond which expansions DLMF 10.17.5 are accurate, and the ratios of their terms."""
     k = np.arange(1.0, max(_HANKEL_TERMS) + 2.0)
     ratios = (4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k)
     with np.errstate(divide="ignore"):

@@ -36,7 +36,7 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # Panels are evaluated in blocks whose buffers stay in the second-level cache.
 _BLOCK = 1 << 13
-# Phases are beyond every digit long before they are that large.
+# The largest phase that is accepted: cosines of far smaller ones have no correct digit.
 _FARTHEST = 1e100
 # Masses add up to 1, and a tail begins where the panels end, up to this.
 _TOTAL_TOLERANCE = 1e-9
@@ -52,7 +52,7 @@ class RadialLaw:
     panels : Panels
         The masses of ranges of radii.
     tail : WaveTail, optional
-        A sum of waves without end beyond the panels.
+        The oscillating density beyond the panels, up to infinity.
 
     Examples
     --------
@@ -159,17 +159,17 @@ class RadialLaw:
 
     def cdf(self, w: ArrayLike) -> FloatArray:
         """Probability of radii up to w, the inverse of :meth:`ppf`."""
-        return self._placed(w, 0, 0.0)
+        return self._evaluate(w, 0, 0.0)
 
     def sf(self, w: ArrayLike) -> FloatArray:
-        """Probability of radii above w, to its own digits where it is small."""
-        return self._placed(w, 1, 1.0)
+        """Probability of radii above w, accurate relative to itself."""
+        return self._evaluate(w, 1, 1.0)
 
     def pdf(self, w: ArrayLike) -> FloatArray:
         """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom."""
-        return self._placed(w, 2, 0.0)
+        return self._evaluate(w, 2, 0.0)
 
-    def _placed(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
+    def _evaluate(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
         """Probability below (0) or above (1) radii, or the density (2)."""
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
@@ -184,7 +184,7 @@ class RadialLaw:
             above[far], i[far] = np.minimum(self.tail.sf(flat[far]), self.tail.mass), k
             far = far[np.isfinite(flat[far])]
             density[far] = self.tail.pdf(flat[far])
-        # The smaller of the two has its own digits.
+        # The smaller of the two is accurate, the other one is its complement.
         left = i < k
         below, above = np.where(left, below, 1.0 - above), np.where(left, 1.0 - below, above)
         values = (below, above, np.where(np.isinf(flat), 0.0, density))[what].reshape(w.shape)
@@ -227,8 +227,8 @@ class RadialLaw:
     def nodes(self, z_max: float = 0.0) -> tuple[FloatArray, FloatArray, float]:
         """Radii and weights, whose ``sum(weights * f(radii))`` is E f(w) for f of bandwidth z_max.
 
-        The third number is the probability that has no nodes: that of the far tail, whose waves at
-        ``z_max`` are too many to resolve, and of a tail of waves.
+        The third number is the probability without nodes: that of a tail of waves, and of large
+        radii, at which cos(w z_max) oscillates too fast to be resolved.
         """
         if not (z_max >= 0.0 and np.isfinite(z_max)):
             raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")
@@ -246,16 +246,16 @@ class RadialLaw:
 
     @cached_property
     def _fill(self) -> tuple[Fill, Refine]:
-        """What radii are drawn through, made of the panels when it is first asked for."""
+        """Functions for fast draws, fitted to the panels at the first draw."""
         rough = 0.0 if self.tail is None else self.tail.mass
         return fit_cells(self.panel_radii, self._radii_between, self.edges, rough=rough)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
     ) -> FloatArray:
-        """Radii at probabilities, from a function that makes keys and tells where q is 0.
+        """Radii at probabilities, from a function that returns keys and where q is 0.
 
-        A key is u on the left and -q on the right, so that one sorted list serves both sides.
+        A key is u on the left and -q on the right, so that both sides are in one sorted list.
         """
         # The first edge may be -0, and the radius at it would be that too.
         flat, first = np.ravel(values), self.edges[0] + 0.0

@@ -30,7 +30,7 @@ _EPS = 2.0**-52
 # Steps of Newton's method (or of bisection, if it leaves its bracket), and the phase in radians
 # below which a step is the last one.
 _STEPS, _LAST_STEP = 64, 1e-7
-# Relative error of interpolated quantiles of the mean density; radii in one turn of a wave.
+# Relative error of interpolated quantiles of the mean density; radii in one period of a wave.
 _MEAN_ERROR, _TURN = 1e-4, 257
 # Values of W/w in (0, 1] at which a tail is checked and bounded.
 _PLACES = 257
@@ -44,7 +44,7 @@ _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 # last panel the integral is below rounding.
 _LOWEST, _PANELS, _PANEL_TERMS = -80.0, 117, 18
 # Panels in the angle between a direction and the equator: nodes, the largest phase in radians, how
-# often they halve towards 0, and minus the logarithm of the share of the sphere left out.
+# often they are halved towards 0, and minus the logarithm of the share of the sphere left out.
 _PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
 # Distances evaluated at one time: cosines, and waves of other dimensions.
 _BLOCK, _ROWS = 1 << 17, 1 << 8
@@ -85,7 +85,7 @@ class WaveTail:
         return self.density.start
 
     @cached_property
-    def _beyond(self) -> WaveSum:
+    def _survival(self) -> WaveSum:
         return self.density.integral()
 
     @property
@@ -102,17 +102,17 @@ class WaveTail:
         w = np.asarray(w, dtype=float)
         out = np.zeros(w.shape)
         some = np.isfinite(w)
-        out[some] = np.maximum(self._beyond(w[some]), 0.0)
+        out[some] = np.maximum(self._survival(w[some]), 0.0)
         return out
 
     @cached_property
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Mean density, and how far the waves move a quantile, on a grid of W/w."""
+        """Mean density, and a bound of how far the waves move a quantile, on a grid of W/w."""
         x = np.linspace(1.0, 0.0, _PLACES, endpoint=False)
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = self.density.mean(self.start / x) / x**self.density.mean.lead
             swing = np.zeros(x.size)
-            for b, values in self._beyond.amplitudes(x):
+            for b, values in self._survival.amplitudes(x):
                 if b:
                     swing += np.abs(values) / x**self.density.mean.lead
             return mean, swing / mean
@@ -120,9 +120,9 @@ class WaveTail:
     @cached_property
     def _mean_grid(self) -> tuple[FloatArray, FloatArray]:
         """Minus the logarithm of the mean survival function, and the logarithms of the radii."""
-        far = min(_DEEPEST / self._beyond.mean.lead, _DEEPEST - np.log(self.start))
+        far = min(_DEEPEST / self._survival.mean.lead, _DEEPEST - np.log(self.start))
         t = np.log(self.start) + far * np.linspace(0.0, 1.0, _GRID) ** 2
-        return -np.log(self._beyond.mean(np.exp(t))), t
+        return -np.log(self._survival.mean(np.exp(t))), t
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0."""
@@ -147,7 +147,7 @@ class WaveTail:
         todo = np.arange(q.size)
         for _ in range(_STEPS):
             here, wanted = w[todo], q[todo]
-            found, slope = values_of((self._beyond, self.density), here)
+            found, slope = values_of((self._survival, self.density), here)
             excess = found - wanted
             low[todo] = np.where(excess > 0.0, here, low[todo])
             high[todo] = np.where(excess > 0.0, high[todo], here)
@@ -166,13 +166,13 @@ class WaveTail:
 
     @cached_property
     def _shifts(self) -> tuple[float, FloatArray, FloatArray] | None:
-        """How far waves of one phase move the quantiles of the mean density, in one turn of it."""
+        """How far waves of one period move a quantile of the mean density, over this period."""
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None
         turn = 2.0 * np.pi / float(frequencies[0])
         w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _TURN)
-        mean = np.exp(np.interp(-np.log(self._beyond(w)), *self._mean_grid))
+        mean = np.exp(np.interp(-np.log(self._survival(w)), *self._mean_grid))
         return turn, mean, w - mean
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:

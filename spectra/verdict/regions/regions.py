@@ -31,12 +31,12 @@ from spectra.singularities.local import analyse, one_sided
 from spectra.singularities.places import Ending, Gap, LocalAnalysis
 from spectra.singularities.rules import inside_the_sphere, only_continuous
 from spectra.singularities.zeros import same_radius
-from spectra.verdict.decision import decided
+from spectra.verdict.assumptions import refuse_callables
+from spectra.verdict.decision import combine
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients, sphere_coefficients
-from spectra.verdict.stated import refuse_callables
 from spectra.verdict.status import RegionVerdict, Status
 
-__all__ = ["decided_on_sphere", "verdict_on_range", "verdict_on_sphere"]
+__all__ = ["decide_on_sphere", "verdict_on_range", "verdict_on_sphere"]
 
 _END = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
@@ -45,7 +45,7 @@ Rule = Callable[[Ending], Ending]
 
 
 def _cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
-    """The analysis on [0, end], without what was open beyond its end."""
+    """The analysis on [0, end], without the gaps beyond its end."""
     if analysis.exprs and not analysis.gaps:
         return analysis
     cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
@@ -59,7 +59,7 @@ def _places_up_to(
     inside: Rule = lambda ending: ending,
     at_end: Rule = lambda ending: ending,
 ) -> tuple[Ending, ...]:
-    """What is certain and what is open on [0, end], however the kernel goes on."""
+    """Requirements and gaps on [0, end], for every continuation of the kernel."""
     places = [Ending(gaps=analysis.gaps), analysis.origin]
     for i, (r, ending) in enumerate(analysis.radii):
         if same_radius(r, end):
@@ -92,14 +92,14 @@ def verdict_on_range(
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
     )
-    return RegionVerdict(*decided(places, dim, finite), f"distances up to {end}", dim)
+    return RegionVerdict(*combine(places, dim, finite), f"distances up to {end}", dim)
 
 
-def decided_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
+def decide_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
     """Decide by the singularities, and by a proof of positive definiteness where they do not."""
     analysis = _cut_at(kernel, analysis, _END)
     places = _places_up_to(_END, analysis, inside=inside_the_sphere, at_end=only_continuous)
-    status, condition, reasons, deciding = decided(places, dim, _CONVERGES)
+    status, condition, reasons, deciding = combine(places, dim, _CONVERGES)
     if status is Status.UNDECIDED and dim is not None and proved_on_sphere(kernel, dim) is not None:
         status, reasons = Status.FINITE, (_CONVERGES,)
     if status is Status.INFINITE:
@@ -112,7 +112,7 @@ def verdict_on_sphere(
     kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
 ) -> RegionVerdict:
     """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
-    decision = decided_on_sphere(kernel, analysis, dim)
+    decision = decide_on_sphere(kernel, analysis, dim)
     coefficients: SphereCoefficients | None = None
     texts: list[str] = []
     try:

@@ -60,7 +60,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
         parts += own
     for part in parts:
         for radii, rule in RADII.items():
-            if radii != "iid" and not part.has_layers:
+            if radii != "iid" and not part.has_strata:
                 continue
             u = np.concatenate([rule(rng.random(n), rng.random(n)) for _ in range(draws)])
             drawn = part.draw(n * draws, rng, u=u)

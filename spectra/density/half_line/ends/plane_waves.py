@@ -1,4 +1,4 @@
-"""Atoms of a kernel on spheres: waves that decay like the mean of a plane wave."""
+"""Point masses of the radius: waves of a kernel that decay like the mean of a plane wave."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from spectra.density.half_line.half_line_formula import HalfLineFormula, split_l
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["without_spheres"]
+__all__ = ["split_atoms"]
 
-# What is as small at this place may be zero, written in other words: sin(z) cos(z) is sin(2z)/2.
+# A rest that is this small at this z may be zero in disguise: sin(z) cos(z) is sin(2z)/2.
 _PLACE, _NOTHING = sympy.Rational(17, 13), 1e-25
 
 
-def without_spheres(
-    formula: HalfLineFormula, dim: int
-) -> tuple[list[Atom], HalfLineFormula | None]:
+def split_atoms(formula: HalfLineFormula, dim: int) -> tuple[list[Atom], HalfLineFormula | None]:
     """The atoms of a kernel with waves that decay like the mean of a plane wave, and the rest."""
     least = sympy.Rational(dim - 1, 2)
     atoms: list[Atom] = []

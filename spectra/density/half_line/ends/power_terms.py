@@ -17,8 +17,8 @@ __all__ = [
     "one_sided_expansion",
 ]
 
-# Powers kept in expansions: the more, the earlier they serve.  Fewer are tried where they grow
-# too long, and more where they leave too few terms.
+# Powers kept in expansions: with more of them, an expansion is accurate farther from its point.
+# Fewer are tried if it grows too long, and more if it has too few terms.
 _WINDOWS = (12, 5)
 _WIDE_WINDOW = 24
 _FEW_TERMS = 8

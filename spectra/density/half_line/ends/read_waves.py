@@ -3,8 +3,8 @@ r"""A formula with sines, cosines and Bessel functions as a sum of waves.
 .. math:: k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)
 
 for z > 0, with functions :math:`f_b` that do not oscillate: cosines and sines are exponentials,
-and :math:`J_\nu = (H^{(1)}_\nu + H^{(2)}_\nu)/2`.  Each wave has a direction of its own in which
-it decays, which their sum has not.
+and :math:`J_\nu = (H^{(1)}_\nu + H^{(2)}_\nu)/2`.  Each wave decays along rays in one half-plane;
+their sum decays along none.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _LARGEST_POWER = 12
 
 
 def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
-    """What does not oscillate of a formula at infinity, and the leading terms of its waves.
+    """Expand the part that does not oscillate at infinity; find the leading terms of the waves.
 
     Returns
     -------
-    plain : Expansion
+    plain : PowerTerms
     turning : dict
         The term (a, q, c) of each frequency b > 0, by ascending b: the formula has the wave
         c z^-a log^q(z) exp(ibz) and its conjugate.

@@ -1,4 +1,4 @@
-"""What a caller states: of a Python callable, and of a formula with ``assume``."""
+"""Facts that a caller states about a Python callable, or about a formula with ``assume``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from spectra.singularities.places import (
 from spectra.singularities.rules import space_bound
 from spectra.singularities.zeros import distinct, same_radius
 
-__all__ = ["analysed", "checked_assumptions", "refuse_callables", "with_assumptions"]
+__all__ = ["analyse_stated", "apply_assumptions", "checked_assumptions", "refuse_callables"]
 
 _NIL = sympy.Integer(0)
 
 
-def analysed(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
-    """The local analysis of a kernel, and what of it is stated, by name."""
+def analyse_stated(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
+    """The local analysis of a kernel, and the facts stated of its callables, by name."""
     functions = {node.func for p in kernel.pieces for node in p.expr.atoms(Opaque)}
     if not functions:
         return analyse(kernel), {}
@@ -44,7 +44,7 @@ def analysed(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
 
 
 def refuse_callables(kernel: Kernel, what: str) -> None:
-    """Refuse a question that statements about a whole callable do not answer."""
+    """Raise an error for a callable, if a formula is needed."""
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         raise ParameterError(
             "A callable shows no formula, so that nothing is known of it on a part of its range: "
@@ -59,7 +59,7 @@ def _shown(value: Any) -> str:
 
 
 def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
-    """Endings from what is stated of callables; whatever is not is a gap that names it."""
+    """Endings from the stated facts of callables; each missing fact is a gap."""
     found: list[tuple[sympy.Expr, Ending]] = []
     loose: list[Gap] = []
     for piece in kernel.pieces:
@@ -101,7 +101,7 @@ _INSIDE = "whether {} is smooth inside its support; state breaks=(), or its radi
 
 
 def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
-    """What is stated of one summand, or a gap, at each place."""
+    """The stated facts of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
         yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...", _NIL)
@@ -177,7 +177,7 @@ def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.E
     return stated
 
 
-def with_assumptions(
+def apply_assumptions(
     places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
 ) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
     """Close the gaps that an assumption covers."""
