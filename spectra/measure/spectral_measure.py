@@ -202,7 +202,7 @@ class SpectralMeasure:
         waves: dict[int, WaveSum] = {}
         if self._oscillates:
             atom = max((a.radius for a in self.atoms), default=0.0)
-            waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
+            waves, error = split_beyond(self.components, atom, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
                 panels = self._fit_to(radius)
