@@ -28,7 +28,7 @@ from spectra.measure.panels import (
     radial_panels,
     sign_changes,
 )
-from spectra.table.parts import Part
+from spectra.table.parts import PHASES, Part
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
@@ -207,7 +207,7 @@ class SpectralMeasure:
             if radius != self._listed_to:
                 panels = self._fit_to(radius)
         found = []
-        for sign, phase in ((1, 0.0), (-1, float(np.pi))):
+        for sign, phase in PHASES.items():
             atoms = [a for a in self.atoms if np.sign(a.mass) == sign]
             own = None if panels is None else panels_of_sign(panels, sign)
             beyond = waves.get(sign)
