@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.polynomial import legendre
+from scipy.optimize.elementwise import find_root
 from scipy.special import erfc
 
 from spectra.base.arrays import ComplexArray, IntArray, panel_rule
@@ -41,9 +42,8 @@ _STEEPNESS = 12.0
 _WIDEST = 0.1
 # Ends of ranges beyond W, as numbers of e-folds of what is left, and Gauss nodes for each range.
 _BEYOND, _BEYOND_NODES = np.linspace(2.5, 37.5, 15), 16
-# Points of one turn for means over one other phase and over several; points at which a sign change
-# is sought, and bisections around it.
-_PHASES, _SIGNS, _HALVINGS = (256, 48), 24, 30
+# Points of one turn for means over one other phase and over several, and for sign changes.
+_PHASES, _SIGNS = (256, 48), 24
 
 
 def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
@@ -168,25 +168,20 @@ def _mean_of_one(a: FloatArray, x: FloatArray) -> FloatArray:
 def _mean_of_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]]) -> FloatArray:
     """The same for waves of one phase: antiderivatives between the zeros."""
 
-    def value(rows: IntArray, theta: FloatArray) -> FloatArray:
+    def value(theta: FloatArray, rows: IntArray) -> FloatArray:
         waves = sum((z[rows] * np.exp(1j * m * theta)).real for z, m in group)
         return np.asarray(x[rows] + waves)
 
-    def antiderivative(rows: IntArray, theta: FloatArray) -> FloatArray:
+    def antiderivative(theta: FloatArray, rows: IntArray) -> FloatArray:
         waves = sum((z[rows] * np.exp(1j * m * theta) / (1j * m)).real for z, m in group)
         return np.asarray(x[rows] * theta + waves)
 
     count, each = _SIGNS * max(m for _, m in group), np.arange(x.size)
     theta = np.linspace(0.0, 2.0 * np.pi, count + 1)
-    grid = value(each[:, None], theta)
+    grid = value(theta, each[:, None])
     row, column = np.nonzero(grid[:, 1:] * grid[:, :-1] < 0.0)
-    low, high = theta[column], theta[column + 1]
-    sign = np.sign(grid[row, column])
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        same = value(row, middle) * sign > 0.0
-        low[same], high[~same] = middle[same], middle[~same]
-    total: FloatArray = np.sign(grid[:, -1]) * antiderivative(each, np.full(x.size, 2.0 * np.pi))
-    total = total - np.sign(grid[:, 0]) * antiderivative(each, np.zeros(x.size))
-    np.add.at(total, row, 2.0 * sign * antiderivative(row, low))
+    zeros = find_root(value, (theta[column], theta[column + 1]), args=(row,)).x
+    total: FloatArray = np.sign(grid[:, -1]) * antiderivative(np.full(x.size, 2.0 * np.pi), each)
+    total = total - np.sign(grid[:, 0]) * antiderivative(np.zeros(x.size), each)
+    np.add.at(total, row, 2.0 * np.sign(grid[row, column]) * antiderivative(zeros, row))
     return total / (2.0 * np.pi)

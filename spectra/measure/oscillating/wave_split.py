@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
+from spectra.base.arrays import ComplexArray, FloatArray
 from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
@@ -82,16 +83,17 @@ def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
 def _fit_waves(function: SizedFunction, start: float, frequency: float, power: float) -> list[Wave]:
     """Fit waves to a slow function of the radius: the best series in a root of start/w."""
     best, smallest, root = np.zeros(1, dtype=complex), np.inf, 1
-    nodes = chebyshev.chebpts1(_TERMS)
+
+    def scaled(x: FloatArray, root: int) -> ComplexArray:
+        farther = (2.0 / (1.0 + x)) ** root
+        factor, log = function(start * farther)
+        return np.asarray(factor * np.exp(log + power * np.log(farther)), dtype=complex)
+
     for tried in _ROOTS:
-        w = start * (2.0 / (1.0 + nodes)) ** tried
-        factor, log = function(w)
-        values = factor * np.exp(log + power * np.log(w / start))
-        size = float(np.abs(values).max())
+        fit = chebyshev.chebinterpolate(scaled, _TERMS - 1, (tried,))
+        size = float(np.abs(fit).max())
         if size == 0.0:
             return []
-        series = chebyshev.chebfit(nodes, np.stack([values.real, values.imag], axis=1), _TERMS - 1)
-        fit = series[:, 0] + 1j * series[:, 1]
         left = float(np.abs(fit[-_LAST:]).max()) / size
         if left < 0.1 * smallest:
             best, smallest, root = fit, left, tried
