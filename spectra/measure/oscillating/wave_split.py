@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
-from spectra.base.arrays import ComplexArray, FloatArray
 from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
@@ -83,14 +82,13 @@ def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
 def _fit_waves(function: SizedFunction, start: float, frequency: float, power: float) -> list[Wave]:
     """Fit waves to a slow function of the radius: the best series in a root of start/w."""
     best, smallest, root = np.zeros(1, dtype=complex), np.inf, 1
-
-    def scaled(x: FloatArray, root: int) -> ComplexArray:
-        farther = (2.0 / (1.0 + x)) ** root
-        factor, log = function(start * farther)
-        return np.asarray(factor * np.exp(log + power * np.log(farther)), dtype=complex)
-
+    nodes = chebyshev.chebpts1(_TERMS)
     for tried in _ROOTS:
-        fit = chebyshev.chebinterpolate(scaled, _TERMS - 1, (tried,))
+        farther = (2.0 / (1.0 + nodes)) ** tried
+        factor, log = function(start * farther)
+        values = factor * np.exp(log + power * np.log(farther))
+        real, imag = (chebyshev.chebfit(nodes, v, _TERMS - 1) for v in (values.real, values.imag))
+        fit = real + 1j * imag
         size = float(np.abs(fit).max())
         if size == 0.0:
             return []

@@ -32,7 +32,7 @@ _EPS = 2.0**-52
 _STEPS, _LAST_STEP = 64, 1e-7
 # Relative error of interpolated quantiles of the mean density.
 _MEAN_ERROR = 1e-4
-# Radii at which the mean density is checked, up to this multiple of the start.
+# Radii in one turn of a wave, or at which the mean density is checked, up to this multiple of W.
 _PLACES, _FAR = 257, 1e3
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
 _GRID, _DEEPEST = 4000, 700.0
@@ -125,6 +125,9 @@ class WaveTail:
         # quantile by at most 2/frequency.  Half of that more is for amplitudes that vary.
         spread = float(np.sum(3.0 / self.density.frequencies)) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
+        if self._shifts is not None:
+            turn, mean, shift = self._shifts
+            w = w + np.interp(w, mean, shift, period=turn)
         w = np.clip(w, low, high)
         fastest = float(self.density.frequencies.max(initial=1.0 / self.start))
         todo = np.arange(q.size)
@@ -146,6 +149,17 @@ class WaveTail:
             if not todo.size:
                 break
         return w
+
+    @cached_property
+    def _shifts(self) -> tuple[float, FloatArray, FloatArray] | None:
+        """How far waves of one phase move the quantiles of the mean density, in one turn of it."""
+        frequencies = self.density.frequencies
+        if not frequencies.size or np.any(frequencies % frequencies[0]):
+            return None
+        turn = 2.0 * np.pi / float(frequencies[0])
+        w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _PLACES)
+        mean = np.exp(np.interp(-np.log(self._beyond(w)), *self._mean_grid))
+        return turn, mean, w - mean
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
