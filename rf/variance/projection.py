@@ -31,11 +31,11 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from rf.variance.wave_projection import Grid, evaluate_grid, make_grid, panels_with_cusps
 from spectra.base.arrays import FloatArray, panel_rule
 from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
 if TYPE_CHECKING:
-    from rf.variance.wave_projection import WaveProjection
     from spectra.table import RadialLaw
 
 __all__ = [
@@ -70,6 +70,8 @@ _PANEL = np.dtype(
 )
 # Estimators in threads share what is known of a law; only one of them adds to it at a time.
 _EXTENDING = Lock()
+# Up to this number, values of a law with a tail of waves come from the law itself.
+_FEW_VALUES = 16
 # Points whose polynomials are summed at one time.
 _CHUNK = 1 << 15
 # The share of the sphere beyond the last node is exp(-_FAR): by Cauchy and Schwarz a harmonic of
@@ -101,7 +103,8 @@ class Projection:
     """phi(x) = E cos(R x) of one law on [0, reach], as Chebyshev polynomials on panels.
 
     The range grows by octaves as larger x are asked for; the panel at 0 is a polynomial in the
-    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.
+    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.  A law with
+    a tail of waves has a Fourier grid in place of panels.
     """
 
     def __init__(self, law: RadialLaw) -> None:
@@ -109,9 +112,12 @@ class Projection:
         self._reach = 0.0
         # Replaced and never changed: who reads it while another thread extends sees what was there.
         self._panels = np.zeros(0, _PANEL)
+        self._grid: Grid | None = None
 
     def panels_to(self, x_max: float) -> int:
         """Panels on the octaves up to x_max: a measure of how much phi moves there."""
+        if self._law.tail is not None:
+            return panels_with_cusps(self._law, x_max)
         self.extend(x_max)
         return int(np.searchsorted(self._panels["low"], _octave(x_max)))
 
@@ -128,8 +134,16 @@ class Projection:
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """phi at x >= 0, and what its polynomials may lack there."""
-        self.extend(float(x.max(initial=0.0)))
-        flat = x.ravel()
+        flat, x_max = x.ravel(), float(x.max(initial=0.0))
+        if self._law.tail is not None:
+            if x.size <= _FEW_VALUES or not x_max:
+                return self._law.plane_wave_enclosure(1, x)
+            grid = self._grid
+            if grid is None or x_max > grid[0]:
+                self._grid = grid = make_grid(self._law, _octave(x_max))
+            value, error = evaluate_grid(self._law, grid, flat)
+            return value.reshape(x.shape), error.reshape(x.shape)
+        self.extend(x_max)
         value, error = np.ones(flat.size), np.zeros(flat.size)
         if self._panels.size:
             for start in range(0, flat.size, _CHUNK):
@@ -151,13 +165,10 @@ class Projection:
     def _extend_by(self, edges: FloatArray) -> None:
         """Panels between neighboring edges."""
         low, width = edges[:-1], np.diff(edges)
+        first = low == 0.0
         more = [
-            panels
-            for rooted in (True, False)
-            if np.any((low == 0.0) == rooted)
-            for panels in self._resolved(
-                low[(low == 0.0) == rooted], width[(low == 0.0) == rooted], rooted
-            )
+            *self._resolved(low[first], width[first], True),
+            *self._resolved(low[~first], width[~first], False),
         ]
         panels = np.concatenate([self._panels, *more])
         self._panels = panels[np.argsort(panels["low"])]
@@ -212,19 +223,13 @@ def _chebyshev_fit(degree: int) -> tuple[FloatArray, FloatArray]:
 
 
 # A table is asked for its variance again and again; the values of phi are what that costs.
-_KNOWN: WeakKeyDictionary[RadialLaw, Projection | WaveProjection] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[RadialLaw, Projection] = WeakKeyDictionary()
 
 
-def projection_of(law: RadialLaw) -> Projection | WaveProjection:
+def projection_of(law: RadialLaw) -> Projection:
     """The projection of a law, which remembers what it has tabulated as long as the law lives."""
-    if law in _KNOWN:
-        return _KNOWN[law]
-    if law.tail is None:
+    if law not in _KNOWN:
         _KNOWN[law] = Projection(law)
-    else:
-        from rf.variance.wave_projection import WaveProjection
-
-        _KNOWN[law] = WaveProjection(law)
     return _KNOWN[law]
 
 

@@ -157,12 +157,6 @@ class VarianceModel(PartModel):
                 f"{points[~good][0]}. Distances are finite and at least 0."
             )
         object.__setattr__(self, "points", points)
-        for number, part in enumerate(self.table.parts):
-            if part.phase not in (0.0, np.pi):
-                raise ParameterError(
-                    f"Part {number} has the phase {part.phase}. The variance at a distance is "
-                    "known for parts of phase 0 or pi, which a radial kernel has."
-                )
 
     @cached_property
     def z(self) -> FloatArray:

@@ -19,17 +19,14 @@ using gridding", IEEE Trans. Medical Imaging 10 (1991) 473-478, doi:10.1109/42.9
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import i0
 
 from spectra.base.arrays import FloatArray
-from spectra.errors import ParameterError
 from spectra.table import RadialLaw
 
-__all__ = ["WaveProjection"]
+__all__ = ["Grid", "evaluate_grid", "make_grid", "panels_with_cusps"]
 
 # Grid points under the window on each side of a point, and the best shape for an oversampling of 2
 # by Jackson et al., whose error is 3e-12.
@@ -40,78 +37,54 @@ _WINDOW_ERROR = 1e-11
 _MOST = 1 << 22
 # Weights and points processed at one time.
 _CHUNK = 1 << 16
-# Up to this number, values are computed directly, without the error of a grid.
-_FEW = 16
 # Panels in the angle, and for each cusp.
 _PANELS = 16
 
 
-#: Values on [0, reach] at multiples of a step: reach, step, mass of radii left out, values.
-_Grid = tuple[float, float, float, FloatArray]
+#: Values of the cosines at multiples of a step: reach, step, mass of radii left out, values.
+Grid = tuple[float, float, float, FloatArray]
 
 
-@final
-class WaveProjection:
-    """phi(x) = E cos(R x) for a law with a tail of waves."""
+def panels_with_cusps(law: RadialLaw, x_max: float) -> int:
+    """Panels in the angle of a direction that resolve phi up to x_max."""
+    assert law.tail is not None
+    return _PANELS * (1 + int(np.searchsorted(law.tail.density.frequencies, x_max, side="right")))
 
-    def __init__(self, law: RadialLaw) -> None:
-        if law.tail is None:
-            raise ParameterError(
-                "A projection with waves is made for a law with a tail of waves; take "
-                "projection_of(law), which chooses."
-            )
-        self._law, self._tail = law, law.tail
-        # Replaced in one assignment, so that threads and time limits leave it consistent.
-        self._grid: _Grid = (0.0, 1.0, 0.0, np.zeros(0))
 
-    def panels_to(self, x_max: float) -> int:
-        """Panels in the angle of a direction that resolve phi up to x_max."""
-        cusps = np.searchsorted(self._tail.density.frequencies, x_max, side="right")
-        return _PANELS * (1 + int(cusps))
+def make_grid(law: RadialLaw, reach: float) -> Grid:
+    """The cosines of the radii up to W on a grid of [0, reach]."""
+    assert law.tail is not None
+    radii, weights, beyond = law.nodes(reach)
+    # Oversampling by 2: the points of the grid cover a quarter of the circle.
+    kept = radii <= 0.5 * np.pi * (_MOST // 4 - 2 * _HALF) / reach
+    lost = max(beyond - law.tail.mass, 0.0) + float(weights[~kept].sum())
+    radii, weights = radii[kept], weights[kept]
+    # If no radius is resolved, the error is that of the whole mass.
+    step = 0.5 * np.pi / float(radii.max(initial=1.0 / reach))
+    count = int(np.ceil(reach / step)) + 2 * _HALF
+    size = 1 << int(np.ceil(np.log2(4 * count)))
+    turns = radii * (step / (2.0 * np.pi))
+    spread = np.zeros(size)
+    for start in range(0, radii.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        at, window = _spread(turns[part] * size)
+        shares = window * (weights[part] / _transform(turns[part]))[:, None]
+        spread += np.bincount(at.ravel() % size, shares.ravel(), minlength=size)
+    values = np.fft.rfft(spread).real[:count] / _transform(np.arange(count) / size)
+    return reach, step, lost, values
 
-    def _grid_to(self, x_max: float) -> _Grid:
-        grid = self._grid
-        if x_max > grid[0]:
-            self._grid = grid = self._make_grid(float(2.0 ** np.ceil(np.log2(x_max))))
-        return grid
 
-    def _make_grid(self, reach: float) -> _Grid:
-        radii, weights, beyond = self._law.nodes(reach)
-        # Oversampling by 2: the points of the grid cover a quarter of the circle.
-        kept = radii <= 0.5 * np.pi * (_MOST // 4 - 2 * _HALF) / reach
-        lost = max(beyond - self._tail.mass, 0.0) + float(weights[~kept].sum())
-        radii, weights = radii[kept], weights[kept]
-        # If no radius is resolved, the error is that of the whole mass.
-        step = 0.5 * np.pi / float(radii.max(initial=1.0 / reach))
-        count = int(np.ceil(reach / step)) + 2 * _HALF
-        size = 1 << int(np.ceil(np.log2(4 * count)))
-        turns = radii * (step / (2.0 * np.pi))
-        spread = np.zeros(size)
-        for start in range(0, radii.size, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            at, window = _spread(turns[part] * size)
-            shares = window * (weights[part] / _transform(turns[part]))[:, None]
-            spread += np.bincount(at.ravel() % size, shares.ravel(), minlength=size)
-        j = np.arange(count)
-        return reach, step, lost, np.fft.rfft(spread).real[:count] / _transform(j / size)
-
-    def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """phi at x >= 0, and a bound of their error."""
-        if x.size <= _FEW:
-            return self._law.plane_wave_enclosure(1, x)
-        if not x.any():
-            return np.ones(x.shape), np.zeros(x.shape)
-        _, step, lost, values = self._grid_to(float(x.max()))
-        flat = x.ravel()
-        value = np.empty(flat.size)
-        for start in range(0, flat.size, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            at, window = _spread(flat[part] / step)
-            # phi is even, so that the points before 0 are those after it.
-            value[part] = np.sum(values[np.abs(at)] * window, axis=1)
-        tail, error = self._tail.expected_wave(1, flat)
-        value, error = value + tail, error + (lost + _WINDOW_ERROR)
-        return value.reshape(x.shape), error.reshape(x.shape)
+def evaluate_grid(law: RadialLaw, grid: Grid, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """phi at x >= 0, shape (n,), from a grid and the tail, and a bound of its error."""
+    assert law.tail is not None
+    _, step, lost, values = grid
+    value, error = law.tail.expected_wave(1, x)
+    for start in range(0, x.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        at, window = _spread(x[part] / step)
+        # phi is even, so that the points before 0 are those after it.
+        value[part] += np.sum(values[np.abs(at)] * window, axis=1)
+    return value, error + (lost + _WINDOW_ERROR)
 
 
 def _spread(at: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:

@@ -44,8 +44,7 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
     if any(_why_infinite(c) for c in density.components):
         return replace(cut, lost_mass=np.inf)
     whole = measure_of(replace(density, atoms=()))
-    part = replace(cut, atoms=(), cancelled_atoms=0.0)
-    lost = whole.mass - part.mass
+    lost = whole.mass - replace(cut, atoms=()).mass
     return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)
 
 

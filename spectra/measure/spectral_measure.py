@@ -28,7 +28,7 @@ from spectra.measure.panels import (
     radial_panels,
     sign_changes,
 )
-from spectra.table.parts import Part
+from spectra.table.parts import PHASES, Part
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
@@ -202,21 +202,18 @@ class SpectralMeasure:
         waves: dict[int, WaveSum] = {}
         if self._oscillates:
             atom = max((a.radius for a in self.atoms), default=0.0)
-            waves, error = split_beyond(self.components, atom, self._listed_to, self.mass.mid)
+            waves, error = split_beyond(self.components, atom, self.mass.mid)
             radius = max(part.start for part in waves.values())
             if radius != self._listed_to:
                 panels = self._fit_to(radius)
         found = []
-        for sign, phase in ((1, 0.0), (-1, float(np.pi))):
-            atoms = [a for a in self.atoms if np.sign(a.mass) == sign]
+        for sign, phase in PHASES.items():
             own = None if panels is None else panels_of_sign(panels, sign)
             beyond = waves.get(sign)
-            if self._oscillates:
-                mass = sum((Enclosure(abs(a.mass), a.error) for a in atoms), ZERO)
-                mass = mass if panels is None or own is None else mass + mass_of_sign(panels, sign)
+            mass = self.positive_mass if sign > 0 else self.negative_mass
+            if self._oscillates and panels is not None:
+                mass = self._mass_of_atoms(sign) + mass_of_sign(panels, sign)
                 mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
-            else:
-                mass = self.positive_mass if sign > 0 else self.negative_mass
             if mass.mid > 0.0:
                 if beyond is not None and own is None:
                     raise AccuracyError(
@@ -224,7 +221,8 @@ class SpectralMeasure:
                         f"the radius {beyond.start:.3g}, and its waves may have some beyond. Its "
                         "masses are known; truncate it for a table."
                     )
-                points = Panels.points([a.radius for a in atoms], [abs(a.mass) for a in atoms])
+                atoms = [(a.radius, abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign]
+                points = Panels.points(*np.reshape(atoms, (-1, 2)).T)
                 law = _find_law(points if own is None else Panels.joined([own, points]), beyond)
                 found.append(Part(mass.mid, mass.rad, phase, law))
         return tuple(found)
@@ -315,18 +313,18 @@ class SpectralMeasure:
         ends = [a.radius for a in self.atoms]
         return radial_panels(self.components, self.dim, cut=radius, ends=ends)
 
-    @cached_property
-    def _windowed(self) -> dict[int, Enclosure]:
-        return masses_by_window(self.components, self._listed, self._listed_to)
+    def _mass_of_atoms(self, sign: int) -> Enclosure:
+        own = (a for a in self.atoms if np.sign(a.mass) == sign)
+        return sum((Enclosure(abs(a.mass), a.error) for a in own), ZERO)
 
-    def _continuous_mass(self, sign: int) -> Enclosure:
+    def _continuous_mass(self, sign: int, windowed: dict[int, Enclosure]) -> Enclosure:
         """Mass of a sign without atoms."""
         if proved_sign(self.components) == -sign:
             return ZERO
         panels = self._listed
         total = mass_of_sign(panels, sign)
-        if self._oscillates:
-            total = self._windowed[sign]
+        if windowed:
+            total = windowed[sign]
             if not np.any(panels["sign"] == sign) and total.mid <= total.rad:
                 total = ZERO
             doubt = panels["doubts"][panels["sign"] != sign].sum()
@@ -339,13 +337,13 @@ class SpectralMeasure:
     @cached_property
     @staged("finding the masses")
     def _masses(self) -> tuple[Enclosure, Enclosure]:
-        positive, negative = (
-            sum(
-                (Enclosure(abs(a.mass), a.error) for a in self.atoms if np.sign(a.mass) == sign),
-                self._continuous_mass(sign) if self.components else ZERO,
-            )
-            for sign in (1, -1)
-        )
+        windowed: dict[int, Enclosure] = {}
+        if self._oscillates:
+            windowed = masses_by_window(self.components, self._listed, self._listed_to)
+        positive, negative = map(self._mass_of_atoms, (1, -1))
+        if self.components:
+            positive += self._continuous_mass(1, windowed)
+            negative += self._continuous_mass(-1, windowed)
         if not np.isfinite(self.radius):
             missed = abs(positive.mid - negative.mid - self._nominal_total)
             allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)

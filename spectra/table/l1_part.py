@@ -31,6 +31,7 @@ from scipy.special import beta, kve
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
+from spectra.table.parts import PHASES, SignedMass
 
 __all__ = ["DOMINANCE", "L1Part", "check_l1_kernel", "l1_density", "l1_parts", "truncated_density"]
 
@@ -52,7 +53,7 @@ _BLOCK = 4096
 
 @final
 @dataclass(frozen=True, eq=False)
-class L1Part:
+class L1Part(SignedMass):
     """A part of a kernel of the l1 distance.
 
     Attributes
@@ -66,18 +67,8 @@ class L1Part:
         truncated distance.
     """
 
-    mass: float
-    mass_error: float
-    phase: float
     scale: float
     side: int = 0
-
-    wave_bound = 1.0
-
-    @property
-    def sign(self) -> float:
-        """1 for a positive part, -1 for a negative one."""
-        return 1.0 if self.phase == 0.0 else -1.0
 
     def wave(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
         """E cos(w.D) at differences of shape (..., d), and its error."""
@@ -108,9 +99,9 @@ def l1_parts(dim: int, hats: _Terms, exponentials: _Terms) -> tuple[L1Part, ...]
     ``hats`` are pairs (weight, radius), ``exponentials`` pairs (weight, rate), of rate 0 for a
     constant; z is the l1 distance.
     """
-    found = [L1Part(abs(c), 0.0, 0.0 if c > 0.0 else float(np.pi), t) for c, t in exponentials]
+    found = [L1Part(abs(c), 0.0, PHASES[int(np.sign(c))], t) for c, t in exponentials]
     for weight, radius in hats:
-        for sign, phase in ((1, 0.0), (-1, float(np.pi))):
+        for sign, phase in PHASES.items():
             side = sign if weight > 0.0 else -sign
             mass = 0.5 * (DOMINANCE[dim] + side) * abs(weight * radius)
             found.append(L1Part(mass, _ROUNDING * mass, phase, radius, side))

@@ -1,10 +1,9 @@
 r"""The parts of a measure: what they draw, and what they add to the kernel.
 
-A part has a positive ``mass`` with a ``mass_error``, a ``phase``, which is 0 for a positive part
-and pi for a negative one, and two methods: ``draw(dim, size, rng)`` makes independent frequencies
-of shape (size, dim), and ``kernel(dim, D)`` is what it adds to the kernel at differences D, with a
-bound of the error.  There are three kinds: :class:`Part`, whose direction is uniform, also under
-shifts; :class:`ProductPart`, of groups of columns; and
+A part is a :class:`SignedMass` with two methods: ``draw(dim, size, rng)`` makes independent
+frequencies of shape (size, dim), and ``kernel(dim, D)`` is what it adds to the kernel at
+differences D, with a bound of the error.  There are three kinds: :class:`Part`, whose direction is
+uniform, also under shifts; :class:`ProductPart`, of groups of columns; and
 :class:`~spectra.table.l1_part.L1Part`.
 """
 
@@ -22,8 +21,10 @@ from spectra.base.arrays import ComplexArray, FloatArray, IntArray, frozen_array
 from spectra.errors import ParameterError
 from spectra.table.radial.radial_law import RadialLaw
 
-__all__ = ["Group", "Part", "ProductPart", "Shifts", "error_of_product"]
+__all__ = ["PHASES", "Group", "Part", "ProductPart", "Shifts", "SignedMass", "error_of_product"]
 
+#: The phase of a part of each sign.
+PHASES = {1: 0.0, -1: float(np.pi)}
 # An axis has the length 1 up to this, the rounding of its coordinates.
 _UNIT_LENGTH = 1e-12
 # Rounding of an exponential of a few operations, and of a product of two doubles.
@@ -93,9 +94,39 @@ class Shifts:
         return np.full(phases.shape, abs(self.weights[0])), np.asarray(phases)
 
 
+@dataclass(frozen=True, eq=False)
+class SignedMass:
+    """A positive mass with its error, and its phase: 0 for a positive part, pi for a negative."""
+
+    mass: float
+    mass_error: float
+    phase: float
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.mass < np.inf and 0.0 <= self.mass_error < np.inf):
+            raise ParameterError(
+                f"A part has the mass {self.mass} with the error {self.mass_error}. Both must be "
+                "finite and >= 0, and the mass positive: the sign is in the phase."
+            )
+        if self.phase not in PHASES.values():
+            raise ParameterError(
+                f"A part has the phase {self.phase}. It must be 0 (positive) or pi (negative)."
+            )
+
+    @property
+    def sign(self) -> float:
+        """1 for a positive part, -1 for a negative one: the cosine of the phase."""
+        return 1.0 if self.phase == 0.0 else -1.0
+
+    @property
+    def wave_bound(self) -> float:
+        """Bound of the wave of a part of mass 1."""
+        return 1.0
+
+
 @final
 @dataclass(frozen=True, repr=False)
-class Part:
+class Part(SignedMass):
     r"""One positive mass of a measure: its phase, the law of its radii, and its shifts.
 
     It adds :math:`\pm m\,\tilde k(|D|)` to the kernel, with the mean plane wave
@@ -114,37 +145,22 @@ class Part:
         waves then have all their digits; else 0.
     """
 
-    mass: float
-    mass_error: float
-    phase: float
     law: RadialLaw
     shifts: Shifts | None = None
     deviation: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = self.mass, self.mass_error, self.deviation
-        if not (self.mass > 0.0 and all(0.0 <= number < np.inf for number in numbers)):
+        super().__post_init__()
+        if not (isinstance(self.law, RadialLaw) and 0.0 <= self.deviation < np.inf):
             raise ParameterError(
-                f"A part has the mass {self.mass} with the error {self.mass_error} and the "
-                f"deviation {self.deviation}. All must be finite and >= 0, and the mass positive: "
-                "the sign is in the phase."
+                f"A part needs a RadialLaw and a finite deviation >= 0; got {self.law!r} and "
+                f"{self.deviation}."
             )
-        if self.phase not in (0.0, np.pi):
-            raise ParameterError(
-                f"A part has the phase {self.phase}. It must be 0 (positive) or pi (negative)."
-            )
-        if not isinstance(self.law, RadialLaw):
-            raise ParameterError(f"A part needs a RadialLaw; got {type(self.law).__name__}.")
 
     def __repr__(self) -> str:
         sign = "+" if self.sign > 0 else "-"
         shifts = "" if self.shifts is None else f" under {self.shifts.steps.size} shift(s)"
         return f"{sign} part of mass {self.mass:.12g} in {self.law!r}{shifts}"
-
-    @property
-    def sign(self) -> float:
-        """1 for a positive part, -1 for a negative one: the cosine of the phase."""
-        return 1.0 if self.phase == 0.0 else -1.0
 
     @property
     def wave_bound(self) -> float:
@@ -233,18 +249,13 @@ class Group:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ProductPart:
+class ProductPart(SignedMass):
     """A product of independent laws of groups of columns; a constant has no groups.
 
     Its frequency is the sum of those of the groups, and its kernel their product.
     """
 
-    mass: float
-    mass_error: float
-    phase: float
     groups: tuple[Group, ...]
-
-    wave_bound = 1.0
 
     @classmethod
     def of(cls, weight: float, factors: Sequence[tuple[Part, Group]]) -> Self:
@@ -256,14 +267,9 @@ class ProductPart:
         return cls(
             mass,
             error + (1 + len(parts)) * _PRODUCT_ERROR * mass,
-            0.0 if sign > 0 else float(np.pi),
+            PHASES[int(sign)],
             tuple(group for _, group in factors),
         )
-
-    @property
-    def sign(self) -> float:
-        """1 for a positive part, -1 for a negative one."""
-        return 1.0 if self.phase == 0.0 else -1.0
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
         """Independent frequencies, shape (size, dim)."""

@@ -22,7 +22,7 @@ from spectra.base.arrays import FloatArray
 from spectra.base.numbers import bound_text, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
 from spectra.table.l1_part import L1Part
-from spectra.table.parts import Group, Part, ProductPart
+from spectra.table.parts import PHASES, Group, Part, ProductPart, SignedMass
 from spectra.table.radial.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
@@ -128,9 +128,7 @@ class SpectralTable:
     def __post_init__(self) -> None:
         if isinstance(self.dim, bool) or not isinstance(self.dim, int) or self.dim < 1:
             raise ParameterError(f"The dimension must be an integer of at least 1; got {self.dim}.")
-        known = isinstance(self.parts, tuple) and all(
-            isinstance(p, Part | ProductPart | L1Part) for p in self.parts
-        )
+        known = isinstance(self.parts, tuple) and all(isinstance(p, SignedMass) for p in self.parts)
         if not known or len({type(p) for p in self.parts}) > 1:
             raise ParameterError("The parts of a spectral table must be a tuple of one kind.")
         if not (np.isfinite(self.k_zero) and 0.0 <= self.u_error <= 1.0):
@@ -245,8 +243,8 @@ class SpectralTable:
             if not same or (own is not None and own.steps.size != 1):
                 return None
             weight = 1.0 if own is None else float(own.weights[0])
-            phase = p.phase if weight > 0 else float(np.pi) - p.phase
-            parts.append(Part(abs(weight) * p.mass, abs(weight) * p.mass_error, phase, p.law))
+            phase, size = PHASES[int(p.sign * np.sign(weight))], abs(weight)
+            parts.append(Part(size * p.mass, size * p.mass_error, phase, p.law))
         at_zero = float(sum(p.sign * p.mass for p in parts))
         return replace(self, parts=tuple(parts), k_zero=at_zero), first
 

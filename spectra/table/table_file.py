@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from spectra.base.files import whole_file
 from spectra.errors import TableFileError
 from spectra.table.l1_part import L1Part
-from spectra.table.parts import Group, Part, ProductPart, Shifts
+from spectra.table.parts import PHASES, Group, Part, ProductPart, Shifts
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
@@ -184,8 +184,7 @@ def _entry_of_part(part: Part | ProductPart | L1Part, number: dict[Any, int]) ->
 
 def _part_from(entry: dict[str, Any], laws: list[RadialLaw], groups: list[Group]) -> Any:
     """The part of an entry."""
-    phase = {1: 0.0, -1: float(np.pi)}[entry["sign"]]
-    mass = float(entry["mass"]), float(entry["mass_error"]), phase
+    mass = float(entry["mass"]), float(entry["mass_error"]), PHASES[entry["sign"]]
     if "scale" in entry:
         return L1Part(*mass, float(entry["scale"]), int(entry["side"]))
     if "groups" in entry:

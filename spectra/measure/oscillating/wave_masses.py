@@ -13,15 +13,16 @@ wave of amplitude A, :math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.polynomial import legendre
+from scipy.optimize.elementwise import find_root
 from scipy.special import erfc
 
-from spectra.base.arrays import ComplexArray, IntArray
-from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure, close_tail, integral_of, resolve
+from spectra.base.arrays import ComplexArray, IntArray, panel_rule
+from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 from spectra.measure.oscillating.wave_split import settled_radius, wave_error, waves_of
@@ -39,12 +40,10 @@ _DENOMINATOR, _SAME_RATIO = 30, 1e-12
 _STEEPNESS = 12.0
 # Largest width in t on which the window is a polynomial to rounding.
 _WIDEST = 0.1
-# Integrals end with a power law once they have decreased by this number of e-folds.
-_E_FOLDS = 37.0
-_TOLERANCE, _FREE_TOLERANCE = 1e-14, 1e-9
-# Points of one turn for means over one other phase and over several; points at which a sign change
-# is sought, and bisections around it.
-_PHASES, _SIGNS, _HALVINGS = (256, 48), 24, 30
+# Ends of ranges beyond W, as numbers of e-folds of what is left, and Gauss nodes for each range.
+_BEYOND, _BEYOND_NODES = np.linspace(2.5, 37.5, 15), 16
+# Points of one turn for means over one other phase and over several, and for sign changes.
+_PHASES, _SIGNS = (256, 48), 24
 
 
 def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
@@ -122,41 +121,17 @@ def _masses_with(
         background = parts.pop(0.0, np.zeros(w.size, complex)).real
         return mean_size(background, [[(parts[b], m) for b, m in group] for group in groups])
 
-    tolerance = _FREE_TOLERANCE if len(groups) > 1 else _TOLERANCE
-    sizes = _integrate_beyond(size, radius, tolerance, seen)
-    means = _integrate_beyond(rho.mean, radius, _TOLERANCE, seen)
-    error = 0.5 * (sizes.rad + means.rad)
+    # Beyond W/2, integrate in t = log(w/W) up to where nothing is left, without a unit of length.
+    edges = np.append(np.linspace(-math.log(2.0), 0.0, 5), _BEYOND / (rho.lead - 1.0))
+    t, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _BEYOND_NODES))
+    w = radius * np.exp(t)
+    weights *= w * _window(-t / math.log(2.0))
+    sizes, means = size(w), rho.mean(w)
+    error = (8.0 * EPS + seen) * float(weights @ np.abs([sizes, means]).sum(axis=0))
     return {
-        sign: Enclosure(near[sign] + 0.5 * (sizes.mid + sign * means.mid), error)
+        sign: Enclosure(near[sign] + 0.5 * float(weights @ (sizes + sign * means)), 0.5 * error)
         for sign in (1, -1)
     }
-
-
-def _integrate_beyond(
-    function: Callable[[FloatArray], FloatArray], radius: float, tolerance: float, seen: float
-) -> Enclosure:
-    """Integral of 1 - chi times a function with a power tail and the relative error ``seen``."""
-
-    def weighted(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        # t is log(2 w/radius), so that the unit of length does not matter.
-        w = 0.5 * radius * np.exp(t.ravel())
-        value = function(w) * w
-        beyond = value * _window(1.0 - t.ravel() / math.log(2.0))
-        error = (8.0 * EPS + seen) * np.abs(value)
-        return beyond.reshape(t.shape), error.reshape(t.shape), np.zeros(len(t))
-
-    probe = weighted(np.array([3.0, 4.0]))[0]
-    if not np.all(probe != 0.0):
-        return Enclosure(0.0, 0.0)
-    rate = max(float(np.log(probe[0] / probe[1])), 0.05)
-    middle = math.log(2.0)
-    last = middle + min(_E_FOLDS / rate, 300.0)
-    edges = np.union1d(np.linspace(0.0, middle, 5), np.linspace(middle, last, 9))
-    found = integral_of(resolve(weighted, edges, tolerance=tolerance))
-    end, error, _ = weighted(last - np.array([0.0, 0.5, 1.0]))
-    sign = math.copysign(1.0, float(end[0]))
-    tail, _ = close_tail(sign * end, error, 1.0)
-    return Enclosure(found.mid + sign * tail.mid, found.rad + tail.rad)
 
 
 def _window(x: FloatArray) -> FloatArray:
@@ -193,25 +168,20 @@ def _mean_of_one(a: FloatArray, x: FloatArray) -> FloatArray:
 def _mean_of_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]]) -> FloatArray:
     """The same for waves of one phase: antiderivatives between the zeros."""
 
-    def value(rows: IntArray, theta: FloatArray) -> FloatArray:
+    def value(theta: FloatArray, rows: IntArray) -> FloatArray:
         waves = sum((z[rows] * np.exp(1j * m * theta)).real for z, m in group)
         return np.asarray(x[rows] + waves)
 
-    def antiderivative(rows: IntArray, theta: FloatArray) -> FloatArray:
+    def antiderivative(theta: FloatArray, rows: IntArray) -> FloatArray:
         waves = sum((z[rows] * np.exp(1j * m * theta) / (1j * m)).real for z, m in group)
         return np.asarray(x[rows] * theta + waves)
 
     count, each = _SIGNS * max(m for _, m in group), np.arange(x.size)
     theta = np.linspace(0.0, 2.0 * np.pi, count + 1)
-    grid = value(each[:, None], theta)
+    grid = value(theta, each[:, None])
     row, column = np.nonzero(grid[:, 1:] * grid[:, :-1] < 0.0)
-    low, high = theta[column], theta[column + 1]
-    sign = np.sign(grid[row, column])
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        same = value(row, middle) * sign > 0.0
-        low[same], high[~same] = middle[same], middle[~same]
-    total: FloatArray = np.sign(grid[:, -1]) * antiderivative(each, np.full(x.size, 2.0 * np.pi))
-    total = total - np.sign(grid[:, 0]) * antiderivative(each, np.zeros(x.size))
-    np.add.at(total, row, 2.0 * sign * antiderivative(row, low))
+    zeros = find_root(value, (theta[column], theta[column + 1]), args=(row,)).x
+    total: FloatArray = np.sign(grid[:, -1]) * antiderivative(np.full(x.size, 2.0 * np.pi), each)
+    total = total - np.sign(grid[:, 0]) * antiderivative(np.zeros(x.size), each)
+    np.add.at(total, row, 2.0 * np.sign(grid[row, column]) * antiderivative(zeros, row))
     return total / (2.0 * np.pi)

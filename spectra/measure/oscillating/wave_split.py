@@ -37,11 +37,9 @@ _LAST = 6
 _ROOTS = (1, 2, 3, 4, 5, 6)
 # The sign is constant if the background reaches the size of the waves, up to this share.
 _TOUCHING = 1e-9
-# Splitting by squares adds about this share of the mass beyond W; W grows until that is below this
-# share of the norm, up to this number of half waves of the highest frequency.
-_ADDED, _MOST_ADDED, _HALF_WAVES = 0.12, 1e-3, 1000.0
-# The largest W in half waves: it is inversely proportional to the difference of frequencies.
-_MOST_HALF_WAVES = 4000.0
+# Splitting by squares adds 12 % to the mass beyond W; W grows until that is .07 % of the norm, but
+# not beyond the second phase of the highest frequency.  Parts that need the third are refused.
+_ADDED, _ENOUGH_TURNS, _MOST_TURNS = 170.0, 1000.0 * np.pi, 4000.0 * np.pi
 # Points at which waves are compared with the density, up to this multiple of their start.
 _PLACES, _FAR = 200, 8.0
 # Tails start at this multiple of the radius from which their expansions hold.
@@ -86,14 +84,14 @@ def _fit_waves(function: SizedFunction, start: float, frequency: float, power: f
     best, smallest, root = np.zeros(1, dtype=complex), np.inf, 1
     nodes = chebyshev.chebpts1(_TERMS)
     for tried in _ROOTS:
-        w = start * (2.0 / (1.0 + nodes)) ** tried
-        factor, log = function(w)
-        values = factor * np.exp(log + power * np.log(w / start))
-        size = float(np.abs(values).max())
+        farther = (2.0 / (1.0 + nodes)) ** tried
+        factor, log = function(start * farther)
+        values = factor * np.exp(log + power * np.log(farther))
+        real, imag = (chebyshev.chebfit(nodes, v, _TERMS - 1) for v in (values.real, values.imag))
+        fit = real + 1j * imag
+        size = float(np.abs(fit).max())
         if size == 0.0:
             return []
-        series = chebyshev.chebfit(nodes, np.stack([values.real, values.imag], axis=1), _TERMS - 1)
-        fit = series[:, 0] + 1j * series[:, 1]
         left = float(np.abs(fit[-_LAST:]).max()) / size
         if left < 0.1 * smallest:
             best, smallest, root = fit, left, tried
@@ -141,33 +139,29 @@ def sign_of(rho: WaveSum) -> int:
 
 
 def split_beyond(
-    components: Sequence[Component], atom: float, listed_to: float, norm: float
+    components: Sequence[Component], atom: float, norm: float
 ) -> tuple[dict[int, WaveSum], float]:
     """The parts of a density beyond a radius W that adds little mass to the ``norm``, by sign.
 
-    W exceeds the radius of the last ``atom`` and is not a little smaller than ``listed_to``, up to
-    which the sign changes are known.  With it comes a bound of the error of the mass of a part.
+    W exceeds the radius of the last ``atom``.  With it comes a bound of the error of the mass of a
+    part.
     """
-    fastest = max(c.tail.frequency for c in components if c.tail is not None)
     radius = max(settled_radius(components), atom * (1.0 + 1e-9))
     rho = waves_of(components, radius)
-    lowest = min(float(rho.frequencies[0]), *np.diff(rho.frequencies), np.inf)
-    least = LEAST_TURNS / lowest
-    if least * fastest > _MOST_HALF_WAVES * np.pi:
-        raise AccuracyError(
-            f"The density oscillates with frequencies that differ by {lowest:.3g} only, so that "
-            f"their sum settles beyond the radius {least:.3g}. Tabulate the summands of the kernel "
-            "separately."
-        )
     # A constant sign needs no split, and the smallest radius leaves the fewest double zeros below.
-    radius = radius if sign_of(rho) else max(radius, 1.01 * least)
-    while True:
-        rho = waves_of(components, radius)
-        parts = split_by_squares(rho)
-        mass = sum(p.mass for p in parts.values())
-        small = len(parts) == 1 or _ADDED * mass <= _MOST_ADDED * norm
-        if small or radius * fastest >= _HALF_WAVES * np.pi:
-            return parts, wave_error(components, rho) * mass
-        radius = min(1.5 * radius, _HALF_WAVES * np.pi / fastest)
-        if listed_to / 1.5 < radius < listed_to:
-            radius = listed_to
+    if not sign_of(rho):
+        fastest = float(rho.frequencies[-1])
+        gap = float(np.diff(rho.frequencies, prepend=0.0).min())
+        if LEAST_TURNS / gap > _MOST_TURNS / fastest:
+            raise AccuracyError(
+                f"The density oscillates with frequencies that differ by {gap:.3g} only, so that "
+                f"their sum settles beyond the radius {LEAST_TURNS / gap:.3g}. Tabulate the "
+                "summands of the kernel separately."
+            )
+        radius = max(radius, 1.01 * LEAST_TURNS / gap)
+        mass = sum(p.mass for p in split_by_squares(waves_of(components, radius)).values())
+        # The mass falls like a power of W.
+        farther = radius * (_ADDED * mass / norm) ** (1.0 / (rho.lead - 1.0))
+        rho = waves_of(components, max(radius, min(farther, _ENOUGH_TURNS / fastest)))
+    parts = split_by_squares(rho)
+    return parts, wave_error(components, rho) * sum(p.mass for p in parts.values())

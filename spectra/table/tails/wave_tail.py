@@ -30,10 +30,10 @@ _EPS = 2.0**-52
 # Steps of Newton's method (or of bisection, if it leaves its bracket), and the phase in radians
 # below which a step is the last one.
 _STEPS, _LAST_STEP = 64, 1e-7
-# Relative error of interpolated quantiles of the mean density; radii in one period of a wave.
-_MEAN_ERROR, _TURN = 1e-4, 257
-# Values of W/w in (0, 1] at which a tail is checked and bounded.
-_PLACES = 257
+# Relative error of interpolated quantiles of the mean density.
+_MEAN_ERROR = 1e-4
+# Radii in one period of a wave, or at which the mean density is checked, up to this multiple of W.
+_PLACES, _FAR = 257, 1e3
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
 _GRID, _DEEPEST = 4000, 700.0
 # Gauss-Laguerre nodes are exact to rounding from this phase Y on, and the trapezoidal rule in log s
@@ -66,15 +66,11 @@ class WaveTail:
     density: WaveSum
 
     def __post_init__(self) -> None:
-        rho = self.density
-        size = sum(float(np.abs(series).sum()) for _, _, series in rho.waves)
-        if not (rho.start > 0.0 and np.isfinite(rho.start) and 0.0 < size < np.inf):
-            raise ParameterError("A tail of waves needs a finite radius and finite coefficients.")
-        mean, _ = self._bounds
-        if not np.all(mean > 0.0) or not 0.0 < self.mass <= 1.0 + 4.0 * _EPS:
+        radii = self.start * np.geomspace(1.0, _FAR, _PLACES)
+        if not (np.all(self.density.mean(radii) > 0.0) and 0.0 < self.mass <= 1.0 + 4.0 * _EPS):
             raise ParameterError(
-                f"The mean density of a tail of waves must be positive and its mass at most 1; it "
-                f"has mass {self.mass}."
+                "The mean density of a tail of waves must be positive and its mass at most 1; it "
+                f"starts at the radius {self.start} and has mass {self.mass}."
             )
 
     __reduce__ = made_again
@@ -106,18 +102,6 @@ class WaveTail:
         return out
 
     @cached_property
-    def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Mean density, and a bound of how far the waves move a quantile, on a grid of W/w."""
-        x = np.linspace(1.0, 0.0, _PLACES, endpoint=False)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = self.density.mean(self.start / x) / x**self.density.mean.lead
-            swing = np.zeros(x.size)
-            for b, values in self._survival.amplitudes(x):
-                if b:
-                    swing += np.abs(values) / x**self.density.mean.lead
-            return mean, swing / mean
-
-    @cached_property
     def _mean_grid(self) -> tuple[FloatArray, FloatArray]:
         """Minus the logarithm of the mean survival function, and the logarithms of the radii."""
         far = min(_DEEPEST / self._survival.mean.lead, _DEEPEST - np.log(self.start))
@@ -137,7 +121,9 @@ class WaveTail:
     def _radii(self, q: FloatArray) -> FloatArray:
         """Newton's method within a bracket around the quantile of the mean density."""
         w = np.exp(np.interp(-np.log(q), *self._mean_grid))
-        spread = 1.01 * float(self._bounds[1].max()) + _MEAN_ERROR * w
+        # In a nonnegative density a wave is at most twice the mean, so that its integral moves a
+        # quantile by at most 2/frequency.  Half of that more is for amplitudes that vary.
+        spread = float(np.sum(3.0 / self.density.frequencies)) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
         if self._shifts is not None:
             turn, mean, shift = self._shifts
@@ -171,7 +157,7 @@ class WaveTail:
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None
         turn = 2.0 * np.pi / float(frequencies[0])
-        w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _TURN)
+        w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _PLACES)
         mean = np.exp(np.interp(-np.log(self._survival(w)), *self._mean_grid))
         return turn, mean, w - mean
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import mpmath
 import numpy as np
 import pytest
@@ -196,6 +194,3 @@ def test_refusals_name_the_way_out():
             variance(table, [distance], n_per_part=counts, **options)
     with pytest.raises(ParameterError, match="at least one"):
         least_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])
-    odd = SimpleNamespace(mass=1.0, phase=0.5, law=gaussian_atoms(3, 1.0))
-    with pytest.raises(ParameterError, match="phase"):
-        VarianceModel(SimpleNamespace(dim=3, parts=(odd,)), [1.0])

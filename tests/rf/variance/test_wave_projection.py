@@ -8,8 +8,6 @@ import pytest
 
 import spectra as sp
 from rf.variance.projection import Projection, projection_of
-from rf.variance.wave_projection import WaveProjection
-from spectra.errors import ParameterError
 from spectra.table import Part, RadialLaw, SpectralTable, WaveSum, WaveTail
 from tests.oracles.laws import panels_of
 from tests.rf.variance.test_variance import agrees_with_draws
@@ -60,17 +58,9 @@ def test_a_few_values_come_from_the_law_itself():
 
 @pytest.mark.parametrize("size", [0, 2, 40])
 def test_at_distance_zero_the_projection_is_one(size):
-    value, error = WaveProjection(LAWS[0])(np.zeros(size))
+    value, error = Projection(LAWS[0])(np.zeros(size))
     assert np.all(np.abs(value - 1.0) <= error)
     assert np.all(error < 1e-11)
-
-
-def test_each_law_gets_the_projection_that_fits_its_tail():
-    atoms = RadialLaw.from_atoms([1.0], [1.0])
-    assert isinstance(projection_of(atoms), Projection)
-    assert isinstance(projection_of(LAWS[0]), WaveProjection)
-    with pytest.raises(ParameterError, match="projection_of"):
-        WaveProjection(atoms)
 
 
 @pytest.mark.parametrize("radii", ["iid", "stratified"])
