@@ -23,7 +23,7 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W, log_ratio
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import Summand, positive_rate, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
@@ -76,9 +76,9 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
 
     def values(w: FloatArray) -> Values:
         offset = (w - centre) * (w + centre) * quarter
-        terms = (dim - 1.0) * log_ratio(w, centre, w - centre), -offset
+        terms = (dim - 1.0) * np.log(w / centre), -offset
         if degree == 0:
-            return terms, at_centre[0], 1.0, 0.0
+            return terms, at_centre[0], 1.0, 0.25 * dim
         # The polynomial by its Taylor series at 0 or at the centre, whichever cancels less.
         t, y = (np.minimum(x, _LARGEST_OFFSET) for x in (offset, w * w * quarter))
         size = polyval(y, np.abs(at_zero))
