@@ -116,7 +116,7 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
     a, b, value = to_mpf(rate), to_mpf(frequency), to_mpf(c)
     front = mp.log(abs(value)) - mp.log(4 * mp.pi * a) / 2 - (mp.log(2 * a) if dim == 3 else 0)
     middle, width, quarter = float(b), float(mp.sqrt(2 * a)), float(1 / (4 * a))
-    rest, sign = float(b - middle), float(mp.sign(value))
+    sign = float(mp.sign(value))
     below, above = (
         sympy.exp(-((W + u) ** 2) / (4 * rate)) / sympy.sqrt(4 * sympy.pi * rate)
         for u in (-frequency, frequency)
@@ -127,17 +127,15 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
         formula = c * total / (8 * sympy.pi * rate * W)
 
     def values(w: FloatArray) -> Values:
-        u, turn = (w - middle) - rest, 4.0 * quarter * middle * w
-        other = np.exp(-turn)  # G(w + b) / G(w - b)
+        u, other = w - middle, np.exp(-4.0 * quarter * middle * w)  # G(w + b) / G(w - b)
         bell = quarter * u * u
-        # The radius is rounded, too, which counts if the bell is far narrower than b.
+        # b and the radius are rounded, which counts if the bell is far narrower than b.
         roundings = 3.0 * bell + quarter * np.abs(u) * w
         if dim == 1:
             return (-bell,), sign * (1.0 + other), 1.0 + other, roundings
-        lost, far, near = middle * np.expm1(-turn), (w + middle) * other, w * (1.0 + other)
-        factor = np.where(turn < 1.0, near + lost, u + far)
-        size = np.where(turn < 1.0, near - lost, np.abs(u) + width + far)
-        return (-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size
+        far = (w + middle) * other
+        size = np.abs(u) + width + far
+        return (-bell, np.log(w)), sign * (u + far), size, roundings + 0.25 * w / size
 
     return ClosedPair(
         gaussian_wave, dim, (rate, frequency), c, formula, float(front), values,
