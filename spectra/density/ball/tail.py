@@ -62,7 +62,7 @@ class OscillatingTail:
     def _phase_variable(self, w: FloatArray) -> NDArray[np.longdouble]:
         """R w as long doubles, so that large phases keep their digits."""
         high, low = self.radius
-        return np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE)
+        return np.asarray(np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE))
 
     def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """A exp(i (theta - R w)) as a number near 1 and the logarithm of its unit."""

@@ -68,9 +68,9 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     powers = [q if q.is_Rational else sympy.Rational(q.evalf(mp.dps)) for q in powers]
     moved = sympy.Poly(powers[::-1], Z).compose(sympy.Poly(Z + middle, Z)).all_coeffs()[::-1]
     exact, moved = ([to_mpf(q) for q in each] for each in (powers, moved))
-    scale, degree = max(abs(q) for q in moved), len(moved) - 1
-    exact = [mp.chop(q, _ZERO * max(abs(q) for q in exact)) for q in exact]
-    at_zero, at_centre = (np.array([float(q / scale) for q in each]) for each in (exact, moved))
+    first = next(i for i, q in enumerate(exact) if abs(q) > _ZERO * max(map(abs, exact)))
+    scale, degree = max(map(abs, moved)), len(moved) - 1
+    at_centre = np.array([float(q / scale) for q in moved])
     quarter = float(1 / (4 * a))
     low, high = float(2 * mp.sqrt(a)) * np.sqrt(gammaincinv([dim / 2, dim / 2 + degree], TAILS))
 
@@ -79,18 +79,14 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
         terms = (dim - 1.0) * np.log(w / centre), -offset
         if degree == 0:
             return terms, at_centre[0], 1.0, 0.25 * dim
-        # The polynomial by its Taylor series at 0 or at the centre, whichever cancels less.
-        t, y = (np.minimum(x, _LARGEST_OFFSET) for x in (offset, w * w * quarter))
-        size = polyval(y, np.abs(at_zero))
-        near = polyval(np.abs(t), np.abs(at_centre)) <= size
-        factor = np.where(near, polyval(t, at_centre), polyval(y, at_zero))
+        t = np.minimum(offset, _LARGEST_OFFSET)
         # The size at one unit of y farther out is not small at a zero.
-        size = np.minimum(polyval(np.abs(t) + 1.0, np.abs(at_centre)), size)
-        return terms, factor, size, 4.0 * degree + 0.25 * dim
+        size = polyval(np.abs(t) + 1.0, np.abs(at_centre))
+        return terms, polyval(t, at_centre), size, 4.0 * degree + 0.25 * dim
 
     return ClosedPair(
         gaussian, dim, (rate,), polynomial, formula, float(front + mp.log(scale)), values,
-        origin_exponent=dim - 1.0 + 2.0 * np.flatnonzero(at_zero)[0],
+        origin_exponent=dim - 1.0 + 2.0 * first,
         bulk=(low, high),
         has_one_sign=degree == 0,
     )  # fmt: skip
