@@ -76,9 +76,12 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
 
     def values(w: FloatArray) -> Values:
         offset = (w - centre) * (w + centre) * quarter
-        terms = (dim - 1.0) * np.log(w / centre), -offset
+        # The logarithm is small, and exact to its last digits, in the bulk.
+        x = (w - centre) / centre
+        log = np.where(np.abs(x) < 0.5, np.log1p(np.maximum(x, -0.5)), np.log(w / centre))
+        terms = (dim - 1.0) * log, -offset
         if degree == 0:
-            return terms, at_centre[0], 1.0, 0.25 * dim
+            return terms, at_centre[0], 1.0, 0.0
         t = np.minimum(offset, _LARGEST_OFFSET)
         # The size at one unit of y farther out is not small at a zero.
         size = polyval(np.abs(t) + 1.0, np.abs(at_centre))
