@@ -51,17 +51,15 @@ def front_of(form: BallForm, dim: int) -> Ball:
 
 def ascending_series(form: BallForm, dim: int) -> Values:
     """Values F(R w) at exact radii; those of w^d F have 68 bits of the largest of them."""
-    bits = _BITS_STEP
-    known: dict[int, tuple[Iterator[Ball], list[Ball]]] = {}
+    bits, moments = _BITS_STEP, form.moments(dim)
+    known: list[Ball] = []
 
     def values(w: Sequence[Ball]) -> list[Ball]:
-        nonlocal bits
+        nonlocal bits, moments, known
         while True:
             with working(bits):
-                if bits not in known:
-                    known[bits] = (form.moments(dim), [])
                 radius = to_ball(form.radius)
-                found = _sum_series(*known[bits], dim, [(radius * x) ** 2 for x in w])
+                found = _sum_series(moments, known, dim, [(radius * x) ** 2 for x in w])
                 weighted = [v * x**dim for v, x in zip(found, w, strict=True)]
                 size = max(v.abs_lower() for v in weighted)
                 wrong = max(v.rad() for v in weighted)
@@ -71,6 +69,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
             # At least by a fourth: each new precision asks for all moments again.
             more = max(int(lost) + _TARGET_BITS, bits // 4)
             bits += _BITS_STEP * (1 + more // _BITS_STEP)
+            moments, known = form.moments(dim), []
 
     return values
 

@@ -54,8 +54,8 @@ _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
 _GUARD_BITS = 130
 # Terms of the expansions at the ends.
 _MOST_TERMS = 400
-# How often the bits of a Hankel function are doubled.
-_DOUBLINGS = 6
+# A Hankel function is computed with at most so many times the bits of its result.
+_MOST_BITS = 64
 
 
 #: An exponent at the edge and the coefficients kappa_j of tau^(exponent + j).
@@ -67,15 +67,12 @@ def _hankel_modulation(order: sympy.Expr, s: Ball) -> Ball:
 
     By K_order(-is), DLMF 10.27.8.
     """
-    bits = work = flint.ctx.prec
-    for _ in range(_DOUBLINGS):
-        with working(work):
-            z = flint.acb(0, -s)
-            value = (2 * z / flint.arb.pi()).sqrt() * z.bessel_k(to_ball(order), scaled=True)
-        if value.rel_accuracy_bits() > bits - 8:
-            break
-        work *= 2
-    return value
+
+    def value() -> Ball:
+        z = flint.acb(0, -s)
+        return (2 * z / flint.arb.pi()).sqrt() * z.bessel_k(to_ball(order), scaled=True)
+
+    return flint.good(value, maxprec=_MOST_BITS * flint.ctx.prec, parts=False)
 
 
 def _first_start(order: float, exponent: float, *, exact: bool) -> float:

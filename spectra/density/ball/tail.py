@@ -13,47 +13,15 @@ from numpy.typing import NDArray
 from spectra.base.arrays import ComplexArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.errors import ParameterError
 
-__all__ = ["NO_POWERS", "OscillatingTail", "PowerSeries", "scaled"]
+__all__ = ["NO_POWERS", "OscillatingTail", "PowerSeries"]
 
 #: x^exponent times exp(log) and a Chebyshev series in x^(1/root), with x = start/w: exponent, log,
 #: root and series.
 PowerSeries = tuple[float, float, int, NDArray[Any]]
 NO_POWERS: PowerSeries = (math.inf, -math.inf, 1, np.zeros(1))
-# Radii up to here can be split in halves whose products are doubles.
-_LARGEST = 2.0**1020
-
-
-def scaled(radius: tuple[float, float], w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """High and low part of R w (Dekker's product), so that large phases keep their digits.
-
-    Examples
-    --------
-    >>> high, low = scaled((1 / 3, 1.850371707708594e-17), np.array([3e12]))
-    >>> float(high[0])
-    1000000000000.0
-    """
-    high, low = radius
-    largest = _LARGEST / max(high, 1.0)
-    if np.any(w > largest):
-        raise ParameterError(
-            f"The spectral density was asked for at the radius {np.max(w):.6g}, where the wave "
-            f"of a kernel that ends at {high:.6g} has no phase in doubles. Ask for radii up to "
-            f"{largest:.6g}."
-        )
-    product = high * w
-    a1, a2 = _split(np.asarray(high))
-    b1, b2 = _split(w)
-    lost = ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
-    return product, lost + low * w
-
-
-def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    mantissa, exponent = np.frexp(a)
-    c = 134217729.0 * mantissa  # 2^27 + 1: Veltkamp
-    high = c - (c - mantissa)
-    return np.ldexp(high, exponent), np.ldexp(mantissa - high, exponent)
+# Rounding of a phase, and the largest one.
+_PHASE_EPS, _LARGEST_PHASE = float(np.finfo(np.longdouble).eps), 2.0**1020
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +59,14 @@ class OscillatingTail:
         """The background behaves like ``w**-background_exponent``; ``inf`` without one."""
         return self.slow[0]
 
+    def _phase_variable(self, w: FloatArray) -> NDArray[np.longdouble]:
+        """R w as long doubles, so that large phases keep their digits."""
+        high, low = self.radius
+        return np.asarray(np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE))
+
     def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """A exp(i (theta - R w)) as a number near 1 and the logarithm of its unit."""
-        s, n = scaled(self.radius, w)[0], self.order
+        s, n = self._phase_variable(w).astype(float), self.order
         q = n / s
         value, log = _evaluate(self.wave, self.start / w)
         # Debye's phase less s; two roots, since a square would leave the doubles.
@@ -115,8 +88,9 @@ class OscillatingTail:
     def evaluate(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Sign, logarithms of absolute value and local size A + |b|, and relative error."""
         (wave, unit), (slow, unit_b) = self._wave(w), _evaluate(self.slow, self.start / w)
-        s, low = scaled(self.radius, w)
-        fast = np.exp(1j * s) * np.exp(1j * low)
+        s = self._phase_variable(w)
+        fast = (np.cos(s) + 1j * np.sin(s)).astype(complex)
+        s = s.astype(float)
         top = np.maximum(unit, unit_b)
         share, share_b = np.exp(unit - top), np.exp(unit_b - top)
         value = (wave * fast).real * share + slow * share_b
@@ -129,6 +103,7 @@ class OscillatingTail:
         phase = self.order * (np.arcsin(self.order / s) + 2.0 * self.order / s) + 16.0
         fall = (abs(self.exponent) + 1.0) * np.abs(np.log(w / self.start))
         error = self.fit_error * weight + EPS * (phase + fall + np.abs(envelope))
+        error += np.minimum(_PHASE_EPS * s, 2.0)
         with np.errstate(divide="ignore"):
             return np.sign(value), top + np.log(np.abs(value)), envelope, error
 

@@ -15,10 +15,6 @@ from spectra.density.closed_pairs.gaussian import (
 from spectra.density.closed_pairs.matern import matern, read_matern
 from spectra.density.closed_pairs.pair import ClosedPair, Maker, Reader, W
 from spectra.density.closed_pairs.plane_wave_mean import plane_wave_mean, read_plane_wave_mean
-from spectra.density.closed_pairs.rational_quadratic import (
-    rational_quadratic,
-    read_rational_quadratic,
-)
 
 __all__ = ["FAMILIES", "ClosedPair", "W", "gaussian", "laguerre_sum", "matern"]
 
@@ -27,6 +23,5 @@ FAMILIES: tuple[tuple[Reader, Maker], ...] = (
     (read_gaussian, gaussian),
     (read_gaussian_wave, gaussian_wave),
     (read_matern, matern),
-    (read_rational_quadratic, rational_quadratic),
     (read_plane_wave_mean, plane_wave_mean),
 )

@@ -23,7 +23,7 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W, log_ratio
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import Summand, positive_rate, tidy, to_mpf
 from spectra.formula.reader.parsing import Z
 
@@ -68,29 +68,28 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     powers = [q if q.is_Rational else sympy.Rational(q.evalf(mp.dps)) for q in powers]
     moved = sympy.Poly(powers[::-1], Z).compose(sympy.Poly(Z + middle, Z)).all_coeffs()[::-1]
     exact, moved = ([to_mpf(q) for q in each] for each in (powers, moved))
-    scale, degree = max(abs(q) for q in moved), len(moved) - 1
-    exact = [mp.chop(q, _ZERO * max(abs(q) for q in exact)) for q in exact]
-    at_zero, at_centre = (np.array([float(q / scale) for q in each]) for each in (exact, moved))
+    first = next(i for i, q in enumerate(exact) if abs(q) > _ZERO * max(map(abs, exact)))
+    scale, degree = max(map(abs, moved)), len(moved) - 1
+    at_centre = np.array([float(q / scale) for q in moved])
     quarter = float(1 / (4 * a))
     low, high = float(2 * mp.sqrt(a)) * np.sqrt(gammaincinv([dim / 2, dim / 2 + degree], TAILS))
 
     def values(w: FloatArray) -> Values:
         offset = (w - centre) * (w + centre) * quarter
-        terms = (dim - 1.0) * log_ratio(w, centre, w - centre), -offset
+        # The logarithm is small, and exact to its last digits, in the bulk.
+        x = (w - centre) / centre
+        log = np.where(np.abs(x) < 0.5, np.log1p(np.maximum(x, -0.5)), np.log(w / centre))
+        terms = (dim - 1.0) * log, -offset
         if degree == 0:
             return terms, at_centre[0], 1.0, 0.0
-        # The polynomial by its Taylor series at 0 or at the centre, whichever cancels less.
-        t, y = (np.minimum(x, _LARGEST_OFFSET) for x in (offset, w * w * quarter))
-        size = polyval(y, np.abs(at_zero))
-        near = polyval(np.abs(t), np.abs(at_centre)) <= size
-        factor = np.where(near, polyval(t, at_centre), polyval(y, at_zero))
+        t = np.minimum(offset, _LARGEST_OFFSET)
         # The size at one unit of y farther out is not small at a zero.
-        size = np.minimum(polyval(np.abs(t) + 1.0, np.abs(at_centre)), size)
-        return terms, factor, size, 4.0 * degree + 0.25 * dim
+        size = polyval(np.abs(t) + 1.0, np.abs(at_centre))
+        return terms, polyval(t, at_centre), size, 4.0 * degree + 0.25 * dim
 
     return ClosedPair(
         gaussian, dim, (rate,), polynomial, formula, float(front + mp.log(scale)), values,
-        origin_exponent=dim - 1.0 + 2.0 * np.flatnonzero(at_zero)[0],
+        origin_exponent=dim - 1.0 + 2.0 * first,
         bulk=(low, high),
         has_one_sign=degree == 0,
     )  # fmt: skip
@@ -116,7 +115,7 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
     a, b, value = to_mpf(rate), to_mpf(frequency), to_mpf(c)
     front = mp.log(abs(value)) - mp.log(4 * mp.pi * a) / 2 - (mp.log(2 * a) if dim == 3 else 0)
     middle, width, quarter = float(b), float(mp.sqrt(2 * a)), float(1 / (4 * a))
-    rest, sign = float(b - middle), float(mp.sign(value))
+    sign = float(mp.sign(value))
     below, above = (
         sympy.exp(-((W + u) ** 2) / (4 * rate)) / sympy.sqrt(4 * sympy.pi * rate)
         for u in (-frequency, frequency)
@@ -127,17 +126,15 @@ def gaussian_wave(dim: int, rate: sympy.Expr, frequency: sympy.Expr, c: sympy.Ex
         formula = c * total / (8 * sympy.pi * rate * W)
 
     def values(w: FloatArray) -> Values:
-        u, turn = (w - middle) - rest, 4.0 * quarter * middle * w
-        other = np.exp(-turn)  # G(w + b) / G(w - b)
+        u, other = w - middle, np.exp(-4.0 * quarter * middle * w)  # G(w + b) / G(w - b)
         bell = quarter * u * u
-        # The radius is rounded, too, which counts if the bell is far narrower than b.
+        # b and the radius are rounded, which counts if the bell is far narrower than b.
         roundings = 3.0 * bell + quarter * np.abs(u) * w
         if dim == 1:
             return (-bell,), sign * (1.0 + other), 1.0 + other, roundings
-        lost, far, near = middle * np.expm1(-turn), (w + middle) * other, w * (1.0 + other)
-        factor = np.where(turn < 1.0, near + lost, u + far)
-        size = np.where(turn < 1.0, near - lost, np.abs(u) + width + far)
-        return (-bell, np.log(w)), sign * factor, size, roundings + 0.25 * w / size
+        far = (w + middle) * other
+        size = np.abs(u) + width + far
+        return (-bell, np.log(w)), sign * (u + far), size, roundings + 0.25 * w / size
 
     return ClosedPair(
         gaussian_wave, dim, (rate, frequency), c, formula, float(front), values,

@@ -29,7 +29,7 @@ from spectra.density.closed_pairs.summands import (
     to_mpf,
 )
 
-__all__ = ["matern", "read_matern", "reverse_bessel"]
+__all__ = ["matern", "read_matern"]
 
 # Higher powers times an exponential are left to other routes: the summands would cancel to fewer
 # than 12 digits.

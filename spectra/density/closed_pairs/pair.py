@@ -23,7 +23,6 @@ __all__ = [
     "Term",
     "Values",
     "W",
-    "log_ratio",
     "make_pair",
 ]
 
@@ -102,11 +101,3 @@ class ClosedPair(Component):
             error = _ROUNDING * np.where(np.isfinite(log), count, 1.0)
             sign = np.sign(factor) * np.ones_like(log)
             return sign, log + np.log(np.abs(factor)), log + np.log(size), error
-
-
-def log_ratio(value: FloatArray, reference: float, difference: FloatArray) -> FloatArray:
-    """log(value / reference), given value - reference to full relative accuracy."""
-    x = difference / reference
-    near = np.abs(x) < 0.5
-    far = np.log(np.where(near, 1.0, value / reference))
-    return np.where(near, np.log1p(np.where(near, x, 0.0)), far)

@@ -109,11 +109,9 @@ def test_what_is_no_power_at_an_end_is_refused_in_words(formula, words):
         integrated_component(expr, sympy.Integer(1), 1)
 
 
-def test_radii_whose_phase_is_no_double_are_refused():
+def test_the_density_is_zero_at_the_largest_radii():
     density = sp.spectral_density(sp.radial("1-z**2", support=1), 2)
-    assert abs(density.radial([1e307])[0]) < 1e-300
-    with pytest.raises(sp.errors.ParameterError, match="no phase in doubles"):
-        density.radial([1.5e308])
+    assert np.all(np.abs(density.radial([1e307, 1.5e308])) < 1e-300)
 
 
 @pytest.mark.parametrize("text", ["Min(1, 1/z)", "1/Max(1, z)"])

@@ -52,15 +52,19 @@ SOLVERS = {**ROUTES, "quadrature": quadrature, "auto": spectral_density}
 # --- cases ----------------------------------------------------------------------------------------
 
 #: What has no pair in the catalogue, and what has no density in closed form here.
-NO_LOOKUP = ("stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse")
+NO_LOOKUP = (
+    "stable_3/2", "cosine_fourth_on_a_ball", "shifted_inverse",
+    "cauchy", "rational_quadratic_1/2", "rational_quadratic_3",
+)  # fmt: skip
 NO_TRUTH = ("dagum", "two_seasons", "spectral_mixture")
 WAVES = ("cosine", "sinc", "bessel_j0", "j_bessel_16", "j_bessel_9/2", "sinc_minus_cosine")
 DEFAULT = (
-    ("series", "laplace", 1), ("series", "matern_1", 2),
+    ("series", "laplace", 1), ("series", "matern_1", 2), ("series", "cauchy", 16),
     ("quadrature", "half_disc", 3), ("quadrature", "epanechnikov", 64), ("numeric", "askey_3/2", 3),
 )  # fmt: skip
 SLOW = (
     ("series", "gaussian_minus_laplace", 5), ("series", "laplace_difference", 256),
+    ("series", "rational_quadratic_1/2", 64), ("series", "rational_quadratic_3", 3),
     ("series", "stable_3/2", 3), ("quadrature", "gaussian", 3), ("quadrature", "matern_0.1", 5),
     ("quadrature", "quartic_gaussian", 16), ("quadrature", "damped_wave", 1),
     ("quadrature", "shifted_inverse", 5), ("quadrature", "askey_1", 256),

@@ -78,7 +78,7 @@ def test_a_family_names_the_offending_parameter() -> None:
         catalogue["gaussian"](length=0)
     with pytest.raises(ParameterError, match=r"'nu'.*800.*above 400 it is the Gaussian"):
         matern(nu=800)
-    with pytest.raises(AccuracyError, match="decays too slowly"):
+    with pytest.raises(AccuracyError, match="falls too slowly"):
         derive(catalogue["rational_quadratic"](alpha=0.001), 2)
     with pytest.raises(ParameterError, match=r"write catalogue\[\"matern\"\]\(nu=0.5\)"):
         matern(0.5)

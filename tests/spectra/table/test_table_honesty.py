@@ -10,7 +10,7 @@ import spectra as sp
 from tests.oracles.exact_radii import EXACT
 from tests.oracles.kernels.problems import PROBLEMS
 
-# Without oscillation tables reach the first, with it the second.
+# Tables of closed forms without oscillation reach the first, others the second.
 FLOOR, OSCILLATING_FLOOR = 3e-14, 1e-13
 QUICK = {
     ("gaussian", 16), ("matern_0.1", 16), ("cauchy", 3), ("laguerre", 64),
@@ -27,8 +27,8 @@ def test_the_stated_error_of_a_table_is_at_least_the_true_one(name, dim):
     exact = EXACT[name, dim]()
     measure = sp.spectral_measure(PROBLEMS[name].kernel, dim=dim)
     table = sp.tabulate(measure)
-    oscillates = exact.change is not None
-    assert table.u_error <= (OSCILLATING_FLOOR if oscillates else FLOOR)
+    oscillates, in_series = exact.change is not None, measure.density.route == "series"
+    assert table.u_error <= (OSCILLATING_FLOOR if oscillates or in_series else FLOOR)
     probabilities = np.concatenate(
         [np.geomspace(1e-15, 0.3, 8), 0.5 * _golden(18 if oscillates else 26)]
     )
@@ -47,8 +47,9 @@ def test_the_stated_error_of_a_table_is_at_least_the_true_one(name, dim):
                     int(part.sign), float(radius), float(share), from_above=from_above
                 )
                 assert true <= table.u_error, (p, from_above)
-                # Far out the radius is right relative to the probability that is left.
-                assert true <= 2e-7 * p + 1e-15
+                # Far out the radius is right relative to the probability that is left; the
+                # density of a sum on a ray is right to a share of its peak only.
+                assert in_series or true <= 2e-7 * p + 1e-15
 
 
 @pytest.mark.slow
