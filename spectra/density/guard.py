@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import EPS, Integrand, integral_of, resolve
+from spectra.base.enclosures import ANALYSIS, EPS, NODES, Integrand, integral_of, resolve
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
@@ -77,27 +78,25 @@ _RESOLVED, _NEGLIGIBLE = (1e-11, 1e-7), 36.0
 # of d degrees of freedom, whose logarithm has the deviation 1/sqrt(2 d).
 _RADIANS, _STEP, _DEVIATIONS = 9.0, 1.4, 8.0
 
-#: An integral, a bound of its error, and the integral of the absolute value.
-_Integral = FloatArray
-#: Sign and logarithm of a weight at a radius.
-_Weight = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+#: Sign and logarithm of the weights of windows at radii.
+_Weights = tuple[FloatArray, FloatArray]
 #: The radius r of the sphere around which a Gaussian is, and its standard deviation s.
 _Window = tuple[float, float]
 
 
-def _at_radius(window: _Window, dim: int, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sign and logarithm of the weight of a window at frequencies of length w."""
-    r, s = window
-    log = -0.5 * (s * w) ** 2
+def _at_radius(windows: FloatArray, dim: int, w: FloatArray) -> _Weights:
+    """The weights of windows around one r at frequencies of length w: windows in the first axis."""
+    r = windows[0, 0]
+    log = -0.5 * np.multiply.outer(windows[:, 1], w) ** 2
     if r == 0.0:
         return np.ones_like(w), log
     sign, wave = signed_log_0f1(0.5 * dim, r * w)
     return sign, log + wave
 
 
-def _at_distance(window: _Window, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sign (always 1) and logarithm of the density of |r e + s N| at z."""
-    r, s = window
+def _at_distance(windows: FloatArray, dim: int, z: FloatArray) -> _Weights:
+    """The densities of |r e + s N| at z: windows around one r in the first axis."""
+    r, s = windows[0, 0], windows[:, 1].reshape(-1, *(1,) * z.ndim)
     x = z / s
     if r == 0.0:
         front = (1.0 - 0.5 * dim) * np.log(2.0) - gammaln(0.5 * dim) - np.log(s)
@@ -134,18 +133,18 @@ def contradiction(density: SpectralDensity) -> str:
     if not windows:
         return ""
     low, ends = _find_low(density, windows), _find_ends(density, windows)
-    for window in windows:
-        centre, width = window
+    for _, same_centre in groupby(windows, lambda window: window[0]):
+        group = np.array(list(same_centre))
         try:
-            given, wanted = _of_density(density, window, low), _of_kernel(density, window, ends)
+            given, wanted = _of_density(density, group, low), _of_kernel(density, group, ends)
         except AccuracyError as refusal:
             return str(refusal)
         allowed = given[1] + wanted[1] + _ROUNDING * (given[2] + wanted[2])
-        if not abs(given[0] - wanted[0]) <= allowed:
+        for i in np.flatnonzero(~(np.abs(given[0] - wanted[0]) <= allowed))[:1]:
             return (
-                f"averaged over a Gaussian of width {width:.4g} around z = {centre:.4g}, the "
-                f"density gives {given[0]:.10g} and the kernel {wanted[0]:.10g}; their errors "
-                f"allow a difference of {allowed:.1e}"
+                f"averaged over a Gaussian of width {group[i, 1]:.4g} around z = {group[i, 0]:.4g},"
+                f" the density gives {given[0, i]:.10g} and the kernel {wanted[0, i]:.10g}; their "
+                f"errors allow a difference of {allowed[i]:.1e}"
             )
     return ""
 
@@ -209,14 +208,14 @@ def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
 # --- the two sides --------------------------------------------------------------------------------
 
 
-def _of_density(density: SpectralDensity, window: _Window, low: float) -> _Integral:
-    """The average by the density, atoms included."""
-    (r, s), dim, components = window, density.dim, density.components
-    weight = partial(_at_radius, window, dim)
-    total = np.zeros(3)
+def _of_density(density: SpectralDensity, windows: FloatArray, low: float) -> FloatArray:
+    """The averages by the density, atoms included, as :func:`_integrate` returns them."""
+    (r, s), dim, components = windows.min(axis=0), density.dim, density.components
+    weigh = partial(_at_radius, windows, dim)
+    total = np.zeros((3, len(windows)))
     if density.atoms:
         radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
-        sign, log = weight(radii)
+        sign, log = weigh(radii)
         share = np.exp(log)
         total += (sign * share) @ masses, share @ errors, share @ np.abs(masses)
     if not components:
@@ -226,9 +225,7 @@ def _of_density(density: SpectralDensity, window: _Window, low: float) -> _Integ
     high = min(high, np.log(max(c.end for c in components)))
     waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
     panels = _first_panels(low, high, break_depths(components, _DEPTH), max(waves), dim)
-    return total + _integrate(
-        partial(sample_density, components, dim), weight, panels, 1.0 + origin
-    )
+    return total + _integrate(partial(sample_density, components, dim), weigh, panels, 1.0 + origin)
 
 
 def _find_low(density: SpectralDensity, windows: Sequence[_Window]) -> float:
@@ -262,16 +259,17 @@ def _find_ends(density: SpectralDensity, windows: Sequence[_Window]) -> tuple[fl
 
 
 def _of_kernel(
-    density: SpectralDensity, window: _Window, ends: tuple[float, float, float]
-) -> _Integral:
-    """The average of the kernel's values."""
-    (r, s), kernel, dim, (low, high, top) = window, density.kernel, density.dim, ends
+    density: SpectralDensity, windows: FloatArray, ends: tuple[float, float, float]
+) -> FloatArray:
+    """The averages of the kernel's values, as :func:`_integrate` returns them."""
+    kernel, dim, (low, high, top) = density.kernel, density.dim, ends
+    r, s = windows.max(axis=0)
     reach = s * (_REACH + float(np.sqrt(dim)))
     if r > reach:
         low = max(low, np.log(r - reach))
     high = min(high, np.log(r + reach))
     if high <= low:
-        return np.zeros(3)
+        return np.zeros((3, len(windows)))
     breaks = {edge: _DEPTH for edge in _edges(kernel) if edge > np.exp(low)}
     radii = [a.radius for a in density.atoms]
     fastest = max(radii + [r for c in density.components for r, _ in c.breaks], default=0.0)
@@ -290,49 +288,68 @@ def _of_kernel(
         return values
 
     panels = _first_panels(low, high, breaks, fastest, dim)
-    return _integrate(sample, partial(_at_distance, window, dim), panels, float(dim))
+    return _integrate(sample, partial(_at_distance, windows, dim), panels, float(dim))
 
 
 def _integrate(
     sample: Callable[[Chart], Integrand],
-    weight: _Weight,
+    weigh: Callable[[FloatArray], _Weights],
     panels: Sequence[tuple[Chart, FloatArray]],
     power: float,
-) -> _Integral:
-    """The integral of a function times a weight.
+) -> FloatArray:
+    """The integrals of a function times weights, bounds of errors, integrals of absolute values.
 
     Below the first panel the function goes like the radius to power - 1.
     """
-    total = np.zeros(3)
+    total = np.zeros(())
     for chart, edges in panels:
-        weighted = partial(_weigh, sample(chart), weight, chart)
-        try:
-            fit = resolve(weighted, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
-        except AccuracyError:
-            fit = resolve(weighted, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
-        start, stop, series, *_, unit = fit
-        size = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
-        found = integral_of(fit)
-        total += found.mid, found.rad, size
+        weighted = partial(_weigh, sample(chart), weigh, chart)
+        fit = _resolve_sum(weighted, edges)
+        start, stop = fit[:2]
+        t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
+        found = []
+        for values, errors, unit in zip(*weighted(t), strict=True):
+            series = values @ ANALYSIS.T
+            left_out = np.abs(series[:, -3:]).max(axis=1)
+            integral = integral_of((start, stop, series, errors, left_out, unit))
+            size = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
+            found.append((integral.mid, integral.rad, size))
+        total = total + np.transpose(found)
     low = panels[0][1][0]
-    value, error, unit = _weigh(sample(Chart()), weight, Chart(), np.array([[low, low + 1.0]]))
-    (near, next_one), front = value[0], float(np.exp(unit[0])) / power
+    value, error, unit = _weigh(sample(Chart()), weigh, Chart(), np.array([[low, low + 1.0]]))
+    (near, next_one), front = value[:, 0].T, np.exp(unit[:, 0]) / power
     # By how much the power that is seen differs from the one stated is an error.
-    drift = 2.0 * abs(np.log(next_one / near) / power - 1.0) if next_one * near > 0.0 else 1.0
-    wrong = min(drift, 1.0) * abs(near) + error[0, 0]
-    return total + front * np.array([near, wrong, abs(near)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drift = 2.0 * np.abs(np.log(next_one / near) / power - 1.0)
+    wrong = np.fmin(drift, 1.0) * np.abs(near) + error[:, 0, 0]
+    return np.asarray(total + front * np.array([near, wrong, np.abs(near)]))
+
+
+def _resolve_sum(weighted: Integrand, edges: FloatArray) -> tuple[FloatArray, ...]:
+    """Panels that resolve a function times the weights of all windows."""
+
+    def add(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        values, errors, units = weighted(t)
+        unit = units.max(axis=0)
+        # Every window counts relative to its own values, unless they are negligible.
+        share = np.exp(np.minimum(units - unit + _NEGLIGIBLE, 0.0))[..., None]
+        return (values * share).sum(axis=0), (errors * share).sum(axis=0), unit
+
+    try:
+        return resolve(add, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
+    except AccuracyError:
+        return resolve(add, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
 
 
 def _weigh(
-    function: Integrand, weight: _Weight, chart: Chart, t: FloatArray
+    function: Integrand, weigh: Callable[[FloatArray], _Weights], chart: Chart, t: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A function times a weight, as :func:`resolve` takes it."""
+    """A function times weights, as :func:`resolve` takes it: windows in the first axis."""
     value, error, unit = function(t)
-    sign, log = weight(chart.radius(t))
-    log = log + unit[:, None]
-    top = np.maximum(log.max(axis=1), -1e5)
-    share = np.exp(log - top[:, None])
-    return value * sign * share, error * share, top
+    sign, log = weigh(chart.radius(t))
+    top = np.maximum(log.max(axis=-1), -1e5)
+    share = np.exp(log - top[..., None])
+    return value * sign * share, error * share, top + unit
 
 
 def _first_panels(
