@@ -63,29 +63,33 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """
     if dim != 1 or len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
-    terms = sympy.Add.make_args(kernel.pieces[0].expr)
-    turning = [term for term in terms if is_of_waves(term)]
-    others = [term for term in terms if term not in turning]
-    expanded = [_expand_waves(term) for term in others]
-    if not turning and expanded == others:
-        return None
     atoms: list[Atom] = []
-    for term in turning:
-        found = fourier_atoms(term) if is_periodic(term) else _product_atoms(term)
-        if found is None:
-            return None
-        atoms.extend(found)
-    rest = sympy.Add(*expanded)
-    if rest == 0:
+    rest: list[sympy.Expr] = []
+    moved = False
+    for term in sympy.Add.make_args(kernel.pieces[0].expr):
+        waves, factor = _split_waves(term)
+        if not waves:
+            rest.append(term)
+        elif not factor.has(Z):
+            atoms += waves
+        else:
+            moved = True
+            rest += [
+                sympy.Rational(a.mass) * sympy.cos(sympy.Rational(a.radius) * Z) * factor
+                for a in waves
+            ]
+    if not (atoms or moved):
+        return None
+    if not rest:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
-    left = Kernel((Piece(sympy.oo, rest),))
-    for route in (lookup, series, numeric) if expanded == others else (lookup,):
+    left = Kernel((Piece(sympy.oo, sympy.Add(*rest)),))
+    for route in (lookup,) if moved else (lookup, series, numeric):
         known = route(left, 1)
         if known is not None:
             return replace(
                 known, kernel=kernel, atoms=(*atoms, *known.atoms), route="periodic", expr=None
             )
-    if expanded == others:
+    if not moved:
         return None
     raise _no_atoms(
         f"{kernel} is a periodic formula times one that has no closed form:",
@@ -93,42 +97,25 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     )
 
 
-def _expand_waves(term: sympy.Expr) -> sympy.Expr:
-    """A product with its periodic part as a sum of cosines; other formulas as they are.
+def _split_waves(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
+    """The atoms of the factors of waves in a term, and the product of the others.
 
-    Polynomials in sines and cosines are left to routes that multiply them out.
+    No atoms and the term itself if the waves are not seen to be analytic, and if other routes
+    follow the product: of polynomials in sines and cosines, or waves whose periods have no ratio.
     """
-    parts: dict[bool, sympy.Expr] = {True: sympy.Integer(1), False: sympy.Integer(1)}
+    parts: dict[bool, list[sympy.Expr]] = {True: [], False: []}
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(term)):
-        parts[factor.has(Z) and bool(is_periodic(factor))] *= factor
-    turning = parts[True]
-    if not turning.has(Z) or turning.is_polynomial(*turning.atoms(sympy.sin, sympy.cos)):
-        return term
-    atoms = fourier_atoms(turning)
-    if atoms is None:
-        return term
-    rate = _rate(turning)
-    waves = (
-        sympy.Rational(a.mass) * sympy.cos(rate * round(a.radius / float(rate)) * Z) for a in atoms
-    )
-    return sympy.Add(*(wave * parts[False] for wave in waves))
-
-
-def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
-    """The atoms of a product of periodic formulas; None where one is not seen to be analytic."""
-    product: tuple[Atom, ...] = (Atom(0.0, 1.0),)
-    for factor in sympy.Mul.make_args(sympy.expand_power_exp(expr)):
-        if factor.has(Z) and not is_periodic(factor):
-            raise _no_atoms(
-                f"{factor} has waves whose periods have no ratio, and atoms of such functions are "
-                "known where they are products of periodic ones:"
-            )
-        constant = not factor.has(Z)
-        atoms = (Atom.of(sympy.Integer(0), factor),) if constant else fourier_atoms(factor)
-        if atoms is None:
-            return None
-        product = _convolve(product, atoms)
-    return product
+        parts[is_of_waves(factor)].append(factor)
+    turning, rest = parts[True], sympy.Mul(*parts[False])
+    whole = sympy.Mul(*turning)
+    expands = whole.is_polynomial(*whole.atoms(sympy.sin, sympy.cos))
+    if not turning or (rest.has(Z) and (expands or not is_periodic(whole))):
+        return (), term
+    if not rest.has(Z):
+        turning[0], whole, rest = turning[0] * rest, whole * rest, sympy.Integer(1)
+    found = [fourier_atoms(part) for part in ([whole] if is_periodic(whole) else turning)]
+    known = [atoms for atoms in found if atoms is not None]
+    return (reduce(_convolve, known), rest) if len(known) == len(found) else ((), term)
 
 
 def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
@@ -164,6 +151,11 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     >>> bool(abs(atoms[3].mass - 2 / 3**0.5 * (2 - 3**0.5) ** 3) < 1e-16)
     True
     """
+    if is_of_waves(expr) and not is_periodic(expr):
+        raise _no_atoms(
+            f"{expr} has waves whose periods have no ratio, and atoms of such functions are "
+            "known where they are products of periodic ones:"
+        )
     if not (is_periodic(expr) and _is_analytic(expr)) or expr.subs(Z, -Z) != expr:
         return None
     rate = _rate(expr)
