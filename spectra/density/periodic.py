@@ -20,13 +20,14 @@ import flint
 import numpy as np
 import sympy
 
+from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
 from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.evaluation.ball_function import continued
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
@@ -43,7 +44,7 @@ _LEFT = 2.0**-60
 # The least probability of an atom that has others on both sides.
 _DRAWN = 2.0**-51
 # Numbers of values that are tried; every fourth gives an atom.
-_COUNTS = tuple(1 << n for n in range(5, 15))
+_COUNTS = (64, 256, 1024, 4096, 16384)
 
 
 def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -121,8 +122,7 @@ def _split_waves(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
 def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """The atoms of a product of two cosine series.
 
-    Small atoms lie between large ones here, where a law has no room for them: what is below the
-    rounding of a probability is in the error of the first.
+    Small atoms lie between large ones here, where a law has no room for them.
     """
     (r, m, e), (s, n, f) = (
         np.array([(a.radius, a.mass, a.error) for a in atoms]).T for atoms in (left, right)
@@ -134,7 +134,14 @@ def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ..
     masses, errors = (
         np.bincount(where.ravel(), np.tile(0.5 * x.ravel(), 2)) for x in (mass, error)
     )
-    small = np.abs(masses) < _DRAWN * np.abs(masses).sum()
+    return _keep_large(radii, masses, errors, _DRAWN)
+
+
+def _keep_large(
+    radii: FloatArray, masses: FloatArray, errors: FloatArray, share: float
+) -> tuple[Atom, ...]:
+    """Atoms above a share of the total mass; the others are in the error of the first."""
+    small = np.abs(masses) < share * np.abs(masses).sum()
     errors[np.flatnonzero(~small)[0]] += np.sum((np.abs(masses) + errors)[small])
     kept = zip(radii[~small], masses[~small], errors[~small], strict=True)
     return tuple(Atom(*map(float, row)) for row in kept)
@@ -161,17 +168,20 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     rate = _rate(expr)
     # In x = v z the period is 2 pi.
     k = continued(expr.subs(Z, Z / rate), Z)
-    values: list[Ball] = []
     for count in _COUNTS:
-        values = _refined(k, values, count)
+        with working(_BITS):
+            turn = 2 * flint.arb.pi() / count
+            values = [k.resolved(flint.acb(turn * j), _BITS).real for j in range(count // 2 + 1)]
         if not all(value.is_finite() for value in values):
             break
-        masses = _coefficients(values)
-        sizes = np.array([abs(float(m.mid())) for m in masses])
+        masses = _find_coefficients(values)
         # The last half of the coefficients shows what is left out and what is aliased.
-        left = float(sizes[count // 4 :].sum())
-        if left <= _LEFT * sizes.sum():
-            return _atoms(masses[: count // 4], float(rate), left)
+        left = float(np.abs(masses[count // 4 :]).sum())
+        if left <= _LEFT * np.abs(masses).sum():
+            kept = masses[: count // 4]
+            errors = 2.0**-52 * np.abs(kept) + 2.0 * left
+            errors[0] += left
+            return _keep_large(float(rate) * np.arange(kept.size), kept, errors, _LEFT)
     raise _no_atoms(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
         "a pole is on the line. What can be done:",
@@ -202,32 +212,10 @@ def _rate(expr: sympy.Expr) -> sympy.Expr:
     return rates[0] * reduce(sympy.gcd, shares)
 
 
-def _refined(k: BallFunction, before: list[Ball], count: int) -> list[Ball]:
-    """Values at count/2 + 1 equal steps from 0 to pi; every second one is known before."""
-    with working(_BITS):
-        turn = 2 * flint.arb.pi() / count
-        return [
-            before[j // 2] if before and j % 2 == 0 else k.resolved(flint.acb(turn * j), _BITS).real
-            for j in range(count // 2 + 1)
-        ]
-
-
-def _coefficients(values: list[Ball]) -> list[Ball]:
-    """The coefficients of cos(nx) for n up to half of the number of values."""
+def _find_coefficients(values: list[Ball]) -> FloatArray:
+    """The coefficients of cos(nx) from values at equal steps from 0 to pi."""
     half = len(values) - 1
     with working(_BITS):
         period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]
-        sums = [s.real / (2 * half) for s in flint.acb.dft(period)[: half + 1]]
-    return [(1 if n == 0 else 2) * s for n, s in enumerate(sums)]
-
-
-def _atoms(masses: list[Ball], rate: float, left: float) -> tuple[Atom, ...]:
-    """Atoms of all coefficients above rounding; the rest is in the error of the first."""
-    total, lost, atoms = sum(abs(float(m.mid())) for m in masses), left, []
-    for n, m in enumerate(masses):
-        mass = float(m.mid())
-        if abs(mass) < _LEFT * total:
-            lost += abs(mass)
-        else:
-            atoms.append(Atom(n * rate, mass, 2.0**-52 * abs(mass) + 2.0 * left))
-    return (replace(atoms[0], error=atoms[0].error + lost), *atoms[1:])
+        sums = [float((s.real / half).mid()) for s in flint.acb.dft(period)[: half + 1]]
+    return np.array([0.5 * sums[0], *sums[1:]])
