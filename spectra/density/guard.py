@@ -65,8 +65,6 @@ _LEAST_WINDOWS, _MOST_WINDOWS = 5, 10
 _MOST_HALF_WAVES = 100
 # Within the narrowest width the kernel is so near to k(0), or the width is divided by 4 so often.
 _NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
-# Below exp(-12) of it a kernel is not looked at where it is so near to k(0) there.
-_SHALLOW, _FLAT = 12.0, 1e-9
 # A window around r > 0 has this share of r, over the root of d, for its width.
 _SHARE = 12.0
 # How many samples show where the kernel ends, and the rounding of its values.
@@ -126,10 +124,11 @@ def contradiction(density: SpectralDensity) -> str:
     at_zero = density.kernel.at_zero
     total = sum(c.total for c in density.components) + sum(a.mass for a in density.atoms)
     size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
-    if not abs(total - at_zero) <= _TOTAL * max(size, _height(density)):
+    height = _height(density)
+    if not abs(total - at_zero) <= _TOTAL * max(size, height):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
     require_moderate_scale(density.components, density.atoms)
-    windows = _windows(density)
+    windows = _windows(density, height)
     if not windows:
         return ""
     low, ends = _find_low(density, windows), _find_ends(density, windows)
@@ -162,7 +161,7 @@ def _height(density: SpectralDensity) -> float:
 # --- windows --------------------------------------------------------------------------------------
 
 
-def _windows(density: SpectralDensity) -> list[_Window]:
+def _windows(density: SpectralDensity, height: float) -> list[_Window]:
     """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends."""
     kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
     radii = [w for c in density.components for w in c.bulk]
@@ -172,7 +171,7 @@ def _windows(density: SpectralDensity) -> list[_Window]:
         return []
     radii += [root / r for r in edges]
     widest = _WIDEST / min(radii)
-    narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
+    narrowest = _narrowest(kernel, _NARROWEST / max(radii), height, dim)
     ends = {c.tail.frequency for c in density.components if c.tail is not None}
     wave = max(ends, default=0.0)
     narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
@@ -192,14 +191,12 @@ def _edges(kernel: Kernel) -> set[float]:
     return found
 
 
-def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
+def _narrowest(kernel: Kernel, narrow: float, height: float, dim: int) -> float:
     """A width within which the kernel is nearly k(0): the whole density is seen through it."""
     root = float(np.sqrt(dim))
-    top = float(np.abs(kernel(root * np.geomspace(narrow, max(wide, 2.0 * narrow), 33))).max())
-    top = max(top, abs(kernel.at_zero))
     for _ in range(_MOST_QUARTERINGS):
         near = kernel(narrow * root * np.array([0.5, 1.0, 2.0]))
-        if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * top):
+        if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * height):
             break
         narrow *= 0.25
     return narrow
@@ -248,9 +245,7 @@ def _find_ends(density: SpectralDensity, windows: Sequence[_Window]) -> tuple[fl
     high = np.log(max(r + s * (_REACH + root) for r, s in windows))
     t = np.linspace(np.log(narrowest), high, _SAMPLES)
     k = kernel(np.exp(t))
-    deep = kernel(np.exp(t[:1] - _SHALLOW))[0] - kernel.at_zero
-    flat = abs(deep) <= _FLAT * np.abs(k).max()
-    low = t[0] - min(_DEPTH / dim, _SHALLOW if flat else _DEPTH)
+    low = t[0] - _DEPTH / dim
     with np.errstate(divide="ignore"):
         size = np.log(np.abs(k)) + dim * t
     alive = np.flatnonzero(size > size.max() - _DEPTH)
