@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 
 import numpy as np
 from scipy.special import gammaln, ive
@@ -78,8 +77,6 @@ _RADIANS, _STEP, _DEVIATIONS = 9.0, 1.4, 8.0
 
 #: Sign and logarithm of the weights of windows at radii.
 _Weights = tuple[FloatArray, FloatArray]
-#: The radius r of the sphere around which a Gaussian is, and its standard deviation s.
-_Window = tuple[float, float]
 
 
 def _at_radius(windows: FloatArray, dim: int, w: FloatArray) -> _Weights:
@@ -128,22 +125,17 @@ def contradiction(density: SpectralDensity) -> str:
     if not abs(total - at_zero) <= _TOTAL * max(size, height):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
     require_moderate_scale(density.components, density.atoms)
-    windows = _windows(density, height)
-    if not windows:
-        return ""
-    low, ends = _find_low(density, windows), _find_ends(density, windows)
-    for _, same_centre in groupby(windows, lambda window: window[0]):
-        group = np.array(list(same_centre))
+    for windows in _windows(density, height):
         try:
-            given, wanted = _of_density(density, group, low), _of_kernel(density, group, ends)
+            given, wanted = _of_density(density, windows), _of_kernel(density, windows, height)
         except AccuracyError as refusal:
             return str(refusal)
         allowed = given[1] + wanted[1] + _ROUNDING * (given[2] + wanted[2])
         for i in np.flatnonzero(~(np.abs(given[0] - wanted[0]) <= allowed))[:1]:
             return (
-                f"averaged over a Gaussian of width {group[i, 1]:.4g} around z = {group[i, 0]:.4g},"
-                f" the density gives {given[0, i]:.10g} and the kernel {wanted[0, i]:.10g}; their "
-                f"errors allow a difference of {allowed[i]:.1e}"
+                f"averaged over a Gaussian of width {windows[i, 1]:.4g} around z = "
+                f"{windows[i, 0]:.4g}, the density gives {given[0, i]:.10g} and the kernel "
+                f"{wanted[0, i]:.10g}; their errors allow a difference of {allowed[i]:.1e}"
             )
     return ""
 
@@ -161,8 +153,11 @@ def _height(density: SpectralDensity) -> float:
 # --- windows --------------------------------------------------------------------------------------
 
 
-def _windows(density: SpectralDensity, height: float) -> list[_Window]:
-    """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends."""
+def _windows(density: SpectralDensity, height: float) -> list[FloatArray]:
+    """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends.
+
+    Each array has rows of a radius r, the same in all, and a standard deviation s.
+    """
     kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
     radii = [w for c in density.components for w in c.bulk]
     radii += [a.radius for a in density.atoms if a.radius > 0.0]
@@ -177,10 +172,11 @@ def _windows(density: SpectralDensity, height: float) -> list[_Window]:
     narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(0.6 * np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
-    found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
+    ladder = np.geomspace(narrowest, widest, count)
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     centres = ends | (edges or {middle})
-    return found + [(radius, radius / (_SHARE * root)) for radius in sorted(centres)]
+    around = [np.array([[r, r / (_SHARE * root)]]) for r in sorted(centres)]
+    return [np.stack([0.0 * ladder, ladder], axis=1), *around]
 
 
 def _edges(kernel: Kernel) -> set[float]:
@@ -205,7 +201,7 @@ def _narrowest(kernel: Kernel, narrow: float, height: float, dim: int) -> float:
 # --- the two sides --------------------------------------------------------------------------------
 
 
-def _of_density(density: SpectralDensity, windows: FloatArray, low: float) -> FloatArray:
+def _of_density(density: SpectralDensity, windows: FloatArray) -> FloatArray:
     """The averages by the density, atoms included, as :func:`_integrate` returns them."""
     (r, s), dim, components = windows.min(axis=0), density.dim, density.components
     weigh = partial(_at_radius, windows, dim)
@@ -218,6 +214,7 @@ def _of_density(density: SpectralDensity, windows: FloatArray, low: float) -> Fl
     if not components:
         return total
     origin = min(c.origin_exponent for c in components)
+    low = _find_low(density, -float(np.log(windows.max())) - _BELOW - _DEPTH / (1.0 + origin))
     high = np.log((_REACH + np.sqrt(dim)) / s)
     high = min(high, np.log(max(c.end for c in components)))
     waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
@@ -225,44 +222,26 @@ def _of_density(density: SpectralDensity, windows: FloatArray, low: float) -> Fl
     return total + _integrate(partial(sample_density, components, dim), weigh, panels, 1.0 + origin)
 
 
-def _find_low(density: SpectralDensity, windows: Sequence[_Window]) -> float:
+def _find_low(density: SpectralDensity, low: float) -> float:
     """The log w below which w |rho| is negligible: heavy tails reach their power of w late."""
-    if not density.components:
-        return 0.0
-    origin = min(c.origin_exponent for c in density.components)
-    widest = max(s for _, s in windows)
-    low = max(-float(np.log(widest)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
+    low = max(low, -_FARTHEST)
     t = np.arange(-_FARTHEST, low + 1.0)
     size = density.signed_log_radial(np.exp(t))[1] + t
     alive = np.flatnonzero(size > size[-1] - _DEPTH)
     return min(low, float(t[alive[0]])) if alive.size else low
 
 
-def _find_ends(density: SpectralDensity, windows: Sequence[_Window]) -> tuple[float, float, float]:
-    """The log z between which the kernel is not negligible, and its largest value."""
-    kernel, dim = density.kernel, density.dim
-    narrowest, root = min(s for _, s in windows), float(np.sqrt(dim))
-    high = np.log(max(r + s * (_REACH + root) for r, s in windows))
-    t = np.linspace(np.log(narrowest), high, _SAMPLES)
-    k = kernel(np.exp(t))
-    low = t[0] - _DEPTH / dim
-    with np.errstate(divide="ignore"):
-        size = np.log(np.abs(k)) + dim * t
-    alive = np.flatnonzero(size > size.max() - _DEPTH)
-    last = min(alive[-1] + 1, t.size - 1) if alive.size else 0
-    return low, min(high, float(t[last]), np.log(kernel.support)), float(np.abs(k).max())
-
-
-def _of_kernel(
-    density: SpectralDensity, windows: FloatArray, ends: tuple[float, float, float]
-) -> FloatArray:
+def _of_kernel(density: SpectralDensity, windows: FloatArray, height: float) -> FloatArray:
     """The averages of the kernel's values, as :func:`_integrate` returns them."""
-    kernel, dim, (low, high, top) = density.kernel, density.dim, ends
-    r, s = windows.max(axis=0)
+    kernel, dim, (r, s) = density.kernel, density.dim, windows.max(axis=0)
     reach = s * (_REACH + float(np.sqrt(dim)))
-    if r > reach:
-        low = max(low, np.log(r - reach))
-    high = min(high, np.log(r + reach))
+    low = np.log(r - reach) if r else np.log(windows[:, 1].min()) - _DEPTH / dim
+    t = np.linspace(low, np.log(r + reach), _SAMPLES)
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(kernel(np.exp(t)))) + dim * t
+    # The kernel is negligible beyond.
+    last = np.flatnonzero(size > size.max() - _DEPTH)[-1:] + 1
+    high = min(float(t[last.clip(max=t.size - 1)].max(initial=low)), np.log(kernel.support))
     if high <= low:
         return np.zeros((3, len(windows)))
     breaks = {edge: _DEPTH for edge in _edges(kernel) if edge > np.exp(low)}
@@ -277,7 +256,7 @@ def _of_kernel(
             # The rounding of z counts next to a radius where the kernel is not smooth, and that of
             # its square where roots of it cancel.
             near = z * np.exp(-slope)
-            error = top * (1.0 + np.sqrt(near)) + np.abs(k) * near
+            error = height * (1.0 + np.sqrt(near)) + np.abs(k) * near
             return k * share, _KERNEL_ROUNDING * EPS * error * share, unit
 
         return values
