@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-import sympy
 
 import spectra as sp
 from spectra.derivation.kernel_to_table import address_of
