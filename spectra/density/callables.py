@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, floor, lgamma, log, log2, pi
+from typing import Any
 
 import flint
 import numpy as np
@@ -89,12 +90,9 @@ def opaque_part(
 
 
 def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
-    function, origin, edge, half_line = (
-        term.function,
-        term.function.origin,
-        term.function.edge,
-        support is sympy.oo,
-    )
+    function, half_line = term.function, support is sympy.oo
+    origin: Any = function.origin
+    edge = function.edge
     inside = [r for r, _ in function.breaks or () if float(r * term.scale) < float(support)]
     if not half_line and function.support * term.scale != support:
         inside.append(support / term.scale)

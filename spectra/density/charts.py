@@ -119,7 +119,8 @@ def sample_density(components: Iterable[Component], dim: int, chart: Chart) -> I
     parts = list(components)
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sign, log, wrong = np.moveaxis([_sample_component(c, dim, chart, t) for c in parts], 1, 0)
+        sampled = np.array([_sample_component(c, dim, chart, t) for c in parts])
+        sign, log, wrong = np.moveaxis(sampled, 1, 0)
         unit = np.maximum(log, wrong).max(axis=(0, -1))[..., None]
         unit = np.where(np.isfinite(unit), unit, 0.0)
         value = (sign * np.exp(log - unit)).sum(axis=0)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import flint
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
@@ -138,7 +140,7 @@ def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ..
 
 
 def _keep_large(
-    radii: FloatArray, masses: FloatArray, errors: FloatArray, share: float
+    radii: NDArray[Any], masses: NDArray[Any], errors: NDArray[Any], share: float
 ) -> tuple[Atom, ...]:
     """Atoms above a share of the total mass; the others are in the error of the first."""
     small = np.abs(masses) < share * np.abs(masses).sum()
