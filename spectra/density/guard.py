@@ -228,7 +228,8 @@ def _find_low(density: SpectralDensity, low: float) -> float:
     t = np.arange(-_FARTHEST, low + 1.0)
     size = density.signed_log_radial(np.exp(t))[1] + t
     alive = np.flatnonzero(size > size[-1] - _DEPTH)
-    return min(low, float(t[alive[0]])) if alive.size else low
+    # In high dimension it begins within one step.
+    return min(low, float(t[alive[0]]) - 1.0) if alive.size else low
 
 
 def _of_kernel(density: SpectralDensity, windows: FloatArray, height: float) -> FloatArray:
