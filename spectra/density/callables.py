@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, floor, lgamma, log, log2, pi
+from typing import Any
 
 import flint
 import numpy as np
@@ -89,32 +90,28 @@ def opaque_part(
 
 
 def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
-    function, name = term.function, term.function.__name__
+    function, half_line = term.function, support is sympy.oo
+    origin: Any = function.origin
+    edge = function.edge
     inside = [r for r, _ in function.breaks or () if float(r * term.scale) < float(support)]
+    if not half_line and function.support * term.scale != support:
+        inside.append(support / term.scale)
+    why = ""
     if inside:
-        raise NoRouteError(
-            f"The callable {name} is not smooth at z = {inside[0] * term.scale}, and values give "
-            "the density of one that is smooth inside its support only. Give what ends at the "
-            "break as a callable with a support of its own, and add it to one that is smooth."
+        why = (
+            f"it is not smooth at z = {inside[0] * term.scale}. Give what ends there as a callable "
+            "with a support of its own, and add it to one that is smooth"
         )
-    origin, half_line = function.origin, support is sympy.oo
-    edge = function.edge if function.support * term.scale == support else None
-    if origin is None or (edge is None and not half_line):
-        statement, place = ("origin", 0) if origin is None else ("edge", support)
+    elif origin is None or (edge is None and not half_line):
+        why = f"they do not show {function.missing()} (docs/callables.md)"
+    elif function.decay is not None and function.decay not in FAST_DECAYS:
+        why = f"it decays like z^(-{function.decay}), not faster than powers"
+    elif origin is not sympy.oo and not (origin.is_Rational and origin.q <= 2 - half_line):
+        why = f"it starts like z^({origin}), not with powers of z (or its root, inside a support)"
+    if why:
         raise NoRouteError(
-            f"Values do not show how smooth the callable {name} is at z = {place}: state it with "
-            f"{statement}=... (docs/callables.md), or write the kernel as a formula."
-        )
-    if half_line and not (function.decay is None or function.decay in FAST_DECAYS):
-        raise NoRouteError(
-            f"The callable {name} decays like z^(-{function.decay}), and values alone do not give "
-            "the density of a kernel that decays like a power. Write it as a formula."
-        )
-    root = 1 if half_line else 2
-    if origin is not sympy.oo and not (origin.is_Rational and origin.q <= root):
-        raise NoRouteError(
-            f"The callable {name} starts like z^({origin}), and values are followed in powers of "
-            "z, and of its root inside a support, only. Write it as a formula."
+            f"No density is known from values of {function.__name__}: {why}; or write the kernel "
+            "as a formula."
         )
     if half_line:
         return _half_line_component(term, dim, origin)

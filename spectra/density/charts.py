@@ -23,7 +23,6 @@ __all__ = [
     "proved_sign",
     "require_moderate_scale",
     "sample_density",
-    "sums_of_signs",
 ]
 
 # log w is rounded to |log w| times the rounding of 1, which a density like w^d and its waves feel;
@@ -115,61 +114,49 @@ def proved_sign(components: Iterable[Component]) -> int:
     return signs.pop() if len(signs) == 1 else 0
 
 
-def sums_of_signs(
-    components: Iterable[Component], dim: int, chart: Chart, t: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of the sums of the positive and of the negative summands, per unit of t.
-
-    Returns
-    -------
-    sizes, errors : ndarray of shape (2, t.size)
-        The absolute values of both sums, and their error bounds.
-    """
-    w = chart.radius(t)
-    slope = chart.log_slope(t)
-    sizes, errors = np.full((2, 2, *t.shape), -np.inf)
-    for component in components:
-        end = component.end
-        inside = w < end
-        at = w[inside]
-        if at.size == 0:
-            continue
-        shift = slope[inside]
-        side = component.beside(chart.origin, chart.way) if chart.origin else None
-        seen, place = (component, at) if side is None else (side, np.exp(shift))
-        sign, log, size, relative = seen.evaluate(place)
-        if side is None and chart.way < 0.0 and end == chart.origin:
-            # The radius is rounded, its distance to the end is not: move the value there, and
-            # take the error from where the rounding of the distance does not count.
-            power = dict(component.breaks)[end]
-            shift = shift + power * (shift - np.log(np.abs(at - end)))
-            relative = component.relative_error(np.minimum(at, end - _NEAR * end))
-        # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
-        # every formula of log|rho| holds the term (dim - 1) log w.
-        steepness = 4 + dim * (1.0 + np.abs(np.log(at)))
-        steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
-        if component.tail is not None:
-            # So is the variable in which it is integrated.
-            rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
-            steepness += component.tail.frequency * at * rounded
-        wrong = size + shift + np.log(relative + EPS * steepness)
-        for row, mine in enumerate((sign > 0, ~(sign > 0))):
-            for total, of in ((sizes[row], log + shift), (errors[row], wrong)):
-                total[inside] = np.logaddexp(total[inside], np.where(mine, of, -np.inf))
-    return sizes, errors
-
-
 def sample_density(components: Iterable[Component], dim: int, chart: Chart) -> Integrand:
     """The signed density per unit of t, as :func:`.resolve` takes it."""
+    parts = list(components)
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sizes, errors = sums_of_signs(components, dim, chart, t)
-        unit = np.concatenate([sizes, errors]).max(axis=(0, -1))[..., None]
+        sampled = np.array([_sample_component(c, dim, chart, t) for c in parts])
+        sign, log, wrong = np.moveaxis(sampled, 1, 0)
+        unit = np.maximum(log, wrong).max(axis=(0, -1))[..., None]
         unit = np.where(np.isfinite(unit), unit, 0.0)
-        scaled = np.exp(sizes - unit)
-        return scaled[0] - scaled[1], np.exp(errors - unit).sum(axis=0), unit[..., 0]
+        value = (sign * np.exp(log - unit)).sum(axis=0)
+        return value, np.exp(wrong - unit).sum(axis=0), unit[..., 0]
 
     return values
+
+
+def _sample_component(component: Component, dim: int, chart: Chart, t: FloatArray) -> FloatArray:
+    """Signs and logarithms of a density per unit of t, and logarithms of its errors."""
+    w, slope = chart.radius(t), chart.log_slope(t)
+    end = component.end
+    found = np.multiply.outer((0.0, -np.inf, -np.inf), np.ones_like(t))
+    inside = w < end
+    at, shift = w[inside], slope[inside]
+    if not at.size:
+        return found
+    side = component.beside(chart.origin, chart.way) if chart.origin else None
+    seen, place = (component, at) if side is None else (side, np.exp(shift))
+    sign, log, size, relative = seen.evaluate(place)
+    if side is None and chart.way < 0.0 and end == chart.origin:
+        # The radius is rounded, its distance to the end is not: move the value there, and
+        # take the error from where the rounding of the distance does not count.
+        power = dict(component.breaks)[end]
+        shift = shift + power * (shift - np.log(np.abs(at - end)))
+        relative = component.relative_error(np.minimum(at, end - _NEAR * end))
+    # The radius itself is rounded: that counts as often as log|rho| falls with log w, and
+    # every formula of log|rho| holds the term (dim - 1) log w.
+    steepness = 4 + dim * (1.0 + np.abs(np.log(at)))
+    steepness += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
+    if component.tail is not None:
+        # So is the variable in which it is integrated.
+        rounded = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
+        steepness += component.tail.frequency * at * rounded
+    found[:, inside] = sign, log + shift, size + shift + np.log(relative + EPS * steepness)
+    return found
 
 
 def require_moderate_scale(components: Iterable[Component], atoms: Iterable[Atom] = ()) -> None:

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import EPS, Integrand, integral_of, resolve
+from spectra.base.enclosures import ANALYSIS, EPS, NODES, Integrand, integral_of, resolve
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
@@ -64,8 +64,6 @@ _LEAST_WINDOWS, _MOST_WINDOWS = 5, 10
 _MOST_HALF_WAVES = 100
 # Within the narrowest width the kernel is so near to k(0), or the width is divided by 4 so often.
 _NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
-# Below exp(-12) of it a kernel is not looked at where it is so near to k(0) there.
-_SHALLOW, _FLAT = 12.0, 1e-9
 # A window around r > 0 has this share of r, over the root of d, for its width.
 _SHARE = 12.0
 # How many samples show where the kernel ends, and the rounding of its values.
@@ -77,27 +75,23 @@ _RESOLVED, _NEGLIGIBLE = (1e-11, 1e-7), 36.0
 # of d degrees of freedom, whose logarithm has the deviation 1/sqrt(2 d).
 _RADIANS, _STEP, _DEVIATIONS = 9.0, 1.4, 8.0
 
-#: An integral, a bound of its error, and the integral of the absolute value.
-_Integral = FloatArray
-#: Sign and logarithm of a weight at a radius.
-_Weight = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-#: The radius r of the sphere around which a Gaussian is, and its standard deviation s.
-_Window = tuple[float, float]
+#: Sign and logarithm of the weights of windows at radii.
+_Weights = tuple[FloatArray, FloatArray]
 
 
-def _at_radius(window: _Window, dim: int, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sign and logarithm of the weight of a window at frequencies of length w."""
-    r, s = window
-    log = -0.5 * (s * w) ** 2
+def _at_radius(windows: FloatArray, dim: int, w: FloatArray) -> _Weights:
+    """The weights of windows around one r at frequencies of length w: windows in the first axis."""
+    r = windows[0, 0]
+    log = -0.5 * np.multiply.outer(windows[:, 1], w) ** 2
     if r == 0.0:
         return np.ones_like(w), log
     sign, wave = signed_log_0f1(0.5 * dim, r * w)
     return sign, log + wave
 
 
-def _at_distance(window: _Window, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sign (always 1) and logarithm of the density of |r e + s N| at z."""
-    r, s = window
+def _at_distance(windows: FloatArray, dim: int, z: FloatArray) -> _Weights:
+    """The densities of |r e + s N| at z: windows around one r in the first axis."""
+    r, s = windows[0, 0], windows[:, 1].reshape(-1, *(1,) * z.ndim)
     x = z / s
     if r == 0.0:
         front = (1.0 - 0.5 * dim) * np.log(2.0) - gammaln(0.5 * dim) - np.log(s)
@@ -127,25 +121,21 @@ def contradiction(density: SpectralDensity) -> str:
     at_zero = density.kernel.at_zero
     total = sum(c.total for c in density.components) + sum(a.mass for a in density.atoms)
     size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
-    if not abs(total - at_zero) <= _TOTAL * max(size, _height(density)):
+    height = _height(density)
+    if not abs(total - at_zero) <= _TOTAL * max(size, height):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
     require_moderate_scale(density.components, density.atoms)
-    windows = _windows(density)
-    if not windows:
-        return ""
-    low, ends = _find_low(density, windows), _find_ends(density, windows)
-    for window in windows:
-        centre, width = window
+    for windows in _windows(density, height):
         try:
-            given, wanted = _of_density(density, window, low), _of_kernel(density, window, ends)
+            given, wanted = _of_density(density, windows), _of_kernel(density, windows, height)
         except AccuracyError as refusal:
             return str(refusal)
         allowed = given[1] + wanted[1] + _ROUNDING * (given[2] + wanted[2])
-        if not abs(given[0] - wanted[0]) <= allowed:
+        for i in np.flatnonzero(~(np.abs(given[0] - wanted[0]) <= allowed))[:1]:
             return (
-                f"averaged over a Gaussian of width {width:.4g} around z = {centre:.4g}, the "
-                f"density gives {given[0]:.10g} and the kernel {wanted[0]:.10g}; their errors "
-                f"allow a difference of {allowed:.1e}"
+                f"averaged over a Gaussian of width {windows[i, 1]:.4g} around z = "
+                f"{windows[i, 0]:.4g}, the density gives {given[0, i]:.10g} and the kernel "
+                f"{wanted[0, i]:.10g}; their errors allow a difference of {allowed[i]:.1e}"
             )
     return ""
 
@@ -163,8 +153,11 @@ def _height(density: SpectralDensity) -> float:
 # --- windows --------------------------------------------------------------------------------------
 
 
-def _windows(density: SpectralDensity) -> list[_Window]:
-    """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends."""
+def _windows(density: SpectralDensity, height: float) -> list[FloatArray]:
+    """Averages that see the whole kernel: a ladder of widths at 0, and the radii where it ends.
+
+    Each array has rows of a radius r, the same in all, and a standard deviation s.
+    """
     kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
     radii = [w for c in density.components for w in c.bulk]
     radii += [a.radius for a in density.atoms if a.radius > 0.0]
@@ -173,16 +166,17 @@ def _windows(density: SpectralDensity) -> list[_Window]:
         return []
     radii += [root / r for r in edges]
     widest = _WIDEST / min(radii)
-    narrowest = _narrowest(kernel, _NARROWEST / max(radii), widest, dim)
+    narrowest = _narrowest(kernel, _NARROWEST / max(radii), height, dim)
     ends = {c.tail.frequency for c in density.components if c.tail is not None}
     wave = max(ends, default=0.0)
     narrowest = max(narrowest, wave * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(0.6 * np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
-    found = [(0.0, float(s)) for s in np.geomspace(narrowest, widest, count)]
+    ladder = np.geomspace(narrowest, widest, count)
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     centres = ends | (edges or {middle})
-    return found + [(radius, radius / (_SHARE * root)) for radius in sorted(centres)]
+    around = [np.array([[r, r / (_SHARE * root)]]) for r in sorted(centres)]
+    return [np.stack([0.0 * ladder, ladder], axis=1), *around]
 
 
 def _edges(kernel: Kernel) -> set[float]:
@@ -193,14 +187,12 @@ def _edges(kernel: Kernel) -> set[float]:
     return found
 
 
-def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
+def _narrowest(kernel: Kernel, narrow: float, height: float, dim: int) -> float:
     """A width within which the kernel is nearly k(0): the whole density is seen through it."""
     root = float(np.sqrt(dim))
-    top = float(np.abs(kernel(root * np.geomspace(narrow, max(wide, 2.0 * narrow), 33))).max())
-    top = max(top, abs(kernel.at_zero))
     for _ in range(_MOST_QUARTERINGS):
         near = kernel(narrow * root * np.array([0.5, 1.0, 2.0]))
-        if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * top):
+        if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * height):
             break
         narrow *= 0.25
     return narrow
@@ -209,69 +201,50 @@ def _narrowest(kernel: Kernel, narrow: float, wide: float, dim: int) -> float:
 # --- the two sides --------------------------------------------------------------------------------
 
 
-def _of_density(density: SpectralDensity, window: _Window, low: float) -> _Integral:
-    """The average by the density, atoms included."""
-    (r, s), dim, components = window, density.dim, density.components
-    weight = partial(_at_radius, window, dim)
-    total = np.zeros(3)
+def _of_density(density: SpectralDensity, windows: FloatArray) -> FloatArray:
+    """The averages by the density, atoms included, as :func:`_integrate` returns them."""
+    (r, s), dim, components = windows.min(axis=0), density.dim, density.components
+    weigh = partial(_at_radius, windows, dim)
+    total = np.zeros((3, len(windows)))
     if density.atoms:
         radii, masses, errors = np.array([(a.radius, a.mass, a.error) for a in density.atoms]).T
-        sign, log = weight(radii)
+        sign, log = weigh(radii)
         share = np.exp(log)
         total += (sign * share) @ masses, share @ errors, share @ np.abs(masses)
     if not components:
         return total
     origin = min(c.origin_exponent for c in components)
+    low = _find_low(density, -float(np.log(windows.max())) - _BELOW - _DEPTH / (1.0 + origin))
     high = np.log((_REACH + np.sqrt(dim)) / s)
     high = min(high, np.log(max(c.end for c in components)))
     waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
     panels = _first_panels(low, high, break_depths(components, _DEPTH), max(waves), dim)
-    return total + _integrate(
-        partial(sample_density, components, dim), weight, panels, 1.0 + origin
-    )
+    return total + _integrate(partial(sample_density, components, dim), weigh, panels, 1.0 + origin)
 
 
-def _find_low(density: SpectralDensity, windows: Sequence[_Window]) -> float:
+def _find_low(density: SpectralDensity, low: float) -> float:
     """The log w below which w |rho| is negligible: heavy tails reach their power of w late."""
-    if not density.components:
-        return 0.0
-    origin = min(c.origin_exponent for c in density.components)
-    widest = max(s for _, s in windows)
-    low = max(-float(np.log(widest)) - _BELOW - _DEPTH / (1.0 + origin), -_FARTHEST)
+    low = max(low, -_FARTHEST)
     t = np.arange(-_FARTHEST, low + 1.0)
     size = density.signed_log_radial(np.exp(t))[1] + t
     alive = np.flatnonzero(size > size[-1] - _DEPTH)
-    return min(low, float(t[alive[0]])) if alive.size else low
+    # In high dimension it begins within one step.
+    return min(low, float(t[alive[0]]) - 1.0) if alive.size else low
 
 
-def _find_ends(density: SpectralDensity, windows: Sequence[_Window]) -> tuple[float, float, float]:
-    """The log z between which the kernel is not negligible, and its largest value."""
-    kernel, dim = density.kernel, density.dim
-    narrowest, root = min(s for _, s in windows), float(np.sqrt(dim))
-    high = np.log(max(r + s * (_REACH + root) for r, s in windows))
-    t = np.linspace(np.log(narrowest), high, _SAMPLES)
-    k = kernel(np.exp(t))
-    deep = kernel(np.exp(t[:1] - _SHALLOW))[0] - kernel.at_zero
-    flat = abs(deep) <= _FLAT * np.abs(k).max()
-    low = t[0] - min(_DEPTH / dim, _SHALLOW if flat else _DEPTH)
-    with np.errstate(divide="ignore"):
-        size = np.log(np.abs(k)) + dim * t
-    alive = np.flatnonzero(size > size.max() - _DEPTH)
-    last = min(alive[-1] + 1, t.size - 1) if alive.size else 0
-    return low, min(high, float(t[last]), np.log(kernel.support)), float(np.abs(k).max())
-
-
-def _of_kernel(
-    density: SpectralDensity, window: _Window, ends: tuple[float, float, float]
-) -> _Integral:
-    """The average of the kernel's values."""
-    (r, s), kernel, dim, (low, high, top) = window, density.kernel, density.dim, ends
+def _of_kernel(density: SpectralDensity, windows: FloatArray, height: float) -> FloatArray:
+    """The averages of the kernel's values, as :func:`_integrate` returns them."""
+    kernel, dim, (r, s) = density.kernel, density.dim, windows.max(axis=0)
     reach = s * (_REACH + float(np.sqrt(dim)))
-    if r > reach:
-        low = max(low, np.log(r - reach))
-    high = min(high, np.log(r + reach))
+    low = np.log(r - reach) if r else np.log(windows[:, 1].min()) - _DEPTH / dim
+    t = np.linspace(low, np.log(r + reach), _SAMPLES)
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(kernel(np.exp(t)))) + dim * t
+    # The kernel is negligible beyond.
+    last = np.flatnonzero(size > size.max() - _DEPTH)[-1:] + 1
+    high = min(float(t[last.clip(max=t.size - 1)].max(initial=low)), np.log(kernel.support))
     if high <= low:
-        return np.zeros(3)
+        return np.zeros((3, len(windows)))
     breaks = {edge: _DEPTH for edge in _edges(kernel) if edge > np.exp(low)}
     radii = [a.radius for a in density.atoms]
     fastest = max(radii + [r for c in density.components for r, _ in c.breaks], default=0.0)
@@ -284,55 +257,74 @@ def _of_kernel(
             # The rounding of z counts next to a radius where the kernel is not smooth, and that of
             # its square where roots of it cancel.
             near = z * np.exp(-slope)
-            error = top * (1.0 + np.sqrt(near)) + np.abs(k) * near
+            error = height * (1.0 + np.sqrt(near)) + np.abs(k) * near
             return k * share, _KERNEL_ROUNDING * EPS * error * share, unit
 
         return values
 
     panels = _first_panels(low, high, breaks, fastest, dim)
-    return _integrate(sample, partial(_at_distance, window, dim), panels, float(dim))
+    return _integrate(sample, partial(_at_distance, windows, dim), panels, float(dim))
 
 
 def _integrate(
     sample: Callable[[Chart], Integrand],
-    weight: _Weight,
+    weigh: Callable[[FloatArray], _Weights],
     panels: Sequence[tuple[Chart, FloatArray]],
     power: float,
-) -> _Integral:
-    """The integral of a function times a weight.
+) -> FloatArray:
+    """The integrals of a function times weights, bounds of errors, integrals of absolute values.
 
     Below the first panel the function goes like the radius to power - 1.
     """
-    total = np.zeros(3)
+    total = np.zeros(())
     for chart, edges in panels:
-        weighted = partial(_weigh, sample(chart), weight, chart)
-        try:
-            fit = resolve(weighted, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
-        except AccuracyError:
-            fit = resolve(weighted, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
-        start, stop, series, *_, unit = fit
-        size = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
-        found = integral_of(fit)
-        total += found.mid, found.rad, size
+        weighted = partial(_weigh, sample(chart), weigh, chart)
+        fit = _resolve_sum(weighted, edges)
+        start, stop = fit[:2]
+        t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
+        found = []
+        for values, errors, unit in zip(*weighted(t), strict=True):
+            series = values @ ANALYSIS.T
+            left_out = np.abs(series[:, -3:]).max(axis=1)
+            integral = integral_of((start, stop, series, errors, left_out, unit))
+            size = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
+            found.append((integral.mid, integral.rad, size))
+        total = total + np.transpose(found)
     low = panels[0][1][0]
-    value, error, unit = _weigh(sample(Chart()), weight, Chart(), np.array([[low, low + 1.0]]))
-    (near, next_one), front = value[0], float(np.exp(unit[0])) / power
+    value, error, unit = _weigh(sample(Chart()), weigh, Chart(), np.array([[low, low + 1.0]]))
+    (near, next_one), front = value[:, 0].T, np.exp(unit[:, 0]) / power
     # By how much the power that is seen differs from the one stated is an error.
-    drift = 2.0 * abs(np.log(next_one / near) / power - 1.0) if next_one * near > 0.0 else 1.0
-    wrong = min(drift, 1.0) * abs(near) + error[0, 0]
-    return total + front * np.array([near, wrong, abs(near)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drift = 2.0 * np.abs(np.log(next_one / near) / power - 1.0)
+    wrong = np.fmin(drift, 1.0) * np.abs(near) + error[:, 0, 0]
+    return np.asarray(total + front * np.array([near, wrong, np.abs(near)]))
+
+
+def _resolve_sum(weighted: Integrand, edges: FloatArray) -> tuple[FloatArray, ...]:
+    """Panels that resolve a function times the weights of all windows."""
+
+    def add(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        values, errors, units = weighted(t)
+        unit = units.max(axis=0)
+        # Every window counts relative to its own values, unless they are negligible.
+        share = np.exp(np.minimum(units - unit + _NEGLIGIBLE, 0.0))[..., None]
+        return (values * share).sum(axis=0), (errors * share).sum(axis=0), unit
+
+    try:
+        return resolve(add, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
+    except AccuracyError:
+        return resolve(add, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
 
 
 def _weigh(
-    function: Integrand, weight: _Weight, chart: Chart, t: FloatArray
+    function: Integrand, weigh: Callable[[FloatArray], _Weights], chart: Chart, t: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A function times a weight, as :func:`resolve` takes it."""
+    """A function times weights, as :func:`resolve` takes it: windows in the first axis."""
     value, error, unit = function(t)
-    sign, log = weight(chart.radius(t))
-    log = log + unit[:, None]
-    top = np.maximum(log.max(axis=1), -1e5)
-    share = np.exp(log - top[:, None])
-    return value * sign * share, error * share, top
+    sign, log = weigh(chart.radius(t))
+    top = np.maximum(log.max(axis=-1), -1e5)
+    share = np.exp(log - top[..., None])
+    return value * sign * share, error * share, top + unit
 
 
 def _first_panels(

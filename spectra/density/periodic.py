@@ -15,18 +15,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import flint
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
+from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
 from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.evaluation.ball_function import continued
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
@@ -43,7 +46,7 @@ _LEFT = 2.0**-60
 # The least probability of an atom that has others on both sides.
 _DRAWN = 2.0**-51
 # Numbers of values that are tried; every fourth gives an atom.
-_COUNTS = tuple(1 << n for n in range(5, 15))
+_COUNTS = (64, 256, 1024, 4096, 16384)
 
 
 def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
@@ -63,29 +66,33 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """
     if dim != 1 or len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
-    terms = sympy.Add.make_args(kernel.pieces[0].expr)
-    turning = [term for term in terms if is_of_waves(term)]
-    others = [term for term in terms if term not in turning]
-    expanded = [_expand_waves(term) for term in others]
-    if not turning and expanded == others:
-        return None
     atoms: list[Atom] = []
-    for term in turning:
-        found = fourier_atoms(term) if is_periodic(term) else _product_atoms(term)
-        if found is None:
-            return None
-        atoms.extend(found)
-    rest = sympy.Add(*expanded)
-    if rest == 0:
+    rest: list[sympy.Expr] = []
+    moved = False
+    for term in sympy.Add.make_args(kernel.pieces[0].expr):
+        waves, factor = _split_waves(term)
+        if not waves:
+            rest.append(term)
+        elif not factor.has(Z):
+            atoms += waves
+        else:
+            moved = True
+            rest += [
+                sympy.Rational(a.mass) * sympy.cos(sympy.Rational(a.radius) * Z) * factor
+                for a in waves
+            ]
+    if not (atoms or moved):
+        return None
+    if not rest:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
-    left = Kernel((Piece(sympy.oo, rest),))
-    for route in (lookup, series, numeric) if expanded == others else (lookup,):
+    left = Kernel((Piece(sympy.oo, sympy.Add(*rest)),))
+    for route in (lookup,) if moved else (lookup, series, numeric):
         known = route(left, 1)
         if known is not None:
             return replace(
                 known, kernel=kernel, atoms=(*atoms, *known.atoms), route="periodic", expr=None
             )
-    if expanded == others:
+    if not moved:
         return None
     raise _no_atoms(
         f"{kernel} is a periodic formula times one that has no closed form:",
@@ -93,49 +100,31 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     )
 
 
-def _expand_waves(term: sympy.Expr) -> sympy.Expr:
-    """A product with its periodic part as a sum of cosines; other formulas as they are.
+def _split_waves(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
+    """The atoms of the factors of waves in a term, and the product of the others.
 
-    Polynomials in sines and cosines are left to routes that multiply them out.
+    No atoms and the term itself if the waves are not seen to be analytic, and if other routes
+    follow the product: of polynomials in sines and cosines, or waves whose periods have no ratio.
     """
-    parts: dict[bool, sympy.Expr] = {True: sympy.Integer(1), False: sympy.Integer(1)}
+    parts: dict[bool, list[sympy.Expr]] = {True: [], False: []}
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(term)):
-        parts[factor.has(Z) and bool(is_periodic(factor))] *= factor
-    turning = parts[True]
-    if not turning.has(Z) or turning.is_polynomial(*turning.atoms(sympy.sin, sympy.cos)):
-        return term
-    atoms = fourier_atoms(turning)
-    if atoms is None:
-        return term
-    rate = _rate(turning)
-    waves = (
-        sympy.Rational(a.mass) * sympy.cos(rate * round(a.radius / float(rate)) * Z) for a in atoms
-    )
-    return sympy.Add(*(wave * parts[False] for wave in waves))
-
-
-def _product_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
-    """The atoms of a product of periodic formulas; None where one is not seen to be analytic."""
-    product: tuple[Atom, ...] = (Atom(0.0, 1.0),)
-    for factor in sympy.Mul.make_args(sympy.expand_power_exp(expr)):
-        if factor.has(Z) and not is_periodic(factor):
-            raise _no_atoms(
-                f"{factor} has waves whose periods have no ratio, and atoms of such functions are "
-                "known where they are products of periodic ones:"
-            )
-        constant = not factor.has(Z)
-        atoms = (Atom.of(sympy.Integer(0), factor),) if constant else fourier_atoms(factor)
-        if atoms is None:
-            return None
-        product = _convolve(product, atoms)
-    return product
+        parts[is_of_waves(factor)].append(factor)
+    turning, rest = parts[True], sympy.Mul(*parts[False])
+    whole = sympy.Mul(*turning)
+    expands = whole.is_polynomial(*whole.atoms(sympy.sin, sympy.cos))
+    if not turning or (rest.has(Z) and (expands or not is_periodic(whole))):
+        return (), term
+    if not rest.has(Z):
+        turning[0], whole, rest = turning[0] * rest, whole * rest, sympy.Integer(1)
+    found = [fourier_atoms(part) for part in ([whole] if is_periodic(whole) else turning)]
+    known = [atoms for atoms in found if atoms is not None]
+    return (reduce(_convolve, known), rest) if len(known) == len(found) else ((), term)
 
 
 def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
     """The atoms of a product of two cosine series.
 
-    Small atoms lie between large ones here, where a law has no room for them: what is below the
-    rounding of a probability is in the error of the first.
+    Small atoms lie between large ones here, where a law has no room for them.
     """
     (r, m, e), (s, n, f) = (
         np.array([(a.radius, a.mass, a.error) for a in atoms]).T for atoms in (left, right)
@@ -147,7 +136,14 @@ def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ..
     masses, errors = (
         np.bincount(where.ravel(), np.tile(0.5 * x.ravel(), 2)) for x in (mass, error)
     )
-    small = np.abs(masses) < _DRAWN * np.abs(masses).sum()
+    return _keep_large(radii, masses, errors, _DRAWN)
+
+
+def _keep_large(
+    radii: NDArray[Any], masses: NDArray[Any], errors: NDArray[Any], share: float
+) -> tuple[Atom, ...]:
+    """Atoms above a share of the total mass; the others are in the error of the first."""
+    small = np.abs(masses) < share * np.abs(masses).sum()
     errors[np.flatnonzero(~small)[0]] += np.sum((np.abs(masses) + errors)[small])
     kept = zip(radii[~small], masses[~small], errors[~small], strict=True)
     return tuple(Atom(*map(float, row)) for row in kept)
@@ -164,22 +160,30 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     >>> bool(abs(atoms[3].mass - 2 / 3**0.5 * (2 - 3**0.5) ** 3) < 1e-16)
     True
     """
+    if is_of_waves(expr) and not is_periodic(expr):
+        raise _no_atoms(
+            f"{expr} has waves whose periods have no ratio, and atoms of such functions are "
+            "known where they are products of periodic ones:"
+        )
     if not (is_periodic(expr) and _is_analytic(expr)) or expr.subs(Z, -Z) != expr:
         return None
     rate = _rate(expr)
     # In x = v z the period is 2 pi.
     k = continued(expr.subs(Z, Z / rate), Z)
-    values: list[Ball] = []
     for count in _COUNTS:
-        values = _refined(k, values, count)
+        with working(_BITS):
+            turn = 2 * flint.arb.pi() / count
+            values = [k.resolved(flint.acb(turn * j), _BITS).real for j in range(count // 2 + 1)]
         if not all(value.is_finite() for value in values):
             break
-        masses = _coefficients(values)
-        sizes = np.array([abs(float(m.mid())) for m in masses])
+        masses = _find_coefficients(values)
         # The last half of the coefficients shows what is left out and what is aliased.
-        left = float(sizes[count // 4 :].sum())
-        if left <= _LEFT * sizes.sum():
-            return _atoms(masses[: count // 4], float(rate), left)
+        left = float(np.abs(masses[count // 4 :]).sum())
+        if left <= _LEFT * np.abs(masses).sum():
+            kept = masses[: count // 4]
+            errors = 2.0**-52 * np.abs(kept) + 2.0 * left
+            errors[0] += left
+            return _keep_large(float(rate) * np.arange(kept.size), kept, errors, _LEFT)
     raise _no_atoms(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
         "a pole is on the line. What can be done:",
@@ -210,32 +214,10 @@ def _rate(expr: sympy.Expr) -> sympy.Expr:
     return rates[0] * reduce(sympy.gcd, shares)
 
 
-def _refined(k: BallFunction, before: list[Ball], count: int) -> list[Ball]:
-    """Values at count/2 + 1 equal steps from 0 to pi; every second one is known before."""
-    with working(_BITS):
-        turn = 2 * flint.arb.pi() / count
-        return [
-            before[j // 2] if before and j % 2 == 0 else k.resolved(flint.acb(turn * j), _BITS).real
-            for j in range(count // 2 + 1)
-        ]
-
-
-def _coefficients(values: list[Ball]) -> list[Ball]:
-    """The coefficients of cos(nx) for n up to half of the number of values."""
+def _find_coefficients(values: list[Ball]) -> FloatArray:
+    """The coefficients of cos(nx) from values at equal steps from 0 to pi."""
     half = len(values) - 1
     with working(_BITS):
         period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]
-        sums = [s.real / (2 * half) for s in flint.acb.dft(period)[: half + 1]]
-    return [(1 if n == 0 else 2) * s for n, s in enumerate(sums)]
-
-
-def _atoms(masses: list[Ball], rate: float, left: float) -> tuple[Atom, ...]:
-    """Atoms of all coefficients above rounding; the rest is in the error of the first."""
-    total, lost, atoms = sum(abs(float(m.mid())) for m in masses), left, []
-    for n, m in enumerate(masses):
-        mass = float(m.mid())
-        if abs(mass) < _LEFT * total:
-            lost += abs(mass)
-        else:
-            atoms.append(Atom(n * rate, mass, 2.0**-52 * abs(mass) + 2.0 * left))
-    return (replace(atoms[0], error=atoms[0].error + lost), *atoms[1:])
+        sums = [float((s.real / half).mid()) for s in flint.acb.dft(period)[: half + 1]]
+    return np.array([0.5 * sums[0], *sums[1:]])

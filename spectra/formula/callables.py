@@ -57,6 +57,19 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         named = {name: getattr(cls, name) for name in _NAMES}
         return {name: value for name, value in named.items() if value is not None}
 
+    @classmethod
+    def missing(cls) -> str:
+        """What is not stated of the callable, with a call that states it; empty if all is."""
+        ended = cls.support is not sympy.oo
+        needed = [hint for name, hint in _HINTS[ended].items() if getattr(cls, name) is None]
+        if not needed:
+            return ""
+        call = f"support={cls.support}, edge=3" if ended else "decay='gaussian'"
+        return (
+            f"how smooth {cls.__name__} is and how it ends; state {', '.join(needed)}, for "
+            f"example radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
+        )
+
     def _eval_is_real(self) -> bool:
         return True
 
@@ -184,6 +197,15 @@ def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] 
 
 
 _NAMES = ("edge", "breaks", "origin", "decay")
+_EVERYWHERE = {
+    "breaks": "breaks= (the radii where it is not smooth, or ())",
+    "origin": "origin= ('smooth' in z^2, or the least odd power at z = 0)",
+}
+# How the statements are made of a callable without and with a support.
+_HINTS = (
+    {"decay": "decay= ('gaussian', 'exponential' or a power)"} | _EVERYWHERE,
+    {"edge": "edge= (s if it ends like (support - z)^s)"} | _EVERYWHERE,
+)
 
 
 def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:

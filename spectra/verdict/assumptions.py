@@ -71,7 +71,7 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
         for term in terms:
             found += _endings(term, piece.support)
             if term.function.breaks is None:
-                loose.append(Gap(_INSIDE.format(term.function.__name__)))
+                loose.append(Gap(term.function.missing()))
         if rest != 0:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
             found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
@@ -97,31 +97,30 @@ _PRODUCT = (
     "{} multiplies a callable with something else: make one callable of the product and state "
     "its facts"
 )
-_INSIDE = "whether {} is smooth inside its support; state breaks=(), or its radii"
 
 
 def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
     """The stated facts of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        yield _NIL, _gap(f"how {name} starts at z = 0; state origin=...", _NIL)
+        yield _NIL, _gap(function.missing(), _NIL)
     elif function.origin is not sympy.oo:
         at = Singularity(_NIL, function.origin, right=UNKNOWN)
         yield _NIL, Ending(singularities=(at,))
     for radius, exponent in function.breaks or ():
         r = radius * term.scale
         if support is sympy.oo or float(r) < float(support):
-            yield r, _at_radius(name, r, exponent, "breaks={radius: exponent}")
+            hint = f"how smooth {name} is at z = {r}; state breaks={{radius: exponent}}"
+            yield r, _at_radius(name, r, exponent, hint)
     if support is sympy.oo and function.decay is None:
-        text = f"what {name} does at infinity; state decay=... or support=..."
-        yield sympy.oo, _gap(text, sympy.oo)
+        yield sympy.oo, _gap(function.missing(), sympy.oo)
     else:
         yield sympy.oo, Ending(limit=_NIL)
     if support is sympy.oo:
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        yield support, _at_radius(name, support, function.edge, "edge=...")
+        yield support, _at_radius(name, support, function.edge, function.missing())
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
         yield support, _gap(text, support)
@@ -133,7 +132,7 @@ def _gap(text: str, place: sympy.Expr) -> Ending:
 
 def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
     if s is None:
-        return _gap(f"how smooth {name} is at z = {radius}; state {hint}", radius)
+        return _gap(hint, radius)
     seen = Singularity(radius, s, left=UNKNOWN)
     bound = space_bound(s)
     reason = (

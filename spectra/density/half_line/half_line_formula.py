@@ -48,7 +48,9 @@ class HalfLineFormula:
         """The value with an error below 2^-unit, or a ball that is not finite."""
         bits = _round_up(max(unit, 0) + 40)
         for _ in range(_MOST_DOUBLINGS):
-            value = self._evaluate(s, angle, bits)
+            with working(bits + _SPARE):
+                z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
+            value = self._continued.once(z, bits)
             if (
                 value.is_finite()
                 and max(value.real.rad(), value.imag.rad()) < flint.arb(2) ** -unit
@@ -59,22 +61,10 @@ class HalfLineFormula:
 
     def log_size(self, s: float, angle: float, floor: int = 60) -> float:
         """About log|k|: -inf if it is below 2^-floor, inf if it is not known."""
-        least = flint.arb(2) ** -floor
-        for bits in (floor + 20, 2 * floor + 100, 4 * floor + 640):
-            value = self._evaluate(s, angle, _round_up(bits))
-            if not value.is_finite():
-                continue
-            size, wrong = abs(value).mid(), max(value.real.rad(), value.imag.rad())
-            if size + wrong < least:
-                return -np.inf
-            if wrong < size / 4:
-                return float(size.log().mid())
-        return np.inf
-
-    def _evaluate(self, s: float, angle: float, bits: int) -> Ball:
-        with working(bits + _SPARE):
-            z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
-        return self._continued.once(z, bits)
+        size = abs(self.value(s, angle, floor + 2))
+        if not size.is_finite():
+            return np.inf
+        return -np.inf if size.mid() < flint.arb(2) ** -floor else float(size.mid().log())
 
     @cached_property
     def scale(self) -> float:

@@ -70,12 +70,11 @@ def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
     degree = max(map(len, polynomials))
     signs = np.array([p + [0.0] * (degree - len(p)) for p in polynomials]).T
     wrong = np.full(len(exponents), EPS)
+    wrong[-2:] = _MARGIN if len(exponents) >= _FEW else EPS
+    tail = Powers(np.array(exponents), signs, np.array(sizes), wrong)
     if len(exponents) < _FEW:
         # No term stands for the error.
-        tail = Powers(np.array(exponents), signs, np.array(sizes), wrong)
         return tail.and_error(-np.inf, 0.0), np.inf
-    wrong[-2:] = _MARGIN
-    tail = Powers(np.array(exponents), signs, np.array(sizes), wrong)
     bad = np.flatnonzero(~(tail.left_out(np.exp(_LOGS)) < _RESOLVED))
     if bad.size and bad[-1] + 1 == _LOGS.size:
         raise NoRouteError(

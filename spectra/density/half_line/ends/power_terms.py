@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import sympy
 
 from spectra.errors import NoRouteError
@@ -57,24 +59,19 @@ def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> 
     return tuple(terms)
 
 
-def one_sided_expansion(
-    expr: sympy.Expr,
-    point: sympy.Expr,
-    *,
-    plain: bool = False,
-    windows: tuple[int, ...] = _WINDOWS,
-) -> Expansion:
+def one_sided_expansion(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
     """The local expansion of a formula; ``plain`` refuses one that oscillates or grows."""
     reason = ""
-    for window in windows:
+    for window in _WINDOWS:
         try:
             expanded = expand_at(expr, point, 1, window)
             few = plain and 1 < len(expanded.plain.terms) < _FEW_TERMS
         except ExpansionError as error:
             reason = str(error)
             continue
-        if few and windows is _WINDOWS:
-            return one_sided_expansion(expr, point, plain=True, windows=(_WIDE_WINDOW, *_WINDOWS))
+        if few:
+            with suppress(ExpansionError):
+                expanded = expand_at(expr, point, 1, _WIDE_WINDOW)
         return expanded
     raise NoRouteError(
         f"The formula {expr} could not be expanded at z = {point} ({reason}), and the numeric "
