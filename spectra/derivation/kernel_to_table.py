@@ -34,7 +34,7 @@ from spectra.table.kept_tables import (
     default_cache,
     keep_table,
     load_kept,
-    note_text,
+    save_alias,
 )
 from spectra.table.l1_part import check_l1_kernel, l1_parts
 from spectra.table.parts import error_of_product
@@ -122,7 +122,7 @@ def derive(
         if folder is not None and address is not None:
             keep_table(folder, address, table)
     if text and folder is not None and address is not None and u_error is None:
-        note_text(folder, text, table, address)
+        save_alias(folder, text, table, address)
     return table
 
 
@@ -200,11 +200,11 @@ def _l1_table(
     if standing is not None:
         return table_of(standing, dim)
     existence(kernel, dim).refuse()
-    hats, exponentials = kernel.numeric_terms()
-    check_l1_kernel(dim, hats, str(kernel))
+    truncated, exponentials = kernel.numeric_terms()
+    check_l1_kernel(dim, truncated, str(kernel))
     return SpectralTable(
         dim=dim,
-        parts=l1_parts(dim, hats, exponentials),
+        parts=l1_parts(dim, truncated, exponentials),
         formula=str(kernel),
         k_zero=float(kernel.at_zero),
         u_error=0.0,

@@ -74,9 +74,9 @@ class WaveSum:
         for b, power, series in self.waves:
             for other_b, other_power, also in other.waves:
                 found.append((b + other_b, power + other_power, 0.5 * np.convolve(series, also)))
-                apart = 0.5 * np.convolve(series, also.conj())
-                apart = apart if b >= other_b else apart.conj()
-                found.append((abs(b - other_b), power + other_power, apart))
+                lower = 0.5 * np.convolve(series, also.conj())
+                lower = lower if b >= other_b else lower.conj()
+                found.append((abs(b - other_b), power + other_power, lower))
         return WaveSum.of(self.start, found)
 
     def scaled(self, factor: float, power: float = 0.0) -> WaveSum:

@@ -44,7 +44,7 @@ _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 # last panel the integral is below rounding.
 _LOWEST, _PANELS, _PANEL_TERMS = -80.0, 117, 18
 # Panels in the angle between a direction and the equator: nodes, the largest phase in radians, how
-# often they are halved towards 0, and minus the logarithm of the share of the sphere left out.
+# often they are halved towards 0, and minus log of the fraction of the sphere left out.
 _PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
 # Distances evaluated at one time: cosines, and waves of other dimensions.
 _BLOCK, _ROWS = 1 << 17, 1 << 8
