@@ -18,7 +18,7 @@ from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
 from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
-from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
+from spectra.table.tails.wave_sum import LEAST_PHASE, Wave, WaveSum
 
 __all__ = [
     "settled_radius",
@@ -152,7 +152,7 @@ def split_beyond(
     radius = max(settled_radius(components), atom * (1.0 + 1e-9))
     rho = waves_of(components, radius)
     lowest = min(float(rho.frequencies[0]), *np.diff(rho.frequencies), np.inf)
-    least = LEAST_TURNS / lowest
+    least = LEAST_PHASE / lowest
     if least * fastest > _MOST_HALF_WAVES * np.pi:
         raise AccuracyError(
             f"The density oscillates with frequencies that differ by {lowest:.3g} only, so that "
