@@ -155,8 +155,8 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     from spectra.kernels.l1_kernel import L1Kernel
 
     if isinstance(kernel, L1Kernel):
-        standing = kernel.standing(dim)
-        return (kernel if standing is None else standing), None
+        equivalent = kernel.equivalent(dim)
+        return (kernel if equivalent is None else equivalent), None
 
     found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
     return (kernel, None) if found is None else found

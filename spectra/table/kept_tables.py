@@ -1,8 +1,8 @@
 """Derived tables on disk: the same kernel, dimension and tolerance are derived once.
 
-An entry is named by the SHA-256 of all that decides it: the exact formula, the dimension, the
+An entry is named by the SHA-256 of all inputs: the exact formula, the dimension, the
 tolerance, and the source text of this package, so that no entry outlives the code that made it.
-Entries are ordinary table files: they carry their own digest, and one that is damaged or belongs
+Entries are ordinary table files with their own digest: one that is damaged or belongs
 elsewhere is never used.  An alias file maps the text of a formula to its table, which is then
 found without sympy.
 """
