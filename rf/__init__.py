@@ -1,4 +1,4 @@
-"""Random features that are right by proof: from a table of spectral laws to a feature matrix.
+"""Random Fourier features drawn from exact spectral distributions.
 
 The path of the data, left to right::
 
@@ -6,9 +6,9 @@ The path of the data, left to right::
         -> frequencies  (radii x directions x allocation, weights and signs)
         -> SpectralFeatures(...).fit(X) -> Z, signature -> K ~ (Z * signature) @ Z.T
 
-``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF``, ``GORF`` and ``AsKRFF`` are the
-papers' systems by name.  Names are loaded on first use, and nothing here imports sympy unless a
-kernel is to be resolved.
+``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF``, ``GORF`` and ``AsKRFF`` are
+published methods.  Names are loaded on first use, and sympy is imported only if a kernel has to be
+turned into a table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write down a kernel, get its spectral measure, learn whether it splits, and tabulate its parts.
+"""Define a kernel, decide whether its spectral measure is finite, and tabulate its positive parts.
 
 The path of the data, left to right::
 
@@ -7,9 +7,9 @@ The path of the data, left to right::
         -> .measure  -> SpectralMeasure (masses, sign changes, Jordan parts)
         -> tabulate  -> SpectralTable (inverse CDFs; saved as .npz; read by the package rf)
 
-``spectral_density`` gives the signed density itself, for every kernel that a route knows;
-``design`` makes a finite measure for a range of distances, where none exists or a better one is
-wanted.
+``spectral_density`` gives the signed density itself, if one of its routes finds it;
+``design`` makes a finite measure for a range of distances, if none exists on R^d or to reduce the
+variance.
 
 Everything else is a method of these (``measure.certified()``, ``law.cdf``), or in one of the
 packages that ``docs/map.md`` lists.

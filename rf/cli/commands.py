@@ -24,7 +24,7 @@ from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURES, check_writable
 from spectra.errors import DataError, ParameterError, SpectraError
-from spectra.table import SpectralTable, interpolated
+from spectra.table import SpectralTable, interpolate
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
 
@@ -147,7 +147,7 @@ def _spectrum(kernel: str, support: str | None) -> Any:
 def _gram_of_table(table: SpectralTable, X: Any) -> Any:
     """The kernel matrix of a table that was loaded from a file."""
     distance = squareform(pdist(X))
-    kernel = interpolated(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
+    kernel = interpolate(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
     return kernel(distance)
 
 

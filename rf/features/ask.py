@@ -18,7 +18,7 @@ from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
 from rf.inputs.rows import FITTING_ADVICE, LENGTHS, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
 from rf.sampling.frequencies import FourierMap, Frequencies, Radii
-from rf.schemes.complex import NEGLIGIBLE, Decomposed, axial_scheme
+from rf.schemes.complex import NEGLIGIBLE, AxialTable, axial_scheme
 from rf.schemes.table_scheme import SamplingOptions
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
@@ -72,7 +72,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     Attributes
     ----------
-    measure_ : rf.schemes.complex.Decomposed
+    measure_ : rf.schemes.complex.AxialTable
         The four parts of the measure of ``table_``, less those that were dropped.
     masses_ : ndarray
         The masses that were used, one for each part of ``measure_.parts``.
@@ -160,7 +160,7 @@ class AsKRFF(BaseSpectralFeatures):
                 "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
             )
         rows = self._checked_range(spectrum, X)
-        self.measure_ = Decomposed(table, "jordan", self.negligible)
+        self.measure_ = AxialTable(table, "jordan", self.negligible)
         self._check_parts()
         n = -(-self.n_components // 2)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):

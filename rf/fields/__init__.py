@@ -1,6 +1,6 @@
-"""Gaussian random fields: paths of exactly the covariance that a table stands for.
+"""Gaussian random fields: paths whose covariance is exactly the kernel of a table.
 
-Read in this order: ``gaussian_field`` (the door), ``covariance`` (what it asks of a table),
+Read in this order: ``gaussian_field`` (the class for users), ``covariance`` (its covariance),
 ``paths`` (one path as a function), ``conditioned`` and ``gradients`` (paths through data, and their
 gradients).
 """

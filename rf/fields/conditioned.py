@@ -2,9 +2,9 @@ r"""A Gaussian field given its values at some points, by Matheron's rule.
 
 .. math:: f_{|y}(x) = f(x) + k(x, X)\,(K + \sigma^2 I)^{-1} (y - f(X) - \varepsilon)
 
-A path of the field plus a correction that is exact: whatever the path is, the sum goes through the
-data up to the noise.  Its mean over paths is the kriging mean, and its covariance is the kriging
-covariance where that of the path is k.
+The sum of a path and an exact correction: for every path it interpolates the data up to the
+noise.  Its mean over paths is the kriging mean, and its covariance is the kriging
+covariance if that of the path is k.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from spectra.errors import AccuracyError, DataError, ParameterError
 
 __all__ = ["ConditionedField"]
 
-# Rows up to which the matrix is held and factored: 800 MB.
-_FACTORED = 10_000
-# Rows up to which conjugate gradients hold the matrix (2 GB); beyond, it is computed block by
-# block at every step.
-_HELD = 16_384
+# Rows up to which the matrix is factored (800 MB).
+_MOST_FACTORED = 10_000
+# Rows up to which conjugate gradients keep the matrix in memory (2 GB); beyond, it is computed in
+# blocks at every step.
+_MOST_IN_MEMORY = 16_384
 _BLOCK_ENTRIES = 1 << 22
 _CG_TOLERANCE = 1e-10
 _CG_STEPS = 2_000
-# Points of the preconditioner, and what is added to their matrix, in parts of k(0).
+# Inducing points of the preconditioner, and the jitter on their diagonal, relative to k(0).
 _INDUCING, _JITTER = 1_000, 1e-9
-# Standard deviations of the field beyond which the mean of the data is not one of mean 0.
-_FAR = 4.0
-# A solution with fewer digits than this is refused.
-_LEAST_DIGITS = 1e-4
+# Warn if the mean of the data is more than this many standard deviations away from 0.
+_WARN_DEVIATIONS = 4.0
+# A solution with a larger relative rounding error than this is refused.
+_LARGEST_ERROR = 1e-4
 
 
 @final
@@ -54,9 +54,9 @@ class ConditionedField:
     ----------
     field : GaussianField
     X : ndarray of shape (n, d)
-        Where it was observed.
+        The points of the observations.
     y : ndarray of shape (n,)
-        What was observed.
+        The observed values.
     noise : float
         Standard deviation of the errors of y.
     solver : str
@@ -112,7 +112,7 @@ class ConditionedField:
         if not 0.0 <= noise < np.inf:
             raise ParameterError(f"noise = {noise} is a standard deviation: at least 0, finite.")
         mean, deviation = float(values.mean()), float(np.hypot(field.k_zero**0.5, noise))
-        if abs(mean) > _FAR * deviation:
+        if abs(mean) > _WARN_DEVIATIONS * deviation:
             warnings.warn(
                 f"The data have the mean {mean:.4g}, and the field has the mean 0 and the standard "
                 f"deviation {deviation:.4g}: predictions far from the data tend to 0. Subtract the "
@@ -122,10 +122,10 @@ class ConditionedField:
         if solver not in ("auto", "cholesky", "cg"):
             raise ParameterError(f"solver = {solver!r} is none of 'auto', 'cholesky' and 'cg'.")
         if solver == "auto":
-            solver = "cholesky" if len(X) <= _FACTORED else "cg"
+            solver = "cholesky" if len(X) <= _MOST_FACTORED else "cg"
         if solver == "cg":
             return cls(field, X, values, noise, solver, None, 1.0)
-        factor, condition = _factored(_covariances(field, X), noise)
+        factor, condition = _factor_matrix(_covariances(field, X), noise)
         return cls(field, X, values, noise, solver, factor, condition)
 
     def _solve(self, right: FloatArray) -> FloatArray:
@@ -139,7 +139,7 @@ class ConditionedField:
         return _by_gradients(self.field, self.X, self.noise)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what conjugate gradients hold, which is computed again."""
+        """The state without the solver of conjugate gradients, which is rebuilt when needed."""
         return {name: value for name, value in vars(self).items() if name != "_by_gradients"}
 
     def mean(self, X: ArrayLike) -> FloatArray:
@@ -205,19 +205,19 @@ class ConditionedField:
     def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
         """Gradient of a path through the data at the rows of X: shape (rows, d).
 
-        That of the path of the field, and that of its correction, both exact.
+        The sum of the gradients of the path and of its correction, both exact.
 
         Raises
         ------
         ParameterError
-            Where the field has no gradient (as for exp(-z)), or a table without a kernel cannot be
-            differentiated.
+            Where the field has no gradient (as for exp(-z)), or only a table without its
+            kernel is known.
         """
-        of_path = self.field.gradient(X, number=number)
+        path_gradient = self.field.gradient(X, number=number)
         at_data = self.field.path(number)(self.X)
         errors = self.noise * self.field.noise(number, len(self.X))
         weights = self._solve(self.y - at_data - errors)
-        return np.asarray(of_path + self.field.covariance_gradient(X, self.X, weights))
+        return np.asarray(path_gradient + self.field.covariance_gradient(X, self.X, weights))
 
     def mean_gradient(self, X: ArrayLike) -> FloatArray:
         """Gradient of the kriging mean at the rows of X: shape (rows, d).
@@ -225,23 +225,23 @@ class ConditionedField:
         Raises
         ------
         ParameterError
-            At the data, where the field has no gradient: its mean may have a kink there (and for
-        groups of columns wherever a coordinate is that of a datum).
+            At a row of the data, if the field has no gradient: its mean may have a kink there (for
+        groups of columns also if one coordinate equals that of the data).
         """
         if not self.field.is_differentiable:
             same = np.asarray(X, dtype=float)[:, None] == self.X[None]
-            # Of groups of columns a kink runs through every point that shares a group's place.
+            # For groups of columns a kink is at every point that agrees with the data in one group.
             at = np.flatnonzero(np.any(same.all(2) if self.field.is_radial else same.any(2), 1))
             if at.size:
                 raise ParameterError(
                     f"Row {at[0]} is at one of the data, where the mean of a field without a "
-                    "gradient may have a kink. Ask beside it, or take a smoother covariance."
+                    "gradient may have a kink. Move the row, or take a smoother covariance."
                 )
         weights = self._solve(self.y)
         return np.asarray(self.field.covariance_gradient(X, self.X, weights))
 
 
-def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
+def _factor_matrix(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
     """Lower Cholesky factor of matrix + noise^2 I, and the condition number of that."""
     matrix[np.diag_indices_from(matrix)] += noise**2
     norm = float(np.abs(matrix).sum(axis=0).max())
@@ -251,7 +251,7 @@ def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
         raise AccuracyError(_singular("it is not positive definite in doubles")) from error
     share, _ = lapack.dpocon(factor, norm, uplo="L")
     lost = float(np.finfo(float).eps) / share if share > 0.0 else np.inf
-    if lost > _LEAST_DIGITS:
+    if lost > _LARGEST_ERROR:
         raise AccuracyError(_singular(f"its condition number is {1.0 / max(share, 1e-300):.1e}"))
     return np.tril(factor), 1.0 / share
 
@@ -259,12 +259,12 @@ def _factored(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
 def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
     """Conjugate gradients for all right sides at once, preconditioned by inducing points.
 
-    The preconditioner is the covariance that follows from a few of the points, with the exact
-    variances (Snelson and Ghahramani, NIPS 2005).
+    The preconditioner is the low-rank covariance from inducing points with the exact diagonal
+    (FITC: Snelson and Ghahramani, NIPS 2005).
     """
     n = len(X)
     rows = max(1, _BLOCK_ENTRIES // n)
-    held = _covariances(field, X) if n <= _HELD else None
+    held = _covariances(field, X) if n <= _MOST_IN_MEMORY else None
     precondition = _inducing_points(field, X, noise)
 
     def solve(right: FloatArray) -> FloatArray:
@@ -306,7 +306,7 @@ def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArr
 
 
 def _covariances(field: Any, X: FloatArray) -> FloatArray:
-    """The covariance matrix of all points, by blocks of rows: a kernel takes more memory."""
+    """The covariance matrix of all points, in blocks of rows to save memory."""
     matrix = np.empty((len(X), len(X)))
     rows = max(1, _BLOCK_ENTRIES // len(X))
     for i in range(0, len(X), rows):
@@ -315,7 +315,7 @@ def _covariances(field: Any, X: FloatArray) -> FloatArray:
 
 
 def _inducing_points(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
-    """Products with the inverse of the covariance that follows from a sample of the points."""
+    """Product with the inverse of the inducing-point approximation of the covariance."""
     few = np.random.default_rng(0).permutation(len(X))[:_INDUCING]
     cross = field.covariance_matrix(X[few], X)
     root = np.linalg.cholesky(cross[:, few] + _JITTER * field.k_zero * np.eye(len(few)))

@@ -1,7 +1,7 @@
-"""What a field asks of its covariance: values, draws and their deviation, radial or of columns.
+"""The covariance of a field: its values, how paths are sampled, and the error of one draw.
 
-A radial covariance is asked at distances, one of groups of columns or of the l1 distance at
-differences x - y of shape (..., d).
+A radial covariance is a function of distances; one of groups of columns or of the l1 distance is a
+function of differences x - y of shape (..., d).
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ from spectra.table import RadialLaw, SpectralTable
 
 __all__ = ["Covariance", "covariance_of", "why_not_positive"]
 
-# Distances at which the number of components is judged, in lengths on which the kernel varies.
-_JUDGED = np.geomspace(1e-2, 1e2, 33)
-# Dimensions that are looked at for a kernel that is refused: those of space.
-_LOWER = 3
-_LOOKED_AT = np.geomspace(1e-6, 1e6, 241)
+# Default distances at which n_components_for bounds the error, in units of half_length.
+_CHECK_DISTANCES = np.geomspace(1e-2, 1e2, 33)
+# If a kernel has no field in its dimension, the error message suggests one up to this.
+_MOST_LOWER_DIM = 3
+_SCALES = np.geomspace(1e-6, 1e6, 241)
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance(ABC):
-    """The table of a positive definite kernel, and the kernel itself where it is known."""
+    """The table of a positive definite kernel, and the kernel itself or None."""
 
     table: Any
     kernel: Any
 
     @abstractmethod
     def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-        """Places as a list, and the shape of the answer."""
+        """Distances or differences as a list, and the shape of the result."""
 
     @abstractmethod
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """k(x - y) for the rows of X and of Y."""
 
     @abstractmethod
-    def judged(self) -> FloatArray:
-        """Places at which the number of components is judged."""
+    def check_points(self) -> FloatArray:
+        """Default distances or differences at which n_components_for bounds the error."""
 
     @abstractmethod
     def laws(self) -> Iterator[RadialLaw] | None:
-        """The radial laws of all frequencies; None where no mean square of them is finite."""
+        """The radial laws of all frequencies; None if E w^2 is infinite."""
 
     @abstractmethod
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum over j of c_j k(x - y_j)."""
 
     def values(self, at: ArrayLike) -> FloatArray:
-        """k at places."""
+        """k at distances or differences."""
         points, shape = self.checked(at)
         exact = self.table.expected_kernel if self.kernel is None else self.kernel
         return np.asarray(exact(points), dtype=float).reshape(shape)
 
     def half_length(self, along: FloatArray) -> float:
-        """Where the kernel has fallen to half of k(0) along a direction, or in distance."""
-        at = np.multiply.outer(_LOOKED_AT, along)
+        """The distance, or length along a direction, at which the kernel is below k(0)/2."""
+        at = np.multiply.outer(_SCALES, along)
         fallen = self.values(at) < 0.5 * self.table.k_zero
-        return float(_LOOKED_AT[int(np.argmax(fallen))]) if fallen.any() else 1.0
+        return float(_SCALES[int(np.argmax(fallen))]) if fallen.any() else 1.0
 
     def scheme(self, n: int, coupling: str) -> TableScheme:
         """How n frequencies of a path are sampled: by mass, with stratified radii."""
@@ -84,7 +84,7 @@ class Covariance(ABC):
         """Standard deviation of the covariance of n frequencies, which is 0 at distance 0."""
         same = at == 0.0 if at.ndim == 1 else ~at.any(axis=1)
         value, error = self.scheme(n, coupling).variance(at)
-        # If the variance is below its rounding, its bound is what is known.
+        # A variance may be below its numerical error: add the bound of the error.
         return np.where(same, 0.0, np.sqrt(value + error))
 
 
@@ -103,8 +103,8 @@ class _Radial(Covariance):
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         return self.values(cdist(X, Y))
 
-    def judged(self) -> FloatArray:
-        return _JUDGED * self.half_length(np.array(1.0))
+    def check_points(self) -> FloatArray:
+        return _CHECK_DISTANCES * self.half_length(np.array(1.0))
 
     def laws(self) -> Iterator[RadialLaw]:
         return (part.law for part in self.table.parts)
@@ -116,7 +116,7 @@ class _Radial(Covariance):
 
 
 class _OfDifferences(Covariance):
-    """k(x - y), not of one Euclidean distance."""
+    """k(x - y), not a function of |x - y| alone."""
 
     def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
         D = real_array(at, "The differences x - y")
@@ -133,9 +133,9 @@ class _OfDifferences(Covariance):
             return np.asarray(self.kernel.gram(X, Y), dtype=float)
         return self.values(X[:, None] - Y[None])
 
-    def judged(self) -> FloatArray:
+    def check_points(self) -> FloatArray:
         axes = np.eye(self.table.dim)
-        steps = [_JUDGED[::4, None] * self.half_length(axis) * axis for axis in axes]
+        steps = [_CHECK_DISTANCES[::4, None] * self.half_length(axis) * axis for axis in axes]
         return np.concatenate([*steps, np.sum(steps, axis=0)])
 
 
@@ -149,8 +149,8 @@ class _Grouped(_OfDifferences):
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         if self.kernel is None:
             raise ParameterError(
-                f"The table of {self.table.formula} knows its covariance by its values, and has no "
-                "gradient. Make the field from the kernel in place of the table."
+                f"The table of {self.table.formula} gives its values, and no gradient. "
+                "Make the field from the kernel instead of the table."
             )
         return gradient_of_products(self.kernel, X, Y, c)
 
@@ -188,7 +188,7 @@ def _refusal_of_parts(kernel: Any, table: SpectralTable) -> str:
     """Why there is no field of groups of columns, or of the l1 distance."""
     found = (
         f"{table.formula} has parts of the negative mass {table.negative_mass:.6g} on "
-        f"R^{table.dim}, and paths are drawn of positive parts alone."
+        f"R^{table.dim}, and paths need positive parts only."
     )
     if kernel is None:
         return found
@@ -199,7 +199,7 @@ def _refusal_of_parts(kernel: Any, table: SpectralTable) -> str:
         True: "It is positive definite",
         False: "It is not positive definite",
     }
-    return f"{found} {known.get(definite.answer, 'Not known to be so')}: {definite.reason}"
+    return f"{found} {known.get(definite.answer, 'It is not known to be')}: {definite.reason}"
 
 
 def _refusal(kernel: Any, table: SpectralTable) -> str:
@@ -211,11 +211,11 @@ def _refusal(kernel: Any, table: SpectralTable) -> str:
     )
     if getattr(kernel, "dim", None) is not None:  # a table or a measure, of this dimension
         return found
-    for dim in range(min(table.dim - 1, _LOWER), 0, -1):
+    for dim in range(min(table.dim - 1, _MOST_LOWER_DIM), 0, -1):
         try:
             lower = resolve_spectrum(kernel, dim).table
         except SpectraError:
             continue
         if lower.kind == "radial" and all(part.sign > 0 for part in lower.parts):
             return found + f" In dimension {dim} its measure has no negative mass."
-    return found + f" Nor is there a lower dimension up to {_LOWER} without negative mass."
+    return found + f" Nor is there a lower dimension up to {_MOST_LOWER_DIM} without negative mass."

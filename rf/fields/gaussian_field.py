@@ -21,12 +21,12 @@ __all__ = ["GaussianField"]
 
 # Streams of the seed: the waves of path j, and the noise that conditioning adds to it.
 _WAVES, _NOISE = 0, 1
-# Radii whose share of probability is q: they grow like q^(-1/a) where the second moment is finite
-# exactly for a > 2.  So far out every law is its tail.
+# Upper quantiles at these probabilities q grow like q^(-1/a), and the second moment is finite if
+# a > 2.  These q are so small that only the tail of the law matters.
 _FAR_SHARES = (1e-13, 1e-15)
 _SQUARE_SUMMABLE = 0.49
 _MOST_COMPONENTS = 1 << 24
-_FIRST, _NEARLY = 32, 0.125
+_LEAST_FREQUENCIES, _SEARCH_TOLERANCE = 32, 0.125
 
 
 @final
@@ -36,16 +36,16 @@ class GaussianField:
     .. math:: f(x) = \sum_i \sqrt{a_i}\,(A_i \cos(w_i \cdot x) + B_i \sin(w_i \cdot x)),
               \qquad E f(x) f(y) = k(x - y)
 
-    The frequencies w are drawn from the exact spectral law of k, so that the covariance is right
-    without bias at every lag for any number of components; A and B are standard normal.  Given
+    The frequencies w are drawn from the exact spectral law of k, so that the covariance is
+    unbiased at every lag for any number of components; A and B are standard normal.  Given
     its frequencies a path is Gaussian with the covariance :math:`\sum_i a_i \cos(w_i \cdot (x-y))`;
     :meth:`covariance_error` is its exact standard deviation.
 
     Parameters
     ----------
     kernel : Kernel, GroupedKernel, L1Kernel, Entry, str, SpectralMeasure, Design or table
-        The covariance: positive definite on R^dim.  Of groups of columns each part must be.  Of a
-        Variogram with a sill it is the sill less that.
+        The covariance: positive definite on R^dim.  For groups of columns
+        each part must be.  A Variogram gives its sill minus itself.
     dim : int, optional
         Dimension of the points; by default that of the first ones, or that of the table.
     n_components : int
@@ -62,20 +62,20 @@ class GaussianField:
     Attributes
     ----------
     seed : int
-        What ``random_state`` was, or what was drawn in its place.
+        ``random_state``, or a random seed if that is None.
 
     Raises
     ------
     ParameterError
         Where the kernel is not positive definite on R^dim (the message says where it is), or a
-        parameter is outside its meaning.
+        parameter has an invalid value.
     InfiniteMassError, UndecidedError, NoRouteError, FormulaError
         Where the kernel has no table.
 
     Notes
     -----
-    Paths have frequencies of their own: the mean of products over paths tends to k, not to the
-    covariance of one draw.
+    Each path has its own frequencies, so the mean of f(x) f(y) over paths tends to k, not to the
+    covariance given one draw of frequencies.
 
     References
     ----------
@@ -134,22 +134,22 @@ class GaussianField:
     @property
     def table(self) -> SpectralTable:
         """The table that the frequencies are drawn from."""
-        table: SpectralTable = self._known().table
+        table: SpectralTable = self._stored().table
         return table
 
     @property
     def k_zero(self) -> float:
         """k(0), the variance at a point."""
-        law = self._known()
+        law = self._stored()
         return float(law.table.k_zero if law.kernel is None else law.kernel.at_zero)
 
     def covariance(self, z: ArrayLike) -> FloatArray:
-        """k(z): the covariance of two points at the distance z, in units of the lengths.
+        """k(z): the covariance of two points at the distance z, in units of ``length_scale``.
 
-        Of groups of columns, or of the l1 distance, it is one at the difference x - y: z has the
-        shape (..., d).
+        For groups of columns and the l1 distance, z is a difference x - y: an array of shape
+        (..., d).
         """
-        return self._known().values(z)
+        return self._stored().values(z)
 
     @property
     def is_radial(self) -> bool:
@@ -159,23 +159,23 @@ class GaussianField:
     @property
     def is_differentiable(self) -> bool:
         """Whether the mean square of the frequencies is finite: then the field has a gradient."""
-        laws = self._known().laws()
+        laws = self._stored().laws()
         return laws is not None and all(_spread(law) <= _SQUARE_SUMMABLE for law in laws)
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Exact standard deviation of the covariance that one draw implies, at distances z.
 
-        It is 0 at z = 0: every path has the exact variance k(0).  Of groups of columns, or of the
+        It is 0 at z = 0: every path has the exact variance k(0).  For groups of columns and the
         l1 distance, z are differences of shape (..., d).
         """
-        law = self._known()
+        law = self._stored()
         points, shape = law.checked(z)
         return law.deviation(points, self.n_components // 2, self.coupling).reshape(shape)
 
     def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
-        """Components with which :meth:`covariance_error` is at most ``error``.
+        """Number of components with which :meth:`covariance_error` is at most ``error``.
 
-        An even number, within an eighth of the least one (64 are not reduced further).
+        An even number, at most about an eighth above the least one, or 64 if fewer would do.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class GaussianField:
             Greater than 0, in units of the covariance.
         z : array_like, optional
             The distances (or differences) that matter; by default 33 of them over four decades
-            about the length at which the kernel has lost half of k(0); 9 along each axis and their
+            about the length at which the kernel is k(0)/2; 9 along each axis and their
             diagonal where the kernel is not radial.
 
         Raises
@@ -194,13 +194,13 @@ class GaussianField:
         error = float(real_array(error, "error"))
         if not 0.0 < error < np.inf:
             raise ParameterError(f"The error must be a positive number, and it is {error}.")
-        law = self._known()
-        at = law.judged() if z is None else law.checked(z)[0]
+        law = self._stored()
+        at = law.check_points() if z is None else law.checked(z)[0]
 
         def worst(n: int) -> float:
             return float(law.deviation(at, n, self.coupling).max())
 
-        low, high = 0, max(_FIRST, len(self.table.parts))
+        low, high = 0, max(_LEAST_FREQUENCIES, len(self.table.parts))
         while worst(high) > error:
             low, high = high, 2 * high
             if high > _MOST_COMPONENTS // 2:
@@ -208,7 +208,7 @@ class GaussianField:
                     f"An error of {error:g} needs more than {_MOST_COMPONENTS} components: the "
                     "error falls like the square root of their number. Ask for less accuracy."
                 )
-        while low and high - low > _NEARLY * high:
+        while low and high - low > _SEARCH_TOLERANCE * high:
             middle = (low + high) // 2
             if worst(middle) > error:
                 low = middle
@@ -221,7 +221,7 @@ class GaussianField:
     def path(self, number: int = 0) -> Path:
         """Path number 0, 1, 2, ... of the seed: a function of points."""
         rng = self._stream(number, _WAVES)
-        scheme = self._known().scheme(self.n_components // 2, self.coupling)
+        scheme = self._stored().scheme(self.n_components // 2, self.coupling)
         drawn = scheme.frequencies(rng)
         a, b = rng.standard_normal((2, len(drawn))) * np.sqrt(drawn.weights)
         return Path(drawn, a, b, self._lengths())
@@ -255,7 +255,7 @@ class GaussianField:
         ------
         ParameterError
             Where the frequencies have no finite mean square, so that the field has no gradient
-            (as for exp(-z)) and that of a path grows without bound with its components.
+            (as for exp(-z)), and that of a path grows without bound with n_components.
         """
         X = self._points(X)
         if not self.is_differentiable:
@@ -297,27 +297,27 @@ class GaussianField:
     # --- inside -----------------------------------------------------------------------------
 
     def noise(self, number: int, size: int) -> FloatArray:
-        """Standard normal numbers that belong to a path, apart from those of its waves."""
+        """Standard normal numbers of a path, independent of its waves."""
         return self._stream(number, _NOISE).standard_normal(size)
 
     def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
-        """k(x - y) for the rows of X and of Y, at their true distances: shape (n, m)."""
+        """The exact k((x - y) / lengths) for the rows of X and of Y: shape (n, m)."""
         lengths = self._lengths()
-        return self._known().matrix(self._points(X) / lengths, self._points(Y) / lengths)
+        return self._stored().matrix(self._points(X) / lengths, self._points(Y) / lengths)
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum over j of c_j k(x - y_j): shape (rows, d)."""
         X = np.asarray(X, dtype=float)
-        # Together, so that their distances are looked at where the covariance ends.
+        # Together, so that their distances are checked against the domain of the table.
         both = self._points(np.concatenate([X, np.asarray(Y, dtype=float)])) / self._lengths()
-        slopes = self._known().gradient_of_sum(both[: len(X)], both[len(X) :], c)
+        slopes = self._stored().gradient_of_sum(both[: len(X)], both[len(X) :], c)
         return slopes / self._lengths()
 
     def _stream(self, number: int, stream: int) -> np.random.Generator:
         key = (whole_number(number, "number", least=0), stream)
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
-    def _known(self) -> Covariance:
+    def _stored(self) -> Covariance:
         if self._law is None:
             raise ParameterError(
                 "The dimension of the field is not known before it has seen points: pass dim=..."
@@ -376,7 +376,7 @@ def _with_sill(kernel: Any) -> Any:
 
 
 def _spread(law: RadialLaw) -> float:
-    """d log R / d log(1/q) far out: 1/a for a radius beyond which the probability is R^(-a)."""
+    """The exponent 1/a of a tail P(radius > R) ~ R^(-a), from two extreme quantiles."""
     near, far = law.isf(np.array(_FAR_SHARES))
     return float(np.log(far / near) / np.log(_FAR_SHARES[0] / _FAR_SHARES[1]))
 
@@ -385,7 +385,7 @@ def _even(n_components: Any) -> int:
     n = whole_number(n_components, "n_components", least=2)
     if n % 2:
         raise ParameterError(
-            f"n_components = {n} is odd, and a wave of a field has a cosine and a sine: give an "
+            f"n_components = {n} is odd, but each wave has a cosine and a sine: give an "
             "even number."
         )
     return n

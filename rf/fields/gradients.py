@@ -1,4 +1,4 @@
-r"""Gradients of sums of covariances, which is what conditioning adds to a path.
+r"""Gradients of sums of covariances: of the correction that conditioning adds to a path.
 
 .. math:: \nabla_x \sum_j c_j\,k(|x - y_j|) = \sum_j c_j\,\frac{k'(z_j)}{z_j}\,(x - y_j),
           \qquad z_j = |x - y_j|
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gradient_of_products", "gradient_of_radial", "slope_of_kernel", "slope_of_table"]
 
-#: k'(z)/z of distances, and 0 at z = 0.
+#: The function k'(z)/z of distances, with the value 0 at z = 0.
 Slope = Callable[[FloatArray], FloatArray]
 
 # Entries of one block of distances.
@@ -36,18 +36,18 @@ def gradient_of_radial(slope: Slope, X: FloatArray, Y: FloatArray, c: FloatArray
     """Gradient at the rows of X of the sum of c_j k(|x - y_j|): shape (rows, d).
 
     A row y_j adds nothing to the gradient at itself: 0 is the gradient of a smooth covariance
-    there, and the mean of those around it of one with a kink.
+    there; for one with a kink it is the mean over directions.
     """
     out = np.empty(X.shape)
     for rows in _blocks(X, Y):
-        out[rows] = _pulled(c * slope(cdist(X[rows], Y)), X[rows], Y)
+        out[rows] = _weighted_differences(c * slope(cdist(X[rows], Y)), X[rows], Y)
     return out
 
 
 def gradient_of_products(
     kernel: GroupedKernel, X: FloatArray, Y: FloatArray, c: FloatArray
 ) -> FloatArray:
-    """The same of sums and products of radial kernels of groups of columns."""
+    """The same for sums and products of radial kernels of groups of columns."""
     out = np.zeros(X.shape)
     for rows in _blocks(X, Y):
         for weight, factors in kernel.terms:
@@ -58,7 +58,7 @@ def gradient_of_products(
                 pull = weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
                 for other in (*values[:i], *values[i + 1 :]):
                     pull = pull * other
-                out[rows, columns] += _pulled(pull, x, y) / lengths
+                out[rows, columns] += _weighted_differences(pull, x, y) / lengths
     return out
 
 
@@ -98,7 +98,7 @@ def _blocks(X: FloatArray, Y: FloatArray) -> Iterator[slice]:
     return (slice(start, start + block) for start in range(0, len(X), block))
 
 
-def _pulled(pull: FloatArray, X: FloatArray, Y: FloatArray) -> FloatArray:
+def _weighted_differences(pull: FloatArray, X: FloatArray, Y: FloatArray) -> FloatArray:
     """Sums of pull times x - y.
 
     Column by column: differences of close rows keep their digits, and no cube is held.

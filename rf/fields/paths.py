@@ -25,21 +25,21 @@ from spectra.errors import DataError
 
 __all__ = ["Path"]
 
-# Bytes of the waves of one block of points: large enough for one product of matrices each, small
-# enough that they are added up where they were written.  Measured for 1024 frequencies: 4.4 ns a
-# wave, where 16 MB take 4.8 to 7 and 1 MB 5 to 7.
+# Bytes of the waves of one block of points: large enough for an efficient matrix product, small
+# enough for the cache.  Measured for 1024 frequencies: 4.4 ns a wave; 16 MB take 4.8 to 7, and 1 MB
+# 5 to 7.
 _BLOCK_BYTES = 1 << 22
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Path:
-    """One path of a Gaussian field, to be asked at any points, as often as one likes.
+    """One path of a Gaussian field, a function that can be evaluated at any points.
 
     Attributes
     ----------
     frequencies : Frequencies
-        In units of the lengths.
+        For coordinates divided by ``lengths``.
     cosines, sines : ndarray of shape (n,)
         The coefficients of the waves, sqrt(a) A and sqrt(a) B.
     lengths : ndarray of shape (d,)
@@ -63,8 +63,8 @@ class Path:
     def gradient(self, X: ArrayLike) -> FloatArray:
         """The gradient at the rows of X: shape (rows, d), in units of the field per unit of x.
 
-        It is the gradient of this finite sum.  Whether that of the field exists is asked by
-        :meth:`rf.GaussianField.gradient`.
+        It is the gradient of this finite sum.  The field may have none:
+        :meth:`rf.GaussianField.gradient` checks this.
         """
         points = self._points(X)
         slopes = self.frequencies.frequencies / self.lengths

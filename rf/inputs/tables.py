@@ -16,7 +16,7 @@ from rf.inputs.rows import check_size, dense, divided, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable, table_of_group
-from spectra.table.kept_tables import default_cache, load_text
+from spectra.table.kept_tables import default_cache, load_by_alias
 
 if TYPE_CHECKING:
     from spectra.designs import Design
@@ -92,7 +92,7 @@ class Spectrum:
 def kept_spectrum(text: str, dim: int) -> Spectrum | None:
     """The table that the cache has for the text of a radial kernel; found without sympy."""
     folder = default_cache()
-    table = None if folder is None else load_text(folder, text, dim)
+    table = None if folder is None else load_by_alias(folder, text, dim)
     return None if table is None else Spectrum(table, text)
 
 
@@ -155,8 +155,8 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     from spectra.kernels.l1_kernel import L1Kernel
 
     if isinstance(kernel, L1Kernel):
-        standing = kernel.standing(dim)
-        return (kernel if standing is None else standing), None
+        equivalent = kernel.equivalent(dim)
+        return (kernel if equivalent is None else equivalent), None
 
     found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
     return (kernel, None) if found is None else found

@@ -1,1 +1,1 @@
-"""Learning with signed features."""
+"""Ridge regression, classification and feature transforms for indefinite kernels."""

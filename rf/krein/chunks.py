@@ -1,4 +1,4 @@
-"""Sums over chunks of rows: of an iterable, kept on disk where asked, and of a dask array."""
+"""Sums over chunks of rows: of an iterable, with an optional file, or of a dask array."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from spectra.errors import DataError, ParameterError
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
 
 # Seconds between two writes of the state: the most that is lost if the process is killed.
-_EVERY = 60.0
-# Rows whose features identify those of a file, and the relative tolerance: other draws differ in
-# the first digit, and numpy and numba in the last one.
-_MARKS, _AGREE = 3, 1e-5
+_WRITE_INTERVAL = 60.0
+# A file stores the features of this many rows, to check that it belongs to the same features; and
+# the relative tolerance: other draws differ in the first digit, numpy and numba in the last.
+_CHECK_ROWS, _RTOL = 3, 1e-5
 
 
 def checked_chunks(chunks: Any) -> Iterator[tuple[Any, ...]]:
     """Yield each chunk (X, y) or (X, y, sample_weight) after a check of its form."""
     try:
-        each = iter(chunks)
+        iterator = iter(chunks)
     except TypeError as cause:
         raise ParameterError(
             f"A {type(chunks).__name__} holds no chunks: give an iterable of (X, y) or "
             "(X, y, sample_weight)."
         ) from cause
-    for number, chunk in enumerate(each):
+    for number, chunk in enumerate(iterator):
         if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
             raise ParameterError(
                 f"Chunk {number} is of type {type(chunk).__name__} and not (X, y) or "
@@ -54,12 +54,12 @@ def sums_of_chunks(
     *,
     single: bool = False,
 ) -> KreinSums:
-    """The sums of all chunks, each seen once and forgotten.
+    """The sums of all chunks; each chunk is read once and not kept.
 
     ``features``: fitted; ``chunks``: at least one; ``kept``: a file of the sums of the first
     chunks, which is written every minute, at the end, and when an error or an interruption ends the
-    pass.  If it exists, as many chunks as it holds are skipped; ``single``: whether features
-    in single precision are multiplied in it.
+    pass.  If it exists, as many chunks as it counts are skipped; ``single``: whether features
+    in single precision are multiplied in single precision.
     """
     path = None if kept is None else Path(kept)
     if path is not None and not path.parent.is_dir():
@@ -71,7 +71,7 @@ def sums_of_chunks(
             for index, chunk in enumerate(chunks):
                 line.label = f"chunks of rows  {index}"
                 if path is not None and index == 0:
-                    marks = np.asarray(features.transform(chunk[0][:_MARKS]), dtype=float)
+                    marks = np.asarray(features.transform(chunk[0][:_CHECK_ROWS]), dtype=float)
                     state = _read(path, marks) if path.exists() else state
                     on_disk = state[0]
                 done, total = state
@@ -80,7 +80,7 @@ def sums_of_chunks(
                 part = KreinSums.of_rows(features, *chunk, single=single)
                 state = (done + 1, part if total is None else total + part)
                 del part, total
-                if path is not None and time.monotonic() - saved > _EVERY:
+                if path is not None and time.monotonic() - saved > _WRITE_INTERVAL:
                     _write(path, marks, state)
                     on_disk, saved = state[0], time.monotonic()
     finally:
@@ -92,7 +92,7 @@ def sums_of_chunks(
     if index + 1 < done:
         raise DataError(
             f"{path} holds the sums of {done} chunks, and {index + 1} were given: the rows of the "
-            "others cannot be taken out. Give all chunks that were summed, or name another file."
+            "others cannot be removed. Give all chunks that were summed, or name another file."
         )
     return sums
 
@@ -113,10 +113,10 @@ def _read(path: Path, marks: FloatArray) -> tuple[int, KreinSums]:
         raise DataError(
             f"{path} holds no sums over chunks, so nothing is written to it. Name another file."
         ) from error
-    if found.shape != marks.shape or np.abs(found - marks).max() > _AGREE * np.abs(marks).max():
+    if found.shape != marks.shape or np.abs(found - marks).max() > _RTOL * np.abs(marks).max():
         raise DataError(
             f"{path} holds the sums of other features or of other rows: the features of the first "
-            f"{len(marks)} rows are not those that it was begun with. Give the same chunks, and "
+            f"{len(marks)} rows are not the ones in the file. Give the same chunks, and "
             "features with a fixed random_state, or name another file."
         )
     numbers = {n: v.item() if v.ndim == 0 else v for n, v in held.items()}

@@ -25,7 +25,7 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
     Parameters
     ----------
     features, alpha, solver, fit_intercept
-        As in :class:`KreinRidge`, whose attributes it has too.
+        As in :class:`KreinRidge`; so are the attributes.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
         refuses weights with a ParameterError.
         """
         self._validate_params()
-        return self._take(X, y, sample_weight, None, more=False)
+        return self._fit_rows(X, y, sample_weight, None, more=False)
 
     @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Take in more rows; the first call fits the features, and ``classes`` names all labels.
+        """Add more rows; the first call fits the features, and ``classes`` names all labels.
 
         Raises
         ------
@@ -70,10 +70,10 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
             For a label that is not among the classes.
         """
         self._validate_params()
-        return self._take(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
+        return self._fit_rows(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
 
-    def _take(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:
-        X, y = self._given(X, y, reset=not more)
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:
+        X, y = self._check_rows(X, y, reset=not more)
         check_classification_targets(y)
         if not more:
             self.classes_ = np.unique(y if classes is None else classes)

@@ -1,4 +1,4 @@
-"""Columns that include the signs of features, for models that do not use signatures."""
+"""Features of |K|, so that any linear model can learn with an indefinite kernel K."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FlippedFeatures(
     signature_is_used_ : bool
         Whether a column of the features has the sign -1.
     eigenvalues_ : ndarray
-        Of K, ascending.
+        Eigenvalues of K, ascending.
     n_features_in_ : int
 
     References
@@ -72,7 +72,7 @@ class FlippedFeatures(
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the features to X, and find the eigenvectors of their signed kernel matrix."""
         self._validate_params()
-        X = self._given(X, reset=True)
+        X = self._check_rows(X, reset=True)
         self._fit_features(X, y)
         sums = KreinSums.of_rows(self.features_, X, np.zeros(X.shape[0]))
         space = KreinSpace(sums, self.signature_)
@@ -86,4 +86,4 @@ class FlippedFeatures(
     def transform(self, X: Any) -> FloatArray:
         """The columns F, of shape (n, rank of K)."""
         check_is_fitted(self)
-        return np.asarray(self._rows(self._given(X, reset=False)) @ self._map)
+        return np.asarray(self._rows(self._check_rows(X, reset=False)) @ self._map)

@@ -1,4 +1,4 @@
-"""What all models on signed features share: the features, their signs, and checked rows."""
+"""Base class of models on signed features: fits the features and checks rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["FEATURES", "OnFeatures"]
 # Enough for the default features to fit a few hundred rows.
 _DEFAULT_COLUMNS = 512
 
-#: What constrains the parameter ``features``.
+#: Constraint of the parameter ``features``, for scikit-learn's validation.
 FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
 
 
 class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
-    """What the models share: features with signs, and the sums of the rows that were seen."""
+    """Base class of models that use features and their signature."""
 
     features: Any
 
@@ -49,11 +49,11 @@ class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
     def _rows(self, X: Any) -> FloatArray:
         return np.asarray(self.features_.transform(in_double(X)), dtype=float)
 
-    def _given(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
+    def _check_rows(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
         """Rows for the features, and targets where there are any, as scikit-learn checks them.
 
-        A data frame stays what it is: the features may ask for its columns by name.  So do rows in
-        single precision, which may be a memory map; blocks of them become double.
+        Data frames are not converted: the features may select columns by name.  Nor are rows in
+        single precision, which may be a memory map; they are converted in blocks.
         """
         if not hasattr(X, "iloc"):
             return validate_data(

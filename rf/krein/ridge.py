@@ -18,14 +18,14 @@ Two solves are offered through an eigenproblem of the size of the features, and 
     one, so it is refused there.  Ong, Mary, Canu, Smola, "Learning with non-positive kernels",
     ICML 2004.
 ``iterative``
-    The stationary point by MINRES, through products with K that hold neither it nor Z nor sums of
-    columns squared: for more columns than the other two have memory for.  A relative residual
+    The stationary point by MINRES, through products with K, without storing K, Z or a matrix of
+    columns x columns: for more columns than the other two have memory for.  A relative residual
     above 1e-8 raises an error.  Paige, Saunders, "Solution of sparse indefinite
     systems of linear equations", SIAM J. Numer. Anal. 12 (1975).
 
 For a positive definite kernel all are kernel ridge regression.  A linear model on Z alone is
-neither: ridge on Z learns with Z Z' = K+ + K-, whose functions the signature never reaches, and a
-linear SVM on Z does the same (so do the published experiments that gave a solver real features).
+not: ridge on Z learns with Z Z' = K+ + K-, a positive definite kernel that ignores the signature,
+and so does a linear SVM on Z (as in the published experiments that gave a solver real features).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _NO_SUMS = (
     "need. Take solver='flip' or 'stationary'."
 )
 
-#: What constrains the parameters of both models.
+#: Constraints of the parameters of both models, for scikit-learn's validation.
 CONSTRAINTS: dict[str, Any] = {
     **FEATURES,
     "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -75,7 +75,7 @@ def keeps_sums(model: KreinModel) -> bool:
 
 
 class KreinModel(OnFeatures):
-    """What the regressor and the classifier share: the solve, by chunks of rows or at once."""
+    """Base class of the regressor and the classifier: the solve, by chunks of rows or at once."""
 
     alpha: float
     solver: Literal["flip", "stationary", "iterative"]
@@ -100,7 +100,7 @@ class KreinModel(OnFeatures):
 
     @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def merge(self, other: Self) -> Self:
-        """Take in the rows that another model has seen, through the same features.
+        """Add the rows that another model with the same features was fitted to.
 
         Models that were fitted to parts of the data, for instance on several computers, become the
         model of all of it, up to rounding.  Their features must be the same ones: give both a
@@ -112,7 +112,7 @@ class KreinModel(OnFeatures):
             Where the models have other features or targets.
         """
         if not isinstance(other, KreinModel):
-            raise ParameterError(f"{other!r} is no model of this kind: its rows are not known.")
+            raise ParameterError(f"{other!r} is not a Krein model, so its rows are not known.")
         ours, theirs = self._kept(), other._kept()
         if (
             self.n_features_in_ != other.n_features_in_
@@ -127,7 +127,7 @@ class KreinModel(OnFeatures):
         return self
 
     def _fit_features(self, X: Any, y: Any) -> None:
-        """Fit the features to the first rows, and forget what was learned of others."""
+        """Fit the features to the first rows, and reset attributes from earlier fits."""
         for learned in ("sums_", "eigenvalues_", "residual_"):
             self.__dict__.pop(learned, None)
         super()._fit_features(X, y)
@@ -189,7 +189,7 @@ class KreinModel(OnFeatures):
 
     def _new_rows(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return self._rows(self._given(X, reset=False))
+        return self._rows(self._check_rows(X, reset=False))
 
 
 @final
@@ -207,7 +207,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
     solver : {"flip", "stationary", "iterative"}, default="flip"
         See :mod:`rf.krein.ridge`; "iterative" has no ``eigenvalues_`` and no ``sums_``.
     fit_intercept : bool, default=True
-        Take the mean of y off before the solve and add it to the predictions.
+        Subtract the mean of y before the solve and add it to the predictions.
 
     Attributes
     ----------
@@ -217,14 +217,14 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         f(x) = z(x)' coef_ + intercept_.
     intercept_ : ndarray
     eigenvalues_ : ndarray
-        Of the approximate kernel matrix of the (weighted) training rows, ascending; the negative
-        ones are what makes the kernel indefinite on these data.
+        Eigenvalues of the approximate kernel matrix of the (weighted) training rows, ascending;
+        the kernel is indefinite on these data if some are negative.
     signature_ : ndarray of shape (n_columns,)
         The signs of the columns.
     residual_ : float
-        Of solver "iterative": |K c - y| / |y|, as measured.
+        Relative residual |K c - y| / |y| of solver "iterative".
     sums_ : rf.krein.sums.KreinSums
-        All that is kept of the rows, in the memory of columns squared.
+        The sums over rows, all that is kept of them: a matrix of columns x columns, and vectors.
     n_features_in_ : int
 
     Raises
@@ -260,7 +260,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         """
         self._validate_params()
         if not is_dask(X):
-            return self._take(X, y, sample_weight, more=False)
+            return self._fit_rows(X, y, sample_weight, more=False)
         self._refuse_without_sums()
         rows = first_chunk(X)
         self._begin(rows, first_rows(y, len(rows)))
@@ -287,8 +287,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
             same chunks, or with more after them, the pass continues from there; with another alpha
             or solver only the solve is done again.
         single : bool
-            Whether features in single precision, as those of chunks in float32 are, are multiplied
-            in it, 4096 rows at a time: about half of the time for a model that leaves out more.
+            Whether features in single precision (of chunks in float32) are multiplied in single
+            precision, 4096 rows at a time: twice as fast, but the model leaves out more.
 
         Raises
         ------
@@ -299,10 +299,10 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
 
         Notes
         -----
-        Unlike :meth:`partial_fit` it solves once, at the end.  The sums are those of products:
-        directions of the features whose squares are below the rounding of the sum of all squares,
-        which is rows times 2.2e-16 of the largest, are left out of the model.  With
-        ``single`` what is left out is below 8e-6 of the sum of squares over all columns.
+        Unlike :meth:`partial_fit` it solves once, at the end.  The sums form Z'Z:
+        its eigenvectors with eigenvalues below rounding, which is rows times 2.2e-16 of the
+        largest eigenvalue, are left out of the model.  With ``single`` the limit is at most 8e-6 of
+        the trace of Z'Z.
 
         Examples
         --------
@@ -325,7 +325,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
 
     @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take in more rows; the features are fitted to the first of them.
+        """Add more rows; the features are fitted to the first of them.
 
         One pass over chunks gives the model of all rows together, up to rounding.
 
@@ -339,9 +339,9 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         Solver "iterative" keeps nothing of the rows and has no ``partial_fit``.
         """
         self._validate_params()
-        return self._take(X, y, sample_weight, more=hasattr(self, "sums_"))
+        return self._fit_rows(X, y, sample_weight, more=hasattr(self, "sums_"))
 
-    def _take(self, X: Any, y: Any, sample_weight: Any, *, more: bool) -> Self:
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, *, more: bool) -> Self:
         X, targets = self._checked(X, y, reset=False) if more else self._begin(X, y)
         self._learn(X, targets.reshape(len(targets), -1), sample_weight, more=more)
         return self
@@ -354,7 +354,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         return X, targets
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, FloatArray]:
-        X, y = self._given(X, y, reset=reset, multi_output=True, y_numeric=True)
+        X, y = self._check_rows(X, y, reset=reset, multi_output=True, y_numeric=True)
         return X, np.asarray(y, dtype=float)
 
     def predict(
@@ -364,8 +364,8 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
 
         With ``return_std`` also their standard deviation, of shape (n,): the model is the posterior
         mean of a Gaussian process with this kernel and noise of variance alpha, where the kernel
-        is positive (no sign -1).  It is that of the function, without the noise, and leaves the
-        uncertainty of the intercept out.
+        is positive (no sign -1).  It is the deviation of the function, without the noise and
+        without the uncertainty of the intercept.
 
         Raises
         ------
@@ -379,7 +379,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         if np.any(self.signature_ < 0):
             raise ParameterError(
                 f"{int(np.sum(self.signature_ < 0))} columns have signature -1, so that the kernel "
-                "is no covariance, and no Gaussian process stands behind the model. Take features "
+                "is no covariance, and the model is no Gaussian process. Take features "
                 "of a positive definite kernel, or mixed_signature='error' to ask for such."
             )
         deviation = KreinSpace(sums, self.signature_).deviation(Z, alpha=self._noise)

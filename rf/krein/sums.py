@@ -1,4 +1,4 @@
-r"""The sums over rows that a Krein model keeps, in memory of the order of columns squared.
+r"""The sums over rows that a Krein model keeps: a matrix of columns x columns, and vectors.
 
 A model sees weighted rows :math:`Z` and targets y only through :math:`Z'Z` and :math:`Z'y`, which
 add up entry by entry over blocks of rows.  The matrix :math:`K = Z S Z'`, S the signature, has the
@@ -28,12 +28,12 @@ from spectra.errors import AccuracyError, ParameterError
 
 __all__ = ["KreinSpace", "KreinSums", "in_double"]
 
-# Rows whose features are held at one time: a product of as many is not slower than one of more.
+# Rows whose features are in memory at one time; larger blocks are not faster.
 _BLOCK = 4096
 # Rows of features in single precision that are converted to double at one time.
 _PIECE = 128
-# A stationary point is refused if an eigenvalue is this near to -alpha, relative to the spectral
-# radius: its coefficients would lose more than half of the digits of a double.
+# A stationary point is refused if an eigenvalue is this close to -alpha, relative to the spectral
+# radius: its coefficients would lose more than half of their digits.
 _NEAR_SINGULAR = 1e-8
 
 
@@ -73,22 +73,22 @@ class KreinSums:
         single = Z.dtype == np.float32
         gram = (ssyrk if single else dsyrk)(1.0, np.ascontiguousarray(root).T)
         squares = float(np.trace(gram, dtype=float)) if single else 0.0
-        lost = (np.sqrt(len(Z)) + 1.0) * np.finfo(np.float32).eps * squares
+        bound = (np.sqrt(len(Z)) + 1.0) * np.finfo(np.float32).eps * squares
         targets = np.column_stack([w[:, None] * y, w])
         cross = np.zeros((Z.shape[1], targets.shape[1]))
         for first in range(0, len(Z), _PIECE):
             few = slice(first, first + _PIECE)
             cross += Z[few].astype(float, copy=False).T @ targets[few]
-        return cls(gram, cross[:, :-1], cross[:, -1], w @ y, float(w.sum()), len(Z), float(lost))
+        return cls(gram, cross[:, :-1], cross[:, -1], w @ y, float(w.sum()), len(Z), float(bound))
 
     @classmethod
     def of_rows(
         cls, features: Any, X: Any, y: Any, weights: Any = None, *, single: bool = False
     ) -> KreinSums:
-        """The sums of the features of rows, a block of which is held at one time.
+        """The sums over rows of their features, computed in blocks of rows.
 
         ``features``: fitted; ``X`` (n, d); ``y`` (n,) or (n, t); ``weights`` (n,); ``single``:
-        multiply features in single precision as they are; else rows are converted to double first.
+        multiply features in single precision as they are; else convert rows to double first.
         """
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         targets = targets.reshape(len(targets), -1)
@@ -157,7 +157,7 @@ class KreinSpace:
 
     @property
     def eigenvalues(self) -> FloatArray:
-        """Those of K on the range of Z, ascending."""
+        """Eigenvalues of K on the range of Z, ascending."""
         return self._eigen[0]
 
     @property
@@ -181,7 +181,7 @@ class KreinSpace:
     def coefficients(
         self, mean: FloatArray, *, alpha: float, solver: Literal["flip", "stationary"]
     ) -> FloatArray:
-        """beta of f(x) = z(x)' beta, fitted to the targets less a constant."""
+        """beta of f(x) = z(x)' beta, fitted to the targets minus ``mean``."""
         values, vectors = self._eigen
         if solver == "flip":
             inverse = np.where(self._null, 0.0, np.sign(values)) / (np.abs(values) + alpha)

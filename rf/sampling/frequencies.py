@@ -39,11 +39,11 @@ __all__ = [
     "FourierMap",
     "Frequencies",
     "Radii",
+    "check_table",
     "checked_choice",
     "draw_frequencies",
     "draw_repeatedly",
     "pooled_frequencies",
-    "refuse_other_than_table",
 ]
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ def draw_repeatedly(
     :func:`draw_frequencies`; ``draws``: how many, at least 1; all are held in memory at one time;
     returns: they share their part numbers and, where no part is shifted, weights and phases.
     """
-    refuse_other_than_table(table)
+    check_table(table)
     rng, parts = random_source(random_state, "random_state"), table.parts
     draws = whole_number(draws, "draws")
     asked_for = np.ravel(np.asarray(counts, dtype=object))
@@ -237,8 +237,8 @@ def checked_choice(options: Mapping[str, T], name: str, what: str) -> T:
     return options[name]
 
 
-def refuse_other_than_table(table: Any, *, radial: bool = True, why: str = "") -> None:
-    """A ParameterError for what is no table, or by default one without radial laws."""
+def check_table(table: Any, *, radial: bool = True, why: str = "") -> None:
+    """Raise ParameterError unless ``table`` is a SpectralTable, by default of a radial kernel."""
     kind = table.kind if isinstance(table, SpectralTable) else None
     if kind is None or (radial and kind not in ("radial", "shifted")):
         what = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"

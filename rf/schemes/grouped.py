@@ -6,14 +6,14 @@ A part of a product has the frequencies w = (w_g), one for each of its groups, a
           \qquad f_i = \cos\Bigl(\sum_g w_{gi} \cdot D_g\Bigr).
 
 Each group draws its n_p frequencies by the coupling, gives each of them a random sign and puts
-them in a random order, independently of the other groups.  By the signs the sines vanish in the
-mean, so that of two frequencies i and j
+them in a random order, independently of the other groups.  The signs make the sines vanish in the
+mean, so that for two frequencies i and j
 
 .. math:: E f_i f_j = \prod_g E \cos(w_{gi} \cdot D_g) \cos(w_{gj} \cdot D_g),
 
-and by the order every pair of one group meets every pair of another equally often: the mean over
-the pairs is the product of the means A_g of the groups.  A_g is known from the exact variance v_g
-of the coupling for the group alone (:mod:`rf.variance.variance`), since
+and the random order combines every pair of one group with every pair of another equally often: the
+mean over the pairs is the product of the means A_g of the groups.  A_g follows from the exact
+variance v_g of the coupling for the group alone (:mod:`rf.variance.variance`), since
 :math:`n (v_g + \tilde k_g^2) = E \cos^2 + (n - 1) A_g`, and the variance of the part is
 
 .. math:: m^2 \Bigl[\frac{1 + \prod_g \tilde k_g(2 z_g)}{2n} + \frac{n - 1}{n} \prod_g A_g
@@ -92,7 +92,7 @@ class GroupedModel(PartModel):
 
     @cached_property
     def _factors(self) -> list[list[VarianceModel]]:
-        """The models of the factors of each part, of mass 1, one for each part of a group."""
+        """For each part the variance models of its groups, each of mass 1."""
         groups = {group for part in self.table.parts for group in part.groups}
         known = {
             g: VarianceModel(table_of_group(g), g.distances(self.differences), self.approximate)
@@ -121,15 +121,15 @@ class GroupedModel(PartModel):
             if not models:  # a constant has no variance
                 continue
             value = square[p] / n - mean[p] ** 2
-            lost = np.full_like(value, 4.0 * len(models) * MEAN_ERROR)
+            bound = np.full_like(value, 4.0 * len(models) * MEAN_ERROR)
             if n > 1:
                 pairs = [_mean_of_pairs(model, n, coupling, radii) for model in models]
                 product = prod((a for a, _ in pairs), start=np.ones_like(value))
                 # The mean of a product of cosines is at most 1.
-                lost += sum(bound for _, bound in pairs)
+                bound += sum(pair_error for _, pair_error in pairs)
                 value = value + (n - 1) / n * product
             total += self.masses[p] ** 2 * value
-            error += self.masses[p] ** 2 * lost
+            error += self.masses[p] ** 2 * bound
         return total, error
 
 

@@ -25,7 +25,7 @@ from spectra.table import SpectralTable
 
 __all__ = ["L1Model", "draw_l1"]
 
-# Any seed will do: a scheme depends on the rows alone.
+# A fixed seed, so that a scheme depends on the rows alone.
 _SEED = 12
 # Draws that estimate the mean waves of a part to about two percent.
 _DRAWS = 4096
@@ -65,18 +65,18 @@ class L1Model(PartModel):
                 drawn = np.cos(part.draw(self.table.dim, _DRAWS, rng) @ D.T)
                 waves[:2, p] = drawn.mean(axis=0), (2.0 * drawn**2 - 1.0).mean(axis=0)
             else:
-                (single, lost), (double, also) = part.wave(D), part.wave(2.0 * D)
-                waves[:, p] = single, double, lost, also
+                (single, error), (double, double_error) = part.wave(D), part.wave(2.0 * D)
+                waves[:, p] = single, double, error, double_error
         return waves
 
     @property
     def part_error(self) -> FloatArray:
         """Bound of the numerical error of the variance of one frequency of each part."""
-        _, _, lost, also = self._waves
-        return np.asarray(self.masses[:, None] ** 2 * (0.5 * also + 2.0 * lost + lost**2))
+        _, _, error, double_error = self._waves
+        return np.asarray(self.masses[:, None] ** 2 * (0.5 * double_error + 2.0 * error + error**2))
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str = "iid", radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
-        each = 1.0 / np.array(n_per_part)
-        return each @ self.part_variance, each @ self.part_error
+        shares = 1.0 / np.array(n_per_part)
+        return shares @ self.part_variance, shares @ self.part_error

@@ -1,4 +1,4 @@
-"""What a scheme is: how features are sampled, and what is known of their error before a draw.
+"""The interface of schemes: how features are sampled, and their error before any draw.
 
 A scheme leads from a kernel to a feature map.  :mod:`rf.schemes.table_scheme` draws frequencies
 from a table, :mod:`rf.schemes.complex` from the parts of a complex measure; features designed for
@@ -25,7 +25,7 @@ class Scheme(ABC):
 
     ``table``: the distributions that frequencies are drawn from; ``method``: "radial", "shifted" or
     "weighted"; "jordan" or "polar"; "grouped"; "l1"; or the name of a method of
-    :mod:`rf.dot_product`; ``coupling``: none if there are no frequencies; ``counts``: frequencies
+    :mod:`rf.dot_product`; ``coupling``: None if there are no frequencies; ``counts``: frequencies
     of each part of the table; ``compared``: what was compared, best first.
     """
 
@@ -59,7 +59,7 @@ class Scheme(ABC):
         """What was chosen and why, in plain text."""
 
     def radial_table(self, what: str) -> SpectralTable:
-        """The radial table for which ``what`` is known."""
+        """The table if it is radial; otherwise an error that ``what`` needs a radial table."""
         table: SpectralTable | None = self.table
         if table is not None and table.is_radial:
             return table
@@ -71,7 +71,7 @@ class Scheme(ABC):
 
 
 class DesignedScheme(Scheme):
-    """Features that come from no table: their error is known on the data alone."""
+    """Features designed for the data, not drawn from a table: their error is known there only."""
 
     table = None
     coupling = None

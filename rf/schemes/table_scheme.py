@@ -1,4 +1,4 @@
-"""How a table is sampled: by which coupling, with how many frequencies of each part.
+"""How frequencies are drawn from a table: the coupling, and their number for each part.
 
 A table is that of a radial or shifted kernel, of groups of columns (:mod:`rf.schemes.grouped`) or
 of the l1 distance (:mod:`rf.schemes.l1`).  :func:`scheme_for` chooses the coupling and the numbers
@@ -57,11 +57,11 @@ PAIRS_FOR_SIZE = 4096
 # Schemes, and models of their variance, kept in memory: several seeds and a grid search over the
 # number of columns fit the same kernel to the same rows.
 _RECENT = 16
-# Degrees of a polynomial for variances at many distances, and what its last coefficients may be,
-# relative to the largest variance.
+# Degrees of the polynomial that interpolates a variance in the distance, and the largest size of
+# its last coefficients, relative to the largest coefficient.
 _DEGREES, _RESOLVED = (128, 256), 1e-5
-# With more parts of groups of columns than this "auto" does not compare couplings, each of which is
-# integrated for each part: orthogonal directions are never far from the least variance.
+# With more parts of groups of columns than this, "auto" is "orthogonal" without a comparison, which
+# costs integrals for each part: its variance is always close to the least.
 _COMPARED_PARTS = 12
 # Methods whose variance is a function of distances alone.
 _OF_DISTANCES = ("radial", "shifted")
@@ -72,7 +72,7 @@ class SamplingOptions:
     """How frequencies are to be drawn, from the parameters of an estimator.
 
     ``coupling``, ``radii``, ``allocation``: as in :class:`rf.SpectralFeatures`; ``counts``:
-    frequencies of each part, if the masses were made for them; ``rows``: a copy of a sample of the
+    frequencies of each part, if a design prescribes them; ``rows``: a copy of a sample of the
     rows, which ``digest`` identifies; ``n_rows``: number of rows.
     """
 
@@ -88,8 +88,8 @@ class SamplingOptions:
         """These options with the coupling and the counts for which a design was made."""
         if self.coupling not in ("auto", layout.coupling):
             raise ParameterError(
-                f"The design was made for coupling={layout.coupling!r}, with which alone its "
-                f"masses cancel, and coupling={self.coupling!r} was asked for. Take "
+                f"The design was made for coupling={layout.coupling!r}, the only one with which "
+                f"its masses cancel, and coupling={self.coupling!r} was asked for. Take "
                 f"coupling='auto' or {layout.coupling!r}."
             )
         if n_components < layout.columns:
@@ -109,7 +109,7 @@ class TableScheme(Scheme):
     kernel k of K(D) = k(D + r).
 
     ``table``, ``coupling``, ``counts``, ``compared``: as in :class:`Scheme`; ``rows``: a sample of
-    the rows, which stands for all; ``n_rows``: number of rows; ``pooled``: whether each frequency
+    the rows, which represents all; ``n_rows``: number of rows; ``pooled``: whether each frequency
     belongs to a part that is drawn by mass, because there are more parts than frequencies;
     ``counts`` is then the number of frequencies alone; ``note``: where the table comes from, and
     ``kernel``: what it approximates, if it is not the table of the kernel.
@@ -166,7 +166,7 @@ class TableScheme(Scheme):
     def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not self.table.is_radial:
             return self.variance_of(self.model(self._checked(points)))
-        value, error = _interpolated(lambda z: self.variance_of(self.model(z)), points.ravel())
+        value, error = _interpolate(lambda z: self.variance_of(self.model(z)), points.ravel())
         return value.reshape(points.shape), error.reshape(points.shape)
 
     def variance_of(self, model: PartModel) -> tuple[FloatArray, FloatArray]:
@@ -193,7 +193,7 @@ class TableScheme(Scheme):
         return D
 
     def typical_model(self, pairs: int) -> PartModel:
-        """The approximate variance at pairs that stand for all pairs of rows."""
+        """The approximate variance at a sample of pairs of rows that represents all pairs."""
         if self.method not in _OF_DISTANCES:
             return self.model(typical_differences(self.rows, pairs), approximate=True)
         radial, shift = self.table.one_shift()  # quantiles of |D|, or of |D + r|
@@ -223,7 +223,7 @@ class TableScheme(Scheme):
         return relative_error(square, self._mean_square_kernel, diagonal, self.n_rows)
 
     def _square_bias(self, model: PartModel) -> FloatArray | float:
-        """Squared difference of the kernel and the mean of the estimate, at most, at a model."""
+        """Squared bias, or a bound of it, at the points of a model."""
         if self.kernel is None or not isinstance(z := getattr(model, "z", None), np.ndarray):
             return self.bias**2
         return np.asarray((self.kernel(z) - self.table.expected_kernel(z)) ** 2)
@@ -249,9 +249,9 @@ def relative_error(
 ) -> float:
     """Root of the expected squared error of a matrix of n_rows over its squared norm.
 
-    ``square_error``: expected squared errors at pairs that stand for all pairs of different rows;
+    ``square_error``: expected squared errors at a sample of pairs of different rows;
     ``mean_square``: mean of the squared kernel over such pairs; ``diagonal``: squared error and
-    kernel of a row with itself, which is one part in n_rows.
+    kernel of a row with itself; these pairs are 1/n_rows of all.
     """
     share = 1.0 / n_rows
     error = (1.0 - share) * float(np.mean(square_error)) + share * diagonal[0]
@@ -260,12 +260,12 @@ def relative_error(
     return float(np.sqrt(max(error, 0.0) / size)) if size > 0.0 else float("nan")
 
 
-def _interpolated(
+def _interpolate(
     variance: Callable[[FloatArray], tuple[FloatArray, FloatArray]], z: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The variance at many distances from a polynomial in z^(1/4), in which tails are smooth.
+    """Interpolate a variance at many distances by a polynomial in z^(1/4), in which it is smooth.
 
-    If no degree resolves it, it is computed at each distance.
+    If no degree is accurate enough, it is computed at each distance.
     """
     top, errors = float(z.max(initial=0.0)), [0.0]
 
@@ -337,7 +337,7 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
 
 
 def _offered_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str, ...]:
-    """The couplings to compare for n frequencies; one that a kind of table lacks is refused."""
+    """The couplings to compare for n frequencies; ParameterError if ``coupling`` is impossible."""
     method, parts = scheme.method, len(scheme.table.parts)
     across = method in _OF_DISTANCES
     if coupling == "auto":
@@ -364,7 +364,7 @@ def _offered_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str,
 
 
 def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = False) -> PartModel:
-    """The variance at distances, or differences of shape (n, d); only what is needed is loaded."""
+    """The variance model at distances, or at differences of shape (n, d)."""
     if table.kind == "grouped":
         from rf.schemes.grouped import GroupedModel
 
@@ -385,5 +385,5 @@ def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = Fa
 
 @lru_cache(maxsize=_RECENT)
 def _model_at(table: SpectralTable, distances: bytes) -> PartModel:
-    """The approximate model; its integrals are kept for other fits on the same rows."""
+    """The approximate model, cached with its integrals for other fits on the same rows."""
     return model_at(table, np.frombuffer(distances), approximate=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rf.sampling.frequencies import refuse_other_than_table
+from rf.sampling.frequencies import check_table
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import positive_number, whole_number
@@ -83,7 +83,7 @@ def n_components_for(
     >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, bound="hoeffding")
     7368
     """
-    refuse_other_than_table(table, radial=False)
+    check_table(table, radial=False)
     eps = positive_number(eps, "eps", why=", the error")
     delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
     if not delta < 1:
@@ -92,7 +92,7 @@ def n_components_for(
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
     if bound != "hoeffding":
         of_radii = f", of which the bound {bound!r} reads the radii; 'hoeffding' reads masses alone"
-        refuse_other_than_table(table, why=of_radii)
+        check_table(table, why=of_radii)
     if allocation not in ("equal", "mass"):
         raise ParameterError(f"allocation = {allocation!r}: the bounds cover 'equal' and 'mass'.")
     pairs = f", as the bound {bound!r} is over the pairs of that many rows"

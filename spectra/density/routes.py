@@ -118,9 +118,9 @@ def spectral_density(
             "beyond it their constants outgrow every check. Reduce the columns of the data first."
         )
     if isinstance(kernel, L1Kernel):
-        hats, exponentials = kernel.numeric_terms()
-        check_l1_kernel(dim, hats, str(kernel))
-        return partial(l1_density, dim=dim, hats=hats, exponentials=exponentials)
+        truncated, exponentials = kernel.numeric_terms()
+        check_l1_kernel(dim, truncated, str(kernel))
+        return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
     if isinstance(kernel, str):
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):

@@ -34,7 +34,7 @@ from spectra.table.kept_tables import (
     default_cache,
     keep_table,
     load_kept,
-    note_text,
+    save_alias,
 )
 from spectra.table.l1_part import check_l1_kernel, l1_parts
 from spectra.table.parts import error_of_product
@@ -118,16 +118,16 @@ def derive(
         table = load_kept(folder, address, formula=formula, dim=dim)
     if table is None:
         with stage(f"deriving a table, d = {dim}", has_limit=False):
-            table = _tabulated(kernel, dim, u_error)
+            table = _tabulate_kernel(kernel, dim, u_error)
         if folder is not None and address is not None:
             keep_table(folder, address, table)
     if text and folder is not None and address is not None and u_error is None:
-        note_text(folder, text, table, address)
+        save_alias(folder, text, table, address)
     return table
 
 
 def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
-    """Name of the table of a kernel: the SHA-256 of all that decides it; None for a callable."""
+    """File name of the table of a kernel: a SHA-256 of all inputs; None for a callable."""
     try:
         pieces = [
             [sympy.srepr(p.support), sympy.srepr(parse_formula(p.expr, variable="z"))]
@@ -135,7 +135,7 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
         ]
     except FormulaError:
         return None
-    decides = {
+    key = {
         "kernel": pieces,
         "zonal": None if kernel.zonal is None else sympy.srepr(kernel.zonal),
         "printed": str(kernel),
@@ -143,11 +143,11 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
         "u_error": None if u_error is None else float(u_error).hex(),
         "code": code_digest(),
     }
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
 
 
-def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:
-    """The table of the density of the first route; of the numeric one if Gamma sums cancel."""
+def _tabulate_kernel(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:
+    """The table from the automatic route, or from the numeric one if Gamma sums cancel."""
     measure = spectral_measure(kernel, dim)
     try:
         return tabulate(measure, u_error=u_error)
@@ -161,13 +161,13 @@ def _tabulated(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable
 def _grouped_table(
     kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
-    """Each radial kernel once for each size of group, and the products that the kernel makes."""
+    """Derive each radial kernel once for each size of group, and form the products."""
     kernel.checked(dim)
     tables: dict[Factor, SpectralTable] = {}
     groups: dict[Factor, list[tuple[Part, Group]]] = {}
-    table_once = keep_values(table_of)
+    cached_table = keep_values(table_of)
     for factor in kernel.factors:
-        table = table_once(cast("Kernel", factor.kernel), len(factor.columns))
+        table = cached_table(cast("Kernel", factor.kernel), len(factor.columns))
         lengths = np.array(factor.lengths)
         tables[factor] = table
         groups[factor] = [(p, Group(p.law, factor.columns, lengths)) for p in table.parts]
@@ -193,18 +193,18 @@ def _grouped_table(
 def _l1_table(
     kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
-    """The table of the radial or grouped kernel that it is, or of its summands."""
-    standing = kernel.standing(dim)
-    if isinstance(standing, GroupedKernel):
-        return _grouped_table(standing, dim, table_of)
-    if standing is not None:
-        return table_of(standing, dim)
+    """The table of the equivalent radial or grouped kernel, or of the summands."""
+    equivalent = kernel.equivalent(dim)
+    if isinstance(equivalent, GroupedKernel):
+        return _grouped_table(equivalent, dim, table_of)
+    if equivalent is not None:
+        return table_of(equivalent, dim)
     existence(kernel, dim).refuse()
-    hats, exponentials = kernel.numeric_terms()
-    check_l1_kernel(dim, hats, str(kernel))
+    truncated, exponentials = kernel.numeric_terms()
+    check_l1_kernel(dim, truncated, str(kernel))
     return SpectralTable(
         dim=dim,
-        parts=l1_parts(dim, hats, exponentials),
+        parts=l1_parts(dim, truncated, exponentials),
         formula=str(kernel),
         k_zero=float(kernel.at_zero),
         u_error=0.0,

@@ -2,12 +2,12 @@ r"""A design: signed masses on few spheres, whose plane waves approximate a kern
 
 .. math:: \hat k(z) = \sum_j c_j \Omega_d(w_j z) + \sum_{i \le L} a_i u^i
 
-The masses may be large and cancel.  They cancel in features if each sphere has its own frequencies,
-as in :attr:`Design.table`, and not if radii are sampled from the two Jordan parts.
+The masses may be large and cancel.  The features keep a low variance if each sphere has its own
+frequencies, as in :attr:`Design.table`, and not if radii are sampled from the two Jordan parts.
 
-The powers of u have exact features: on the unit sphere u = <x, y> = 1 - z^2/2, and its powers have
-the monomials of x.  For rows anywhere u = 1 - (z/unit)^2/2 with unit = z_max/2, which runs over
-[-1, 1] as well; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
+The powers of u have exact features: on the unit sphere u = <x, y> = 1 - z^2/2, and the features of
+its powers are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which also
+runs over [-1, 1]; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ Objective = Literal["mass", "variance"]
 #: Designs kept in memory by each method; each is a few kilobytes.
 MOST_KEPT = 64
 
-#: A feature matrix loses about this many units of rounding for each unit of mass.
+#: Rounding error of a feature matrix, in units in the last place for each unit of mass.
 ULPS_PER_MASS = 8.0
 FLOAT32_ROUNDING = 2.0**-24
-# Spheres printed; designs of a kink at z = 0 have dozens.
+# Most spheres printed; designs of a kernel with a kink at z = 0 have dozens.
 _MOST_LINES = 40
 
 
@@ -64,8 +64,8 @@ class Design:
     radii, masses : ndarray of shape (m,)
         Radii w_j, ascending, and signed masses c_j; the radius 0 is one constant column.
     counts : tuple of int
-        Directions of each radius (1 for the radius 0): for a tolerance those of one block (one
-        direction for "iid"), for a number of columns all that fit.
+        Number of directions of each radius (1 for the radius 0): for a tolerance one block (one
+        direction for "iid"), for a number of columns as many as fit.
     bias, deviation : float
         Root mean squares over the distances of the error of :meth:`__call__`, and of the standard
         deviation of the estimate with these directions.
@@ -76,8 +76,8 @@ class Design:
     powers : ndarray of shape (L,)
         Coefficients a_1, ..., a_L of the powers of u = 1 - (z/unit)^2/2, which have exact features.
     objective, value, lower_bound : str, float, float
-        For a tolerance, what was minimised, its value for the design, and the least value that it
-        has of any measure within ``tol``, by duality; None for a number of columns.
+        For a tolerance: what was minimised, its value for the design, and a lower bound of its
+        value for every measure within ``tol``, by duality; None for a number of columns.
     dual : (ndarray, ndarray) or None
         For a tolerance, the distances z_i and weights y_i of the dual; see :meth:`certificate`.
     """
@@ -112,7 +112,7 @@ class Design:
 
     @property
     def n_directions(self) -> int:
-        """The largest number of directions of a radius; shared directions have only one number."""
+        """The largest number of directions of a radius; shared directions have the same for all."""
         return max(self.counts)
 
     @property
@@ -124,21 +124,21 @@ class Design:
 
     @property
     def gap(self) -> float | None:
-        """Relative bound of how far the objective is above the least one."""
+        """Relative duality gap: a bound of how far the objective is above its minimum."""
         if self.value is None or self.lower_bound is None:
             return None
         return 0.0 if self.value == 0.0 else (self.value - self.lower_bound) / self.value
 
     def certificate(self, w: ArrayLike) -> FloatArray:
-        r"""Why no measure has less mass: :math:`q(w) = \sum_i y_i \Omega_d(w z_i)` at radii w.
+        r"""The dual function :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, a proof of optimality.
 
-        For least mass within a tolerance |q| is at most 1 at every radius that was allowed, and 1
-        at the radii of the design.
+        If the mass is minimised, |q| is at most 1 at every allowed radius, and 1 at the radii of
+        the design.
         """
         if self.dual is None:
             raise ParameterError(
-                f"The design is the best that was found for {self.n_components} columns, and no "
-                "dual bounds it. Design for a tol to know how far from the best it may be."
+                f"The design is the best that was found for {self.n_components} columns, and has "
+                "no dual. Design for a tol to know how far from the optimum it may be."
             )
         points, weights = self.dual
         w = np.asarray(w, dtype=float)
@@ -150,7 +150,7 @@ class Design:
         return unit_of_powers(self.kernel, self.domain)
 
     def __call__(self, z: ArrayLike) -> FloatArray:
-        """The kernel that features have on average."""
+        """The expected kernel of the features at distances z."""
         z = np.asarray(z, dtype=float)
         value = plane_wave_mean(self.dim, z[..., None] * self.radii) @ self.masses
         u = 1.0 - 0.5 * (z / self.unit) ** 2
@@ -239,7 +239,7 @@ def unit_of_powers(kernel: Kernel, domain: tuple[float, float]) -> float:
 
 
 def without_powers(kernel: Kernel, powers: FloatArray, unit: float) -> Kernel:
-    """The kernel less sum_i powers[i - 1] u^i, with the doubles as exact rationals."""
+    """The kernel minus sum_i powers[i - 1] u^i, with the coefficients as exact rationals."""
     if not powers.size:
         return kernel
     u = U if kernel.is_zonal else 1 - (Z / sympy.Rational(unit)) ** 2 / 2

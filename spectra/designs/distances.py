@@ -20,26 +20,26 @@ __all__ = ["NODE_WEIGHTS", "checked_distances", "largest_error"]
 # errors are largest at the rarest distances.
 _DISTANCE_NODES = 48
 _LEVELS = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
-#: The share of the distances that each node stands for.
+#: The probability that each node represents.
 NODE_WEIGHTS = np.diff(_LEVELS)
-# Distances count as at least this part of z_max: nothing varies at distance 0, and the recurrence
-# of the waves divides by it.
+# Smallest node, relative to z_max: nothing varies at distance 0, and the recurrence of the waves
+# divides by the distance.
 _NEAREST = 1e-6
-# Distances at which an error is evaluated: for each of its shortest waves, and at least.
+# Distances at which an error is evaluated: for each of its shortest periods, and in all at least.
 _PER_WAVE, _LEAST_COUNT = 40, 500
-# Between two of them, at most pi^2 / (40 w) apart, a wave rises by no more than this part.
+# Between two of them, at most pi^2 / (40 w) apart, a wave rises by at most this fraction.
 _RISE = float(1.0 / np.cos(0.5 * np.pi**2 / _PER_WAVE)) - 1.0
-# Error of one float64 wave or kernel value, in units of rounding.
+# Error of one float64 wave or kernel value, in units in the last place.
 _VALUE_ULPS = 32.0
 
 
 def checked_distances(
     kernel: Kernel, domain: tuple[float, float], distances: ArrayLike | None = None
 ) -> tuple[tuple[float, float], tuple[float, ...]]:
-    """The domain in doubles, and the nodes of the distances in it, each of its NODE_WEIGHTS.
+    """The domain as floats, and the nodes of the distribution of distances (see NODE_WEIGHTS).
 
-    They are quantiles of a sample of distances; by default, and of a sample of zeros alone, uniform
-    in z, or in a zonal angle.
+    They are quantiles of a sample of distances; by default, or if all of these are 0, they are
+    uniform in z, or in the angle for a zonal kernel.
     """
     low, high = _checked_domain(domain)
     middle = 0.5 * (_LEVELS[1:] + _LEVELS[:-1])
@@ -82,14 +82,14 @@ def _checked_domain(domain: tuple[float, float]) -> tuple[float, float]:
 def largest_error(
     kernel: Kernel, dim: int, radii: FloatArray, masses: FloatArray, domain: tuple[float, float]
 ) -> Enclosure:
-    """Largest error of waves on a domain: an estimate from samples that are dense for the waves."""
+    """Estimate of the largest error of a design on a domain, from densely spaced distances."""
     low, high = domain
     breaks = {float(p.support) for p in kernel.pieces}
     edges = [low, *sorted(b for b in breaks if low < b < high), high]
     per_distance = _PER_WAVE * float(radii.max(initial=0.0)) / (2.0 * np.pi)
     sampled = 0.0
     for a, b in pairwise(edges):
-        # They are dense at both ends, where a kernel may have a kink or a root.
+        # Samples are dense at both ends, where a kernel may have a kink or a square root.
         angle = np.linspace(0.0, 0.5 * np.pi, _LEAST_COUNT + int(per_distance * (b - a)))
         z = np.minimum(a + (b - a) * np.sin(angle) ** 2, b)
         error = plane_wave_mean(dim, z[:, None] * radii) @ masses - kernel(z)

@@ -39,21 +39,21 @@ _NO_VARIANCE = (
     "objective='mass'."
 )
 
-# Radii are sought up to this many times (sqrt(d) + 5) / z_max: a kink at z = 0 of tolerance 1e-3
-# needs a few hundred, and what lies beyond lowers the mass by less than a percent.
+# Largest radius, in units of (sqrt(d) + 5) / z_max.  Larger radii would lower the mass by less than
+# a percent for a kink at z = 0 and a tolerance of 1e-3.
 _RADIUS_REACH = 100.0
-# The programme is solved for this part of the tolerance; the rest is for the certificate, whose
-# bound exceeds the sampled error by 0.8 percent.
+# The programme is solved for this fraction of the tolerance, because the bound of ``largest_error``
+# exceeds the sampled error by 0.8 percent.
 _MARGIN = 0.985
 # A mass of a hundred times the kernel is always allowed, even if float32 would allow less.
-_CHEAP_MASS = 100.0
+_ALWAYS_ALLOWED_MASS = 100.0
 # Distances at which the size of a kernel is evaluated.
 _SIZE_NODES = 48
-# Rounding error of a sum of thirty waves relative to the kernel's size, and the part of the
-# tolerance to which the exchange compares errors: below their quotient the simplex method
-# alternates between values of 1 and of 0 (seen at 2e-12 for a Gaussian; 1e-11 works).
+# Rounding error of a sum of thirty waves relative to the kernel's size, and the fraction of the
+# tolerance to which the exchange compares errors.  A relative tolerance below their quotient is
+# refused: the simplex method does not settle (seen at 2e-12 for a Gaussian; 1e-11 works).
 _ROUNDING_OF_A_SUM = 32.0 * float(np.finfo(float).eps)
-_COMPARED_TO = 2e-3
+_COMPARISON = 2e-3
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -93,7 +93,7 @@ def design_within(
         )
     # The bound that the same weights prove for the requested tolerance.
     lower_bound -= (tol - inner) * float(np.abs(weights).sum())
-    made = Design(
+    result = Design(
         kernel=kernel,
         dim=dim,
         domain=domain,
@@ -110,24 +110,24 @@ def design_within(
         lower_bound=max(lower_bound, 0.0),
         dual=(points, weights / (1.0 + price)),
     )
-    return replace(made, bias=float(np.sqrt(NODE_WEIGHTS @ (made(z) - kernel(z)) ** 2)))
+    return replace(result, bias=float(np.sqrt(NODE_WEIGHTS @ (result(z) - kernel(z)) ** 2)))
 
 
 def _most_mass(kernel: Kernel, domain: tuple[float, float], tol: float) -> float:
     """The mass whose rounding in float32 is below ``tol``, or a hundred times the kernel's size."""
     size = float(np.abs(kernel(np.linspace(*domain, _SIZE_NODES))).max())
-    least = _ROUNDING_OF_A_SUM / _COMPARED_TO * size
+    least = _ROUNDING_OF_A_SUM / _COMPARISON * size
     if tol < least:
         raise AccuracyError(
             f"tol = {tol:g} is beyond double precision: the kernel is of size {size:.3g}, sums of "
             "its waves are rounded to 7e-15 of that, and a design compares their errors to 0.2 % "
             f"of the tolerance. Ask for tol >= {1.1 * least:.2g}."
         )
-    return max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _CHEAP_MASS * size)
+    return max(tol / (ULPS_PER_MASS * FLOAT32_ROUNDING), _ALWAYS_ALLOWED_MASS * size)
 
 
 def _deviation(dim: int, n: int, nodes: FloatArray, max_radius: float) -> Cost:
-    """Root mean variance of a block of n directions at a radius, over the distances."""
+    """Root of the mean variance of a block of n directions over the distances, for each radius."""
     wave = tabulated_wave(dim, 2.0 * max_radius * float(nodes.max()))
 
     def deviation(w: FloatArray) -> FloatArray:

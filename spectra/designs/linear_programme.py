@@ -4,7 +4,7 @@ r"""The cheapest measure within a tolerance on a range of distances: a linear pr
           \Bigl|\sum_j c_j \Omega_d(w_j z) - k(z)\Bigr| \le \epsilon
           \ \text{on } [z_0, z_1], \qquad \sum_j |c_j| \le M .
 
-Radii and distances are both continuous.  The programme is solved on few of each; its dual
+Radii and distances are both continuous.  The programme is solved on finitely many of each; its dual
 :math:`q(w) = \sum_i y_i \Omega_d(w z_i)` obeys :math:`|q(w)| \le g(w) + \lambda` at the radii used,
 and each radius that violates this is added, as is each distance where the error exceeds the
 tolerance (Remez exchange in both variables).  The dual also bounds the value of every measure from
@@ -27,11 +27,11 @@ from spectra.errors import AccuracyError
 
 __all__ = ["solve"]
 
-#: Distances z_i and weights y_i of q, and the price lambda of a unit of mass.
+#: Distances z_i and weights y_i of q, and lambda, the multiplier of the bound of the mass.
 Dual = tuple[FloatArray, FloatArray, float]
 
-# Radii are priced on a grid of this step times 1/z_max: the dual has bandwidth z_max, so that a
-# maximum is at least seven steps wide.
+# Step of the grid of radii on which the dual is checked, in units of 1/z_max.  The bandwidth of the
+# dual is z_max, so a maximum is at least seven steps wide.
 _PRICING_STEP = 0.4
 # Points of the first grid of distances, and of radii.
 _FIRST_POINTS, _FIRST_RADII = 40, 60
@@ -39,16 +39,16 @@ _MOST_ROUNDS = 40
 # The exchange stops when the value is within this part of its lower bound, and the error exceeds
 # the tolerance by no more than this part.
 _GAP, _EXCESS = 2e-3, 2e-3
-# Price of an error beyond the tolerance, in units of it, for a kernel of the size of the tolerance.
+# Cost of a unit of error beyond the tolerance, times the size of the kernel relative to it.
 _PENALTY = 1e4
 # Masses below this part of the whole are rounding of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
-# A design keeps only radii at which the dual is this near to its bound, if they suffice.
-_TOUCHING = 1e-2
-# Radii within this part of 1/z_max are tried as one: two maxima of the dual are further apart.
+# A design keeps only radii at which the dual is this close to its bound, if they suffice.
+_NEARLY_TIGHT = 1e-2
+# Radii closer than this, times 1/z_max, are merged: maxima of the dual are further apart.
 _CLUSTER = 1.0
 # Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
-# ends without a verdict on the nearly parallel columns of a fine grid of radii.
+# fails on the nearly parallel columns of a fine grid of radii.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
 # HiGHS has a limit of wall time: seconds of it for each second of processor time that is left, the
 # least limit, and the status with which scipy reports that the limit was reached.
@@ -133,7 +133,7 @@ class _Exchange:
             total += y * self.wave(w * z)
         return np.abs(total)
 
-    def reduced(self, dual: Dual) -> tuple[FloatArray, FloatArray]:
+    def dual_violations(self, dual: Dual) -> tuple[FloatArray, FloatArray]:
         """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
         height = self.size(dual, self.grid) - self.grid_cost
         top = _is_peak(height)
@@ -222,27 +222,27 @@ def solve(
     most_cost = max_mass * float(exchange.grid_cost.max())
     for _ in range(_MOST_ROUNDS):
         masses, excess, value, dual = exchange.solve_on(exchange.radii)
-        w, gain = exchange.reduced(dual)
+        w, gain = exchange.dual_violations(dual)
         worst = max(float(gain.max(initial=0.0)), 0.0)
         z, height = exchange.error_peaks(exchange.radii, masses)
         allowed = (tol + excess) * (1.0 + _EXCESS)
         lower_bound = exchange.lower_bound(value, worst)
         if lower_bound > most_cost:
-            raise _out_of_reach(exchange, lower_bound / most_cost)
-        within, settled = excess <= _EXCESS * tol, not np.any(height > allowed)
+            raise _infeasible_error(exchange, lower_bound / most_cost)
+        within, converged = excess <= _EXCESS * tol, not np.any(height > allowed)
         close = value - lower_bound <= _GAP * value
-        if within and close and not settled:
+        if within and close and not converged:
             # One of the measures of this value may be within the tolerance everywhere.
             masses = exchange.least_error(exchange.radii, value * (1.0 + _GAP))
             more, high = exchange.error_peaks(exchange.radii, masses)
-            settled = not np.any(high > allowed)
+            converged = not np.any(high > allowed)
             z, height = np.append(z, more), np.append(height, high)
         # The gap between the value and its bound may be rounding of the simplex method.
-        done = within and settled
+        done = within and converged
         grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
         if done and not grown:
-            touching = np.unique(w[gain > -_TOUCHING * (exchange.cost(w) + dual[2])])
-            return *_fewest(exchange, masses, value, allowed, touching), lower_bound, dual
+            tight = np.unique(w[gain > -_NEARLY_TIGHT * (exchange.cost(w) + dual[2])])
+            return *_drop_radii(exchange, masses, value, allowed, tight), lower_bound, dual
     raise AccuracyError(
         f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
         f"tolerance {tol:g} is too small for double precision here, where masses of "
@@ -250,12 +250,12 @@ def solve(
     )
 
 
-def _fewest(
-    exchange: _Exchange, masses: FloatArray, value: float, allowed: float, touching: FloatArray
+def _drop_radii(
+    exchange: _Exchange, masses: FloatArray, value: float, allowed: float, tight: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Radii, masses and value; fewer radii if those with a tight bound, or clusters, suffice."""
     radii, masses = _without_rounding(exchange.radii, masses)
-    for trial in (touching, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
+    for trial in (tight, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
         if trial.size < radii.size:
             fewer, _, small, _ = exchange.solve_on(trial)
             within = np.all(exchange.error_peaks(trial, fewer)[1] <= allowed)
@@ -278,7 +278,7 @@ def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
     return np.asarray(weighted / total)
 
 
-def _out_of_reach(exchange: _Exchange, factor: float) -> AccuracyError:
+def _infeasible_error(exchange: _Exchange, factor: float) -> AccuracyError:
     low, high = exchange.domain
     smaller = (
         "for instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "

@@ -5,13 +5,13 @@ All radii share one set of P directions u, so that m radii cost 2 m P columns, a
 .. math:: \hat k = c_0 + \sum_{j=1}^m \frac{c_j}{P} \sum_p \cos(w_j u_p \cdot \Delta), \qquad
           \mathrm{Var}(z) = \sum_{n=2,4,\dots} N(n,d)\, S_n \Bigl[\sum_j c_j j_n(w_j z)\Bigr]^2,
 
-with the angular means :math:`S_n = P^{-2} \sum_{p,q} P_n(c_{pq})` of the set, which is turned by a
-random rotation.  For given radii bias^2 + variance is a quadratic in the masses; the radii are
-then optimised.  Few radii on many directions are best, because the design may take any values
+with the angular means :math:`S_n = P^{-2} \sum_{p,q} P_n(c_{pq})` of the set, which has a
+random rotation.  For given radii bias^2 + variance is quadratic in the masses; the radii are then
+optimised.  Few radii on many directions are best, because the design may take any values
 beyond the domain.  Without shared directions ("orthogonal", "iid") there is one radius.
 
 On the unit sphere the low powers of u = <x, y> = 1 - z^2/2 have exact features, the monomials of
-x; anywhere else those of u = 1 - 2 (z/z_max)^2 have, the monomials of x and |x|^2.  A design may
+x; elsewhere the powers of u = 1 - 2 (z/z_max)^2 have, the monomials of x and |x|^2.  A design may
 spend columns on them: :math:`\sum_{i \le L} a_i u^i` is added to the waves and has no variance.
 """
 
@@ -48,17 +48,17 @@ __all__ = ["AngularMeans", "design_for_columns"]
 IntArray = NDArray[np.intp]
 AngularMeans = Callable[[int], FloatArray]
 
-# Every row of the least squares is weighted by the root of the share of its distances.
+# Rows of the least squares are weighted by the square roots of the node weights.
 _ROOTS = np.sqrt(NODE_WEIGHTS)
 # Error that a unit of mass adds to float32 features.  As a part of the objective it limits the
 # cancellation of masses.
 _ROUNDING = ULPS_PER_MASS * FLOAT32_ROUNDING
-# The least error whose logarithm is asked for.
+# Lower bound of errors, so that their logarithm is finite.
 _TINY = float(np.finfo(float).tiny)
-# Radii tried, in units of sqrt(d) / z_max: from nearly a parabola to a narrow peak at z = 0.
+# Grid of radii, in units of sqrt(d) / z_max: from nearly parabolic waves to a narrow peak at z = 0.
 _TRIED = np.geomspace(0.05, 60.0, 48)
-# A descent from the radii tried, which are a sixth apart, is skipped if it would have to reduce the
-# error by more than this factor: two and three radii gained at most 1.19 for ten kernels.
+# A descent from radii of the grid (ratio 7/6) is skipped if it would have to reduce the error by
+# more than this factor: two and three radii gained at most 1.19 for ten kernels.
 _MOST_GAIN = 1.3
 # Most positive radii that share directions.
 _MOST_RADII = 3

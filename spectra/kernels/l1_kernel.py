@@ -88,10 +88,10 @@ class L1Kernel(Algebra):
         exponentials = exponential_terms(smooth.rewrite(sympy.exp), 1) if smooth != 0 else []
         if exponentials is None or not all(c.is_real for c, _ in exponentials):
             return None
-        return _collected(truncated), _collected(exponentials)
+        return _merge_terms(truncated), _merge_terms(exponentials)
 
     def numeric_terms(self) -> tuple[Numbers, Numbers]:
-        """The :attr:`terms` in doubles; a NoRouteError if there are none."""
+        """The :attr:`terms` as floats; NoRouteError if :attr:`terms` is None."""
         if self.terms is None:
             raise NoRouteError(self.why_refused())
         truncated, exponentials = (tuple((float(a), float(b)) for a, b in p) for p in self.terms)
@@ -106,8 +106,8 @@ class L1Kernel(Algebra):
             "of distances in your data (design)."
         )
 
-    def standing(self, dim: int) -> Kernel | GroupedKernel | None:
-        """The radial kernel, or the one of groups, that this is in d columns; None if neither."""
+    def equivalent(self, dim: int) -> Kernel | GroupedKernel | None:
+        """The radial or grouped kernel that equals this one in d columns; None if there is none."""
         if checked_dim(dim) == 1:
             return self.profile
         if self.terms is None or self.terms[0]:
@@ -156,7 +156,7 @@ def l1(formula: str | sympy.Expr, **parameters: Any) -> L1Kernel:
     return L1Kernel(radial(formula, **parameters))
 
 
-def _collected(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Pairs:
+def _merge_terms(pairs: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> Pairs:
     """The weights of equal radii or rates added up, in ascending order."""
     weights: dict[sympy.Expr, sympy.Expr] = {}
     for weight, key in pairs:

@@ -12,7 +12,7 @@ from spectra.table.l1_part import L1Part
 from spectra.table.parts import Group, Part, ProductPart, Shifts
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw, Seed
-from spectra.table.radial_interpolant import interpolated
+from spectra.table.radial_interpolant import interpolate
 from spectra.table.spectral_table import FrequencySample, SpectralTable, table_of_group
 from spectra.table.tails.wave_sum import Wave, WaveSum
 from spectra.table.tails.wave_tail import WaveTail
@@ -31,6 +31,6 @@ __all__ = [
     "Wave",
     "WaveSum",
     "WaveTail",
-    "interpolated",
+    "interpolate",
     "table_of_group",
 ]

@@ -1,9 +1,9 @@
 """Derived tables on disk: the same kernel, dimension and tolerance are derived once.
 
-An entry is named by the SHA-256 of all that decides it: the exact formula, the dimension, the
+An entry is named by the SHA-256 of all inputs: the exact formula, the dimension, the
 tolerance, and the source text of this package, so that no entry outlives the code that made it.
-Entries are ordinary table files: they carry their own digest, and one that is damaged or belongs
-elsewhere is never used.  A note maps the text of a formula to its table, so that a kept table is
+Entries are ordinary table files with their own digest: one that is damaged or belongs
+elsewhere is never used.  An alias file maps the text of a formula to its table, which is then
 found without sympy.
 """
 
@@ -27,18 +27,18 @@ __all__ = [
     "default_cache",
     "keep_table",
     "kept_files",
+    "load_by_alias",
     "load_kept",
-    "load_text",
-    "note_text",
     "remove_kept",
+    "save_alias",
 ]
 
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
-# What a killed write leaves behind, as whole_file names it.
+# Names of the temporary files that an interrupted whole_file leaves behind.
 _REMAINDER = re.compile(r"\.[0-9a-f]{64}\.(npz|json)\.[0-9a-f]{16}\.part")
-_NOTE = re.compile(r"[0-9a-f]{64}\.json")
+_ALIAS = re.compile(r"[0-9a-f]{64}\.json")
 
 
 def default_cache() -> Path | None:
@@ -93,29 +93,29 @@ def keep_table(folder: Path, address: str, table: SpectralTable) -> None:
         )
 
 
-def note_text(folder: Path, text: str, table: SpectralTable, address: str) -> None:
-    """Write a note that maps a text to its table, unless there is one; none on the sphere."""
-    path = _note_of(folder, text, table.dim)
+def save_alias(folder: Path, text: str, table: SpectralTable, address: str) -> None:
+    """Save the table's address under a text, unless it is saved already; not on the sphere."""
+    path = _alias_path(folder, text, table.dim)
     if table.sphere or path.exists() or not (folder / f"{address}.npz").exists():
         return
-    note = json.dumps([text, table.dim, address, table.formula])
+    entry = json.dumps([text, table.dim, address, table.formula])
     with suppress(OSError), whole_file(path) as file:
-        file.write(note.encode())
+        file.write(entry.encode())
 
 
-def load_text(folder: Path, text: str, dim: int) -> SpectralTable | None:
-    """The table to which a note maps a text, or None."""
+def load_by_alias(folder: Path, text: str, dim: int) -> SpectralTable | None:
+    """The kept table of a formula's text, or None."""
     try:
-        *noted, address, formula = json.loads(_note_of(folder, text, dim).read_bytes())
+        *key, address, formula = json.loads(_alias_path(folder, text, dim).read_bytes())
     except (OSError, ValueError, TypeError):
         return None
-    whole = noted == [text, dim] and _ENTRY.fullmatch(f"{address}.npz")
-    return load_kept(folder, address, formula=formula, dim=dim) if whole else None
+    valid = key == [text, dim] and _ENTRY.fullmatch(f"{address}.npz")
+    return load_kept(folder, address, formula=formula, dim=dim) if valid else None
 
 
-def _note_of(folder: Path, text: str, dim: int) -> Path:
-    decides = json.dumps([text, dim, code_digest()])
-    return folder / f"{hashlib.sha256(decides.encode()).hexdigest()}.json"
+def _alias_path(folder: Path, text: str, dim: int) -> Path:
+    key = json.dumps([text, dim, code_digest()])
+    return folder / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
 def kept_files(folder: Path) -> list[Path]:
@@ -125,7 +125,7 @@ def kept_files(folder: Path) -> list[Path]:
 
 def remove_kept(folder: Path) -> int:
     """Remove the files that the cache wrote, remainders of killed writes too; count them."""
-    files = [f for kind in (_ENTRY, _NOTE, _REMAINDER) for f in _files(folder, kind)]
+    files = [f for kind in (_ENTRY, _ALIAS, _REMAINDER) for f in _files(folder, kind)]
     for path in files:
         path.unlink(missing_ok=True)
     return len(files)

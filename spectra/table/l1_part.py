@@ -59,7 +59,7 @@ class L1Part(SignedMass):
     Attributes
     ----------
     mass, mass_error, phase : float
-        As those of :class:`~spectra.table.parts.Part`.
+        As in :class:`~spectra.table.parts.Part`.
     scale : float
         The rate of exp(-rate |D|_1), or the radius of max(radius - |D|_1, 0).
     side : int
@@ -89,18 +89,18 @@ class L1Part(SignedMass):
 
     def kernel(self, dim: int, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the part adds to the kernel at differences, shape (..., d), and its error."""
-        wave, lost = self.wave(points)
-        return self.sign * self.mass * wave, self.mass * lost + self.mass_error * np.abs(wave)
+        wave, error = self.wave(points)
+        return self.sign * self.mass * wave, self.mass * error + self.mass_error * np.abs(wave)
 
 
-def l1_parts(dim: int, hats: _Terms, exponentials: _Terms) -> tuple[L1Part, ...]:
+def l1_parts(dim: int, truncated: _Terms, exponentials: _Terms) -> tuple[L1Part, ...]:
     """The parts of sum weight * max(radius - z, 0) + sum weight * exp(-rate * z) in d = dim.
 
-    ``hats`` are pairs (weight, radius), ``exponentials`` pairs (weight, rate), of rate 0 for a
+    ``truncated``: pairs (weight, radius); ``exponentials``: pairs (weight, rate), with rate 0 for a
     constant; z is the l1 distance.
     """
     found = [L1Part(abs(c), 0.0, PHASES[int(np.sign(c))], t) for c, t in exponentials]
-    for weight, radius in hats:
+    for weight, radius in truncated:
         for sign, phase in PHASES.items():
             side = sign if weight > 0.0 else -sign
             mass = 0.5 * (DOMINANCE[dim] + side) * abs(weight * radius)
@@ -108,14 +108,14 @@ def l1_parts(dim: int, hats: _Terms, exponentials: _Terms) -> tuple[L1Part, ...]
     return tuple(found)
 
 
-def check_l1_kernel(dim: int, hats: _Terms, formula: str) -> None:
+def check_l1_kernel(dim: int, truncated: _Terms, formula: str) -> None:
     """Refuse a number of columns in which a kernel of the l1 distance has no parts."""
     if dim < 2:
         raise ParameterError(
             "A table of the l1 distance has at least two columns. In one column the kernel is the "
             "radial kernel l1(...).profile."
         )
-    if hats and dim not in DOMINANCE:
+    if truncated and dim not in DOMINANCE:
         raise NoRouteError(
             f"The measure of {formula} has finite mass in d = {dim}, but truncated distances are "
             f"drawn in d = {list(DOMINANCE)} only, as their mass grows by a factor with every "
@@ -125,7 +125,7 @@ def check_l1_kernel(dim: int, hats: _Terms, formula: str) -> None:
         )
 
 
-def l1_density(w: ArrayLike, dim: int, hats: _Terms, exponentials: _Terms) -> FloatArray:
+def l1_density(w: ArrayLike, dim: int, truncated: _Terms, exponentials: _Terms) -> FloatArray:
     """The density on R^dim at frequencies of shape (..., dim), without the atom of a constant."""
     points = real_array(w, "The frequencies", error=DataError)
     if points.shape[-1:] != (dim,) or not np.all(np.isfinite(points)):
@@ -134,7 +134,7 @@ def l1_density(w: ArrayLike, dim: int, hats: _Terms, exponentials: _Terms) -> Fl
     value = np.zeros(len(rows))
     for c, rate in (pair for pair in exponentials if pair[1] > 0.0):
         value += c * np.prod(1.0 / (np.pi * rate * (1.0 + (rows / rate) ** 2)), axis=1)
-    for c, radius in hats:
+    for c, radius in truncated:
         value += c * radius ** (dim + 1) * truncated_density(radius * rows)
     return value.reshape(points.shape[:-1])
 
@@ -217,18 +217,18 @@ def _proposal_wave(D: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The characteristic function of q at differences of shape (..., d), and its rounding error."""
     dim = D.shape[-1]
     common, offset = _PROPOSALS[dim]
-    # A product of cosines of one w_j is the mean over signs of one cosine.
+    # A product of cosines is the mean over signs of the cosine of the signed sum.
     signs = [(1.0, *rest) for rest in product((1.0, -1.0), repeat=dim - 1)]
     sums = np.abs(D @ np.array(signs).T)
     each = _student_wave(D, *offset)
     factor = np.mean([np.prod(np.delete(each, j, axis=-1), axis=-1) for j in range(dim)], axis=0)
     # Near 0 the wave falls like a root, so that rounding errors of ``sums`` matter.
-    moved = _SUM_ROUNDING * np.abs(D).sum(axis=-1)[..., None]
-    nearer, exact, farther = (
+    rounding = _SUM_ROUNDING * np.abs(D).sum(axis=-1)[..., None]
+    upper, value, lower = (
         np.mean(_student_wave(t, *common), axis=-1) * factor
-        for t in (np.maximum(sums - moved, 0.0), sums, sums + moved)
+        for t in (np.maximum(sums - rounding, 0.0), sums, sums + rounding)
     )
-    return np.asarray(exact), np.asarray(nearer - farther + _WAVE_ROUNDING)
+    return np.asarray(value), np.asarray(upper - lower + _WAVE_ROUNDING)
 
 
 def _draw_truncated(size: int, dim: int, sign: float, rng: np.random.Generator) -> FloatArray:

@@ -25,7 +25,7 @@ __all__ = ["PHASES", "Group", "Part", "ProductPart", "Shifts", "SignedMass", "er
 
 #: The phase of a part of each sign.
 PHASES = {1: 0.0, -1: float(np.pi)}
-# An axis has the length 1 up to this, the rounding of its coordinates.
+# Allowed deviation of the length of an axis from 1 (rounding of its coordinates).
 _UNIT_LENGTH = 1e-12
 # Rounding of an exponential of a few operations, and of a product of two doubles.
 _GAUSSIAN_ERROR, _PRODUCT_ERROR = 4e-16, 2.0**-53
@@ -89,8 +89,8 @@ class Shifts:
         if self.steps.size > 1:
             value = self(frequencies @ self.axis)
             return np.abs(value), np.angle(value)
-        turn = np.pi if self.weights[0] < 0.0 else 0.0
-        phases = turn + frequencies @ self.offsets[0]
+        sign_phase = np.pi if self.weights[0] < 0.0 else 0.0
+        phases = sign_phase + frequencies @ self.offsets[0]
         return np.full(phases.shape, abs(self.weights[0])), np.asarray(phases)
 
 
@@ -141,8 +141,8 @@ class Part(SignedMass):
     shifts : Shifts or None
         The offsets t_j and weights c_j; None for a radial part.
     deviation : float
-        Standard deviation of a coordinate where the law is known to be that of a Gaussian, whose
-        waves then have all their digits; else 0.
+        Standard deviation of a coordinate of the frequency if it is known to be Gaussian, so that
+        the plane wave has a closed form; else 0.
     """
 
     law: RadialLaw
@@ -164,7 +164,7 @@ class Part(SignedMass):
 
     @property
     def wave_bound(self) -> float:
-        """Bound of the wave of a part of mass 1: 1, or the sum of the |c_j|."""
+        """Bound of |kernel| of the part per unit of mass: 1, or the sum of the |c_j|."""
         return 1.0 if self.shifts is None else self.shifts.bound
 
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -211,7 +211,7 @@ class Part(SignedMass):
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A radial law in some columns, each with its length: it acts on (D_j / length_j).
+    """A radial law for some columns, each with a length scale: a function of (D_j / length_j).
 
     Examples
     --------
@@ -234,7 +234,7 @@ class Group:
         object.__setattr__(self, "lengths", lengths)
 
     def distances(self, differences: ArrayLike) -> FloatArray:
-        """Lengths of (D_j / length_j) over the columns of the group, at D of shape (..., d)."""
+        """Norms of (D_j / length_j) over the columns of the group, at D of shape (..., d)."""
         own = np.asarray(differences)[..., list(self.columns)]
         return np.asarray(np.linalg.norm(own / self.lengths, axis=-1))
 
@@ -286,7 +286,7 @@ class ProductPart(SignedMass):
     ) -> tuple[FloatArray, FloatArray]:
         """What the part adds to the kernel at differences, shape (..., d), and its error.
 
-        ``known`` keeps the waves of groups that several parts share.
+        ``known`` caches the waves of groups that several parts share.
         """
         known = {} if known is None else known
         for g in set(self.groups) - known.keys():

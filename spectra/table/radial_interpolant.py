@@ -1,4 +1,4 @@
-r"""A radial kernel of a law, tabulated in the distance so that thousands of values are cheap.
+r"""The expected plane wave as a function of distance, interpolated for fast evaluation.
 
 :math:`\tilde k(z) = E\,\Omega_d(R z)` on [0, z_max] as Chebyshev polynomials on panels that are
 halved until the polynomial has converged.  Numpy only.
@@ -13,7 +13,7 @@ from numpy.polynomial import chebyshev
 
 from spectra.base.arrays import FloatArray
 
-__all__ = ["interpolated"]
+__all__ = ["interpolate"]
 
 _DEGREE = 16
 # Panels are halved at most this often: a cusp at 0 is then 1e-9 of the range wide.
@@ -21,10 +21,10 @@ _HALVINGS = 30
 _FIRST_PANELS = 4
 
 
-def interpolated(
+def interpolate(
     function: Callable[[FloatArray], FloatArray], z_max: float, tolerance: float
 ) -> Callable[[FloatArray], FloatArray]:
-    """A function on [0, z_max] by polynomials whose last coefficients are below a tolerance."""
+    """Interpolate on [0, z_max] by polynomials whose last coefficients are below a tolerance."""
     nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
     inverse = np.linalg.inv(chebyshev.chebvander(nodes, _DEGREE))
     ends = np.linspace(0.0, z_max, _FIRST_PANELS + 1)

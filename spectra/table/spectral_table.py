@@ -30,7 +30,7 @@ __all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
 
 # The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
 _MASS_SLACK = 1e-13
-# Shifts of two parts are one up to this, the rounding of their coordinates.
+# Shifts of two parts that differ by this much, relatively, count as equal (rounding).
 _SAME_SHIFT = 1e-14
 
 
@@ -87,7 +87,7 @@ class SpectralTable:
     domain : float
         Largest distance at which the table claims to represent k; infinite unless designed.
     sphere : bool
-        True where k is a function on the unit sphere, so that data must be unit vectors.
+        True if k is a kernel on the unit sphere, so that rows must be unit vectors.
     provenance : str
         How the measure was found.
 
@@ -148,7 +148,7 @@ class SpectralTable:
         self._check_mass()
 
     def _check_columns(self) -> None:
-        """Shifts and groups must be of columns that the data have."""
+        """Shifts and groups must match the dimension of the table."""
         for p in self.parts:
             groups = p.groups if isinstance(p, ProductPart) else ()
             fits = all(set(g.columns) <= set(range(self.dim)) for g in groups)
@@ -204,7 +204,7 @@ class SpectralTable:
 
     @property
     def mass(self) -> float:
-        """The mass that frequencies are drawn by: the total mass, or a bound if parts overlap."""
+        """Sum of the parts' masses, used to draw: the total mass, or a bound if parts overlap."""
         return float(sum(self._sizes()))
 
     def _sizes(self) -> list[float]:
@@ -227,7 +227,7 @@ class SpectralTable:
         return float(sum(p.mass_error * p.wave_bound for p in self.parts))
 
     def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
-        """The radial table of k, and r, where the table is that of K(D) = k(D + r); else None.
+        """The radial table of k and the shift r if the kernel is K(D) = k(D + r); else None.
 
         Then every coupling of radial kernels can be used, with rows x + r in place of x.
         """
@@ -265,9 +265,9 @@ class SpectralTable:
             rows = np.flatnonzero(chosen == number)
             frequencies[rows] = p.draw(self.dim, rows.size, generator)
             if isinstance(p, Part) and p.shifts is not None:
-                modulus, turns = p.shifts.polar(frequencies[rows])
+                modulus, angles = p.shifts.polar(frequencies[rows])
                 weights[rows] *= modulus / p.shifts.bound
-                phases[rows] += turns
+                phases[rows] += angles
         return FrequencySample(frequencies, weights, phases)
 
     def expected_kernel(self, differences: ArrayLike) -> FloatArray:
@@ -285,7 +285,7 @@ class SpectralTable:
     def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
         """Error bound of :meth:`expected_kernel` as the expectation of the estimator.
 
-        It counts the integration only: the masses of the table are those that are sampled.
+        It bounds the error of the integration only: features are sampled with these very masses.
         """
         return self._expected(differences)[1]
 

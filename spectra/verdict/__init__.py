@@ -4,8 +4,8 @@
 come from :mod:`spectra.singularities`, and from ``assumptions`` if a caller states them;
 ``asymmetric`` adds the requirements of tilts, and ``columns`` decides on kernels of groups of
 columns and of the l1 distance. Rules are in :mod:`spectra.singularities.rules`; ``regions/regions``
-reads them on a range of distances and on the sphere. ``decision`` combines what is certain with
-what is open, ``positive_definite`` decides on positive definiteness, and ``report`` prints a
+applies them to a range of distances and to the sphere. ``decision`` combines requirements with
+open gaps, ``positive_definite`` decides on positive definiteness, and ``report`` prints a
 verdict in full.
 """
 

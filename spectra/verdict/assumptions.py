@@ -31,12 +31,12 @@ _NIL = sympy.Integer(0)
 
 
 def analyse_stated(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
-    """The local analysis of a kernel, and the facts stated of its callables, by name."""
+    """The local analysis of a kernel, and the facts stated about its callables, by name."""
     functions = {node.func for p in kernel.pieces for node in p.expr.atoms(Opaque)}
     if not functions:
         return analyse(kernel), {}
     given = {
-        f"{function.__name__}.{name}": _shown(value)
+        f"{function.__name__}.{name}": _format_fact(value)
         for function in sorted(functions, key=str)
         for name, value in function.stated().items()
     }
@@ -52,35 +52,35 @@ def refuse_callables(kernel: Kernel, what: str) -> None:
         )
 
 
-def _shown(value: Any) -> str:
+def _format_fact(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(f"{r} (exponent {e})" for r, e in value) or "none"
     return "smooth" if value is sympy.oo else str(value)
 
 
 def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
-    """Endings from the stated facts of callables; each missing fact is a gap."""
+    """The local analysis from the stated facts of callables; each missing fact is a gap."""
     found: list[tuple[sympy.Expr, Ending]] = []
-    loose: list[Gap] = []
+    gaps: list[Gap] = []
     for piece in kernel.pieces:
         split = opaque_terms(piece.expr)
         if split is None:
-            loose.append(Gap(_PRODUCT.format(piece.expr)))
+            gaps.append(Gap(_PRODUCT.format(piece.expr)))
             continue
         terms, rest = split
         for term in terms:
             found += _endings(term, piece.support)
             if term.function.breaks is None:
-                loose.append(Gap(term.function.missing()))
+                gaps.append(Gap(term.function.missing()))
         if rest != 0:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
             found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
-            loose += plain.gaps
+            gaps += plain.gaps
     radii = [(r, ending) for r, ending in found if r not in (_NIL, sympy.oo)]
-    rough = [(r, e.requirements[0].bound) for r, e in radii if e.requirements]
-    if len(distinct(r for r, _ in rough)) < len(rough):
+    bounds = [(r, e.requirements[0].bound) for r, e in radii if e.requirements]
+    if len(distinct(r for r, _ in bounds)) < len(bounds):
         text = "whether the singularities of several summands at one radius cancel"
-        loose.append(Gap(text, min(bound for _, bound in rough)))
+        gaps.append(Gap(text, min(bound for _, bound in bounds)))
         radii = [(r, replace(ending, requirements=())) for r, ending in radii]
     ends = [
         Ending(
@@ -90,7 +90,7 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
         )
         for place in (_NIL, sympy.oo)
     ]
-    return LocalAnalysis((), ends[0], tuple(radii), ends[1], tuple(loose))
+    return LocalAnalysis((), ends[0], tuple(radii), ends[1], tuple(gaps))
 
 
 _PRODUCT = (
@@ -133,13 +133,13 @@ def _gap(text: str, place: sympy.Expr) -> Ending:
 def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
     if s is None:
         return _gap(hint, radius)
-    seen = Singularity(radius, s, left=UNKNOWN)
+    singularity = Singularity(radius, s, left=UNKNOWN)
     bound = space_bound(s)
     reason = (
         f"At z = {radius} the callable {name} has, as stated, a singularity of exponent {s}; its "
         f"spectrum is integrable exactly for d < {bound}."
     )
-    return Ending((Requirement(bound, False, reason, seen),), (), (seen,))
+    return Ending((Requirement(bound, False, reason, singularity),), (), (singularity,))
 
 
 # --- assumptions --------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ _ASSUMPTIONS = {
 
 
 def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
-    """The assumptions as exact numbers; ParameterError for others than these three."""
+    """The assumptions as exact numbers; ParameterError for an unknown name."""
     if assume is not None and not isinstance(assume, Mapping):
         raise ParameterError(
             f"assume says what you know by name, for instance assume={{'smoothness': 3}}, and a "

@@ -22,17 +22,17 @@ from spectra.verdict.status import Definiteness
 
 __all__ = ["asymmetric_places", "definiteness_of_asymmetric"]
 
-#: A relative difference of K(D) and K(-D) above this is not rounding.
+#: Relative difference of K(D) and K(-D) above which the kernel is not even.
 _ASYMMETRY = 1e-6
 
 
 def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
-    """Requirements and gaps of an asymmetric kernel, in the form of those of a radial one."""
+    """Requirements and gaps of an asymmetric kernel, in the same form as for a radial one."""
     summands = [_analyse_tilted(radial, tilt) for radial, _, tilt in kernel.terms]
     places = tuple(place for analysis in summands for place in analysis.places)
-    tops = [min((r.largest for p in a.places for r in p.requirements), default=sympy.oo)
+    largest_dims = [min((r.largest for p in a.places for r in p.requirements), default=sympy.oo)
             for a in summands]  # fmt: skip
-    infinite = [top for top in tops if top < (sympy.oo if dim is None else dim)]
+    infinite = [largest for largest in largest_dims if largest < (sympy.oo if dim is None else dim)]
     if len(infinite) <= 1:
         return places
     reason = (
@@ -50,8 +50,8 @@ def _analyse_tilted(radial: Kernel, tilt: Vector) -> LocalAnalysis:
         return analysis
     if np.isfinite(radial.support) or gaussian_components(radial) is not None:
         return replace(analysis, infinity=Ending())
-    open_ = "Whether the kernel, which is no sum of Gaussians, decays faster than its tilt grows"
-    return replace(analysis, infinity=Ending(gaps=(Gap(open_, location=sympy.oo),)))
+    reason = "Whether the kernel, which is no sum of Gaussians, decays faster than its tilt grows"
+    return replace(analysis, infinity=Ending(gaps=(Gap(reason, location=sympy.oo),)))
 
 
 def definiteness_of_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> Definiteness:

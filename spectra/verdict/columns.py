@@ -1,12 +1,12 @@
 r"""Kernels of groups of columns and of the l1 distance: finite mass and positive definiteness.
 
-A sum of products of kernels of groups is finite where all factors are, each in the dimension of its
-group, since finite measures are convolved and added to finite ones.  It is infinite where a factor
-is, in a term none of whose columns are shared, and the other terms in the columns of this
-factor are finite: hold all other columns at a difference where the rest of the term is not 0.  A
-finite measure stays finite under this restriction, which leaves c k(D_g) plus what is finite.
+A sum of products of kernels of groups has finite mass if every factor has, in the dimension of its
+group, since sums and convolutions of finite measures are finite.  It has infinite mass if a factor
+k(D_g) has, its term uses no column twice, and all factors of the other terms in its columns have
+finite mass: fix the other columns at a difference where the rest of the term is not 0.  The kernel
+is then c k(D_g) plus terms of finite mass, and fixing columns would keep a finite mass finite.
 
-Of the l1 distance, sums of truncated distances :math:`(\tau - z)_+` and exponentials have finite
+For the l1 distance, sums of truncated distances :math:`(\tau - z)_+` and exponentials have finite
 mass for every number of columns (proof in docs/l1.md).  With a truncated distance they are not
 positive definite in d >= 2: at :math:`w_1 = w_2 = w`, the density of
 :math:`\sum_i c_i (\tau_i - z)_+` in two columns tends to
@@ -25,13 +25,13 @@ from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.status import Definiteness, Status
 
-__all__ = ["definiteness_of_groups", "definiteness_of_l1", "facts_of_groups", "facts_of_l1"]
+__all__ = ["decide_groups", "decide_l1", "definiteness_of_groups", "definiteness_of_l1"]
 
 #: Verdicts on the kernels of groups of columns.
 ByGroup = tuple[tuple[Factor, Any], ...]
-#: The answer, its reasons, and the verdicts on radial kernels that it rests on.
-Facts = tuple[Status, tuple[str, ...], ByGroup]
-Ask = Callable[[Kernel, int], Any]
+#: Status, reasons, and the verdicts on radial kernels that they follow from.
+Answer = tuple[Status, tuple[str, ...], ByGroup]
+VerdictOf = Callable[[Kernel, int], Any]
 
 # Rounding error of a sum of products of values at 0, relative to their sizes.
 _ROUNDING = 2.0**-40
@@ -40,14 +40,14 @@ _ROUNDING = 2.0**-40
 # --- groups of columns ------------------------------------------------------------------------
 
 
-def facts_of_groups(kernel: GroupedKernel, dim: int | None, ask: Ask) -> Facts:
-    """Decide by the verdicts that ``ask`` gives of the groups."""
+def decide_groups(kernel: GroupedKernel, dim: int | None, verdict_of: VerdictOf) -> Answer:
+    """Decide from the verdict on each group; ``verdict_of(kernel, dim)`` computes one."""
     if dim is not None:
         kernel.checked(dim)
-    asked = {(f.kernel, len(f.columns)) for f in kernel.factors}
-    known = {key: ask(*key) for key in asked}
+    problems = {(f.kernel, len(f.columns)) for f in kernel.factors}
+    known = {key: verdict_of(*key) for key in problems}
     by_group = tuple((f, known[f.kernel, len(f.columns)]) for f in kernel.factors)
-    status, why = _decide(kernel, dict(by_group))
+    status, why = _combine_groups(kernel, dict(by_group))
     reasons = tuple(
         f"columns {list(f.columns)}, d = {len(f.columns)}: {v.kernel}, {v.status.value}. "
         + (v.reasons[0] if v.reasons else "")
@@ -56,7 +56,7 @@ def facts_of_groups(kernel: GroupedKernel, dim: int | None, ask: Ask) -> Facts:
     return status, (why, *reasons), by_group
 
 
-def _decide(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, str]:
+def _combine_groups(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, str]:
     def finite(factors: Iterable[Factor]) -> bool:
         return all(known[f].status is Status.FINITE for f in factors)
 
@@ -71,9 +71,9 @@ def _decide(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, st
             alone = _is_disjoint(term) and finite(f for factors in others for f in factors)
             if known[factor].status is Status.INFINITE and alone:
                 return Status.INFINITE, (
-                    f"Where all columns but {list(factor.columns)} are held, a multiple of "
-                    f"{factor.kernel} is left, beside what is finite, and it has infinite mass in "
-                    f"d = {len(factor.columns)}."
+                    f"If all columns but {list(factor.columns)} are fixed, the kernel is a "
+                    f"multiple of {factor.kernel}, of infinite mass in d = {len(factor.columns)}, "
+                    "plus terms of finite mass."
                 )
     return Status.UNDECIDED, (
         "The measure of a group is not known to be finite, and the others may cancel what is "
@@ -117,12 +117,12 @@ def _is_disjoint(term: Product) -> bool:
 # --- the l1 distance --------------------------------------------------------------------------
 
 
-def facts_of_l1(kernel: L1Kernel, dim: int | None, ask: Ask) -> Facts:
-    """Decide by the terms of f, or by the verdict that ``ask`` gives of f on one column."""
+def decide_l1(kernel: L1Kernel, dim: int | None, verdict_of: VerdictOf) -> Answer:
+    """Decide from the terms of f, or from the verdict on f as a kernel of one column."""
     if dim != 1 and kernel.terms is not None:
         why = "It is a sum of truncated distances and exponentials, of finite mass in every d."
         return Status.FINITE, (why,), ()
-    line = ask(kernel.profile, 1)
+    line = verdict_of(kernel.profile, 1)
     by_group = ((Factor(kernel.profile, (0,), (1.0,)), line),)
     if dim == 1:
         return line.status, line.reasons, by_group
@@ -133,7 +133,7 @@ def facts_of_l1(kernel: L1Kernel, dim: int | None, ask: Ask) -> Facts:
 
 
 def definiteness_of_l1(kernel: L1Kernel, dim: int | None, by_group: ByGroup) -> Definiteness:
-    """Whether it is positive definite, for the rows of so many columns."""
+    """Whether it is positive definite on R^dim; without ``dim``, for every dimension."""
     if by_group:
         line: Definiteness = by_group[0][1].positive_definite
         if dim == 1 or line.answer is False:

@@ -1,8 +1,8 @@
 r"""The verdict: is a kernel the difference of two continuous positive definite kernels on R^d?
 
-It is exactly where its spectral measure has finite total mass.  A verdict that decides follows from
-requirements that are proved (facts by the local analysis of :mod:`spectra.singularities`, rules in
-:mod:`spectra.singularities.rules`); whatever could not be shown is a gap, and a gap that matters
+This holds exactly if its spectral measure has finite total mass.  FINITE and INFINITE follow from
+proved requirements (facts by the local analysis of :mod:`spectra.singularities`, rules in
+:mod:`spectra.singularities.rules`); what could not be proved is a gap, and a gap that matters
 makes the verdict UNDECIDED.
 """
 
@@ -25,7 +25,7 @@ from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
 from spectra.verdict.assumptions import analyse_stated, apply_assumptions, checked_assumptions
 from spectra.verdict.asymmetric import asymmetric_places
-from spectra.verdict.columns import facts_of_groups, facts_of_l1
+from spectra.verdict.columns import decide_groups, decide_l1
 from spectra.verdict.decision import close_gaps_by_proof, combine
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
@@ -79,7 +79,7 @@ def existence(
     ------
     ParameterError
         Where ``dim`` is not an integer >= 1, an assumption is unknown or not positive, or the
-        kernel is a family that was not called.
+        kernel is a parametric catalogue entry that was not called.
     DataError
         Where ``dim`` is not that of the kernel's vectors, or lacks a column of its groups.
 
@@ -125,8 +125,8 @@ def existence(
         places, proof = close_gaps_by_proof(kernel, analysis, places)
         notes = proof + notes
     status, condition, reasons, deciding = combine(places, dim, _FINITE)
-    told = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
-    reasons = (*reasons, *told, *notes)
+    facts = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
+    reasons = (*reasons, *facts, *notes)
     assumed = {**given, **stated}
     return Verdict(status, condition, reasons, deciding, kernel, dim, analysis, assumed)
 
@@ -134,16 +134,16 @@ def existence(
 def _verdict_by_columns(
     kernel: GroupedKernel | L1Kernel, dim: int | None, stated: Mapping[str, Any]
 ) -> Verdict:
-    """Decide by the verdicts on radial kernels of some columns."""
+    """Decide from the verdicts on the radial kernels of groups, or of one column."""
     if stated:
         raise ParameterError(
             "assume= says what the formula of a radial kernel does not show: ask existence of "
             "the kernel of a group, or of the profile of an l1 kernel, alone."
         )
     if isinstance(kernel, GroupedKernel):
-        status, reasons, by_group = facts_of_groups(kernel, dim, existence)
+        status, reasons, by_group = decide_groups(kernel, dim, existence)
     else:
-        status, reasons, by_group = facts_of_l1(kernel, dim, existence)
+        status, reasons, by_group = decide_l1(kernel, dim, existence)
     condition = None
     if isinstance(kernel, L1Kernel):  # groups have dimensions of their own
         condition = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}.get(status)

@@ -1,4 +1,4 @@
-"""Combine what is certain and what is open into one of three answers."""
+"""Combine proved requirements and open gaps into FINITE, INFINITE or UNDECIDED."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["close_gaps_by_proof", "combine"]
 def combine(
     places: Sequence[Ending], dim: int | None, finite: str
 ) -> tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]:
-    """Combine requirements, which are certain, with gaps, which may matter or not.
+    """Combine requirements, which are proved, with gaps, which may be requirements or not.
 
     Returns status, condition on d, reasons, and what bounds d: the first fields of every verdict.
     """
@@ -27,20 +27,20 @@ def combine(
         (r for p in places for r in p.requirements), key=lambda r: (r.largest, r.closed)
     )
     gaps = [g for p in places for g in p.gaps]
-    top = requirements[0].largest if requirements else sympy.oo
+    largest_dim = requirements[0].largest if requirements else sympy.oo
     deciding = requirements[0].singularity if requirements else None
-    asked = top if dim is None else sympy.Integer(dim)
-    open_gaps = [g for g in gaps if g.from_dim <= asked]
-    excluded = top == 0 if dim is None else asked > top
+    tested_dim = largest_dim if dim is None else sympy.Integer(dim)
+    open_gaps = [g for g in gaps if g.from_dim <= tested_dim]
+    excluded = largest_dim == 0 if dim is None else tested_dim > largest_dim
     reasons = tuple(dict.fromkeys(r.reason for r in requirements))
-    known = top == 0 or all(g.from_dim > top for g in gaps)
+    known = largest_dim == 0 or all(g.from_dim > largest_dim for g in gaps)
     condition = _condition(requirements) if known else None
     if excluded:
         return Status.INFINITE, condition, reasons, deciding
     if open_gaps:
         texts = tuple(dict.fromkeys(f"Not shown: {g.reason}." for g in open_gaps))
         return Status.UNDECIDED, None, texts + reasons, deciding
-    if dim is None and top is not sympy.oo:
+    if dim is None and largest_dim is not sympy.oo:
         text = f"The answer depends on d: it is finite exactly for {condition}."
         return Status.UNDECIDED, condition, (text, *reasons), deciding
     return Status.FINITE, condition, (finite, *reasons), deciding
@@ -49,7 +49,7 @@ def combine(
 def close_gaps_by_proof(
     kernel: Kernel, analysis: LocalAnalysis, places: tuple[Ending, ...]
 ) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
-    """Close the gaps up to the d for which a proof shows positive definiteness, so mass k(0)."""
+    """Close the gaps up to the largest d in which a proof of positive definiteness holds."""
     proof = proved_on_space(kernel, analysis)
     if proof is None or any(r.largest < proof[0] for p in places for r in p.requirements):
         return places, ()

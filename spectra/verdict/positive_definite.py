@@ -23,9 +23,9 @@ from spectra.verdict.status import D, Definiteness, Status
 
 __all__ = ["definiteness"]
 
-#: Distances at which values are compared with k(0), and the largest where there is no edge.
+#: Number of distances at which |k| is compared with k(0); the largest for unbounded support.
 _PROBES, _REACH = 60, 1e3
-#: An excess below this is left to other rules.
+#: Relative excess of |k| over k(0) that counts as rounding.
 _MARGIN = 1e-12
 
 
@@ -47,17 +47,17 @@ def definiteness(verdict: Any) -> Definiteness:
         )
     proof = proved_on_space(kernel, analysis)
     if proof is not None:
-        proof = _completed(proof, verdict.condition, analysis)
+        proof = _make_exact(proof, verdict.condition, analysis)
         largest, reason, exact = proof
         if exact or (dim is not None and dim <= largest):
             answer = largest == math.inf if dim is None else dim <= largest
             return Definiteness(answer, reason, largest if exact else None)
     else:
-        nowhere = _exceeds_its_value_at_zero(kernel, analysis.origin.limit)
-        if nowhere is None and (on_the_line := _sign_of_tail(analysis, 1)) is not None:
-            nowhere = f"Even for d = 1 it is not. {on_the_line}"
-        if nowhere is not None:
-            return Definiteness(False, nowhere, 0)
+        refuted = _exceeds_its_value_at_zero(kernel, analysis.origin.limit)
+        if refuted is None and (tail := _sign_of_tail(analysis, 1)) is not None:
+            refuted = f"Even for d = 1 it is not. {tail}"
+        if refuted is not None:
+            return Definiteness(False, refuted, 0)
     if verdict.status is Status.INFINITE:
         return Definiteness(
             False,
@@ -78,8 +78,8 @@ def definiteness(verdict: Any) -> Definiteness:
 _NO_RULE = "No rule that holds in every dimension decides it."
 
 
-def _completed(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
-    """The proof; it is exact if infinite mass or a negative tail excludes the next dimension."""
+def _make_exact(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
+    """Mark a proof as exact if infinite mass or a negative tail excludes the next dimension."""
     largest, reason, exact = proof
     if exact or largest == math.inf:
         return largest, reason, True
@@ -98,29 +98,29 @@ def _exceeds_its_value_at_zero(kernel: Kernel, limit: sympy.Expr | None) -> str 
         return None
     fractions = np.arange(1, _PROBES) / _PROBES
     z = np.concatenate([fractions, fractions**8]) * min(kernel.support, _REACH)
-    top = float(limit)
+    k_zero = float(limit)
     try:
-        excess = np.nan_to_num(np.abs(kernel(z)) - top, nan=-1.0, posinf=np.inf)
+        excess = np.nan_to_num(np.abs(kernel(z)) - k_zero, nan=-1.0, posinf=np.inf)
     except (AccuracyError, FormulaError):
         return None
     i = int(np.argmax(excess))
-    if not excess[i] > _MARGIN * (1.0 + abs(top)):
+    if not excess[i] > _MARGIN * (1.0 + abs(k_zero)):
         return None
-    return f"|k({z[i]:.6g})| exceeds k(0) = {top:.6g} by {excess[i]:.3g}."
+    return f"|k({z[i]:.6g})| exceeds k(0) = {k_zero:.6g} by {excess[i]:.3g}."
 
 
 def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
     """Why the spectrum is negative at some large w, in words; None if this is not known."""
-    rough = [s for _, e in analysis.radii for s in e.singularities]
+    kinks = [s for _, e in analysis.radii for s in e.singularities]
     origin = analysis.origin.singularities
     if (
         any(p.gaps for p in analysis.places)
         or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps reach every w
-        or any(s.log_power != 0 or not s.coefficient.is_number for s in (*rough, *origin))
+        or any(s.log_power != 0 or not s.coefficient.is_number for s in (*kinks, *origin))
     ):
         return None
-    if rough:
-        edge = min(rough, key=lambda s: s.exponent)
+    if kinks:
+        edge = min(kinks, key=lambda s: s.exponent)
         lead = edge.exponent - sympy.Rational(dim - 1, 2)
         order = compare(
             (lead, _NIL), (origin[0].exponent if origin else analysis.origin.regular_below, _NIL)

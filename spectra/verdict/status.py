@@ -1,4 +1,4 @@
-"""The answers: on finite mass, on positive definiteness, and for a part of R^d."""
+"""The answers on finite mass, on positive definiteness, and on a range or the sphere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
 
 __all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]
 
-#: The dimension in conditions.
+#: The symbol d for the dimension, in conditions such as d < 5.
 D = sympy.Symbol("d", integer=True, positive=True)
 
 
@@ -67,7 +67,7 @@ class Definiteness:
 class RegionVerdict:
     """Whether a kernel has a decomposition on a range of distances, or on the unit sphere.
 
-    On a range: whether some function beyond it continues the kernel to one of finite mass.  On the
+    On a range: whether the kernel on it extends to a kernel on R^d of finite mass.  On the
     sphere: whether the Gegenbauer series converges absolutely.
 
     Attributes
@@ -100,10 +100,10 @@ class RegionVerdict:
 
     def __repr__(self) -> str:
         where = "" if self.dim is None else f" in d = {self.dim}"
-        told = "" if self.condition is None else f" (finite for {in_words(self.condition)})"
+        result = "" if self.condition is None else f" (finite for {in_words(self.condition)})"
         if self.coefficients is not None:
-            told += f", positive definite: {self.positive_definite}"
-        return f"Verdict on {self.region}{where}: {self.status.name}{told}"
+            result += f", positive definite: {self.positive_definite}"
+        return f"Verdict on {self.region}{where}: {self.status.name}{result}"
 
 
 def in_words(condition: sympy.Basic) -> str:

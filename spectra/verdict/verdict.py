@@ -1,4 +1,4 @@
-"""The verdict as an object: its answer, its reasons, and all that can be asked further."""
+"""The result of :func:`~spectra.existence`: status, reasons, the measure and further questions."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Verdict:
     deciding : Singularity or None
         What bounds the dimension.
     kernel, dim :
-        What was asked; ``dim`` is None if every dimension was.
+        The arguments of ``existence``; ``dim`` is None for a verdict on every dimension.
     analysis : LocalAnalysis or None
         Everything that was found in the formula of a radial kernel; None for other kernels.
     assumed : mapping
-        What the caller stated and the toolkit did not check.
+        What the caller stated, which was not checked.
     by_group : tuple of (Factor, Verdict)
-        Of a kernel of groups of columns, the verdict on the kernel of each group, in the dimension
-        of the group; of one of the l1 distance, the verdict on one column, if it was asked.
+        For groups of columns, the verdict on the kernel of each group, in the dimension of the
+        group; for the l1 distance, the verdict on one column, if it was computed.
     """
 
     status: Status
@@ -95,20 +95,20 @@ class Verdict:
 
     @property
     def _headline(self) -> str:
-        """The answer, after that for the sphere where the kernel is one of the sphere."""
+        """The answer on R^d; for a zonal kernel, first the answer on the unit sphere."""
         if self.sphere is None:
             return self._answer
         where = "the unit sphere" + ("" if self.dim is None else f" of R^{self.dim}")
         if self.sphere.condition is not None and self.dim is None:
-            told = f"has a decomposition on {where} for {in_words(self.sphere.condition)}"
+            phrase = f"has a decomposition on {where} for {in_words(self.sphere.condition)}"
         else:
             words = {
                 Status.FINITE: "has a decomposition",
                 Status.INFINITE: "has no decomposition",
                 Status.UNDECIDED: "may or may not have a decomposition",
             }
-            told = f"{words[self.sphere.status]} on {where}"
-        return f"{told}; on all of R^d {self._answer}"
+            phrase = f"{words[self.sphere.status]} on {where}"
+        return f"{phrase}; on all of R^d {self._answer}"
 
     @cached_property
     def sphere(self) -> RegionVerdict | None:
@@ -147,7 +147,7 @@ class Verdict:
                 {"columns": list(f.columns), "lengths": list(f.lengths), **v.as_dict()}
                 for f, v in self.by_group
             ],
-            "sphere": None if self.sphere is None else _shown(self.sphere),
+            "sphere": None if self.sphere is None else _region_data(self.sphere),
         }
 
     @property
@@ -193,7 +193,7 @@ class Verdict:
             raise InfiniteMassError(
                 f"{why} No positive decomposition exists on R^d.",
                 in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
-                "make it with design(kernel, dim, domain, tol), or give up exactness openly with "
+                "make it with design(kernel, dim, domain, tol), or accept an approximation: "
                 "spectra.measure.truncate(density, radius).",
                 at_shell="'spectra design' makes a measure for the distances of your data, where "
                 "there is one: give it the largest distance with --z-max.",
@@ -201,7 +201,7 @@ class Verdict:
         raise UndecidedError(
             why,
             in_python="State what you know, existence(kernel, dim, assume={...}), whose "
-            "measure is there where a route finds the density; or make a finite measure with "
+            "measure is available if a route finds the density; or make a finite measure with "
             "design(kernel, dim, domain, tol).",
             at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
             "finite measure for the distances of your data is made by 'spectra design'.",
@@ -213,8 +213,8 @@ class Verdict:
             return self.kernel
         of = "each group or term" if isinstance(self.kernel, GroupedKernel | L1Kernel) else "a term"
         raise ParameterError(
-            f"{self.kernel} is a function of x - y, not of |x - y|, and has not {what}: ask for "
-            f"that of the radial kernel of {of}. derive(kernel, dim) tabulates its measure."
+            f"{self.kernel} is a function of x - y, not of |x - y|, and {what} needs a radial "
+            f"kernel: take that of {of}. derive(kernel, dim) tabulates its measure."
         )
 
     @cached_property
@@ -228,7 +228,7 @@ class Verdict:
 
     @staged("deciding on the sphere")
     def on_sphere(self, dim: int | None = None, *, degree: int = 40) -> RegionVerdict:
-        """Decide the same question for the kernel on the unit sphere itself.
+        """Decide whether the kernel has a decomposition on the unit sphere.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Verdict:
         return verdict_on_range(kernel, self.analysis, self.dim, z_max)
 
 
-def _shown(region: RegionVerdict) -> dict[str, Any]:
+def _region_data(region: RegionVerdict) -> dict[str, Any]:
     """The answer for a region as plain data."""
     condition = None if region.condition is None else str(region.condition)
     return {"status": region.status.name, "condition": condition, "reasons": list(region.reasons)}

@@ -28,7 +28,7 @@ from rf.papers.baselines import (
 from rf.papers.baselines.dot_product.power_series import spherical_polynomial
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import interpolated
+from spectra.table import interpolate
 
 __all__ = [
     "DELTA_GAUSSIAN",
@@ -186,5 +186,5 @@ def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
         return features.expected_gram(X, X)
     if not isinstance(features, PolynomialGRFF | SphericalRandomFeatures):
         raise ParameterError(f"{method} is unbiased, or its mean is not known.")
-    mean = interpolated(features.expected_kernel, _REACH_ON_SPHERE, _MEAN_ERROR)
+    mean = interpolate(features.expected_kernel, _REACH_ON_SPHERE, _MEAN_ERROR)
     return np.asarray(mean(np.minimum(cdist(X, X), _REACH_ON_SPHERE)))

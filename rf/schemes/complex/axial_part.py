@@ -27,11 +27,11 @@ from spectra.table import FrequencySample, Part
 __all__ = ["AxialPart"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
-# A wave counts as 0 if its Gaussian factor is below the first number, or its frequency along the
-# axis above the second: kinks leave less than the squared ratio of the selection's frequency to it.
-_UNSEEN = 1e-13
+# The mean of a cosine counts as 0 if its Gaussian factor is below the first number or its frequency
+# along the axis above the second (kinks leave the squared ratio of modulation and frequency).
+_NEGLIGIBLE_FACTOR = 1e-13
 _FASTEST_WAVE = 2e4
-# Values that are held at one time (32 MB).
+# Values held in memory at one time (32 MB).
 _CHUNK = 4_000_000
 
 
@@ -41,7 +41,7 @@ class AxialPart:
     """One part of a modulated measure.
 
     ``base``: the part of a table: a mass, a sign, a law of radii, and the shifts that modulate it;
-    ``kind``: what is sampled.
+    ``kind``: which nonnegative function of the modulation is sampled.
     """
 
     base: Part
@@ -51,7 +51,7 @@ class AxialPart:
     def modulation(self) -> Modulation:
         """The multiplier of the radial measure."""
         if self.base.shifts is None:
-            raise ParameterError("A part without shifts has no axis: it is drawn as it is.")
+            raise ParameterError("A part without shifts has no axis and needs no decomposition.")
         return Modulation.of(self.base.shifts)
 
     @property
@@ -71,7 +71,7 @@ class AxialPart:
 
     @property
     def mass(self) -> float:
-        """Mass of the part, the bound of |X|: m E f."""
+        """Mass of the part, m E f, which is also the weight of each draw."""
         return self._mass[0]
 
     @property
@@ -108,12 +108,12 @@ class AxialPart:
         return not self.is_isotropic
 
     def _with_phases(self, w: FloatArray) -> FrequencySample:
-        """Frequencies that have the law of the part, with their weights and phases."""
+        """Add weights and phases to frequencies drawn from the part."""
         phases = np.full(len(w), _PHASES.get(self.kind, 0.0))
         if self.kind == "modulus":
             phases = np.angle(self.modulation(w @ self.modulation.axis))
-        turn = 0.0 if self.base.sign > 0 else np.pi
-        return FrequencySample(w, np.full(len(w), self.mass), phases + turn)
+        sign_phase = 0.0 if self.base.sign > 0 else np.pi
+        return FrequencySample(w, np.full(len(w), self.mass), phases + sign_phase)
 
     def mean(self, differences: FloatArray) -> FloatArray:
         """E X at differences D, shape (n, d): what the part adds to the kernel."""
@@ -159,23 +159,23 @@ class AxialPart:
         strata = n if most is None else min(n, most)
         if radii == "iid" or strata == 1 or not self.has_strata:
             return np.asarray((square - mean**2) / n)
-        known, (along, decay) = np.empty(len(D)), self._along(D)
+        square_means, (along, decay) = np.empty(len(D)), self._along(D)
         cuts = stratum_ends(self._axis_law, strata)
         reach = self.gaussian * float(np.abs(along).max(initial=0.0))
         g, weights = self._axis_law.rule(min(reach, _FASTEST_WAVE), cuts)
         below = g < cuts[-1]
         starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
         x, weights = self.gaussian * g[below], strata * weights[below, None]
-        turn, scale = self._turn(x)[:, None], self.mass * self.base.sign * decay
+        phase, scale = self._phase_at(x)[:, None], self.mass * self.base.sign * decay
         step = max(1, _CHUNK // max(x.size, 1))
         for start in range(0, len(D), step):
             rows = slice(start, start + step)
-            waves = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + turn)
+            waves = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + phase)
             means = np.add.reduceat(waves * weights, starts, axis=0)
             # The mean of the last stratum follows from that of all.
             last = strata * mean[rows] - means.sum(axis=0)
-            known[rows] = (np.sum(means**2, axis=0) + last**2) / strata
-        return np.asarray((square - known) / n)
+            square_means[rows] = (np.sum(means**2, axis=0) + last**2) / strata
+        return np.asarray((square - square_means) / n)
 
     # --- masses and moments ------------------------------------------------------------------
 
@@ -192,29 +192,29 @@ class AxialPart:
         return m * law.mass, error * law.mass + m * law.mass_error
 
     def _wave(self, D: FloatArray, order: int) -> FloatArray:
-        """E cos(order (w.D + phase)) of a modulated Gaussian, by its law along the axis."""
+        """E cos(order (w.D + phase)) for a modulated Gaussian, integrated along the axis."""
         along, decay = self._along(order * D)
-        seen = (decay > _UNSEEN) & (self.gaussian * np.abs(along) < _FASTEST_WAVE)
+        seen = (decay > _NEGLIGIBLE_FACTOR) & (self.gaussian * np.abs(along) < _FASTEST_WAVE)
         out = np.zeros(len(D))
         where = np.flatnonzero(seen)
         if not where.size:
             return out
         g, weights = self._axis_law.rule(self.gaussian * float(np.abs(along[where]).max()))
         x = self.gaussian * g
-        turn = order * self._turn(x)
+        phase = order * self._phase_at(x)
         step = max(1, _CHUNK // x.size)
         for start in range(0, where.size, step):
             rows = where[start : start + step]
-            out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + turn[:, None])
+            out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + phase[:, None])
         return out * decay
 
     def _along(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Differences along the axis, and the Gaussian factor of what they are across it."""
+        """Components of D along the axis, and the Gaussian factor of the components across it."""
         along = D @ self.modulation.axis
         across = D - np.multiply.outer(along, self.modulation.axis)
         return along, np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
 
-    def _turn(self, x: FloatArray) -> FloatArray:
+    def _phase_at(self, x: FloatArray) -> FloatArray:
         """Phase of a draw at a coordinate x >= 0 along the axis."""
         if self.kind == "modulus":
             return np.angle(self.modulation(x))
@@ -226,7 +226,7 @@ class AxialPart:
     @cached_property
     def _axis_law(self) -> AxisLaw:
         return AxisLaw(
-            # Not a function made here: the law is kept with the part, and parts are pickled.
+            # A partial, not a lambda: the law is cached in the part, and parts are pickled.
             partial(self.modulation.selected, self.kind),
             self.modulation.kinks(self.kind),
             self.gaussian * self.modulation.unit,

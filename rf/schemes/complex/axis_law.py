@@ -26,22 +26,22 @@ __all__ = ["AxisLaw", "stratum_ends"]
 
 # The normal density is a denormal number beyond this.
 _REACH = 38.0
-# With higher frequencies than this no part is small, so that ten deviations are enough.
-_MANY_TURNS = 20.0
+# With a modulation faster than this, no part has a small mass, and ten deviations are enough.
+_FAST_MODULATION = 20.0
 _SHORT_REACH = 10.0
 # On panels this long, and half a period of the modulation, Gauss's rule is exact to rounding.
 _PANEL = 0.5
 _NODES = 20
 _COARSE_NODES = 14
-# A modulation of this frequency needs thousands of panels, and seconds for a variance.
-_FASTEST = 1e2
+# Largest shift in lengths of the Gaussian: it needs thousands of panels, and seconds.
+_MAX_SHIFT = 1e2
 _NEWTON_STEPS = 80
 # Panels with less than this share of the mass do not affect a mean.
-_WEIGHTLESS = 1e-18
-# Phase of a wave that the points of a panel resolve in addition to the density.
+_NEGLIGIBLE = 1e-18
+# Largest phase of a cosine over one panel that its nodes integrate exactly with the density.
 _PHASE = 6.0
 # Ends of panels that are nearer than this, relative to the reach, are merged.
-_SAME = 1e-13
+_MERGED = 1e-13
 
 
 @final
@@ -50,26 +50,26 @@ class AxisLaw:
     """The law on g >= 0 with density 2 phi(g) h(rate g) / mass.
 
     ``selected``: h(theta) >= 0, even and of period 2 pi; ``kinks``: its kinks in (0, pi); ``rate``:
-    kappa > 0; ``top_step``: degree of the modulation as a trigonometric polynomial.
+    kappa > 0; ``degree``: degree of the modulation as a trigonometric polynomial.
     """
 
     selected: Callable[[FloatArray], FloatArray]
     kinks: FloatArray
     rate: float
-    top_step: int
+    degree: int
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rate * self.top_step < _FASTEST:
+        if not 0.0 < self.rate * self.degree < _MAX_SHIFT:
             raise AccuracyError(
-                f"A shift of {self.rate * self.top_step:.3g} lengths of the Gaussian makes its "
-                f"spectral density turn faster than can be resolved (the most is {_FASTEST:g}): "
+                f"A shift of {self.rate * self.degree:.3g} lengths of the Gaussian makes its "
+                f"spectral density turn faster than can be resolved (the most is {_MAX_SHIFT:g}): "
                 "it has no Jordan or polar parts here. Take SpectralFeatures, which weighs draws "
                 "of the radial law."
             )
 
     @property
     def _reach(self) -> float:
-        return _REACH if self.rate * self.top_step < _MANY_TURNS else _SHORT_REACH
+        return _REACH if self.rate * self.degree < _FAST_MODULATION else _SHORT_REACH
 
     @cached_property
     def _all_kinks(self) -> FloatArray:
@@ -83,10 +83,10 @@ class AxisLaw:
     @cached_property
     def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Low ends, high ends, masses and coarser masses of the panels that have mass."""
-        step = min(_PANEL, 0.5 * np.pi / (self.rate * self.top_step))
+        step = min(_PANEL, 0.5 * np.pi / (self.rate * self.degree))
         grid = np.linspace(0.0, self._reach, int(np.ceil(self._reach / step)) + 1)
         ends = np.unique(np.concatenate([grid, self._all_kinks]))
-        ends = ends[np.concatenate([[True], np.diff(ends) > _SAME * self._reach])]
+        ends = ends[np.concatenate([[True], np.diff(ends) > _MERGED * self._reach])]
         low, high = ends[:-1], ends[1:]
         masses = [
             np.sum(weights * self._density(nodes), axis=1)
@@ -106,13 +106,13 @@ class AxisLaw:
         _, _, fine, coarse = self._panels
         return float(np.abs(fine - coarse).sum() + 1e-13 * fine.sum())
 
-    def rule(self, waves: float, cuts: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Points, and weights that sum to 1, for functions that turn like cos(waves g).
+    def rule(self, omega: float, cuts: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Nodes, and weights that sum to 1, for functions that oscillate like cos(omega g).
 
-        The points ascend, and no panel of them reaches over a cut.
+        The nodes ascend, and no panel contains a cut inside it.
         """
         low, high, masses, _ = self._panels
-        kept = masses > _WEIGHTLESS * masses.sum()
+        kept = masses > _NEGLIGIBLE * masses.sum()
         low, high = low[kept], high[kept]
         if cuts is not None:
             at = np.searchsorted(low, cuts, side="right") - 1
@@ -120,7 +120,7 @@ class AxisLaw:
             at, cuts = at[inside], cuts[inside]
             ends = np.sort(np.concatenate([high, cuts]))
             low, high = np.sort(np.concatenate([low, cuts])), ends
-        pieces = np.ceil(np.maximum(1.0, (high - low) * waves / _PHASE)).astype(int)
+        pieces = np.ceil(np.maximum(1.0, (high - low) * omega / _PHASE)).astype(int)
         width = np.repeat((high - low) / pieces, pieces)
         first = np.repeat(np.cumsum(pieces) - pieces, pieces)
         start = np.repeat(low, pieces) + (np.arange(pieces.sum()) - first) * width
@@ -134,7 +134,7 @@ class AxisLaw:
         target = u * ends[-1]
         index = np.minimum(np.searchsorted(ends, target, side="right"), masses.size - 1)
         share = (target - (ends[index] - masses[index])) / masses[index]
-        # Rounding of the sums can leave the panel by a unit in the last place.
+        # Rounding of the sums can put the share slightly outside [0, 1].
         x = _invert(self._primitives[index], np.minimum(np.maximum(share, 0.0), 1.0))
         return np.asarray(0.5 * (low[index] + high[index]) + 0.5 * (high - low)[index] * x)
 
@@ -157,7 +157,7 @@ class AxisLaw:
 
 @lru_cache(maxsize=64)
 def stratum_ends(law: AxisLaw, n: int) -> FloatArray:
-    """Where all but the last of n strata of equal probability end; kept for other rows."""
+    """Upper ends of all but the last of n strata of equal probability (cached)."""
     ends = law.ppf(np.arange(1, n) / n)
     ends.setflags(write=False)
     return ends

@@ -1,4 +1,4 @@
-r"""The measure of an asymmetric kernel in positive parts, each with a law of its own.
+r"""The measure of an asymmetric kernel as a sum of positive parts with phases.
 
 Shifts along an axis multiply a radial measure by a = A + iB.  "jordan" takes the positive
 and negative parts of A and of B; those of B are mirror images and are sampled as one; "polar" takes
@@ -21,7 +21,7 @@ from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import FrequencySample, SpectralTable
 
-__all__ = ["DECOMPOSITIONS", "NEGLIGIBLE", "Decomposed", "Decomposition"]
+__all__ = ["DECOMPOSITIONS", "NEGLIGIBLE", "AxialTable", "Decomposition"]
 
 Decomposition = Literal["jordan", "polar"]
 
@@ -30,17 +30,17 @@ DECOMPOSITIONS: dict[Decomposition, tuple[Selection, ...]] = {
     "jordan": ("real+", "real-", "imaginary+"),
     "polar": ("modulus",),
 }
-#: Share of the mass below which a part is left out: its bias is unseen in single precision.
+#: Share of the mass below which a part is left out: the bias is below single precision.
 NEGLIGIBLE = 1e-8
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Decomposed:
-    """A table whose parts are all under shifts, in a decomposition of its complex measure.
+class AxialTable:
+    """A table of shifted Gaussians, with its complex measure decomposed into positive parts.
 
-    ``decomposition``: what :attr:`parts` are; ``negligible``: a part with less than this share of
-    the mass is left out; :attr:`bias` counts it.
+    ``decomposition``: how :attr:`parts` are formed; ``negligible``: a part below this share of the
+    mass is left out, and counts in :attr:`bias`.
     """
 
     table: SpectralTable
@@ -96,7 +96,7 @@ class Decomposed:
             for base in self.table.parts
         ]
         least = self.negligible * sum(p.mass for p in every)
-        # A mass within its own error is not known to be there at all.
+        # A mass below its own error may be zero.
         keep = [p.mass > max(least, p.mass_error) for p in every]
         parts = tuple(p for p, kept in zip(every, keep, strict=True) if kept)
         return parts, tuple(p for p, kept in zip(every, keep, strict=True) if not kept)

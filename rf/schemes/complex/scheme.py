@@ -13,7 +13,7 @@ from rf.inputs.rows import typical_differences
 from rf.sampling.coupling import RADII, Radii, RadiusRule
 from rf.sampling.frequencies import Frequencies
 from rf.schemes.complex.axial_part import AxialPart
-from rf.schemes.complex.decomposition import Decomposed, Decomposition
+from rf.schemes.complex.decomposition import AxialTable, Decomposition
 from rf.schemes.table_scheme import PAIRS_FOR_COUPLING, TableScheme
 from rf.variance.allocation import Allocation, split
 from rf.variance.variance import PartModel
@@ -25,7 +25,7 @@ __all__ = ["AxialScheme", "axial_scheme", "least_axial_scheme"]
 
 # Most strata in an approximate variance, which is an upper bound if there are more.
 _STRATA = 256
-# A decomposition whose masses have a larger relative error than this is not offered.
+# A decomposition whose masses have a larger relative error than this is not used.
 _MOST_MASS_ERROR = 1e-5
 _OFFERED: tuple[Decomposition, ...] = ("polar", "jordan")
 # Choices and decompositions kept in memory.
@@ -37,10 +37,10 @@ _RECENT = 16
 class AxialScheme(TableScheme):
     """Independent frequencies of the parts of a complex measure."""
 
-    measure: Decomposed = field(kw_only=True)
+    measure: AxialTable = field(kw_only=True)
 
     @classmethod
-    def of(cls, measure: Decomposed, counts: tuple[int, ...], **options: Any) -> AxialScheme:
+    def of(cls, measure: AxialTable, counts: tuple[int, ...], **options: Any) -> AxialScheme:
         """The scheme with so many frequencies of each part."""
         return cls(measure.table, counts, measure=measure, **options)
 
@@ -92,7 +92,7 @@ class AxialModel(PartModel):
     ``differences`` (m, d); ``approximate``: whether to use at most 256 strata.
     """
 
-    measure: Decomposed
+    measure: AxialTable
     differences: FloatArray
     approximate: bool = False
 
@@ -121,7 +121,7 @@ class AxialModel(PartModel):
 
 
 def axial_scheme(
-    measure: Decomposed,
+    measure: AxialTable,
     n: int,
     rows: Any,
     n_rows: int,
@@ -157,7 +157,7 @@ def least_axial_scheme(
     model: PartModel = scheme.model(differences, approximate=True)
     best, least = scheme, float(np.mean(scheme.variance_of(model)[0]))
     for decomposition in _OFFERED:
-        measure = _decomposed(scheme.table, decomposition)
+        measure = _decompose(scheme.table, decomposition)
         if not _is_known(measure):
             continue
         other = axial_scheme(
@@ -176,12 +176,12 @@ def least_axial_scheme(
 
 
 @lru_cache(maxsize=_RECENT)
-def _decomposed(table: SpectralTable, decomposition: Decomposition) -> Decomposed:
+def _decompose(table: SpectralTable, decomposition: Decomposition) -> AxialTable:
     """The laws along the axis are those of the table, whatever the rows."""
-    return Decomposed(table, decomposition)
+    return AxialTable(table, decomposition)
 
 
-def _is_known(measure: Decomposed) -> bool:
+def _is_known(measure: AxialTable) -> bool:
     """Whether the masses of a decomposition are known well enough."""
     try:
         return measure.bias + measure.mass_error <= _MOST_MASS_ERROR * measure.mass

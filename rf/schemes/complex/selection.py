@@ -1,4 +1,4 @@
-"""The factor that a part takes of the multiplier of shifts: a positive part, or the modulus.
+"""Nonnegative functions of the multiplier of shifts: a positive part, or the modulus.
 
 The real part of the multiplier is even, its imaginary part odd.  Numpy only.
 """
@@ -19,27 +19,27 @@ from spectra.table import Shifts
 __all__ = ["SELECTIONS", "Modulation", "Selection"]
 
 Selection = Literal["real+", "real-", "imaginary+", "modulus"]
-#: What a part takes of the modulation m = A + iB: max(0, A), max(0, -A), 2 max(0, B) or |m|.
+#: The density factor of a part, a = A + iB: max(0, A), max(0, -A), 2 max(0, B) or |a|.
 SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 
-# A root of a polynomial in cos(theta) is real up to this, the error of a double root.
+# A root counts as real if its imaginary part is below this, the error of a double root.
 _REAL_ROOT = 1e-7
-# Weights that cancel up to this, relative to their absolute sum, cancel exactly.
+# A sum of weights below this, relative to their absolute sum, counts as 0.
 _CANCELLED = 1e-15
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Modulation(Shifts):
-    """The multiplier a = A + iB of shifts, and what a part may select of it."""
+    """The multiplier a = A + iB of shifts, and nonnegative functions of it."""
 
     @classmethod
     def of(cls, shifts: Shifts) -> Self:
-        """The multiplier that shifts make."""
+        """The multiplier of shifts."""
         return cls(shifts.axis, shifts.unit, shifts.steps, shifts.weights)
 
     def selected(self, selection: Selection, theta: ArrayLike) -> FloatArray:
-        """The factor at theta; |B| in place of 2 max(0, B), as draws get a random sign."""
+        """The selected function at theta; |B| for 2 max(0, B), as draws get a random sign."""
         value = self.at_angle(theta)
         if selection == "modulus":
             return np.abs(value)
@@ -63,7 +63,7 @@ class Modulation(Shifts):
         return bool(np.abs(series).max() <= _CANCELLED * self.bound)
 
     def kinks(self, selection: Selection) -> FloatArray:
-        """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |m|."""
+        """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |a|."""
         if selection == "modulus":
             real, imaginary = self._zeros_of_real, self._zeros_of_imaginary
             near = np.abs(real[:, None] - imaginary[None, :]) < _REAL_ROOT

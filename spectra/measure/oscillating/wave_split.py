@@ -18,7 +18,7 @@ from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
 from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
-from spectra.table.tails.wave_sum import LEAST_TURNS, Wave, WaveSum
+from spectra.table.tails.wave_sum import LEAST_PHASE, Wave, WaveSum
 
 __all__ = [
     "settled_radius",
@@ -152,13 +152,13 @@ def split_beyond(
     if not sign_of(rho):
         fastest = float(rho.frequencies[-1])
         gap = float(np.diff(rho.frequencies, prepend=0.0).min())
-        if LEAST_TURNS / gap > _MOST_TURNS / fastest:
+        if LEAST_PHASE / gap > _MOST_TURNS / fastest:
             raise AccuracyError(
                 f"The density oscillates with frequencies that differ by {gap:.3g} only, so that "
-                f"their sum settles beyond the radius {LEAST_TURNS / gap:.3g}. Tabulate the "
+                f"their sum settles beyond the radius {LEAST_PHASE / gap:.3g}. Tabulate the "
                 "summands of the kernel separately."
             )
-        radius = max(radius, 1.01 * LEAST_TURNS / gap)
+        radius = max(radius, 1.01 * LEAST_PHASE / gap)
         mass = sum(p.mass for p in split_by_squares(waves_of(components, radius)).values())
         # The mass falls like a power of W.
         farther = radius * (_ADDED * mass / norm) ** (1.0 / (rho.lead - 1.0))

@@ -33,7 +33,7 @@ _MOST_SLOPES, _LONGEST = 4, 120
 
 
 def hat_dimension(analysis: LocalAnalysis) -> int:
-    """The largest d for which a mixture of hats is proved; 0 where none is."""
+    """The largest d in which the kernel is proved a mixture of hat functions; 0 if none."""
     exprs, radii = analysis.exprs, [r for r, _ in analysis.radii]
     limits = analysis.origin.limit, analysis.infinity.limit
     if not exprs or analysis.gaps or any(c is None for c in limits):

@@ -37,9 +37,9 @@ _COMPILED = 1 << 18
 _PER_PANEL, _LEAST, _MOST = 16.0, 10, 15
 # The coefficients of a cell fill one cache line.  Pieces are fewer, and of a higher degree.
 _DEGREE, _PIECE_DEGREE = 7, 13
-# A cell is closed if the error of its polynomial is below this fraction of the radius, which is the
-# rounding error of a panel.
-_LEFT = 4.0 * float(np.finfo(float).eps)
+# A polynomial is accepted on a cell if its error is below this fraction of the radius, which is
+# the rounding error of a panel.
+_FIT_TOLERANCE = 4.0 * float(np.finfo(float).eps)
 # Polynomials lose no digits in cells in which the radius changes by less than this factor.
 _MOST_CHANGE = 2.0
 # How often a piece is halved, and the probability below which it is not.
@@ -51,12 +51,12 @@ def fit_cells(
     radii_between: Callable[[IntArray, FloatArray, FloatArray], FloatArray],
     edges: FloatArray,
     *,
-    rough: float,
+    tail_mass: float,
 ) -> tuple[Fill, Refine]:
     """Fit ``radii`` at keys, which are u on the left of a law and -q on the right.
 
-    They are smooth between two edges, except for keys from -``rough`` to 0: these are in a tail of
-    waves.  ``radii_between`` gives them from the number of the edge below and the distances of a
+    They are smooth between two edges, except for keys from -``tail_mass`` to 0, which are in a tail
+    of waves.  ``radii_between`` gives them from the number of the edge below and the distances of a
     key from this edge and the next one.
     """
     coarse = np.unique(np.floor(edges * 2.0**_LEAST)).size
@@ -68,7 +68,7 @@ def fit_cells(
     after = np.searchsorted(edges, starts, side="right")
     before = np.searchsorted(edges, ends, side="left")
     smooth = (after == before) & (after > 0) & (after < edges.size)
-    closed = np.flatnonzero(smooth & ((ends <= -rough) | (starts >= 0.0)))
+    closed = np.flatnonzero(smooth & ((ends <= -tail_mass) | (starts >= 0.0)))
     fit, good = _fit(radii(starts[closed, None] + _rule(_DEGREE)[0] / count), _DEGREE)
     # The coefficients of each cell lie side by side, so that a draw reads one place.
     rows = np.zeros((starts.size, _DEGREE + 1))
@@ -93,27 +93,27 @@ def fit_cells(
 
     # Bounds of runs of open cells: a bound between two of them is both an end and a start.
     runs = np.setxor1d(starts[is_open], ends[is_open])
-    return fill, _fit_pieces(radii_between, edges, runs, rough)
+    return fill, _fit_pieces(radii_between, edges, runs, tail_mass)
 
 
 def _fit_pieces(
     radii: Callable[[IntArray, FloatArray, FloatArray], FloatArray],
     edges: FloatArray,
     runs: FloatArray,
-    rough: float,
+    tail_mass: float,
 ) -> Refine:
     """Fit radii in runs of open cells, in the root of the distance of a key from an edge."""
     bounds = np.concatenate([runs, edges, 0.5 * (edges[1:] + edges[:-1])])
     bounds = np.unique(np.clip(bounds, edges[0], edges[-1]))
     middle = 0.5 * (bounds[1:] + bounds[:-1])
     below = np.searchsorted(edges, middle, side="right") - 1
-    # Each piece counts from the nearer edge, which lies below it (way 1) or above it (way -1).
+    # Distances are from the nearer edge, which lies below (way 1) or above (way -1) the piece.
     way = np.where(2.0 * middle < edges[below] + edges[below + 1], 1, -1)
     edge = below + (way < 0)
     near, far = np.sqrt(np.sort(np.abs([bounds[:-1], bounds[1:]] - edges[edge]), axis=0))
     columns = np.full((_PIECE_DEGREE + 1, middle.size), np.nan)
     # Runs start and end in turn.
-    used = (np.searchsorted(runs, middle) % 2 == 1) & ((middle < -rough) | (middle > 0.0))
+    used = (np.searchsorted(runs, middle) % 2 == 1) & ((middle < -tail_mass) | (middle > 0.0))
     todo = np.flatnonzero(used)
     for _ in range(_HALVINGS):
         at = edge[todo] - (way[todo] < 0)
@@ -159,7 +159,7 @@ def _fit(w: FloatArray, degree: int) -> tuple[FloatArray, NDArray[np.bool_]]:
     with np.errstate(invalid="ignore"):
         fit = (w - middle[:, None]) @ series
         left = np.abs(fit[:, degree + 1 :]).sum(axis=1)
-        good = (left <= _LEFT * least) & (most <= _MOST_CHANGE * least)
+        good = (left <= _FIT_TOLERANCE * least) & (most <= _MOST_CHANGE * least)
         # Two products: their product as one matrix has large entries, and larger rounding errors.
         fit = fit[:, : degree + 1] @ powers
     fit[:, 0] += middle
@@ -205,7 +205,7 @@ def _compiled_fill() -> Any:
 @cache
 def _rule(degree: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares of a cell; a matrix from values there to three more Chebyshev coefficients than the
-    polynomial has, which show what it leaves; and one to powers of the share."""
+    polynomial has, which estimate its error; and one to powers of the share."""
     count = degree + 4
     x = chebyshev.chebpts1(count)
     series = np.asarray(chebyshev.chebvander(x, count - 1) * (2.0 / count), dtype=float)

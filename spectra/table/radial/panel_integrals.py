@@ -37,7 +37,7 @@ _MANY_WAVES = _RULES[-1][0]
 _LEVIN_NODES = 32
 # A cell whose mass times wave is below this counts as error: of these there are some hundreds, each
 # a thousandth of the rounding error of the sum.
-_NO_WAVE = 2.0**-62
+_NEGLIGIBLE = 2.0**-62
 _LEVIN_TOLERANCE = 3e-13
 # Cells that are left after this many halvings count as error, too.
 _HALVINGS = 48
@@ -152,14 +152,14 @@ def _add_cells(
     """Add the integrals over all cells at distances z to values and errors: ``at`` holds these."""
     (z, value, error), (cells, whole_nodes) = at, cut
     which = np.tile(np.arange(cells.size), z.size)
-    who = np.repeat(np.arange(z.size), cells.size)
+    z_index = np.repeat(np.arange(z.size), cells.size)
     for level in range(_HALVINGS):
-        x_low = z[who] * cells["first"][which]
+        x_low = z[z_index] * cells["first"][which]
         bound = cells["mass"][which] * wave_envelope(dim, x_low)
-        nothing = bound <= _NO_WAVE
-        np.add.at(error, who[nothing], bound[nothing])
-        who, which, x_low = who[~nothing], which[~nothing], x_low[~nothing]
-        phase = z[who] * cells["slope"][which]
+        negligible = bound <= _NEGLIGIBLE
+        np.add.at(error, z_index[negligible], bound[negligible])
+        z_index, which, x_low = z_index[~negligible], which[~negligible], x_low[~negligible]
+        phase = z[z_index] * cells["slope"][which]
         previous = -1.0
         for k, (limit, count) in enumerate(_RULES):
             now = np.flatnonzero((phase > previous) & (phase <= limit))
@@ -170,26 +170,26 @@ def _add_cells(
                     w, weight = _rule(panels, cells[which[i]], count)
                 else:
                     w, weight = (a[which[i]] for a in whole_nodes[k])
-                waves = plane_wave_mean(dim, z[who[i], None] * w)
-                np.add.at(value, who[i], np.einsum("ij,ij->i", weight, waves))
+                waves = plane_wave_mean(dim, z[z_index[i], None] * w)
+                np.add.at(value, z_index[i], np.einsum("ij,ij->i", weight, waves))
             last, mass = cells["last"][which[now]], cells["mass"][which[now]]
-            rounding = wave_rounding(dim, x_low[now], z[who[now]] * last)
-            np.add.at(error, who[now], mass * rounding)
-        ready = np.flatnonzero((phase > _MANY_WAVES) & (x_low > wave_region(dim)))
+            rounding = wave_rounding(dim, x_low[now], z[z_index[now]] * last)
+            np.add.at(error, z_index[now], mass * rounding)
+        many = np.flatnonzero((phase > _MANY_WAVES) & (x_low > wave_region(dim)))
         left = phase > _MANY_WAVES
-        for start in range(0, ready.size, _LEVIN_BLOCK):
-            i = ready[start : start + _LEVIN_BLOCK]
-            part, worst, rounding = _levin(panels, dim, z[who[i]], cells[which[i]])
-            # Halves have the same rounding, so that a smaller residual gains nothing.
+        for start in range(0, many.size, _LEVIN_BLOCK):
+            i = many[start : start + _LEVIN_BLOCK]
+            part, worst, rounding = _levin(panels, dim, z[z_index[i]], cells[which[i]])
+            # Halves have the same rounding, so a smaller residual does not help.
             done = worst <= np.maximum(_LEVIN_TOLERANCE * cells["mass"][which[i]], rounding)
-            np.add.at(value, who[i[done]], part[done])
-            np.add.at(error, who[i[done]], (worst + rounding)[done])
+            np.add.at(value, z_index[i[done]], part[done])
+            np.add.at(error, z_index[i[done]], (worst + rounding)[done])
             left[i[done]] = False
         if not np.any(left):
             return
-        who, cells = np.tile(who[left], 2), _halves(panels, cells[which[left]])
-        which = np.arange(who.size)
-    np.add.at(error, who, cells["mass"] * wave_envelope(dim, z[who] * cells["first"]))
+        z_index, cells = np.tile(z_index[left], 2), _halves(panels, cells[which[left]])
+        which = np.arange(z_index.size)
+    np.add.at(error, z_index, cells["mass"] * wave_envelope(dim, z[z_index] * cells["first"]))
 
 
 def _levin(

@@ -1,7 +1,7 @@
 r"""The density of a radius on panels: series in the logarithm of a distance, powers, and points.
 
 A panel maps t to the radius :math:`w = o + s\,e^{s t}`: its chart.  The origin o is 0 or a radius
-at which the density is not smooth; the way s is 1 for radii above o and -1 for radii below it.
+at which the density is not smooth; the way (direction) s is 1 for radii above o and -1 below it.
 
 ========  =====  =================================================================================
 power     way    the panel
@@ -30,7 +30,7 @@ from spectra.errors import ParameterError
 
 __all__ = ["Panels"]
 
-# Panels that meet may differ by this, relative to the radius: rounding.
+# Relative gap or overlap allowed between neighbouring panels (rounding).
 _JOIN_TOLERANCE = 1e-9
 
 

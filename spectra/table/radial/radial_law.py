@@ -2,7 +2,7 @@
 
 A law is a list of panels of its density (see :mod:`spectra.table.radial.panels`), and perhaps a
 tail of waves.  Probabilities are u = F(w) up to a split near 1/2, and q = 1 - u beyond it, so that
-neither end loses digits.  Points, continuous laws and mixtures are one class.
+neither end loses digits.  Discrete, continuous and mixed laws are all of this class.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 # Panels are evaluated in blocks whose buffers stay in the second-level cache.
 _BLOCK = 1 << 13
-# The largest phase that is accepted: cosines of far smaller ones have no correct digit.
+# Largest accepted phase w z: the cosine of a far smaller one already has no correct digit.
 _FARTHEST = 1e100
-# Masses add up to 1, and a tail begins where the panels end, up to this.
+# Tolerance for masses that must add up to 1, and for a tail that starts where panels end.
 _TOTAL_TOLERANCE = 1e-9
 
 
@@ -50,7 +50,7 @@ class RadialLaw:
     Parameters
     ----------
     panels : Panels
-        The masses of ranges of radii.
+        The density of the radius on consecutive intervals.
     tail : WaveTail, optional
         The oscillating density beyond the panels, up to infinity.
 
@@ -65,7 +65,7 @@ class RadialLaw:
     tail: WaveTail | None = None
 
     def __repr__(self) -> str:
-        waves = "" if self.tail is None else " and waves without end"
+        waves = "" if self.tail is None else " and an oscillating tail"
         return f"{self.panels.size} panels{waves}"
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class RadialLaw:
 
     @classmethod
     def from_atoms(cls, radii: ArrayLike, probabilities: ArrayLike) -> Self:
-        """Law of the points ``radii`` with ``probabilities`` (each > 0, adding up to 1)."""
+        """Discrete law of ``radii`` with ``probabilities`` (each > 0, adding up to 1)."""
         w = frozen_array(radii, "atom radii", 1)
         p = frozen_array(probabilities, "atom probabilities", 1)
         if w.shape != p.shape or not w.size or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-12:
@@ -106,7 +106,7 @@ class RadialLaw:
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, FloatArray, int]:
-        """Probabilities below and above the ends of the panels, and the end next to 1/2."""
+        """Probabilities below and above each panel end, and the index of the end nearest to 1/2."""
         masses = self.panels.masses
         beyond = 0.0 if self.tail is None else self.tail.mass
         u = np.append(0.0, np.cumsum(masses))
@@ -188,7 +188,7 @@ class RadialLaw:
         left = i < k
         below, above = np.where(left, below, 1.0 - above), np.where(left, 1.0 - below, above)
         values = (below, above, np.where(np.isinf(flat), 0.0, density))[what].reshape(w.shape)
-        # Radii are not negative: below 0 lies nothing.
+        # Radii are not negative, so the probability below 0 is 0.
         return np.where(w < 0.0, below_zero, values)
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
@@ -247,8 +247,8 @@ class RadialLaw:
     @cached_property
     def _fill(self) -> tuple[Fill, Refine]:
         """Functions for fast draws, fitted to the panels at the first draw."""
-        rough = 0.0 if self.tail is None else self.tail.mass
-        return fit_cells(self.panel_radii, self._radii_between, self.edges, rough=rough)
+        mass = 0.0 if self.tail is None else self.tail.mass
+        return fit_cells(self.panel_radii, self._radii_between, self.edges, tail_mass=mass)
 
     def _radii(
         self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]

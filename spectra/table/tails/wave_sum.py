@@ -22,7 +22,7 @@ from numpy.polynomial.polynomial import polyval
 from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 from spectra.errors import ParameterError
 
-__all__ = ["LEAST_TURNS", "Wave", "WaveSum", "amplitude", "values_of"]
+__all__ = ["LEAST_PHASE", "Wave", "WaveSum", "amplitude", "values_of"]
 
 # Frequencies that differ by less than this, relative to the largest one, count as equal.
 _SAME_FREQUENCY = 1e-14
@@ -31,7 +31,7 @@ _SAME_POWER = 1e-9
 # Coefficients below this share of the largest one are dropped.
 _NEGLIGIBLE = 1e-18
 # Terms that integration by parts may add to a series, and the least b W for which it converges.
-_MOST_TERMS, LEAST_TURNS = 40, 30.0
+_MOST_TERMS, LEAST_PHASE = 40, 30.0
 
 
 #: ``x**power * polyval(series, x) * exp(1j * frequency * w)`` with x = W/w: the frequency >= 0, the
@@ -74,9 +74,9 @@ class WaveSum:
         for b, power, series in self.waves:
             for other_b, other_power, also in other.waves:
                 found.append((b + other_b, power + other_power, 0.5 * np.convolve(series, also)))
-                apart = 0.5 * np.convolve(series, also.conj())
-                apart = apart if b >= other_b else apart.conj()
-                found.append((abs(b - other_b), power + other_power, apart))
+                lower = 0.5 * np.convolve(series, also.conj())
+                lower = lower if b >= other_b else lower.conj()
+                found.append((abs(b - other_b), power + other_power, lower))
         return WaveSum.of(self.start, found)
 
     def scaled(self, factor: float, power: float = 0.0) -> WaveSum:
@@ -151,10 +151,10 @@ def _integrate(frequency: float, power: float, c: ComplexArray, start: float) ->
                 f"A tail like w^-{power:g} has infinite mass: its power must exceed 1."
             )
         return 0.0, power - 1.0, start * c / (power - 1.0 + np.arange(c.size))
-    turns = frequency * start
-    if turns < LEAST_TURNS:
+    phase = frequency * start
+    if phase < LEAST_PHASE:
         raise ParameterError(
-            f"The frequency {frequency:g} turns only {turns / (2.0 * math.pi):.2g} times up "
+            f"The frequency {frequency:g} turns only {phase / (2.0 * math.pi):.2g} times up "
             f"to the radius {start:g}, so its integral has no asymptotic series there. Start the "
             "tail at a larger radius."
         )
@@ -162,8 +162,8 @@ def _integrate(frequency: float, power: float, c: ComplexArray, start: float) ->
     largest = float(np.abs(c).max(initial=0.0))
     for j in range(c.size + _MOST_TERMS):
         before = (power + j - 1.0) * found[-1] if found else 0.0
-        found.append((before - (c[j] if j < c.size else 0.0)) / (1j * turns))
-        if j >= c.size and abs(found[-1]) * turns < _NEGLIGIBLE * largest:
+        found.append((before - (c[j] if j < c.size else 0.0)) / (1j * phase))
+        if j >= c.size and abs(found[-1]) * phase < _NEGLIGIBLE * largest:
             break
     series = np.array(found, dtype=complex)
     series *= start

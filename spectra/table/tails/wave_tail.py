@@ -44,7 +44,7 @@ _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 # last panel the integral is below rounding.
 _LOWEST, _PANELS, _PANEL_TERMS = -80.0, 117, 18
 # Panels in the angle between a direction and the equator: nodes, the largest phase in radians, how
-# often they are halved towards 0, and minus the logarithm of the share of the sphere left out.
+# often they are halved towards 0, and minus log of the fraction of the sphere left out.
 _PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
 # Distances evaluated at one time: cosines, and waves of other dimensions.
 _BLOCK, _ROWS = 1 << 17, 1 << 8
@@ -126,8 +126,8 @@ class WaveTail:
         spread = float(np.sum(3.0 / self.density.frequencies)) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
         if self._shifts is not None:
-            turn, mean, shift = self._shifts
-            w = w + np.interp(w, mean, shift, period=turn)
+            period, mean, shift = self._shifts
+            w = w + np.interp(w, mean, shift, period=period)
         w = np.clip(w, low, high)
         fastest = float(self.density.frequencies.max(initial=1.0 / self.start))
         todo = np.arange(q.size)
@@ -156,10 +156,10 @@ class WaveTail:
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None
-        turn = 2.0 * np.pi / float(frequencies[0])
-        w = 1.5 * self.start + turn * np.linspace(0.0, 1.0, _PLACES)
+        period = 2.0 * np.pi / float(frequencies[0])
+        w = 1.5 * self.start + period * np.linspace(0.0, 1.0, _PLACES)
         mean = np.exp(np.interp(-np.log(self._survival(w)), *self._mean_grid))
-        return turn, mean, w - mean
+        return period, mean, w - mean
 
     def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
@@ -199,8 +199,8 @@ class WaveTail:
         found: list[ComplexArray] = []
         for v in self.density.waves:
             both: list[ComplexArray] = []
-            for turn in (1j, -1j):
-                values = turn * weights * amplitude(v, np.reciprocal(1.0 + turn * s))
+            for path in (1j, -1j):
+                values = path * weights * amplitude(v, np.reciprocal(1.0 + path * s))
                 both.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
             found.append(np.concatenate(both))
         return found
@@ -209,36 +209,36 @@ class WaveTail:
         """Integral of Ω = Re[H exp(i w z)] times a wave, for z so large that H is smooth."""
         total, power = np.zeros(z.size, dtype=complex), v[1] + 0.5 * (dim - 1)
         for sign in (1.0, -1.0):
-            turns = self.start * (v[0] + sign * z)
-            fast = np.abs(turns) >= _LAGUERRE_FROM
+            phases = self.start * (v[0] + sign * z)
+            fast = np.abs(phases) >= _LAGUERRE_FROM
             for some, rule in ((fast, _laguerre_rule), (~fast, _log_rule)):
                 where = np.flatnonzero(some)
                 for begin in range(0, where.size, _ROWS):
                     i = where[begin : begin + _ROWS]
-                    way = np.where(turns[i] < 0.0, -1.0, 1.0)
-                    s, weights = rule(np.abs(turns[i]), power)
+                    way = np.where(phases[i] < 0.0, -1.0, 1.0)
+                    s, weights = rule(np.abs(phases[i]), power)
                     t = 1.0 + 1j * way[:, None] * s
                     x = self.start * z[i, None] * t
                     # exp(-i w z) has the amplitude conj(H(conj(x))).
                     wave = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
                     wave = wave if sign > 0.0 else wave.conj()
                     values = np.sum(weights * amplitude(v, 1.0 / t) * wave, axis=1)
-                    total[i] += 1j * way * np.exp(1j * turns[i]) * values
+                    total[i] += 1j * way * np.exp(1j * phases[i]) * values
         return np.asarray(0.5 * self.start * total.real)
 
 
-def _exponential_integral(rows: ComplexArray, turns: FloatArray) -> FloatArray:
-    """Real part of the integral of exp(i turns t) t^-a c(1/t) over t >= 1."""
+def _exponential_integral(rows: ComplexArray, phases: FloatArray) -> FloatArray:
+    """Real part of the integral of exp(i phases t) t^-a c(1/t) over t >= 1."""
     with np.errstate(divide="ignore"):
-        at = np.clip(np.log(np.abs(turns)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
+        at = np.clip(np.log(np.abs(phases)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
     i = at.astype(np.intp)
     t = 2.0 * (at - i) - 1.0
-    i += (turns < 0.0) * _PANELS
-    value, before = np.zeros((2, turns.size), dtype=complex)
+    i += (phases < 0.0) * _PANELS
+    value, before = np.zeros((2, phases.size), dtype=complex)
     for column in rows.T[:0:-1]:
         value, before = column[i] + 2.0 * t * value - before, value
     value = rows[i, 0] + t * value - before
-    return np.asarray((value * np.exp(1j * turns)).real)
+    return np.asarray((value * np.exp(1j * phases)).real)
 
 
 @cache
@@ -261,19 +261,19 @@ def _log_nodes() -> tuple[FloatArray, FloatArray]:
 _laguerre = cache(np.polynomial.laguerre.laggauss)
 
 
-def _laguerre_rule(turns: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
-    """Nodes s and weights for integrals of exp(-turns s) f(s), one row for each of the turns."""
+def _laguerre_rule(phases: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
+    """Nodes s and weights for integrals of exp(-phases s) f(s), one row for each of the phases."""
     nodes, weights = _laguerre(_LAGUERRE_NODES)
-    return nodes / turns[:, None], weights / turns[:, None]
+    return nodes / phases[:, None], weights / phases[:, None]
 
 
-def _log_rule(turns: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
+def _log_rule(phases: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
     """The same by the trapezoidal rule in log s, for f(s) that decreases like s^-power."""
     s, weights = _log_nodes()
     weights = weights.copy()
     # At a resonance f decreases as a power of s, and the rest of the sum is a geometric series.
     weights[-1] /= -np.expm1(-_LOG_STEP * (power - 1.0))
-    return np.broadcast_to(s, (turns.size, s.size)), weights * np.exp(-turns[:, None] * s)
+    return np.broadcast_to(s, (phases.size, s.size)), weights * np.exp(-phases[:, None] * s)
 
 
 @cache

@@ -1,8 +1,8 @@
 r"""The verdict on a range of distances, and on the unit sphere.
 
-On a range: is there any continuation beyond it of finite mass?  Singularities inside the range are
-there in every continuation.  At its end a one-sided term (z_max - z)^s, s no integer, excludes
-every continuation where s <= (d - 1)/2, because finite differences of order r > s of a kernel of
+On a range: does any extension to R^d have finite mass?  Every extension has the singularities
+inside the range.  At its end a one-sided term (z_max - z)^s, s not an integer, excludes every
+extension if s <= (d - 1)/2, because finite differences of order r > s of a kernel of
 finite mass vanish faster than h^s there.
 
 On the sphere: does the Gegenbauer series of k(<x, y>) converge absolutely?  On the unit sphere of

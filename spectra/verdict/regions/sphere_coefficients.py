@@ -47,7 +47,7 @@ _MOST_LEVELS = 10
 _TOLERANCE, _TOLERANCE_OF_SHARES = 1e-25, 1e-13
 #: The largest difference of the two finest levels, relative to the coefficients.
 _LARGEST_CHANGE = 1e-10
-#: Functions with no singularities but poles, and discs on which formulas of them are bounded.
+#: Functions whose only singularities are poles; radii of discs, and cells across one, for bounds.
 _MEROMORPHIC = (
     *(sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh),
     *(sympy.erf, sympy.erfc),
@@ -89,7 +89,7 @@ class SphereCoefficients:
 
     @property
     def mass(self) -> float:
-        """Sum of N |lambda_n| over the degrees that are here."""
+        """Sum of N |lambda_n| over the computed degrees."""
         return float(np.sum(np.abs(self.values) * self.multiplicity))
 
 
@@ -264,7 +264,7 @@ def _weighted_values(
 def _sum_polynomials(
     dim: int, degree: int, points: list[mp.mpf], weights: list[mp.mpf]
 ) -> list[mp.mpf]:
-    """Sums of weight * P_n(u) up to a degree, by the recurrence of P_n in multiples of a unit."""
+    """Sums of weight * P_n(u) up to a degree, by recurrence in fixed-point arithmetic."""
     one = 2 ** (mp.prec + 10)
     u, w = (np.array([int(x * one) for x in xs], dtype=object) for xs in (points, weights))
     here, following = np.full_like(u, one), u

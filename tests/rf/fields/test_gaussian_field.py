@@ -80,7 +80,7 @@ def test_conjugate_gradients_with_few_inducing_points_solve_the_same_equations(
     held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rf.fields.conditioned._INDUCING", 40)
-    monkeypatch.setattr("rf.fields.conditioned._HELD", held)
+    monkeypatch.setattr("rf.fields.conditioned._MOST_IN_MEMORY", held)
     X = np.random.default_rng(3).uniform(size=(300, 2))
     field = GaussianField(EXPONENTIAL, 2, n_components=64, random_state=0)
     by_gradients, exact = (

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rf import GRFF, AsKRFF, SpectralFeatures
 from rf.features.ask import DroppedPartWarning
 from rf.sampling.frequencies import RADII
-from rf.schemes.complex import AxialScheme, Decomposed
+from rf.schemes.complex import AxialScheme, AxialTable
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.catalogue import catalogue
@@ -55,7 +55,7 @@ def test_the_variance_of_draws_in_layers_is_exact(name, dim, n):
     kernel = LAYERED[name](dim)
     table, parts = derive(kernel, dim), []
     for decomposition in DECOMPOSITIONS:
-        own = Decomposed(table, decomposition).parts
+        own = AxialTable(table, decomposition).parts
         assert np.abs(sum(part.mean(D) for part in own) - kernel(D)).max() < 1e-7
         parts += own
     for part in parts:
@@ -116,7 +116,7 @@ def test_what_has_nothing_to_draw_is_refused():
 @pytest.mark.parametrize(("name", "n"), [("shift_gaussian", 2), ("cosh_gaussian", 1)])
 def test_fewer_frequencies_than_parts_are_drawn_from_all_parts(name, n):
     kernel, D = published(name, 3), differences(3)
-    measure = Decomposed(derive(kernel, 3), negligible=0.0)
+    measure = AxialTable(derive(kernel, 3), negligible=0.0)
     scheme = AxialScheme.of(measure, (n,), pooled=True)
     assert scheme.frequencies(np.random.default_rng(0)).counts == (n,)
     draws = 4000
@@ -144,7 +144,7 @@ STATED = [
 def test_variances_are_those_of_the_theory(name, dim, stated):
     D = np.zeros((1, dim))
     D[0, :2] = 2**-0.5, -(2**-0.5)
-    table = Decomposed(derive(published(name, dim), dim), negligible=0.0)
+    table = AxialTable(derive(published(name, dim), dim), negligible=0.0)
     variances = np.array([p.variance(D)[0] for p in table.parts])
     # The papers give every part M frequencies, the part without mass included.
     sampled = 2 if name == "sinh_gaussian" else 3

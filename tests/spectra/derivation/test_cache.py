@@ -16,8 +16,8 @@ from spectra.table.kept_tables import (
     default_cache,
     keep_table,
     kept_files,
+    load_by_alias,
     load_kept,
-    load_text,
     remove_kept,
 )
 from spectra.table.table_file import encode_table
@@ -138,19 +138,19 @@ def test_the_version_of_the_code_is_in_the_address(tmp_path, monkeypatch):
 
 def test_a_text_names_its_table(cache, monkeypatch):
     derived = sp.derive(KERNEL, 3, cache=cache)
-    assert bits(load_text(cache, KERNEL, 3)) == bits(derived)
-    assert load_text(cache, KERNEL, 2) is None
-    (note,) = cache.glob("*.json")
-    content = note.read_text()
+    assert bits(load_by_alias(cache, KERNEL, 3)) == bits(derived)
+    assert load_by_alias(cache, KERNEL, 2) is None
+    (alias,) = cache.glob("*.json")
+    content = alias.read_text()
     for other in (content[:-9], content.replace("/8", "/9"), "[]", "7"):
-        note.write_text(other)
-        assert load_text(cache, KERNEL, 3) is None
-    note.write_text(content)
+        alias.write_text(other)
+        assert load_by_alias(cache, KERNEL, 3) is None
+    alias.write_text(content)
     with monkeypatch.context() as patched:
         patched.setattr(kept_tables, "code_digest", lambda: "of other code")
-        assert load_text(cache, KERNEL, 3) is None
+        assert load_by_alias(cache, KERNEL, 3) is None
     assert remove_kept(cache) == 2
-    assert load_text(cache, KERNEL, 3) is None
+    assert load_by_alias(cache, KERNEL, 3) is None
 
 
 def _write_again_and_again(folder, address, times, started):

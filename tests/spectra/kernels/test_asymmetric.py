@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from rf.schemes.complex import AxisLaw, Decomposed
+from rf.schemes.complex import AxialTable, AxisLaw
 from spectra.density import spectral_density
 from spectra.derivation import derive
 from spectra.errors import DataError, NoRouteError, ParameterError
@@ -80,8 +80,8 @@ def test_masses_of_tilted_gaussians(dim):
         for kind, value in zip(("real+", "real-", "imaginary+"), true, strict=True):
             assert abs(masses[kind] - value) <= 1e-13 * abs(value), kind
     polar = {57: 1.079674511, 8: 1.556320351}[dim]
-    assert abs(Decomposed(sinh, "polar").mass - polar) < 1e-9
-    assert abs(Decomposed(cosh, "polar").mass - float(scale)) < 1e-13 * float(scale)
+    assert abs(AxialTable(sinh, "polar").mass - polar) < 1e-9
+    assert abs(AxialTable(cosh, "polar").mass - float(scale)) < 1e-13 * float(scale)
 
 
 @pytest.mark.parametrize(("name", "dim"), CASES)
@@ -91,7 +91,7 @@ def test_every_decomposition_has_the_kernel_as_its_mean(name, dim):
     D = np.vstack([np.zeros(dim), rng.normal(size=(4, dim)) / np.sqrt(dim)])
     table = derive(kernel, dim)
     for decomposition in ("jordan", "polar"):
-        other = Decomposed(table, decomposition)
+        other = AxialTable(table, decomposition)
         error = np.abs(other.expected_kernel(D) - kernel(D)).max()
         assert error < 1e-6 * other.mass + other.bias, decomposition
 
@@ -124,7 +124,7 @@ def test_a_file_gives_the_same_table_back(name, tmp_path):
     table = derive(KERNELS[name](3), 3)
     table.save(tmp_path / "k.npz")
     again = SpectralTable.load(tmp_path / "k.npz")
-    for one, other in ((again, table), (Decomposed(again, "polar"), Decomposed(table, "polar"))):
+    for one, other in ((again, table), (AxialTable(again, "polar"), AxialTable(table, "polar"))):
         found, saved = (t.sample(50, rng=np.random.default_rng(1)) for t in (one, other))
         assert np.array_equal(found.frequencies, saved.frequencies)
         assert np.array_equal(found.phases, saved.phases)
@@ -147,11 +147,11 @@ def test_a_table_of_shifts_that_makes_no_sense_is_refused():
 
 def test_a_negligible_part_is_dropped_and_counted():
     table = derive(published("shift_gaussian", 57), 57)
-    measure = Decomposed(table)
+    measure = AxialTable(table)
     assert [part.kind for part in measure.parts] == ["real+", "imaginary+"]
     assert [part.kind for part in measure.dropped] == ["real-"]
     assert 0 < measure.bias < 3e-34
-    kept = Decomposed(table, negligible=0.0)
+    kept = AxialTable(table, negligible=0.0)
     rare = kept.parts[1]
     w = rare.draw(100, np.random.default_rng(0)).frequencies
     # The part of mass 2e-34 lives where cos(w.r) is negative: it is drawn there and at once.

@@ -177,4 +177,4 @@ def test_the_proposal_dominates_the_density_at_random_places(dim):
 def test_on_the_line_a_table_is_that_of_the_radial_kernel():
     kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
     z = np.array([0.0, 0.3, 2.0])
-    assert np.allclose(sp.derive(kernel, 1).expected_kernel(z), kernel.standing(1)(z), atol=1e-12)
+    assert np.allclose(sp.derive(kernel, 1).expected_kernel(z), kernel.equivalent(1)(z), atol=1e-12)

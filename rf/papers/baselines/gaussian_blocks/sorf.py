@@ -23,8 +23,7 @@ class SORF(GaussianBlocks):
     of random signs; rows of data are padded with zeros.
 
     **Biased**, since all frequencies have one norm, sqrt(p) / length_scale: the mean is off by 38,
-    18, 5.6 and 1.5 % of the kernel matrix in d = 2, 4, 16 and 64 (normal rows of variance 1/d).  In
-    d = 1 it is cos((x - y) / length_scale), in d = 2 the product of two such cosines.
+    18, 5.6 and 1.5 % of the kernel matrix in d = 2, 4, 16 and 64 (normal rows of variance 1/d).
 
     References
     ----------
