@@ -86,7 +86,7 @@ def _fit_beginning(samples: Samples, power: float, *, with_log: bool) -> Powers:
     value = float(v[at]) if abs(v[at]) > error else 0.0
     # The law c x^p is off by c (1 - x^2) of itself, of which samples see x^p c (1 - x^2).
     wrong = 1.0 if with_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
-    sizes = np.array([max(abs(value), error), NEGLIGIBLE * samples.peak])
+    sizes = np.array([abs(value) or abs(float(v[at])) + error, NEGLIGIBLE * samples.peak])
     return Powers(
         np.array([power - 1.0, 0.0]),
         np.array([np.sign(value), 0.0]),

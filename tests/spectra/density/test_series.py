@@ -129,6 +129,12 @@ def test_the_true_error_never_exceeds_the_stated_one_on_a_turned_contour(text, e
 # --- laws -------------------------------------------------------------------------------------
 
 
+def test_a_value_that_errors_hide_lies_within_the_stated_error():
+    """The power law below the samples begins at a sample that its error hides."""
+    density, w = found("exp(-z**(3/2))", 64), np.array([2.4])
+    assert abs(density.radial(w)[0] - 1.14818133288861e-15) <= density.error(w)[0] < 1e-14
+
+
 @pytest.mark.parametrize("dim", [1, 3, pytest.param(256, marks=pytest.mark.slow)])
 def test_a_stable_kernel_is_positive_definite_at_every_radius(dim):
     density, w = found("exp(-z**(3/2))", dim), np.geomspace(1e-6, 1e8, 400)
