@@ -13,7 +13,6 @@ The sums at all log-uniform radii are one convolution; even and odd terms alone 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, floor, lgamma, log, log2, pi
 from typing import Any
@@ -24,7 +23,6 @@ import sympy
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 from scipy.fft import dct, irfft, next_fast_len, rfft
 from scipy.ndimage import maximum_filter1d
-from scipy.special import gammaln, rgamma
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
@@ -32,11 +30,10 @@ from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.compact import ball_component
 from spectra.density.components import Component
-from spectra.density.half_line.power_tail import PowerTail
+from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.panels.log_panels import Panelled, Powers
-from spectra.errors import AccuracyError, NoRouteError
+from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
 __all__ = ["opaque_part"]
@@ -46,31 +43,25 @@ _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
 # A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
 # the second number at the last degree is accepted with that error.
 _GOAL, _LIMIT = 64 * EPS, 1e-9
-_SAMPLES_PER_TERM = 3
-# The second sum of series has so many terms more in each.
-_MORE = 5
+# Values per term, and how many terms the second series has more.
+_VALUES_PER_TERM, _MORE = 3, 5
 # Half the difference of two results is the error of either; neighbouring zeros hide it.
 _SAFETY = 4.0
 # Two sums are compared from a hundredth of the bulk to where only rounding differs.
-_FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 420, 18
-# A density that is nowhere known to the first share is refused, and an integral that is not known
-# to the second one of its peak.
-_LEAST_DIGITS, _FEWEST_DIGITS = 1e-3, 1e-6
+_FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 1260, 18
+# The largest error of a density relative to its peak.
+_FEWEST_DIGITS = 1e-6
 # Values below this share of the largest are negligible.
 _ENDED, _LARGEST_REACH = 1e-19, 1e6
 # Lengths of the cosine series that shows the highest frequency, and what counts as rounding there.
 _COSINES = (256, 1024, 4096, 16384, 65536)
 _QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
-# Below this w reach the density is a power, and exp(-40) is negligible.
-_NEAR, _DEPTH = 1e-7, 40.0
-# Steps in log z are at most 2^-6.
-_FIRST_STEP = 6
-# The tail is used from where its error is below this share, or at this w reach.
+# Below this w reach the density is a power; exp(-40) is negligible; steps are at most 2^-6.
+_NEAR, _DEPTH, _FIRST_STEP = 1e-7, 40.0, 6
+# The tail begins where its error is below this share, or at this w reach.
 _RESOLVED, _FARTHEST = 1e-13, 4e3
 # Two independent series at z = 0, and the powers of z that are read off them.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
-
-_Values = Callable[[FloatArray], FloatArray]
 
 
 def opaque_part(
@@ -89,141 +80,104 @@ def opaque_part(
     return [_component(term, support, dim) for term in terms], rest
 
 
+def _refusal(term: OpaqueTerm, why: str, kind: type[SpectraError] = AccuracyError) -> SpectraError:
+    name = term.function.__name__
+    return kind(f"No density is known from values of {name}: {why}; or write it as a formula.")
+
+
 def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
     function, half_line = term.function, support is sympy.oo
     origin: Any = function.origin
-    edge = function.edge
-    inside = [r for r, _ in function.breaks or () if float(r * term.scale) < float(support)]
-    if not half_line and function.support * term.scale != support:
-        inside.append(support / term.scale)
-    why = ""
-    if inside:
+    radii = (*(radius for radius, _ in function.breaks or ()), function.support)
+    inside = [r * term.scale for r in radii if float(r * term.scale) < float(support)]
+    if inside or (not half_line and function.support * term.scale != support):
         why = (
-            f"it is not smooth at z = {inside[0] * term.scale}. Give what ends there as a callable "
-            "with a support of its own, and add it to one that is smooth"
+            f"it is not smooth at z = {(inside or [support])[0]}. Give what ends there as a "
+            "callable with a support of its own, and add it to one that is smooth"
         )
-    elif origin is None or (edge is None and not half_line):
+    elif origin is None or (function.edge is None and not half_line):
         why = f"they do not show {function.missing()} (docs/callables.md)"
     elif function.decay is not None and function.decay not in FAST_DECAYS:
         why = f"it decays like z^(-{function.decay}), not faster than powers"
     elif origin is not sympy.oo and not (origin.is_Rational and origin.q <= 2 - half_line):
         why = f"it starts like z^({origin}), not with powers of z (or its root, inside a support)"
-    if why:
-        raise NoRouteError(
-            f"No density is known from values of {function.__name__}: {why}; or write the kernel "
-            "as a formula."
-        )
-    if half_line:
-        return _half_line_component(term, dim, origin)
-    # A series through the values; a second series shows its error.
+    else:
+        return (_half_line_component if half_line else _ball_component)(term, origin, dim)
+    raise _refusal(term, why, NoRouteError)
+
+
+def _check_digits(share: float, term: OpaqueTerm, dim: int) -> None:
+    """Refuse a density with an error of too large a share of its size."""
+    if not share <= _FEWEST_DIGITS:
+        lost = f"double precision leaves an error of {share:.1e} of the density"
+        raise _refusal(term, f"their integral cancels in dimension {dim}, where {lost}")
+
+
+def _ball_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component:
+    """The density of a series through the values; a second series shows its error."""
     power = sympy.Integer(2) if origin is sympy.oo else sympy.Rational(1, origin.q)
-    (first, miss), (second, _) = (
-        _fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
-    )
-    density = ball_component(first, dim)
-    return replace(density, doubt=_difference(density, ball_component(second, dim), miss))
+    (first, miss), (second, _) = (_fit_ball_form(term, power, more) for more in (0, _MORE))
+    density, _ = both = ball_component(first, dim), ball_component(second, dim)
+    w = np.geomspace(_FIRST * density.bulk[0], _LAST * density.bulk[1], _GRID)
+    envelope = density.log_envelope(w)
+    shares = [sign * np.exp(log - envelope) for sign, log in (f.signed_log(w) for f in both)]
+    differs = maximum_filter1d(np.abs(np.subtract(*shares)), 2 * _NEIGHBOURS + 1, mode="nearest")
+    _check_digits(float(differs.min()), term, dim)
+    return replace(density, doubt=(np.log(w), _SAFETY * differs + miss))
 
 
-def _fit_ball_form(
-    term: OpaqueTerm, radius: sympy.Expr, edge: sympy.Expr, power: sympy.Rational, *, more: int = 0
-) -> tuple[BallForm, float]:
+def _fit_ball_form(term: OpaqueTerm, power: sympy.Rational, more: int) -> tuple[BallForm, float]:
     """The series of least degree through values on a ball, and by what share it misses them.
 
-    It is in x**power, times (1 - x^2)**edge; ``more`` terms and nodes make an independent fit to
-    compare with.
+    It is in x**power, times (1 - x^2)**edge; ``more`` terms and nodes make an independent fit.
     """
-    best, missed = np.empty(0), np.inf
+    edge, radius = term.function.edge, term.function.support * term.scale
     for degree in _DEGREES:
-        terms = degree + more + 1
-        t = 0.5 * (1.0 + chebyshev.chebpts1(_SAMPLES_PER_TERM * terms + more))
-        x = t ** (1.0 / float(power))
-        check = 0.5 * (x[1:] + x[:-1])
-        value, wanted = (term.values(float(radius) * place) for place in (x, check))
-        design, other = (
-            (((1.0 - place) * (1.0 + place)) ** float(edge))[:, None]
-            * chebyshev.chebvander(2.0 * place ** float(power) - 1.0, terms - 1)
-            for place in (x, check)
-        )
-        scale = np.sqrt((design**2).sum(axis=0))
-        series = np.linalg.lstsq(design / scale, value, rcond=1e-15)[0] / scale
-        miss = float(np.abs(other @ series - wanted).max() / max(np.abs(value).max(), 1e-300))
-        if miss < missed:
-            best, missed = series, miss
+        nodes = _VALUES_PER_TERM * (degree + more + 1) + more
+        x = (0.5 * (1.0 + chebyshev.chebpts1(nodes))) ** float(1 / power)
+        x = np.concatenate([x, 0.5 * (x[1:] + x[:-1])])  # the fit is checked between its nodes
+        value, t = term.values(float(radius) * x), x ** float(power)
+        weight = np.maximum(((1.0 - x) * (1.0 + x)) ** float(edge or 0), 1e-290)
+        data = t[:nodes], (value / weight)[:nodes], degree + more, [0.0, 1.0], 1e-15
+        series, _ = Chebyshev.fit(*data, full=True, w=weight[:nodes])
+        missed = float(np.abs(weight * series(t) - value).max() / np.abs(value).max())
         if missed <= _GOAL:
             break
     if not missed <= _LIMIT:
-        raise AccuracyError(
-            f"A callable could not be followed by a series of {_DEGREES[-1]} terms: it misses by "
-            f"{missed:.1e} of the largest value. It is not as smooth inside its support as its "
-            "statements say: check edge= and origin=, or state breaks= (docs/callables.md)."
+        raise _refusal(
+            term,
+            f"a series of {len(series.coef)} terms misses {missed:.1e} of the largest one. It is "
+            "not as smooth inside its support as stated: check edge= and origin=, or state breaks=",
         )
-    series = [flint.arb(float(c)) for c in best]
-    return BallForm.of_chebyshev(radius, edge, series, power), missed
+    exact = [flint.arb(float(c)) for c in series.coef]
+    return BallForm.of_chebyshev(radius, edge, exact, power), missed
 
 
-def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of radii, and what two densities differ by there, relative to the envelope."""
-    w = np.geomspace(_FIRST * first.bulk[0], _LAST * first.bulk[1], _GRID)
-    # Points between those of the grid meet other phases of the wave.
-    w = np.sort(np.concatenate([w, w * 1.003, w * 1.011]))
-    envelope = first.log_envelope(w)
-    (sign, log), (other, size) = (density.signed_log(w) for density in (first, second))
-    difference = sign * np.exp(log - envelope) - other * np.exp(size - envelope)
-    nearby = maximum_filter1d(np.abs(difference), 2 * _NEIGHBOURS + 1, mode="nearest")
-    differs = _SAFETY * nearby + miss
-    if not differs.min() < _LEAST_DIGITS:
-        raise AccuracyError(
-            "The values of a callable in double precision leave no digit of its density: two "
-            f"series through them differ by {differs.min():.1e} of it at best. Write the kernel "
-            "as a formula."
-        )
-    return np.log(w), differs
-
-
-# --- callables without a support ------------------------------------------------------------------
-
-
-def _half_line_component(term: OpaqueTerm, dim: int, origin: sympy.Expr) -> Component:
+def _half_line_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component:
     """The density of a callable that is negligible beyond a distance."""
-    name, values = term.function.__name__, term.values
-    reach = _find_reach(values, float(term.scale), dim, name)
-    ending: PowerTail | None = None
-    if origin is sympy.oo:
-        last = log(_highest_frequency(values, reach, name))
-    else:
-        # Odd powers of z at 0 give the tail.
-        tail = _odd_powers(values, reach, dim, origin, name)
-        logs = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
-        good = np.flatnonzero(tail.left_out(np.exp(logs)) <= _RESOLVED)
-        ending = tail, float(logs[good[0]] if good.size else logs[-1])
-        last = ending[1]
-    samples = _sum_values(values, reach, dim, last)
-    share = samples.error / samples.peak
-    if not share <= _FEWEST_DIGITS:
-        raise AccuracyError(
-            f"The integral of the callable {name} cancels in dimension {dim}: double precision "
-            f"leaves an error of {share:.1e} of the density. Write the kernel as a formula."
-        )
-    total = float(values(np.zeros(1))[0])
+    reach = _find_reach(term, dim)
+    ending = None if origin is sympy.oo else _odd_power_tail(term, reach, dim, int(origin))
+    last = ending[1] if ending else log(_highest_frequency(term, reach))
+    samples = _sum_values(term, reach, dim, last)
+    _check_digits(samples.error / samples.peak, term, dim)
+    total = float(term.values(np.zeros(1))[0])
     return sampled_density(samples, total, dim, np.inf, ending, noise=samples.error)
 
 
-def _find_reach(values: _Values, scale: float, dim: int, name: str) -> float:
+def _find_reach(term: OpaqueTerm, dim: int) -> float:
     """A distance beyond which a callable is negligible in the integral over R^d."""
-    z = scale * np.geomspace(1e-3, _LARGEST_REACH, 401)
+    z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
     with np.errstate(divide="ignore"):
-        size = np.log(np.abs(values(z))) + (dim - 1) * np.log(z)
+        size = np.log(np.abs(term.values(z))) + (dim - 1) * np.log(z)
     alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
     if alive.size and alive[-1] < z.size - 1:
         return float(z[alive[-1] + 1])
     found = "has not decayed at" if alive.size else f"is 0 at every distance from {z[0]:g} to"
-    raise NoRouteError(
-        f"The callable {name} {found} z = {z[-1]:g}. Values give the density of a kernel with a "
-        "support or a fast decay: measure distances in another unit, or write it as a formula."
-    )
+    why = f"it {found} z = {z[-1]:g}. Give a support, measure distances in another unit"
+    raise _refusal(term, why, NoRouteError)
 
 
-def _sum_values(values: _Values, reach: float, dim: int, last: float) -> Samples:
+def _sum_values(term: OpaqueTerm, reach: float, dim: int, last: float) -> Samples:
     """w rho up to log w = last, with the difference of two sums for its error."""
     # The terms of one parity alone resolve the fastest wave.
     step = 2.0 ** -max(_FIRST_STEP, ceil(log2(2.0 * np.exp(last) * reach / pi)))
@@ -234,67 +188,63 @@ def _sum_values(values: _Values, reach: float, dim: int, last: float) -> Samples
     )
     # Both factors are largest where it matters.
     tilt = 0.5 * (dim + 1)
-    k = step * values(np.exp(log_z)) * np.exp(tilt * log_z)
+    k = step * term.values(np.exp(log_z)) * np.exp(tilt * log_z)
     front = (2 - dim) * log(2.0) - 2.0 * lgamma(0.5 * dim)
     g = np.exp(front + (dim - tilt) * log_y) * plane_wave_mean(dim, np.exp(log_y))
     size = next_fast_len(g.size, real=True)
-    is_odd = np.arange(k.size) % 2 == 1
-    spectrum = rfft(g, size)
+    spectrum, odd = rfft(g, size), k * (np.arange(k.size) % 2)
     one, other = (
         irfft(spectrum * rfft(terms, size).conj(), size)[: log_w.size] * np.exp(tilt * log_w)
-        for terms in (np.where(is_odd, 0.0, k), np.where(is_odd, k, 0.0))
+        for terms in (k - odd, odd)
     )
     peak = float(np.abs(one + other).max())
     error = _SAFETY * float(np.abs(one - other).max()) + 16.0 * EPS * peak
     return Samples(step, float(j0), one + other, error)
 
 
-def _highest_frequency(values: _Values, reach: float, name: str) -> float:
-    """The highest frequency that a callable holds above the rounding of its values.
+def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
+    """The highest frequency of a smooth callable above the rounding of its values.
 
-    A smooth even function that has ended at ``reach`` is a cosine series on [0, reach], whose
-    coefficients are its spectrum on a line; in R^d the spectrum ends where it ends on a line.
+    The callable has ended at ``reach``, so that a cosine series on [0, reach] shows its spectrum on
+    a line, which ends at the same frequency as that in R^d.
     """
-    highest = 0.0
     for count in _COSINES:
-        z = reach * np.arange(count + 1) / count
-        spectrum = np.abs(dct(values(z), type=1))
+        spectrum = np.abs(dct(term.values(np.linspace(0.0, reach, count + 1)), type=1))
         top, rest = float(spectrum.max()), float(np.median(spectrum[count // 2 :]))
         above = np.flatnonzero(spectrum > max(_NOISE * rest, _ROUNDING * top))
-        highest = float(np.pi * above[-1] / reach) if above.size else np.inf
-        if rest <= _QUIET * top and above.size and above[-1] < count // 2:
-            return 1.2 * highest + 4.0 / reach
-    raise AccuracyError(
-        f"The callable {name} holds frequencies up to {highest:.3g} or more on z <= {reach:.3g}: "
-        f"{_COSINES[-1]} values do not resolve it. It is not as smooth as was stated (origin=), or "
-        "it varies much faster than it ends: write it as a formula."
+        if rest <= _QUIET * top and above[-1] < count // 2:
+            return (1.2 * pi * float(above[-1]) + 4.0) / reach
+    raise _refusal(
+        term,
+        f"{_COSINES[-1]} of them on z <= {reach:.3g} do not resolve its frequencies. It is not as "
+        "smooth as was stated (origin=), or varies much faster than it ends: check what is stated",
     )
 
 
-def _odd_powers(values: _Values, reach: float, dim: int, origin: sympy.Expr, name: str) -> Powers:
-    """The density at large w from the odd powers of z at 0."""
-    found, second = (_expand_at_zero(values, reach, degree, name) for degree in _ORIGIN_DEGREES)
-    powers = np.arange(float(origin), _ORIGIN_POWERS, 2.0)
-    growth = powers * np.log(2.0) + gammaln(0.5 * (dim + powers))
-    front = 2.0 * np.exp(growth - gammaln(0.5 * dim)) * rgamma(-0.5 * powers)
-    at = powers.astype(int)
-    value, error = front * found[at], _SAFETY * np.abs(front * (found[at] - second[at]))
-    size = np.maximum(np.abs(value), error) + 5e-324
-    return Powers(-(powers + 1.0), value / size, np.log(size), error / size)
+def _odd_power_tail(term: OpaqueTerm, reach: float, dim: int, origin: int) -> PowerTail:
+    """The density at large w from the odd powers of z at 0, and the log w where it begins."""
+    found, second = (_expand_at_zero(term, reach, degree) for degree in _ORIGIN_DEGREES)
+    # A power that is absent keeps its error.
+    odd, differs = found[origin::2] + 1e-300, np.abs(found - second)[origin::2]
+    powers = [(sympy.Integer(origin + 2 * i), 0, sympy.Float(c)) for i, c in enumerate(odd)]
+    series = power_tail(tuple(powers), dim)
+    if series is None:
+        raise _refusal(term, f"powers of z from {origin} on cannot be read off them")
+    tail = replace(series[0], wrong=series[0].wrong + _SAFETY * differs / np.abs(odd))
+    logs = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
+    good = np.flatnonzero(tail.left_out(np.exp(logs)) <= _RESOLVED)
+    return tail, float(logs[good[0]] if good.size else logs[-1])
 
 
-def _expand_at_zero(values: _Values, reach: float, degree: int, name: str) -> FloatArray:
+def _expand_at_zero(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:
     """Coefficients of powers of z at 0, from the longest interval that the degree resolves."""
     for end in 0.25 * reach * 0.5 ** np.arange(_ORIGIN_HALVINGS):
         z = 0.5 * end * (1.0 + chebyshev.chebpts1(2 * degree))
-        value = values(z)
+        value = term.values(z)
         series = Chebyshev.fit(z, value, degree, [0.0, end])
         if np.abs(series(z) - value).max() <= 16.0 * EPS * np.abs(value).max():
             least = EPS * float(np.abs(series.coef).max())
             plain = series.trim(least).convert(domain=[-1.0, 1.0], kind=Polynomial).coef
             found = np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
             return np.asarray(found, dtype=float)
-    raise AccuracyError(
-        f"The callable {name} is no power series next to z = 0 as far as its values show, so its "
-        "density has no tail that can be read off. State origin=..., or write it as a formula."
-    )
+    raise _refusal(term, "they do not follow a power series next to z = 0. State another origin=")

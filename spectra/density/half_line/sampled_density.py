@@ -44,7 +44,7 @@ def sampled_density(
     nothing = max(NEGLIGIBLE * samples.peak, noise)
     if tail is None:  # samples at larger radii are rounding
         seen = np.abs(samples.values) > nothing
-        high = min(high, float(samples.logs[seen].max(initial=low)))
+        high = min(high, float(samples.logs[seen].max(initial=low)) + samples.step)
     high = max(min(high, start), low + _WIDTH)
 
     # Rounding of log w changes the values of steep waves.
