@@ -8,6 +8,7 @@ kernel (:mod:`spectra.density.guard`): two rays beyond one pole agree, too, and 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import sympy
@@ -36,6 +37,9 @@ _LARGEST = 700.0
 # If the kernel becomes negligible this much later in log z on a ray than on the half-line, it grows
 # on rays nearby, and the ray is tried last.
 _LATER = 0.6
+# Poles are looked for so far from the scale in log z, with so many boxes of this half width and of
+# this share of it.
+_FARTHEST, _MOST_BOXES, _BOX, _SMALLEST = 12.0, 30_000, 0.25, 2.0**-8
 
 
 def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
@@ -132,4 +136,31 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
                     )
         except AccuracyError as refusal:
             reasons.append(str(refusal))
+    widest = _widest_angle(formula, min(axis, formula.scale + _FARTHEST), reasons)
+    rays = [ray for ray in rays if ray.angle <= widest]
     return sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
+
+
+def _widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
+    """The widest angle for which the kernel has no pole between the half-line and the ray.
+
+    The sector up to log z = end is covered with boxes, and a box on which ball arithmetic finds no
+    finite value is divided.
+    """
+    start = formula.scale - _FARTHEST
+    boxes = 0
+    for inner, angle in pairwise((0.5 * _ANGLES[-1], *_ANGLES[::-1])):
+        middle, half = 0.5 * (angle + inner), 0.5 * (angle - inner)
+        s = np.arange(start + _BOX, end + _BOX, 2.0 * _BOX)
+        waiting = [(float(x), _BOX, middle, half) for x in s]
+        while waiting:
+            s, ds, a, da = waiting.pop()
+            boxes += 1
+            if formula.is_finite_on(s, ds, a, da):
+                continue
+            if boxes > _MOST_BOXES or ds < _SMALLEST * _BOX:
+                reasons.append(f"the kernel has a pole near z = {np.exp(s):.4g} exp({a:.4g} i)")
+                return inner
+            ds, da = 0.5 * ds, 0.5 * da
+            waiting += [(s + i * ds, ds, a + j * da, da) for i in (-1, 1) for j in (-1, 1)]
+    return _ANGLES[0]
