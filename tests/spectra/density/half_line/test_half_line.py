@@ -12,7 +12,7 @@ import spectra as sp
 from spectra.density import spectral_density
 from spectra.density.components import SpectralDensity
 from spectra.density.half_line.ends.power_terms import expansion_of
-from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.half_line import _order_rays, half_line
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.hankel_factor import hankel_factor
 from spectra.density.half_line.power_tail import power_tail
@@ -129,6 +129,16 @@ def test_the_factor_on_a_ray_is_the_hankel_function(psi, dim):
             found = hankel_factor(dim, psi, s, 128)
             close = abs(mp.mpc(complex(found)) - true) / abs(true)
             assert close < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("text", "widest"),
+    [("exp(-z)", 1.1), ("exp(-z)/((z-2)**2+1)", 0.36), ("exp(-z**2)/(2+cos(3*z))", 0.025)],
+)
+def test_rays_lie_below_the_poles_of_a_kernel(text, widest):
+    """The poles are at exp(+-.464 i) sqrt 5 and at Re z = pi/3 (1 + 2 n), Im z = .439."""
+    rays = _order_rays(HalfLineFormula(formula_of(text)), 3, [])
+    assert max(ray.angle for ray in rays) == widest
 
 
 def test_samples_are_interpolated_to_rounding():
