@@ -37,8 +37,8 @@ _LARGEST = 700.0
 # If the kernel becomes negligible this much later in log z on a ray than on the half-line, it grows
 # on rays nearby, and the ray is tried last.
 _LATER = 0.6
-# Poles are looked for so far from the scale in log z, with so many boxes of this half width and of
-# this share of it.
+# Poles are looked for up to this far from the scale in log z, with at most so many boxes, whose
+# half width in log z is this number or down to this share of it.
 _FARTHEST, _MOST_BOXES, _BOX, _SMALLEST = 12.0, 30_000, 0.25, 2.0**-8
 
 
@@ -142,25 +142,24 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
 
 
 def _widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
-    """The widest angle for which the kernel has no pole between the half-line and the ray.
+    """The widest of the angles below which the kernel has no pole up to log z = end.
 
-    The sector up to log z = end is covered with boxes, and a box on which ball arithmetic finds no
-    finite value is divided.
+    Boxes in log z and the angle cover the sector.  A box on which ball arithmetic finds no finite
+    value is divided, and the smallest ones count as poles.
     """
-    start = formula.scale - _FARTHEST
-    boxes = 0
-    for inner, angle in pairwise((0.5 * _ANGLES[-1], *_ANGLES[::-1])):
-        middle, half = 0.5 * (angle + inner), 0.5 * (angle - inner)
-        s = np.arange(start + _BOX, end + _BOX, 2.0 * _BOX)
-        waiting = [(float(x), _BOX, middle, half) for x in s]
-        while waiting:
-            s, ds, a, da = waiting.pop()
-            boxes += 1
-            if formula.is_finite_on(s, ds, a, da):
+    centres = np.arange(formula.scale - _FARTHEST, end + 2.0 * _BOX, 2.0 * _BOX)
+    tried = 0
+    for inner, outer in pairwise((0.5 * _ANGLES[-1], *_ANGLES[::-1])):
+        middle, width = 0.5 * (outer + inner), 0.5 * (outer - inner)
+        boxes = [(float(s), _BOX, middle, width) for s in centres]
+        while boxes:
+            s, ds, angle, da = boxes.pop()
+            tried += 1
+            if formula.is_finite_on(s, ds, angle, da):
                 continue
-            if boxes > _MOST_BOXES or ds < _SMALLEST * _BOX:
-                reasons.append(f"the kernel has a pole near z = {np.exp(s):.4g} exp({a:.4g} i)")
+            if tried > _MOST_BOXES or ds < _SMALLEST * _BOX:
+                reasons.append(f"the kernel has a pole near z = {np.exp(s):.4g} exp({angle:.4g} i)")
                 return inner
             ds, da = 0.5 * ds, 0.5 * da
-            waiting += [(s + i * ds, ds, a + j * da, da) for i in (-1, 1) for j in (-1, 1)]
+            boxes += [(s + i * ds, ds, angle + j * da, da) for i in (-1, 1) for j in (-1, 1)]
     return _ANGLES[0]
