@@ -158,7 +158,9 @@ def _widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> f
             if formula.is_finite_on(s, ds, angle, da):
                 continue
             if tried > _MOST_BOXES or ds < _SMALLEST * _BOX:
-                reasons.append(f"the kernel may have a pole at z = {np.exp(s):.4g} exp({angle:.4g} i)")
+                reasons.append(
+                    f"the kernel may have a pole at z = {np.exp(s):.4g} exp({angle:.4g} i)"
+                )
                 return inner
             ds, da = 0.5 * ds, 0.5 * da
             boxes += [(s + i * ds, ds, angle + j * da, da) for i in (-1, 1) for j in (-1, 1)]
