@@ -61,10 +61,9 @@ class Opaque(sympy.Function):  # type: ignore[misc]
     @classmethod
     def missing_properties(cls) -> str:
         """Describe the properties still to be stated, with an example call; empty if none."""
-        if cls.support is sympy.oo:
-            required, call = _HINTS_WITHOUT_SUPPORT, "decay='gaussian'"
-        else:
-            required, call = _HINTS_WITH_SUPPORT, f"support={cls.support}, edge=3"
+        has_support = cls.support is not sympy.oo
+        call = f"support={cls.support}, edge=3" if has_support else "decay='gaussian'"
+        required = _HINTS_WITH_SUPPORT if has_support else _HINTS_WITHOUT_SUPPORT
         missing = [hint for name, hint in required.items() if getattr(cls, name) is None]
         if not missing:
             return ""
@@ -81,7 +80,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
 
     def __reduce_ex__(self, protocol: object) -> Any:
         function = type(self).function
-        if "<" in getattr(function, "__qualname__", "<"):
+        if "<" in getattr(function, "__qualname__", "<"):  # <lambda> or <locals>
             raise ParameterError(
                 f"The kernel cannot be pickled: the callable {type(self).__name__} is a lambda or "
                 "a local function. Define it at the top level of a module, or write the kernel as "
@@ -183,10 +182,7 @@ def _call(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
 
 
 def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] | None:
-    """Split a formula into multiples of callables of z/scale and a rest without callables.
-
-    None if this is impossible, as for a callable times a function of z.
-    """
+    """Split a formula into multiples of callables of z/scale and a rest; None if impossible."""
     terms = []
     rest = sympy.Integer(0)
     for summand in sympy.Add.make_args(sympy.expand(expr)):
@@ -225,9 +221,7 @@ def check_stated_properties(support: sympy.Expr, options: Mapping[str, Any]) -> 
     if edge is not None and support is sympy.oo:
         raise ParameterError("edge= is the exponent at the support: give support= too.")
     if decay is not None and support is not sympy.oo:
-        raise ParameterError(
-            "decay= describes z -> infinity, but a kernel with a support is 0 there: omit it."
-        )
+        raise ParameterError("decay= does not apply to a kernel with a support: omit it.")
     properties: dict[str, Any] = {
         "edge": _exponent("edge", edge, zero_allowed=True),
         "breaks": None if breaks is None else _breaks(breaks, support),
@@ -250,8 +244,8 @@ def _exponent(name: str, value: Any, *, zero_allowed: bool = False) -> sympy.Exp
         raise ParameterError(f"{name}={value!r} is unknown: pass {words} an exponent.")
     number = exact_parameter(name, value)
     if not (number.is_positive or (zero_allowed and number == 0)):
-        least = ">= 0" if zero_allowed else "> 0"
-        raise ParameterError(f"{name} must be an exponent {least}, and {value} is not.")
+        relation = ">=" if zero_allowed else ">"
+        raise ParameterError(f"{name} must be an exponent {relation} 0, and {value} is not.")
     return number
 
 

@@ -13,14 +13,7 @@ from typing import Any
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-__all__ = [
-    "ARITIES",
-    "CONSTANTS",
-    "FUNCTIONS",
-    "FUNCTIONS_WITH_ORDER",
-    "PIECEWISE",
-    "is_supported",
-]
+__all__ = ["ARITIES", "CONSTANTS", "FUNCTIONS", "FUNCTIONS_WITH_ORDER", "PIECEWISE", "is_supported"]
 
 CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi, "E": sympy.E}
 _NAMES = """exp log sin cos tan asin acos atan sinh cosh tanh gamma erf erfc

@@ -39,7 +39,7 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
     None
     """
     if expr.has(Opaque):
-        # A callable has no expansion; its value at 0 stands for its limit.
+        # A callable has no formula to expand; its value at 0 is used as the limit.
         at_zero = float(numpy_function(expr, Z)(0.0))
         return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
     try:
@@ -63,15 +63,14 @@ def refuse_jump_at_zero(expr: sympy.Expr) -> None:
         raise FormulaError(
             f"The formula {expr} is {value:.6g} at z = 0, but its limit as z tends to 0 is "
             f"{limit_value:.6g}. A kernel with a spectral measure is continuous at z = 0: write "
-            "the formula without the jump, and add the jump to the diagonal of the kernel matrix "
-            "(a nugget)."
+            "the formula without the jump, and add a nugget to the diagonal of the kernel matrix."
         )
 
 
 def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -> float:
     """Return the limit of a formula in z at a radius; nan if there is none.
 
-    With ``from_above`` the limits from both sides must agree; else only that from below is used.
+    With ``from_above`` the limits from below and above must agree; else only the former is used.
 
     Examples
     --------

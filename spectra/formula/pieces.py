@@ -15,8 +15,7 @@ __all__ = ["Piece", "exponential_terms", "merge_pieces", "zonal_to_radial"]
 
 # An arbitrary distance at which a sum is tested for cancellation, and the ratio of the sum to its
 # largest term above which the sum is not a rounding error.
-_TEST_POINT = np.array([0.007421])
-_SIGNIFICANT_RATIO = 1e-6
+_TEST_POINT, _SIGNIFICANT_RATIO = 0.007421, 1e-6
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,8 @@ def _is_zero(expr: sympy.Expr) -> bool:
         return _is_zero(expr.base)
     if not expr.is_Add:
         return bool(expr == 0)
-    end = float(_TEST_POINT[0])
-    terms = np.array([numpy_function(term, Z, end=end)(_TEST_POINT) for term in expr.args])
+    functions = [numpy_function(term, Z, end=_TEST_POINT) for term in expr.args]
+    terms = np.array([function(_TEST_POINT) for function in functions])
     if abs(terms.sum()) > _SIGNIFICANT_RATIO * np.abs(terms).max():
         return False
     return bool(sympy.expand(expr) == 0)

@@ -22,17 +22,16 @@ from spectra.base.precision import Ball, working
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.program import RELATIONS, Operation, compile_steps
+from spectra.formula.evaluation.program import RELATIONS, Operation, Steps, compile_steps
 from spectra.formula.functions import ARITIES, FUNCTIONS, PIECEWISE
 
 __all__ = ["BallFunction", "HankelAmplitude", "analytic_continuation", "constant_ball"]
 
 #: HankelAmplitude(nu, u, sign) is H^(1)_nu(u) exp(-iu) for sign 1, H^(2)_nu(u) exp(iu) for -1.
 HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
-# If a value loses more bits than this to cancellation, it is computed with twice the precision.
-_LOST_BITS = 32
-# The precision is doubled at most 4 times, or up to 6000 bits: cosh(z) - sinh(z) at z = 1500.
-_DOUBLINGS, _MAX_BITS = 4, 6000
+# If a value loses more bits than this to cancellation, it is computed with twice the precision, at
+# most 4 times or up to 6000 bits, which suffice for cosh(z) - sinh(z) at z = 1500.
+_LOST_BITS, _DOUBLINGS, _MAX_BITS = 32, 4, 6000
 # A value below 2^(-12 bits) is accepted with any relative error (chosen).
 _NEGLIGIBLE = 12
 # Larger integer exponents overflow the C integers of Arb.
@@ -59,7 +58,7 @@ class BallFunction:
 
     def __init__(self, expr: sympy.Expr, symbol: sympy.Symbol, *, real: bool = False) -> None:
         self.expr, self.symbol, self._real = expr, symbol, real
-        self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
+        self._programs: dict[int, Steps] = {}
         self._program()
 
     def __call__(self, z: Ball) -> Ball:
@@ -88,7 +87,7 @@ class BallFunction:
             if precision > max_precision:
                 return value
 
-    def _program(self) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
+    def _program(self) -> Steps:
         """The steps of the formula, with its constants at the working precision."""
         if flint.ctx.prec not in self._programs:
             self._programs[flint.ctx.prec] = compile_steps(self.expr, self.symbol, self._operation)
@@ -104,17 +103,12 @@ class BallFunction:
                 "digits are needed here. Write the kernel as a formula."
             )
         if not self._real:
-            return _operation(node)
+            return _ball_operation(node)
         if isinstance(node, sympy.Piecewise):
-            branches = [
-                (
-                    BallFunction(condition, self.symbol, real=True),
-                    BallFunction(expr, self.symbol, real=True),
-                )
-                for expr, condition in node.args
-            ]
+            make = partial(BallFunction, symbol=self.symbol, real=True)
+            branches = [(make(condition), make(expr)) for expr, condition in node.args]
             return partial(_choose, branches), (self.symbol,)
-        function, operands = _operation(node)
+        function, operands = _ball_operation(node)
         return partial(_real_value, function), operands
 
 
@@ -146,19 +140,19 @@ def constant_ball(node: sympy.Basic) -> Ball:
         return _CONSTANTS[node]()
     if not node.args:
         raise FormulaError(f"the constant {node} is not available in ball arithmetic")
-    function, arguments = _operation(node)
+    function, arguments = _ball_operation(node)
     return function(*[constant_ball(a) for a in arguments])
 
 
-def _operation(node: sympy.Basic) -> Operation:
+def _ball_operation(node: sympy.Basic) -> Operation:
     if node.is_Add or node.is_Mul:
         binary = operator.add if node.is_Add else operator.mul
         return (binary if len(node.args) == 2 else lambda *xs: reduce(binary, xs)), node.args
     if node.is_Pow and (2 * node.exp).is_Integer and abs(node.exp) < _MAX_EXPONENT:
-        twice = int(2 * node.exp)
-        if twice % 2:
-            return flint.acb.sqrt if twice == 1 else (lambda x: x.sqrt() ** twice), (node.base,)
-        return (lambda x: x ** (twice // 2)), (node.base,)
+        doubled = int(2 * node.exp)
+        if doubled % 2:
+            return flint.acb.sqrt if doubled == 1 else (lambda x: x.sqrt() ** doubled), (node.base,)
+        return (lambda x: x ** (doubled // 2)), (node.base,)
     if node.func is sympy.besselk and node.order.is_Integer:
         order = int(node.order)
         return (lambda x: bessel_k(order, x, flint.ctx.prec)), (node.argument,)
@@ -245,5 +239,5 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(flint.acb.real_max, xs)),
     **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(flint.acb.real_min, xs)),
     sympy.Not: lambda truth: 1 - truth,
-    **{head: _relation(name) for head, (_, name) in RELATIONS.items()},
+    **{relation: _relation(name) for relation, (_, name) in RELATIONS.items()},
 }

@@ -32,25 +32,23 @@ __all__ = ["mpmath_function", "numpy_function"]
 
 Array = NDArray[Any]
 Values = Callable[[Array], Array]
+#: A function of points and their values in doubles that replaces inaccurate values in place.
+Correction = Callable[[Array, Array], None]
 
 # Working bits of ball arithmetic, and the correct bits that a value must have; a double has 53.
 _WORKING_BITS, _CORRECT_BITS = 90, 58
-# Numbers below this round to 0 in doubles.
-_ROUNDS_TO_ZERO = flint.arb(2) ** -1075
-# The two points of octave n at which doubles are checked: the fractional parts of these numbers
-# plus n times the golden ratio, so that they differ between octaves.
+_ROUNDS_TO_ZERO = flint.arb(2) ** -1075  # smaller numbers are 0 in doubles
+# Doubles are checked at two points 2^n (1 + frac(offset + n golden ratio)) of octave n.
 _OFFSETS, _GOLDEN_RATIO = np.array([0.17, 0.67]), 0.6180339887498949
 # Doubles are accepted up to this error relative to the largest value, plus this many times the
 # effect of rounding z, estimated from values at z (1 +- _SHIFT) (factors chosen).
-_RELATIVE_ERROR, _CONDITION_FACTOR = 4e-15, 8.0
-_ROUNDING, _SHIFT = 2.0**-53, 2.0**-30
+_RELATIVE_ERROR, _CONDITION_FACTOR, _ROUNDING, _SHIFT = 4e-15, 8.0, 2.0**-53, 2.0**-30
 # Points that determine the largest value of a formula.
 _SIZE_POINTS = np.ldexp(1.0, np.arange(-10, 11, 2))
 # Degree of the polynomial on an octave, and the number of values from which it is used (chosen).
 _DEGREE, _MIN_VALUES = 24, 64
-# Points in an octave where the polynomial is checked, and the relative error allowed there.
+# Points in an octave, as fractions of its length, where the polynomial is checked.
 _CHECK_POINTS = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983])
-_POLYNOMIAL_ERROR = 4e-15
 # Bits of ball arithmetic beyond mpmath's working precision.
 _EXTRA_BITS = 32
 
@@ -157,10 +155,8 @@ def _value_at(exact: BallFunction, point: float) -> float:
     return float(value.mid())
 
 
-def _correction(
-    in_doubles: Values, exact: BallFunction, end: float
-) -> Callable[[Array, Array], None]:
-    """Make a function of points and values in doubles that replaces inaccurate values in place."""
+def _correction(in_doubles: Values, exact: BallFunction, end: float) -> Correction:
+    """Make the correction for a formula; ``in_doubles`` and ``exact`` compute its values."""
     requested: Counter[int] = Counter()
     in_balls = partial(_values, exact)
 
@@ -228,5 +224,5 @@ def _interpolate(exact: Values, octave: int) -> Values:
     if not (np.isfinite(values).all() and np.isfinite(true).all()):
         return exact
     polynomial = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
-    is_close = np.abs(polynomial(check_points) - true) <= _POLYNOMIAL_ERROR * np.abs(true)
+    is_close = np.abs(polynomial(check_points) - true) <= _RELATIVE_ERROR * np.abs(true)
     return polynomial if np.all(is_close) else exact

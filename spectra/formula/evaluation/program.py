@@ -18,23 +18,24 @@ from numpy.typing import NDArray
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 
-__all__ = ["RELATIONS", "Operation", "compile_steps", "double_function"]
+__all__ = ["RELATIONS", "Operation", "Steps", "compile_steps", "double_function"]
 
 Array = NDArray[Any]
 Evaluate = Callable[[Any], Any]
 #: The numerical function that computes a node, and the nodes that are its operands.
 Operation = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
+#: The functions to call in turn, each with the indices of the registers that hold its operands.
+Steps = list[tuple[Callable[..., Any], tuple[int, ...]]]
 
 
 def compile_steps(
     expr: sympy.Basic, symbol: sympy.Symbol, operation_of: Callable[[sympy.Basic], Operation]
-) -> list[tuple[Callable[..., Any], tuple[int, ...]]]:
-    """Return steps (function, indices of the registers that hold its operands), operands first.
+) -> Steps:
+    """Return the steps that compute an expression; the operands of each step precede it.
 
-    Register 0 holds the variable, register i + 1 the result of step i, and the last register the
-    value of the expression.
+    Register 0 holds the variable, and register i + 1 the result of step i.
     """
-    steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
+    steps: Steps = []
     register: dict[sympy.Basic, int] = {symbol: 0}
 
     def visit(node: sympy.Basic) -> int:
@@ -167,5 +168,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(np.minimum, xs)),
     **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(np.maximum, xs)),
     sympy.Not: lambda truth: 1 - truth,
-    **{head: partial(_truth, getattr(np, name)) for head, (name, _) in RELATIONS.items()},
+    **{relation: partial(_truth, getattr(np, name)) for relation, (name, _) in RELATIONS.items()},
 }

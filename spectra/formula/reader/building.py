@@ -15,18 +15,12 @@ from spectra.errors import FormulaError
 from spectra.formula.functions import ARITIES, FUNCTIONS, FUNCTIONS_WITH_ORDER
 from spectra.formula.reader.wording import shorten
 
-__all__ = [
-    "MAX_DIGITS",
-    "OPERATIONS",
-    "SYMPY_ERRORS",
-    "apply_function",
-    "check_value",
-    "make_hyper",
-]
+__all__ = ["MAX_DIGITS", "OPERATORS", "SYMPY_ERRORS", "apply_function", "check_value", "make_hyper"]
 
-# Limits far above the numbers in formulas of kernels, within which sympy is fast (chosen).
+# Limits within which sympy is fast, far above the numbers in formulas of kernels (chosen): decimal
+# digits of a number, exponents, and constant arguments of gamma, Bessel functions and expint.
 MAX_DIGITS = 1000
-_MAX_EXPONENT = _MAX_NUMBER = 10_000
+_MAX_EXPONENT = _MAX_CONSTANT_ARGUMENT = 10_000
 # The largest c in f(c z): 1/c is a length, which must be a double.
 _MAX_FACTOR = sympy.Integer(10) ** 300
 #: Errors that sympy may raise for arguments that it cannot handle.
@@ -47,7 +41,9 @@ def check_value(value: sympy.Expr) -> sympy.Expr:
         raise FormulaError("its value is infinite or undefined; rewrite this part of the formula")
     if value.has(sympy.I):
         raise FormulaError("its value is complex; kernels are real functions")
-    numbers = (value.as_coeff_Mul()[0], value.as_coeff_Add()[0]) if value.free_symbols else (value,)
+    numbers = [value]
+    if value.free_symbols:  # its constant factor and its constant summand
+        numbers = [value.as_coeff_Mul()[0], value.as_coeff_Add()[0]]
     if any(_digits(number) > MAX_DIGITS for number in numbers):
         raise FormulaError(f"a number has more than {MAX_DIGITS} digits; rescale the formula")
     return value
@@ -86,7 +82,7 @@ def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
     return result
 
 
-OPERATIONS: dict[type[ast.operator], Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {
+OPERATORS: dict[type[ast.operator], Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -112,7 +108,7 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
             "give it as a number or a parameter"
         )
     for argument in arguments:
-        number, limit = argument, _MAX_NUMBER
+        number, limit = argument, _MAX_CONSTANT_ARGUMENT
         if argument.free_symbols:
             number, limit = argument.as_coeff_Mul()[0], _MAX_FACTOR
         elif function is not sympy.gamma and function not in FUNCTIONS_WITH_ORDER:

@@ -16,18 +16,13 @@ from spectra.errors import FormulaError, ParameterError, SpectraError
 from spectra.formula.functions import CONSTANTS, FUNCTIONS, is_supported
 from spectra.formula.reader.building import (
     MAX_DIGITS,
-    OPERATIONS,
+    OPERATORS,
     SYMPY_ERRORS,
     apply_function,
     check_value,
     make_hyper,
 )
-from spectra.formula.reader.wording import (
-    FUNCTION_NAMES,
-    REPLACEMENTS,
-    did_you_mean,
-    shorten,
-)
+from spectra.formula.reader.wording import FUNCTION_NAMES, REPLACEMENTS, did_you_mean, shorten
 
 __all__ = ["Parser", "normalize_text", "sympy_to_text"]
 
@@ -118,7 +113,7 @@ class Parser:
         return shorten(ast.get_source_segment(self._text, node) or type(node).__name__)
 
     def _position(self, node: ast.AST) -> tuple[str, int, int]:
-        """The whole text, and the first and last + 1 of its characters that a node stands for."""
+        """The text, and start and stop of the part text[start:stop] that the node represents."""
         if not isinstance(node, ast.expr) or node.end_col_offset is None:
             return self._text, 0, len(self._text)
         source = self._text.encode()  # ast counts bytes of UTF-8, not characters
@@ -157,7 +152,7 @@ class Parser:
             case ast.Call():
                 return self._call(node)
             case ast.Attribute(attr=name):
-                raise self._error(node, f"names have no prefix; write {name} instead")
+                raise self._error(node, f"names have no prefix here; write {name} instead")
         raise self._error(node, _ADVICE.get(type(node), "this is not part of a formula"))
 
     def _number(self, node: ast.Constant) -> sympy.Expr:
@@ -204,10 +199,10 @@ class Parser:
         for operation in reversed(operations):
             right = self._value(operation.right)
             operator = type(operation.op)
-            if operator not in OPERATIONS:
+            if operator not in OPERATORS:
                 reason = "a formula has the operators + - * / ** (or ^), and & | in conditions"
                 raise self._error(operation, reason)
-            value = self._build(operation, OPERATIONS[operator], value, right)
+            value = self._build(operation, OPERATORS[operator], value, right)
         return value
 
     def _call(self, node: ast.Call) -> sympy.Expr:
@@ -294,13 +289,13 @@ def sympy_to_text(expr: sympy.Basic) -> str:
             "conditions are allowed only in Piecewise"
         )
     printer = StrPrinter()
-    # A Float of double precision becomes the shortest decimal that rounds to it, like a parameter.
+    # A Float of 53 bits is printed as the shortest decimal that rounds to it, as a float would be.
     printer._print_Float = lambda f: repr(float(f)) if f._prec == 53 else str(f)
     return normalize_text(str(printer.doprint(expr)))
 
 
 def _check_nodes(expr: sympy.Expr) -> sympy.Expr:
-    """Check every node of the final expression, which sympy may have simplified to other nodes."""
+    """Check all nodes of the expression: sympy may have simplified it to other functions."""
     for node in sympy.preorder_traversal(expr):
         if not (isinstance(node, sympy.Tuple) or is_supported(node)):
             raise FormulaError(
@@ -308,5 +303,5 @@ def _check_nodes(expr: sympy.Expr) -> sympy.Expr:
                 "not a real function that a formula may use; write that part in another way"
             )
         if node.is_Pow and not node.free_symbols and node.is_real is False:
-            raise FormulaError(f"in the formula {shorten(node)!r} is complex; kernels are real")
+            raise FormulaError(f"{shorten(node)!r} in the formula is complex; kernels are real")
     return expr
