@@ -43,7 +43,7 @@ _OFFSETS, _GOLDEN_RATIO = np.array([0.17, 0.67]), 0.6180339887498949
 # Doubles are accepted up to this error relative to the largest value, plus this many times the
 # effect of rounding z, estimated from values at z (1 +- _SHIFT) (factors chosen).
 _RELATIVE_ERROR, _CONDITION_FACTOR, _ROUNDING, _SHIFT = 4e-15, 8.0, 2.0**-53, 2.0**-30
-# Points that determine the largest value of a formula.
+# Points at which the largest value of a formula is estimated.
 _SIZE_POINTS = np.ldexp(1.0, np.arange(-10, 11, 2))
 # Degree of the polynomial on an octave, and the number of values from which it is used (chosen).
 _DEGREE, _MIN_VALUES = 24, 64
@@ -75,8 +75,8 @@ def numpy_function(
     """
     _refuse_other_symbols(expr, symbol)
     compiled = double_function(expr, symbol)
-    exact = cache(lambda: BallFunction(expr, symbol, real=True))
-    correct = cache(lambda: _correction(in_doubles, exact(), end))
+    ball_function = cache(lambda: BallFunction(expr, symbol, real=True))
+    correct = cache(lambda: _correction(in_doubles, ball_function(), end))
     can_use_balls = expr.has(symbol) and not expr.has(Opaque)
 
     def in_doubles(points: Array) -> Array:
@@ -90,7 +90,7 @@ def numpy_function(
             correct()(points, values)
             failed = ~np.isfinite(values) & np.isfinite(points)
             for point in np.unique(points[failed]).tolist():
-                value = _value_at(exact(), point)
+                value = _accurate_value(ball_function(), point)
                 if np.isfinite(value):
                     values[points == point] = value
         return values
@@ -113,12 +113,12 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     0.716531310573789250425604096925
     """
     _refuse_other_symbols(expr, symbol)
-    exact = BallFunction(expr, symbol, real=True)
+    ball_function = BallFunction(expr, symbol, real=True)
 
     def evaluate(x: Any) -> Any:
         point = flint.acb(flint.arb(mp.mpf(x)))
         try:
-            value = exact.to_accuracy(point, mp.prec + _EXTRA_BITS).real
+            value = ball_function.to_accuracy(point, mp.prec + _EXTRA_BITS).real
         except ArithmeticError:
             return mp.nan
         return +mp.make_mpf(value.mid()._mpf_) if value.is_finite() else mp.nan
@@ -138,30 +138,31 @@ def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
 # --- correction of values in doubles --------------------------------------------------------------
 
 
-def _value_at(exact: BallFunction, point: float) -> float:
+def _accurate_value(ball_function: BallFunction, point: float) -> float:
     """The value at a point; nan if the formula is undefined over the reals or has a pole there."""
     try:
-        value = exact.to_accuracy(flint.acb(point), _WORKING_BITS).real
+        value = ball_function.to_accuracy(flint.acb(point), _WORKING_BITS).real
     except ArithmeticError:
         return float("nan")
     if not value.is_finite():
         return float("nan")
     if value.rel_accuracy_bits() < _CORRECT_BITS and not abs(value) < _ROUNDS_TO_ZERO:
         raise AccuracyError(
-            f"{exact.expr} overflows at {point:.6g} in doubles, and a precision of thousands of "
-            "bits does not suffice; write the formula with terms that stay bounded, such as "
-            "exp(-z) for cosh(z) - sinh(z)"
+            f"{ball_function.expr} overflows at {point:.6g} in doubles, and thousands of bits do "
+            "not suffice; write the formula with terms that stay bounded, such as exp(-z) for "
+            "cosh(z) - sinh(z)"
         )
     return float(value.mid())
 
 
-def _correction(in_doubles: Values, exact: BallFunction, end: float) -> Correction:
-    """Make the correction for a formula; ``in_doubles`` and ``exact`` compute its values."""
+def _correction(in_doubles: Values, ball_function: BallFunction, end: float) -> Correction:
+    """Make the correction of a formula at points z <= end."""
     requested: Counter[int] = Counter()
-    in_balls = partial(_values, exact)
+    in_balls = partial(_accurate_values, ball_function)
+    polynomial = cache(partial(_interpolate, in_balls))
 
     @cache
-    def largest_value() -> Any:
+    def largest_value() -> float:
         return _largest(in_balls(_SIZE_POINTS[end >= _SIZE_POINTS]))
 
     @cache
@@ -169,21 +170,16 @@ def _correction(in_doubles: Values, exact: BallFunction, end: float) -> Correcti
     def is_inaccurate(octave: int) -> bool:
         points = np.ldexp(1.0 + (_OFFSETS + octave * _GOLDEN_RATIO) % 1.0, octave)
         points = points[points <= end]
-        true = in_balls(points)
-        values = in_doubles(points)
-        if np.any(np.isnan(values) & np.isfinite(true)):
+        accurate, values = in_balls(points), in_doubles(points)
+        if np.any(np.isnan(values) & np.isfinite(accurate)):
             return True
-        error = _largest(np.abs(values - true))
-        allowed = _RELATIVE_ERROR * max(_largest(true), largest_value())
+        error = _largest(np.abs(values - accurate))
+        allowed = _RELATIVE_ERROR * max(_largest(accurate), largest_value())
         if not error > allowed:
             return False
-        changes = [in_balls(points * (1.0 + shift)) - true for shift in (-_SHIFT, _SHIFT)]
+        changes = [in_balls(points * (1.0 + shift)) - accurate for shift in (-_SHIFT, _SHIFT)]
         allowed += _CONDITION_FACTOR * _ROUNDING / _SHIFT * _largest(np.array(changes))
-        return error > allowed
-
-    @cache
-    def polynomial(octave: int) -> Values:
-        return _interpolate(in_balls, octave)
+        return bool(error > allowed)
 
     def correct(points: Array, values: Array) -> None:
         octaves = np.frexp(points)[1] - 1
@@ -200,12 +196,12 @@ def _correction(in_doubles: Values, exact: BallFunction, end: float) -> Correcti
     return correct
 
 
-def _values(exact: BallFunction, points: Array) -> Array:
-    """Values at many points; nan where they are undefined or not accurate."""
+def _accurate_values(ball_function: BallFunction, points: Array) -> Array:
+    """Values at many points; nan where they are undefined or cannot be computed accurately."""
     values = np.full(points.shape, np.nan)
     for i, point in enumerate(points.tolist()):
         with suppress(AccuracyError):
-            values[i] = _value_at(exact, point)
+            values[i] = _accurate_value(ball_function, point)
     return values
 
 
@@ -215,14 +211,14 @@ def _largest(values: Array) -> float:
     return float(np.max(sizes, where=np.isfinite(sizes), initial=0.0))
 
 
-def _interpolate(exact: Values, octave: int) -> Values:
-    """The interpolating polynomial on an octave, or ``exact`` if the polynomial is inaccurate."""
+def _interpolate(in_balls: Values, octave: int) -> Values:
+    """The polynomial that interpolates values on an octave, or ``in_balls`` if it is inaccurate."""
     low, high = np.ldexp(1.0, [octave, octave + 1])
     nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
     check_points = low + (high - low) * _CHECK_POINTS
-    true, values = exact(check_points), exact(nodes)
-    if not (np.isfinite(values).all() and np.isfinite(true).all()):
-        return exact
+    accurate, values = in_balls(check_points), in_balls(nodes)
+    if not (np.isfinite(values).all() and np.isfinite(accurate).all()):
+        return in_balls
     polynomial = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
-    is_close = np.abs(polynomial(check_points) - true) <= _RELATIVE_ERROR * np.abs(true)
-    return polynomial if np.all(is_close) else exact
+    errors = np.abs(polynomial(check_points) - accurate)
+    return polynomial if np.all(errors <= _RELATIVE_ERROR * np.abs(accurate)) else in_balls

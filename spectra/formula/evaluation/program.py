@@ -104,7 +104,7 @@ def _to_float(number: sympy.Basic) -> float:
 
 
 def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
-    """Evaluate each (condition, value) at the points where it is the first that holds."""
+    """Evaluate each branch (condition, value) where its condition is the first that holds."""
     points = np.asarray(x)
     flat = points.reshape(-1)
     out = np.full(flat.shape, np.nan)

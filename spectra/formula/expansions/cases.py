@@ -15,7 +15,7 @@ __all__ = ["choose_cases", "sign_near_zero"]
 
 
 def choose_cases(expr: sympy.Expr, sign_of: Callable[[sympy.Expr], Any]) -> sympy.Expr:
-    """Replace piecewise functions by the case that applies if ``sign_of`` gives correct signs.
+    """Replace piecewise functions by the case that applies; ``sign_of`` gives signs of formulas.
 
     Examples
     --------

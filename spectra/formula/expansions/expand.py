@@ -16,15 +16,7 @@ import sympy
 from sympy import S
 
 from spectra.formula.callables import Opaque
-from spectra.formula.expansions.elementary import (
-    arcsine,
-    arctangent,
-    cosine,
-    exp,
-    limit,
-    log,
-    sine,
-)
+from spectra.formula.expansions.elementary import arcsine, arctangent, cosine, exp, limit, log, sine
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.expansions.expansion import ZERO, Expansion, Series, pfq_coefficients
 from spectra.formula.expansions.special_functions import (
@@ -94,9 +86,6 @@ def _expand_node(node: sympy.Expr, expand: Expand) -> Expansion:
     return _RULES.get(node.func, _taylor)(node, expand)
 
 
-# --- elementary functions --------------------------------------------------------------------
-
-
 def _trigonometric(node: sympy.Expr, expand: Expand) -> Expansion:
     """The sine, cosine or tangent."""
     x = node.args[0]
@@ -119,9 +108,6 @@ def _hyperbolic(node: sympy.Expr, expand: Expand) -> Expansion:
     g = expand(x)
     plus, minus = exp(g), exp(-g)
     return (plus - minus if node.func == sympy.sinh else plus + minus) / 2
-
-
-# --- special functions -----------------------------------------------------------------------
 
 
 def _erf(node: sympy.Expr, expand: Expand) -> Expansion:

@@ -117,7 +117,8 @@ class Series:
     @property
     def growth(self) -> int:
         """For a phase phi: 1 if abs(exp(phi)) tends to infinity, -1 if to 0, and 0 if it is 1."""
-        return next(filter(None, (sign(c) for _, c in self.terms)), 0)
+        signs = (sign(c) for _, c in self.terms)  # of the real parts; the largest term decides
+        return next((s for s in signs if s != 0), 0)
 
     def __add__(self, other: Series) -> Series:
         remainder = coarsest(self.remainder, other.remainder)

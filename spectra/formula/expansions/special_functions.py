@@ -15,15 +15,15 @@ __all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero", "expand_h
 
 
 def bessel_at_zero(function: object, order: sympy.Expr, g: Expansion) -> Expansion:
-    """J_n(g) or I_n(g) for g -> 0, DLMF 10.2.2 and 10.25.2; sympy makes integer n nonnegative."""
-    sign_of_square = -1 if function == sympy.besselj else 1
-    return _power_series(order, g, sign_of_square, 1 / sympy.gamma(order + 1))
+    """J_n(g) or I_n(g) for g -> 0, DLMF 10.2.2, 10.25.2; n is not a negative integer in sympy."""
+    s = S.NegativeOne if function == sympy.besselj else S.One
+    return _power_series(order, g, s, 1 / sympy.gamma(order + 1))
 
 
-def _power_series(n: sympy.Expr, g: Expansion, sign_of_square: int, c: sympy.Expr) -> Expansion:
-    """c (g/2)^n 0F1(; n + 1; +g^2/4), or with -g^2/4."""
+def _power_series(n: sympy.Expr, g: Expansion, s: sympy.Expr, c: sympy.Expr) -> Expansion:
+    """c (g/2)^n 0F1(; n + 1; s g^2/4)."""
     half = g / 2
-    coefficients = pfq_coefficients((), (n + 1,), sympy.Integer(sign_of_square))
+    coefficients = pfq_coefficients((), (n + 1,), s)
     return half**n * ((half * half).compose(coefficients) * c)
 
 
@@ -31,7 +31,7 @@ def bessel_k_at_zero(order: sympy.Expr, g: Expansion) -> Expansion:
     """K_n(g) for g -> 0: from I_n and I_-n, DLMF 10.27.4, or by 10.31.1 for an integer n."""
     if not order.is_Integer:
         # The factor pi/(2 sin(pi n) Gamma(1 - n)) of (g/2)^-n in 10.27.4 is Gamma(n)/2.
-        first, second = (_power_series(n, g, 1, sympy.gamma(-n) / 2) for n in (-order, order))
+        first, second = (_power_series(n, g, S.One, sympy.gamma(-n) / 2) for n in (-order, order))
         return first + second
     n = abs(int(order))
     half = g / 2
@@ -74,7 +74,7 @@ def bessel_at_infinity(function: object, order: sympy.Expr, g: Expansion) -> Exp
 
 
 def expand_hyper(node: sympy.Expr, g: Expansion, limit: sympy.Expr | None) -> Expansion | None:
-    """Expand pFq(a; b; g) for g -> limit, or to infinity if it is None; None at regular points."""
+    """Expand pFq(a; b; g) at a finite limit of g, or at infinity (None); None if it is analytic."""
     a, b = tuple(node.ap), tuple(node.bq)
     if limit == 0:
         return g.compose(pfq_coefficients(a, b))
@@ -104,7 +104,7 @@ def _0f1_at_infinity(b: sympy.Expr, g: Expansion, direction: int) -> Expansion:
 def _kummer_at_minus_infinity(a: sympy.Expr, b: sympy.Expr, g: Expansion) -> Expansion:
     """1F1(a; b; -x) ~ Gamma(b)/Gamma(b-a) x^-a 2F0(a, a-b+1; 1/x), DLMF 13.7.2."""
     if (b - a).is_Integer and b - a <= 0:
-        raise ExpansionError("1F1 cannot be expanded where it decays exponentially: write exp")
+        raise ExpansionError("1F1 cannot be expanded where it decays exponentially: use exp")
     x = -g
     series = (x**-1).compose(pfq_coefficients((a, a - b + 1), ())) + g.flat_remainder()
     return series * x**-a * (sympy.gamma(b) / sympy.gamma(b - a))
