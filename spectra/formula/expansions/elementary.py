@@ -44,7 +44,7 @@ def log(g: Expansion) -> Expansion:
 
 def exp(g: Expansion) -> Expansion:
     """exp g = c t^a exp(phi) exp(delta) of g = log c - a L + phi + delta with delta -> 0."""
-    series = g.part()
+    series = g.without_exponential
     if series.remainder is not None and compare(series.remainder, CONSTANT) <= 0:
         raise MoreTermsNeeded("more terms are needed in an exponential")
     phase: list[Term] = []

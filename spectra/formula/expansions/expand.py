@@ -54,7 +54,7 @@ def expand_at(expr: sympy.Expr, point: sympy.Expr, side: int, window: int) -> Ex
     Examples
     --------
     >>> expansion = expand_at(sympy.acos(1 - Z), sympy.Integer(0), 1, 2)
-    >>> expansion.part().terms[0]
+    >>> expansion.as_series().terms[0]
     ((1/2, 0), sqrt(2))
     """
     zero = Expansion((), window)

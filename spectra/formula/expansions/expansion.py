@@ -191,9 +191,10 @@ class Expansion:
         """The oscillating parts, for which abs(exp(phi)) = 1 and phi is not 0."""
         return tuple((p, s) for p, s in self.parts if p != ZERO and p.growth == 0)
 
-    def part(self, phase: Series = ZERO) -> Series:
-        """The series that multiplies exp(phase); 0 if there is no such part."""
-        return dict(self.parts).get(phase, ZERO)
+    @property
+    def without_exponential(self) -> Series:
+        """The series of the part with phase 0; 0 if there is no such part."""
+        return dict(self.parts).get(ZERO, ZERO)
 
     def __add__(self, other: Expansion | sympy.Expr | int) -> Expansion:
         expansion = other if isinstance(other, Expansion) else self.constant(other)
@@ -244,7 +245,7 @@ class Expansion:
                 if phase.growth >= 0:
                     raise ExpansionError("an oscillating or growing argument cannot be expanded")
                 remainder = FLAT
-        series = self.part()
+        series = self.without_exponential
         return Series(series.terms, coarsest(series.remainder, remainder))
 
     def factor_leading_term(self) -> tuple[Series, Order, sympy.Expr, Expansion]:
