@@ -31,7 +31,7 @@ from spectra.base.limits import stage
 from spectra.base.precision import Ball, working
 from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation import number
+from spectra.formula.evaluation import constant_ball
 from spectra.measure import SpectralMeasure
 
 __all__ = ["CertifiedMasses", "proved_masses"]
@@ -122,7 +122,7 @@ def _continuous(components: Sequence[Any], dim: int, bits: int) -> tuple[Ball, B
 
 def _exact(c: Any) -> Ball:
     """The ball of an exact number, at the working precision."""
-    return number(sympy.sympify(c, strict=True)).real
+    return constant_ball(sympy.sympify(c, strict=True)).real
 
 
 def _enclosure(ball: Ball) -> Enclosure:

@@ -35,7 +35,7 @@ from spectra.density.charts import (
 )
 from spectra.density.components import SpectralDensity
 from spectra.errors import AccuracyError
-from spectra.formula.expansions.kinks import KINKS
+from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import profile
 
@@ -182,7 +182,7 @@ def _windows(density: SpectralDensity, height: float) -> list[FloatArray]:
 def _edges(kernel: Kernel) -> set[float]:
     """Radii where the formula of a kernel ends or changes."""
     found = {float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))}
-    if any(p.expr.has(*KINKS) for p in kernel.pieces):
+    if any(p.expr.has(*PIECEWISE) for p in kernel.pieces):
         found |= {float(r) for r in profile(kernel)[0]}
     return found
 

@@ -19,7 +19,7 @@ from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.half_line import half_line
 from spectra.density.lookup import known_part
 from spectra.errors import NoRouteError
-from spectra.formula.expansions.kinks import KINKS
+from spectra.formula.functions import PIECEWISE
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.branches import branch_radii, is_analytic_at
@@ -62,7 +62,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
     >>> split_at_breaks(Piece(sympy.oo, sympy.exp(-Z) + sympy.Max(0, 2 - Z) ** 2))
     ([(2, (2 - z)**2)], exp(-z))
     """
-    if piece.expr == 0 or (piece.support == sympy.oo and not piece.expr.has(*KINKS)):
+    if piece.expr == 0 or (piece.support == sympy.oo and not piece.expr.has(*PIECEWISE)):
         return [], piece.expr
     if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
         return [(piece.support, piece.expr)], sympy.Integer(0)
@@ -75,7 +75,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
         )
     exprs = list(cut)
     is_whole = len(radii) == 1 and same_radius(radii[0], piece.support)
-    if is_whole and not piece.expr.has(*KINKS):
+    if is_whole and not piece.expr.has(*PIECEWISE):
         exprs[0] = piece.expr
     balls = []
     for radius, below, above in zip(radii, exprs[:-1], exprs[1:], strict=True):

@@ -29,7 +29,7 @@ from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.errors import NoRouteError
-from spectra.formula.evaluation.ball_function import continued
+from spectra.formula.evaluation.ball_function import analytic_continuation
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
@@ -169,11 +169,11 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         return None
     rate = _rate(expr)
     # In x = v z the period is 2 pi.
-    k = continued(expr.subs(Z, Z / rate), Z)
+    k = analytic_continuation(expr.subs(Z, Z / rate), Z)
     for count in _COUNTS:
         with working(_BITS):
             turn = 2 * flint.arb.pi() / count
-            values = [k.resolved(flint.acb(turn * j), _BITS).real for j in range(count // 2 + 1)]
+            values = [k.to_accuracy(flint.acb(turn * j), _BITS).real for j in range(count // 2 + 1)]
         if not all(value.is_finite() for value in values):
             break
         masses = _find_coefficients(values)

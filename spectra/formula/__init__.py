@@ -1,7 +1,8 @@
-"""Formulas: from text to exact expressions, and from expressions to numbers.
+"""Formulas: from text to exact sympy expressions, and from expressions to numbers.
 
-Nothing that a user types is ever run.  ``reader`` makes expressions of text and of sympy,
-``evaluation`` functions of doubles, mpmath numbers and balls, ``expansions`` one-sided expansions.
+User input is never executed.  ``reader`` parses text and sympy expressions, ``evaluation`` computes
+values in doubles, mpmath numbers and balls, and ``expansions`` computes asymptotic expansions from
+one side of a point and at infinity.
 """
 
 from spectra.formula.callables import Opaque

@@ -1,8 +1,8 @@
-"""Python callables as functions of the formula language: values in doubles, facts as stated.
+"""Python callables as sympy functions, with the properties that the user states of them.
 
-A callable shows nothing of itself, so its kernel carries what its user states: where it ends, how
-smooth it is there, how it starts and how it decays.  Each callable is a sympy function of its own,
-so that kernels made of it add, scale and compare like all others.
+Values of a callable do not determine its support, its smoothness or its decay, so the user states
+these properties.  Each callable becomes its own sympy function class, so that kernels that contain
+it can be added, scaled and compared like other kernels.
 """
 
 from __future__ import annotations
@@ -19,54 +19,56 @@ from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["Opaque", "OpaqueTerm", "opaque_function", "opaque_terms", "stated_facts"]
+__all__ = ["Opaque", "OpaqueTerm", "check_stated_properties", "opaque_function", "opaque_terms"]
 
-_PROBES = np.array([0.21, 0.5, 0.83])
+# Points in (0, 1), in units of the support, at which values for an array are compared with values
+# for single numbers, and the relative difference up to which they are equal (chosen).
+_TEST_POINTS = np.array([0.21, 0.5, 0.83])
 _SAME_VALUE = 1e-9
-_REMEMBERED = 512
-# What functions of numbers raise for arguments that they do not take.  Anything else, such as a
-# missing name or an interrupt, is no answer about a distance and passes through.
+# Errors of a callable that are reported with the distance; others, such as NameError, are bugs in
+# the callable and are not caught.
 _NO_VALUE = (ArithmeticError, ValueError, TypeError, AttributeError, LookupError)
-#: Decays that are faster than every power.
+#: Values of ``decay`` for kernels that decay faster than every power.
 FAST_DECAYS = ("gaussian", "exponential")
 
 
 class Opaque(sympy.Function):  # type: ignore[misc]
-    """A function k of the formula language of which only its values are known, and what is stated.
+    """A function k(z) of which only the values and the stated properties are known.
 
-    Each callable is a class of its own, with None for what is not stated of it.
+    Each callable has its own subclass; a property that is not stated is None.
     """
 
     nargs = 1
     function: ClassVar[Callable[..., Any]]
     is_vectorised: ClassVar[bool]
-    # It is zero beyond; oo where there is no end.
+    # k(z) = 0 for z > support; oo if k has no compact support.
     support: ClassVar[sympy.Expr]
-    # It behaves like (support - z)^edge at its support.
+    # k(z) behaves like (support - z)^edge at the support.
     edge: ClassVar[sympy.Expr | None] = None
-    # The radii inside the support where it is not smooth, and their exponents.
+    # The radii r < support where k is not smooth, and s if k is smooth plus (r - z)_+^s near r.
     breaks: ClassVar[tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None] = None
-    # The least power of z at 0 that is no even integer; oo for a smooth function of z^2.
+    # The smallest power of z at 0 that is not an even integer; oo if k is smooth in z^2.
     origin: ClassVar[sympy.Expr | None] = None
-    # "gaussian", "exponential" or the power of 1/z, without oscillation, with its derivatives.
+    # "gaussian", "exponential", or p if k and its derivatives decay like z^-p without oscillation.
     decay: ClassVar[str | sympy.Expr | None] = None
 
     @classmethod
-    def stated(cls) -> dict[str, Any]:
-        """What is stated, by name."""
-        named = {name: getattr(cls, name) for name in _NAMES}
-        return {name: value for name, value in named.items() if value is not None}
+    def stated_properties(cls) -> dict[str, Any]:
+        """Return the properties that the user stated, except for the support."""
+        values = {name: getattr(cls, name) for name in _PROPERTIES}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def missing(cls) -> str:
-        """What is not stated of the callable, with a call that states it; empty if all is."""
-        ended = cls.support is not sympy.oo
-        needed = [hint for name, hint in _HINTS[ended].items() if getattr(cls, name) is None]
-        if not needed:
+    def missing_properties(cls) -> str:
+        """Describe the properties still to be stated, with an example call; empty if none."""
+        has_support = cls.support is not sympy.oo
+        call = f"support={cls.support}, edge=3" if has_support else "decay='gaussian'"
+        required = _HINTS_WITH_SUPPORT if has_support else _HINTS_WITHOUT_SUPPORT
+        missing = [hint for name, hint in required.items() if getattr(cls, name) is None]
+        if not missing:
             return ""
-        call = f"support={cls.support}, edge=3" if ended else "decay='gaussian'"
         return (
-            f"how smooth {cls.__name__} is and how it ends; state {', '.join(needed)}, for "
+            f"how smooth {cls.__name__} is and how it ends; state {', '.join(missing)}, for "
             f"example radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
         )
 
@@ -78,30 +80,31 @@ class Opaque(sympy.Function):  # type: ignore[misc]
 
     def __reduce_ex__(self, protocol: object) -> Any:
         function = type(self).function
-        if "<" in getattr(function, "__qualname__", "<"):
+        if "<" in getattr(function, "__qualname__", "<"):  # <lambda> or <locals>
             raise ParameterError(
-                f"A kernel holds the callable {type(self).__name__}, which is a lambda or a local "
-                "function: it cannot be pickled. Define it at the top level of a module, or write "
-                "the kernel as a formula."
+                f"The kernel cannot be pickled: the callable {type(self).__name__} is a lambda or "
+                "a local function. Define it at the top level of a module, or write the kernel as "
+                "a formula."
             )
-        return _rebuilt, (function, {"support": self.support, **self.stated()}, self.args)
+        properties = {"support": self.support, **self.stated_properties()}
+        return _rebuilt, (function, properties, self.args)
 
     @classmethod
     def values(cls, z: Any) -> FloatArray:
         """Values at an array of distances."""
         z = np.asarray(z)
         if cls.is_vectorised:
-            values = _called(cls.function, z, cls.__name__)
+            values = _call(cls.function, z, cls.__name__)
         else:
-            each = [
-                _called(cls.function, x, cls.__name__) for x in z.ravel().astype(float).tolist()
-            ]
+            distances = z.ravel().astype(float).tolist()
+            each = [_call(cls.function, x, cls.__name__) for x in distances]
             values = np.array(each, dtype=float).reshape(z.shape)
         if not np.all(np.isfinite(values)):
-            bad = z[~np.isfinite(values)].ravel()[0]
+            first = z[~np.isfinite(values)].ravel()[0]
             raise FormulaError(
-                f"The callable {cls.__name__} is not finite at z = {bad:.6g}. A kernel is bounded "
-                "and real: give the range where it is with support=..., or mend the callable."
+                f"The callable {cls.__name__} is not finite at z = {first:.6g}. A kernel is "
+                "bounded and real: fix the callable, or restrict it to the range where it is "
+                "finite with support=..."
             )
         return values
 
@@ -115,15 +118,15 @@ class OpaqueTerm(NamedTuple):
 
     def values(self, z: FloatArray) -> FloatArray:
         """Values at an array of distances."""
-        found = self.function.values(z / float(self.scale))
-        return np.asarray(float(self.coefficient) * found)
+        values = self.function.values(z / float(self.scale))
+        return np.asarray(float(self.coefficient) * values)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=512)
 def opaque_function(
-    function: Callable[..., Any], *, support: sympy.Expr, **stated: Any
+    function: Callable[..., Any], *, support: sympy.Expr, **properties: Any
 ) -> type[Opaque]:
-    """The sympy function of a callable; one for the same callable and statements.
+    """Return the sympy function class of a callable, cached by the callable and its properties.
 
     Examples
     --------
@@ -133,37 +136,38 @@ def opaque_function(
     """
     name = getattr(function, "__name__", "")
     name = name if name.isidentifier() else "callable"
-    reach = 1.0 if support is sympy.oo else float(support)
-    members = {
+    unit = 1.0 if support is sympy.oo else float(support)
+    attributes = {
         "function": staticmethod(function),
-        "is_vectorised": _is_vectorised(function, reach * _PROBES, name),
+        "is_vectorised": _is_vectorised(function, unit * _TEST_POINTS, name),
         "support": support,
-        **stated,
+        **properties,
     }
-    kind: Any = type(Opaque)
-    made: type[Opaque] = kind(name, (Opaque,), members)
-    return made
+    metaclass: Any = type(Opaque)
+    subclass: type[Opaque] = metaclass(name, (Opaque,), attributes)
+    return subclass
 
 
 def _rebuilt(
-    function: Callable[..., Any], facts: Mapping[str, Any], arguments: tuple[sympy.Expr, ...]
+    function: Callable[..., Any], properties: Mapping[str, Any], arguments: tuple[sympy.Expr, ...]
 ) -> Opaque:
-    return opaque_function(function, **facts)(*arguments)
+    """Restore a pickled callable."""
+    return opaque_function(function, **properties)(*arguments)
 
 
-def _is_vectorised(function: Callable[..., Any], probes: FloatArray, name: str) -> bool:
-    alone = np.array([_called(function, z, name) for z in probes.tolist()])
+def _is_vectorised(function: Callable[..., Any], points: FloatArray, name: str) -> bool:
+    single = np.array([_call(function, z, name) for z in points.tolist()])
     try:
-        together = _called(function, probes.copy(), name)
+        together = _call(function, points.copy(), name)
     except FormulaError:  # a function of one number, such as math.exp
         return False
-    return bool(np.all(np.abs(together - alone) <= _SAME_VALUE * np.abs(alone).max()))
+    return bool(np.all(np.abs(together - single) <= _SAME_VALUE * np.abs(single).max()))
 
 
-def _called(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
-    """Values of a callable at one distance or an array of them."""
+def _call(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
+    """Values of a callable at one distance or at an array of distances."""
     try:
-        with np.errstate(all="ignore"):  # 1/cosh(z) is right though cosh(z) overflows
+        with np.errstate(all="ignore"):  # overflow is harmless in 1/cosh(z)
             return np.asarray(function(z), dtype=float).reshape(np.shape(z))
     except _NO_VALUE as error:
         where = (
@@ -171,14 +175,14 @@ def _called(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
         )
         raise FormulaError(
             f"The callable {name} raised {type(error).__name__} ({error}) at {where}: it gives no "
-            "real number. A kernel has a value at every distance: mend the callable "
-            "there (its limit is wanted where a formula divides 0 by 0), or give the range where "
-            "it has values with support=..."
+            "real number there. A kernel has a value at every distance: fix the callable (return "
+            "the limit where an expression is 0/0), or restrict it to the range where it has "
+            "values with support=..."
         ) from error
 
 
 def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] | None:
-    """Write a formula as multiples of callables of z/scale plus a formula without any, or None."""
+    """Split a formula into multiples of callables of z/scale and a rest; None if impossible."""
     terms = []
     rest = sympy.Integer(0)
     for summand in sympy.Add.make_args(sympy.expand(expr)):
@@ -196,72 +200,70 @@ def opaque_terms(expr: sympy.Expr) -> tuple[tuple[OpaqueTerm, ...], sympy.Expr] 
     return tuple(terms), rest
 
 
-_NAMES = ("edge", "breaks", "origin", "decay")
-_EVERYWHERE = {
+_PROPERTIES = ("edge", "breaks", "origin", "decay")
+_COMMON_HINTS = {
     "breaks": "breaks= (the radii where it is not smooth, or ())",
-    "origin": "origin= ('smooth' in z^2, or the least odd power at z = 0)",
+    "origin": "origin= ('smooth' in z^2, or the smallest power at z = 0 that is not even)",
 }
-# How the statements are made of a callable without and with a support.
-_HINTS = (
-    {"decay": "decay= ('gaussian', 'exponential' or a power)"} | _EVERYWHERE,
-    {"edge": "edge= (s if it ends like (support - z)^s)"} | _EVERYWHERE,
-)
+_HINTS_WITHOUT_SUPPORT = {"decay": "decay= ('gaussian', 'exponential' or a power)"} | _COMMON_HINTS
+_HINTS_WITH_SUPPORT = {"edge": "edge= (s if it ends like (support - z)^s)"} | _COMMON_HINTS
 
 
-def stated_facts(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the keywords of ``radial`` state of a callable, as :class:`Opaque` has it."""
+def check_stated_properties(support: sympy.Expr, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the properties given to ``radial``; return them as attributes of :class:`Opaque`."""
     for name in options:
-        if name not in _NAMES:
+        if name not in _PROPERTIES:
             raise ParameterError(
-                f"{name!r} is nothing that is stated of a callable; the names are "
-                f"{', '.join(_NAMES)}. A callable has no parameters: bind them with a lambda."
+                f"{name!r} is not a property of a callable; the names are "
+                f"{', '.join(_PROPERTIES)}. A callable has no parameters: bind them with a lambda."
             )
-    edge, breaks, origin, decay = (options.get(name) for name in _NAMES)
+    edge, breaks, origin, decay = (options.get(name) for name in _PROPERTIES)
     if edge is not None and support is sympy.oo:
         raise ParameterError("edge= is the exponent at the support: give support= too.")
     if decay is not None and support is not sympy.oo:
-        raise ParameterError("decay= is about z to infinity, where a kernel with a support is 0.")
-    facts: dict[str, Any] = {
-        "edge": _exponent("edge", edge, least=0),
+        raise ParameterError("decay= does not apply to a kernel with a support: omit it.")
+    properties: dict[str, Any] = {
+        "edge": _exponent("edge", edge, zero_allowed=True),
         "breaks": None if breaks is None else _breaks(breaks, support),
         "origin": sympy.oo if origin == "smooth" else _exponent("origin", origin),
         "decay": decay if decay in FAST_DECAYS else _exponent("decay", decay),
     }
-    if origin is not None and (facts["origin"] / 2).is_Integer:
+    if origin is not None and (properties["origin"] / 2).is_Integer:
         raise ParameterError(
-            f"origin={origin} is an even power, which is smooth: say origin='smooth', or give the "
-            "least power of z that is no even integer."
+            f"origin={origin} is an even power, which is smooth: pass origin='smooth', or the "
+            "smallest power of z that is not an even integer."
         )
-    return {"support": support} | {n: fact for n, fact in facts.items() if fact is not None}
+    return {"support": support} | {k: v for k, v in properties.items() if v is not None}
 
 
-def _exponent(name: str, value: Any, *, least: float = -1) -> sympy.Expr | None:
+def _exponent(name: str, value: Any, *, zero_allowed: bool = False) -> sympy.Expr | None:
     if value is None:
         return None
     if isinstance(value, str):
         words = {"decay": "'gaussian', 'exponential' or", "origin": "'smooth' or"}.get(name, "")
-        raise ParameterError(f"{name}={value!r} is unknown: give {words} an exponent.")
+        raise ParameterError(f"{name}={value!r} is unknown: pass {words} an exponent.")
     number = exact_parameter(name, value)
-    if not (number.is_positive or (least == 0 and number == 0)):
-        raise ParameterError(f"{name} is an exponent > 0, and {value} is not.")
+    if not (number.is_positive or (zero_allowed and number == 0)):
+        relation = ">=" if zero_allowed else ">"
+        raise ParameterError(f"{name} must be an exponent {relation} 0, and {value} is not.")
     return number
 
 
 def _breaks(breaks: Any, support: sympy.Expr) -> tuple[tuple[sympy.Expr, sympy.Expr | None], ...]:
-    """The radii and exponents of a list of radii, or of a mapping from radii to exponents."""
+    """Sorted pairs (radius, exponent), from a list of radii or a mapping of radii to exponents."""
     if isinstance(breaks, str) or not isinstance(breaks, Iterable):
         raise ParameterError(
-            f"breaks = {breaks!r}: give the radii as a list, or as a mapping of radii to the "
-            "exponents of z - r beside them."
+            f"breaks = {breaks!r}: pass the radii r where the callable is not smooth as a list, or "
+            "as a mapping from each r to s if a part of it ends like (r - z)^s."
         )
     exponents = dict(breaks) if isinstance(breaks, Mapping) else dict.fromkeys(breaks)
-    found = []
+    pairs = []
     for radius, exponent in exponents.items():
         r = exact_parameter("breaks", radius)
         if not (r.is_positive and (support is sympy.oo or float(r) < float(support))):
             raise ParameterError(
                 f"A break is a radius between 0 and the support {support}, and {radius} is not; "
-                "the exponent at the support itself is edge=."
+                "for the exponent at the support itself use edge=."
             )
-        found.append((r, _exponent("breaks", exponent, least=0)))
-    return tuple(sorted(found, key=lambda pair: float(pair[0])))
+        pairs.append((r, _exponent("breaks", exponent, zero_allowed=True)))
+    return tuple(sorted(pairs, key=lambda pair: float(pair[0])))

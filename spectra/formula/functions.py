@@ -1,7 +1,7 @@
-"""The functions of the formula language: their names in text and their heads in sympy.
+"""The functions that a formula may use: their names in text and their classes in sympy.
 
-To add a function, add it to :data:`BY_NAME`, its values in doubles to
-:mod:`spectra.formula.evaluation.program`, and its ball to
+To add a function, add its name to ``_NAMES`` here, its implementation for doubles to
+:mod:`spectra.formula.evaluation.program`, and its implementation for balls to
 :mod:`spectra.formula.evaluation.ball_function`.
 """
 
@@ -13,14 +13,7 @@ from typing import Any
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-__all__ = [
-    "ARITIES",
-    "BY_NAME",
-    "CONSTANTS",
-    "KINKS",
-    "WITH_ORDER",
-    "is_supported",
-]
+__all__ = ["ARITIES", "CONSTANTS", "FUNCTIONS", "FUNCTIONS_WITH_ORDER", "PIECEWISE", "is_supported"]
 
 CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi, "E": sympy.E}
 _NAMES = """exp log sin cos tan asin acos atan sinh cosh tanh gamma erf erfc
@@ -34,21 +27,21 @@ _ALIASES = {
     "max": "Max",
     "maximum": "Max",
 }
-#: The heads of the functions by each spelling, sympy's own first.
-BY_NAME: dict[str, Any] = {name: getattr(sympy, name) for name in _NAMES.split()}
-BY_NAME |= {name: BY_NAME[other] for name, other in _ALIASES.items()}
-#: The functions whose first argument is an order, which is a number.
-WITH_ORDER = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.expint)
-#: The least and the largest number of arguments, where they are not 1.
+#: The sympy class of each name and alias; sympy's own names come first.
+FUNCTIONS: dict[str, Any] = {name: getattr(sympy, name) for name in _NAMES.split()}
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
+#: The functions whose first argument is an order, which must be a number.
+FUNCTIONS_WITH_ORDER = (sympy.besselj, sympy.besseli, sympy.besselk, sympy.expint)
+#: The minimum and maximum number of arguments; functions not listed here take one.
 ARITIES: dict[Any, tuple[int, float]] = {
-    **dict.fromkeys(WITH_ORDER, (2, 2)),
+    **dict.fromkeys(FUNCTIONS_WITH_ORDER, (2, 2)),
     sympy.Heaviside: (1, 2),
     **dict.fromkeys((sympy.Min, sympy.Max), (1, math.inf)),
 }
-#: Functions that change their branch: they have no analytic continuation.
-KINKS = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
-_HEADS = {
-    *BY_NAME.values(),
+#: Functions defined by cases, which have no analytic continuation.
+PIECEWISE = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
+_SUPPORTED_CLASSES = {
+    *FUNCTIONS.values(),
     *(sympy.Add, sympy.Mul, sympy.Pow, sympy.hyper, sympy.Piecewise, ExprCondPair),
     *(sympy.StrictLessThan, sympy.LessThan, sympy.StrictGreaterThan, sympy.GreaterThan),
     *(sympy.Equality, sympy.Unequality, sympy.And, sympy.Or, sympy.Not),
@@ -56,7 +49,7 @@ _HEADS = {
 
 
 def is_supported(node: sympy.Basic) -> bool:
-    """Say whether a node's own head is in the language; its arguments are not looked at.
+    """Whether a formula may contain this node; the arguments of the node are not checked.
 
     Examples
     --------
@@ -68,5 +61,5 @@ def is_supported(node: sympy.Basic) -> bool:
         node.is_Symbol
         or node.is_Rational
         or node in (sympy.pi, sympy.E, sympy.true, sympy.false)
-        or node.func in _HEADS
+        or node.func in _SUPPORTED_CLASSES
     )

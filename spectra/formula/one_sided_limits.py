@@ -1,4 +1,4 @@
-"""The exact limit of a formula as its variable decreases to 0, or nears a radius."""
+"""The exact limits of a formula as z decreases to 0 and as z tends to a radius."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ import sympy
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 from spectra.formula.evaluation.evaluate import numpy_function
+from spectra.formula.expansions.cases import choose_cases, sign_near_zero
 from spectra.formula.expansions.elementary import limit
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.kinks import resolve, sign_near_zero
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
 
-# Powers kept in an expansion, tried in turn until the limit shows.
+# Numbers of powers kept in an expansion, tried in turn until they determine the limit (chosen).
 _WINDOWS = (1, 5, 12, 30, 64)
-_ZERO = sympy.Integer(0)
-# A value at 0 that differs by a larger share from the limit is a jump.
+# Relative difference between the value and the limit at 0 above which there is a jump (chosen).
 _JUMP = 1e-9
 
 
 def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
-    """Return the exact limit of a formula in Z as Z decreases to 0, if it is finite.
+    """Return the exact finite limit of a formula in z as z decreases to 0.
 
-    It is that of the expansion at 0; None where it is infinite, oscillating, undefined, or not
-    found.
+    The limit is None if the formula is unbounded, oscillates or is undefined near 0, or if its
+    asymptotic expansion at 0 cannot be computed.
 
     Examples
     --------
@@ -40,14 +39,14 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
     None
     """
     if expr.has(Opaque):
-        # A callable has its value at 0 in doubles, and no digits to see a limit from.
+        # A callable has no formula to expand; its value at 0 is used as the limit.
         at_zero = float(numpy_function(expr, Z)(0.0))
         return sympy.Float(at_zero, 17) if np.isfinite(at_zero) else None
     try:
-        smooth = resolve(expr, sign_near_zero)
+        analytic = choose_cases(expr, sign_near_zero)
         for window in _WINDOWS:
             with suppress(MoreTermsNeeded):
-                value = limit(expand_at(smooth, _ZERO, 1, window))
+                value = limit(expand_at(analytic, sympy.S.Zero, 1, window))
                 return value if value is None or value.evalf(20, chop=True).is_real else None
     except ExpansionError:
         pass
@@ -55,21 +54,23 @@ def value_at_zero(expr: sympy.Expr) -> sympy.Expr | None:
 
 
 def refuse_jump_at_zero(expr: sympy.Expr) -> None:
-    """Refuse a formula with conditions whose value at Z = 0 is not its limit there."""
-    limit = value_at_zero(expr) if expr.has(sympy.Piecewise) else None
-    if limit is None:
+    """Raise FormulaError if a Piecewise formula has a value at z = 0 other than its limit there."""
+    exact_limit = value_at_zero(expr) if expr.has(sympy.Piecewise) else None
+    if exact_limit is None:
         return
-    value, near = float(numpy_function(expr, Z)(0.0)), float(limit)
-    if np.isfinite(value) and abs(value - near) > _JUMP * max(abs(value), abs(near)):
+    value, limit_value = float(numpy_function(expr, Z)(0.0)), float(exact_limit)
+    if np.isfinite(value) and abs(value - limit_value) > _JUMP * max(abs(value), abs(limit_value)):
         raise FormulaError(
-            f"The formula {expr} is {value:.6g} at z = 0 and nears {near:.6g} as z falls to 0. A "
-            "kernel with a spectral measure is continuous at z = 0: write the formula without the "
-            "jump, and add the nugget to the diagonal of the matrix."
+            f"The formula {expr} is {value:.6g} at z = 0, but its limit as z tends to 0 is "
+            f"{limit_value:.6g}. A kernel with a spectral measure is continuous at z = 0: write "
+            "the formula without the jump, and add a nugget to the diagonal of the kernel matrix."
         )
 
 
 def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -> float:
-    """The limit of a formula in Z at a radius from below, and the same from above; nan without one.
+    """Return the limit of a formula in z at a radius; nan if there is none.
+
+    With ``from_above`` the limits from below and above must agree; else only the former is used.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -
     sides = (radius - Z, radius + Z) if from_above else (radius - Z,)
     try:
         limits = {value_at_zero(expr.subs(Z, side)) for side in sides}
-    except TypeError:  # A condition compares what is not real beside it.
+    except TypeError:  # raised by sympy for a condition that compares numbers that are not real
         return float("nan")
-    found = limits.pop()
-    return float("nan") if limits or found is None else float(found)
+    first = limits.pop()
+    return float("nan") if limits or first is None else float(first)

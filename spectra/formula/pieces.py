@@ -1,4 +1,4 @@
-"""A function of distance in pieces: formulas, each on a ball about zero."""
+"""Functions of a distance as sums of pieces: formulas that are each cut off at a support."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import sympy
 from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.reader.parsing import U, Z
 
-__all__ = ["Piece", "exponential_terms", "in_distance", "merged"]
+__all__ = ["Piece", "exponential_terms", "merge_pieces", "zonal_to_radial"]
 
-# Where a formula is looked at for whether it cancels (chosen: no special point), and what part of
-# its largest term is no rounding.
-_PROBE = np.array([0.007421])
-_CLEARLY = 1e-6
+# An arbitrary distance at which a sum is tested for cancellation, and the ratio of the sum to its
+# largest term above which the sum is not a rounding error.
+_TEST_POINT, _SIGNIFICANT_RATIO = 0.007421, 1e-6
 
 
 @dataclass(frozen=True)
@@ -27,59 +26,63 @@ class Piece:
     expr: sympy.Expr
 
 
-def merged(pieces: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> tuple[Piece, ...]:
-    """Pieces of ascending supports, those of one support added up, without those that cancel."""
+def merge_pieces(pieces: Iterable[tuple[sympy.Expr, sympy.Expr]]) -> tuple[Piece, ...]:
+    """Add up the formulas that have the same support, drop zeros, and sort by support."""
     by_support: dict[sympy.Expr, sympy.Expr] = {}
     for support, expr in pieces:
         by_support[support] = by_support.get(support, sympy.Integer(0)) + expr
     ascending = sorted(by_support.items(), key=lambda item: float(item[0]))
-    return tuple(Piece(support, expr) for support, expr in ascending if not _is_nothing(expr))
+    return tuple(Piece(support, expr) for support, expr in ascending if not _is_zero(expr))
 
 
-def _is_nothing(expr: sympy.Expr) -> bool:
-    """Whether everything in a formula cancels.
+def _is_zero(expr: sympy.Expr) -> bool:
+    """Whether a formula is identically zero.
 
-    A value beyond rounding shows that it does not.  Expanding, which shows that it does, may cost
-    more than anybody can wait for, and is for sums that are small where their terms are not.
+    A sum is expanded only if its value at the test point is within rounding errors of zero, since
+    expanding a long sum is slow.
     """
     if expr.is_Mul:
-        return any(_is_nothing(factor) for factor in expr.args)
+        return any(_is_zero(factor) for factor in expr.args)
     if expr.is_Pow:
-        return _is_nothing(expr.base)
+        return _is_zero(expr.base)
     if not expr.is_Add:
         return bool(expr == 0)
-    terms = np.array([numpy_function(t, Z, end=float(_PROBE[0]))(_PROBE) for t in expr.args])
-    if abs(terms.sum()) > _CLEARLY * np.abs(terms).max():
+    functions = [numpy_function(term, Z, end=_TEST_POINT) for term in expr.args]
+    terms = np.array([function(_TEST_POINT) for function in functions])
+    if abs(terms.sum()) > _SIGNIFICANT_RATIO * np.abs(terms).max():
         return False
     return bool(sympy.expand(expr) == 0)
 
 
 def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
-    """The pairs (c, a) of a sum of c exp(-a z^power), a >= 0; None for anything else.
+    """The pairs (c, a) if the formula is a sum of terms c exp(-a z^power), a >= 0; else None.
 
     Examples
     --------
     >>> exponential_terms(3 - sympy.exp(-2 * Z) / 5, 1)
     [(3, 0), (-1/5, 2)]
     """
-    found = []
+    pairs = []
     for term in sympy.Add.make_args(sympy.expand(expr)):
         c, rest = term.as_independent(Z, as_Add=False)
         is_exponential = rest.func == sympy.exp
         rate = sympy.cancel(-rest.args[0] / Z**power) if is_exponential else sympy.Integer(0)
         if not (is_exponential or rest == 1) or rate.has(Z) or not rate.is_nonnegative:
             return None
-        found.append((c, rate))
-    return found
+        pairs.append((c, rate))
+    return pairs
 
 
-def in_distance(expr: sympy.Expr) -> sympy.Expr:
-    """Write a formula in u as one in z, in forms that keep their digits at both ends."""
+def zonal_to_radial(expr: sympy.Expr) -> sympy.Expr:
+    """Substitute u = 1 - z^2/2 in a formula.
+
+    acos(u), asin(u) and powers of 1 - u^2 get forms that do not cancel near z = 0 and z = 2.
+    """
     half = Z / 2
-    exact = expr.replace(sympy.acos(U), 2 * sympy.asin(half))
-    exact = exact.replace(sympy.asin(U), sympy.pi / 2 - 2 * sympy.asin(half))
-    exact = exact.replace(
+    radial = expr.replace(sympy.acos(U), 2 * sympy.asin(half))
+    radial = radial.replace(sympy.asin(U), sympy.pi / 2 - 2 * sympy.asin(half))
+    radial = radial.replace(
         lambda e: e.is_Pow and e.base in (1 - U**2, (1 - U) * (1 + U)) and not e.exp.is_integer,
         lambda e: Z ** (2 * e.exp) * (1 - half**2) ** e.exp,
     )
-    return exact.subs(U, 1 - Z**2 / 2)
+    return radial.subs(U, 1 - Z**2 / 2)

@@ -21,10 +21,10 @@ from scipy.spatial.distance import cdist
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import FloatArray, check_unit_norms, real_array
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.callables import opaque_function, stated_facts
+from spectra.formula.callables import check_stated_properties, opaque_function
 from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, value_at_zero
-from spectra.formula.pieces import Piece, in_distance, merged
+from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.algebra import Algebra
@@ -247,7 +247,7 @@ def _assembled(
     label: str = "",
 ) -> Kernel:
     with stage("adding up the pieces of a kernel", of=label):
-        return Kernel(merged(pieces), zonal, label)
+        return Kernel(merge_pieces(pieces), zonal, label)
 
 
 def _both(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
@@ -302,7 +302,7 @@ def radial(
         )
     if expr is None:
         assert callable(formula)
-        expr = opaque_function(formula, **stated_facts(radius, parameters))(Z)
+        expr = opaque_function(formula, **check_stated_properties(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
     return _checked_real(_assembled([(radius, expr)], label=label))
 
@@ -327,7 +327,7 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     """
     expr = parse_formula(formula, variable="u", parameters=parameters)
     label = formula if isinstance(formula, str) and not parameters else ""
-    pieces = [(sympy.Integer(2), in_distance(expr))]
+    pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
     return _checked_real(_assembled(pieces, zonal=expr, label=label))
 
 

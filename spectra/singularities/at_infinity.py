@@ -8,7 +8,15 @@ import sympy
 
 from spectra.formula.expansions.exact_numbers import MoreTermsNeeded, is_zero, sign
 from spectra.formula.expansions.expand import expand_at
-from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
+from spectra.formula.expansions.expansion import (
+    CONSTANT,
+    FLAT,
+    ZERO,
+    Expansion,
+    Order,
+    Series,
+    compare,
+)
 from spectra.singularities.periodic import recurs
 from spectra.singularities.places import Ending, Gap, Singularity
 from spectra.singularities.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
@@ -37,17 +45,17 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
             raise MoreTermsNeeded("a growing part of the kernel at infinity may cancel")
         frequency = _frequency(phase)
         for size, c in series.terms:
-            if phase == ZERO and size == ONE:
+            if phase == ZERO and size == CONSTANT:
                 limit = c
                 continue
             if frequency is not None and sign(frequency) < 0:  # the conjugate of another
                 break
             found.append(_at_infinity_term(size, c, phase, frequency))
             break
-        order = series.order
+        order = series.remainder
         if order is None or order == FLAT:
             continue
-        if compare(order, ONE) <= 0:
+        if compare(order, CONSTANT) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
             found.append(Ending(gaps=(unseen_wave(order[0], speed),)))
@@ -72,7 +80,7 @@ def _with_frequencies_joined(expanded: Expansion) -> Expansion:
                 break
         else:
             joined.append((phase, series))
-    return expanded.of(joined)
+    return expanded.with_parts(joined)
 
 
 def _degree(phase: Series) -> sympy.Expr:
@@ -93,10 +101,10 @@ def _frequency(phase: Series) -> sympy.Expr | None:
 
 
 def _at_infinity_term(
-    size: Size, c: sympy.Expr, phase: Series, frequency: sympy.Expr | None
+    size: Order, c: sympy.Expr, phase: Series, frequency: sympy.Expr | None
 ) -> Ending:
     beta, q = size[0], -size[1]
-    if compare(size, ONE) < 0:
+    if compare(size, CONSTANT) < 0:
         at = Singularity(sympy.oo, beta, right=c, log_power=q, frequency=frequency or _NIL)
         return unbounded(sympy.oo, at)
     if frequency is None:
@@ -110,11 +118,11 @@ def _at_infinity_term(
     return of_wave(at, aligned=q == 0 and is_zero(sympy.im(sympy.expand(turned))))
 
 
-def _chirp(size: Size, c: sympy.Expr, phase: Series) -> Ending:
+def _chirp(size: Order, c: sympy.Expr, phase: Series) -> Ending:
     a, q, p = size[0], -size[1], _degree(phase)
     if p in (0, 1):
         gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
-        return Ending((no_limit(),) if compare(size, ONE) == 0 else (), (gap,))
+        return Ending((no_limit(),) if compare(size, CONSTANT) == 0 else (), (gap,))
     rate = phase.terms[0][1] / sympy.I
     if sign(rate) < 0:  # the conjugate of another
         return Ending()

@@ -13,18 +13,19 @@ from itertools import pairwise
 
 import sympy
 
+from spectra.formula.expansions.cases import choose_cases
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import (
+    CONSTANT,
     FLAT,
-    ONE,
     Expansion,
     Series,
-    by_size,
+    by_order,
     coarsest,
     compare,
 )
-from spectra.formula.expansions.kinks import KINKS, resolve
+from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import at_infinity, if_recurring
 from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
@@ -63,7 +64,7 @@ def profile(
             found += branch_radii(piece.expr, piece.support)
         except ExpansionError as error:
             gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
-            if piece.expr.has(*KINKS):  # which branch holds where is then unknown too
+            if piece.expr.has(*PIECEWISE):  # which branch holds where is then unknown too
                 return (), (), tuple(gaps)
         if piece.support is not sympy.oo:
             found.append(piece.support)
@@ -77,7 +78,7 @@ def profile(
     exprs = []
     for z in inner:
         alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
-        exprs.append(sum((resolve(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
+        exprs.append(sum((choose_cases(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
     return tuple(radii), tuple(exprs), tuple(gaps)
 
 
@@ -178,10 +179,10 @@ def _first_singular_term(
     """The lowest term at a radius that is not smooth; without ``beyond``, for any continuation."""
     if before.grows or (beyond is not None and beyond.grows):
         return unbounded(r)
-    a, b = before.plain, Series(()) if beyond is None else beyond.plain
-    order = coarsest(a.order, b.order)
+    a, b = before.as_series(), Series(()) if beyond is None else beyond.as_series()
+    order = coarsest(a.remainder, b.remainder)
     left_of, right_of = dict(a.terms), dict(b.terms)
-    for size in sorted({*left_of, *right_of}, key=by_size):
+    for size in sorted({*left_of, *right_of}, key=by_order):
         if order is not None and compare(size, order) >= 0:
             break
         s, q = size[0], -size[1]
@@ -203,22 +204,22 @@ def _at_origin(expr: sympy.Expr, window: int) -> Ending:
     expanded = expand_at(expr, _NIL, 1, window)
     if expanded.grows:
         return unbounded(_NIL)
-    if any(f.terms and compare(f.terms[0][0], ONE) <= 0 for _, f in expanded.waves):
+    if any(f.terms and compare(f.terms[0][0], CONSTANT) <= 0 for _, f in expanded.waves):
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
         return Ending((Requirement(_NIL, True, reason),))
     if expanded.waves:
         return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))
-    series = expanded.plain
+    series = expanded.as_series()
     limit = _NIL
     for size, c in series.terms:
         s, q = size[0], -size[1]
-        if compare(size, ONE) < 0:
+        if compare(size, CONSTANT) < 0:
             return unbounded(_NIL, Singularity(_NIL, s, right=c, log_power=q))
-        if size == ONE:
+        if size == CONSTANT:
             limit = c
             continue
         if q != 0 or not (s.is_Integer and s % 2 == 0):
             return Ending(singularities=(Singularity(_NIL, s, right=c, log_power=q),), limit=limit)
-    if series.order is not None and series.order[0] <= 0:
+    if series.remainder is not None and series.remainder[0] <= 0:
         raise MoreTermsNeeded("more terms are needed at z = 0")
-    return Ending(limit=limit, regular_below=series.order[0] if series.order else sympy.oo)
+    return Ending(limit=limit, regular_below=series.remainder[0] if series.remainder else sympy.oo)

@@ -16,7 +16,7 @@ import sympy
 from mpmath import mp
 
 from spectra.formula.expansions.exact_numbers import is_zero
-from spectra.formula.expansions.kinks import KINKS
+from spectra.formula.functions import PIECEWISE
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
@@ -72,7 +72,7 @@ def recurs(expr: sympy.Expr) -> bool:
     It is periodic, or a function of waves without kinks: their phases come back as near to those of
     every z as one likes (Kronecker), and with them the two values that differ.
     """
-    smooth = is_of_waves(expr) and not expr.has(*KINKS)
+    smooth = is_of_waves(expr) and not expr.has(*PIECEWISE)
     return is_periodic(expr) or (smooth and _varies(expr, wave_rates(expr)[0]))
 
 

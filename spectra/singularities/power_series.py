@@ -15,7 +15,7 @@ from functools import lru_cache
 import sympy
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
-from spectra.formula.expansions.kinks import KINKS
+from spectra.formula.functions import PIECEWISE
 from spectra.formula.reader.parsing import U, Z
 
 __all__ = ["closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
@@ -156,7 +156,7 @@ def has_nonnegative_taylor_series(
     <x, y> are and products of positive definite kernels are (Schur).  The proof goes by rules for
     sums, products and compositions, and by f(0) >= 0 with the same for f'.
     """
-    if formula.has(*KINKS):
+    if formula.has(*PIECEWISE):
         return False
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
     return _power_series(symbol, reach)(formula) == math.inf

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.formula.expansions.expansion import ONE, compare
+from spectra.formula.expansions.expansion import CONSTANT, compare
 from spectra.singularities.places import Ending, Gap, Requirement, Singularity
 
 __all__ = [
@@ -65,7 +65,7 @@ def unbounded(r: sympy.Expr, at: Singularity | None = None) -> Ending:
 
 def at_radius(at: Singularity, *, at_end: bool) -> Ending:
     """A term at R > 0, on R^d; or at the end of the range of data, for every continuation."""
-    if compare((at.exponent, -at.log_power), ONE) < 0:
+    if compare((at.exponent, -at.log_power), CONSTANT) < 0:
         return unbounded(at.location, at)
     bound = space_bound(at.exponent)
     closed = bool(at.log_power < 0 if at_end else at.effective_log_power < -1)

@@ -9,7 +9,7 @@ import sympy
 
 from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
-from spectra.formula.expansions.kinks import KINKS
+from spectra.formula.functions import PIECEWISE
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.power_series import is_below_its_end
 
@@ -83,7 +83,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
     """All positive zeros up to a radius; some of them may be beyond it or below 0."""
     if not expr.free_symbols or expr == Z or expr.is_positive or expr.is_negative:
         return []
-    for kink in (n for n in sympy.postorder_traversal(expr) if isinstance(n, KINKS)):
+    for kink in (n for n in sympy.postorder_traversal(expr) if isinstance(n, PIECEWISE)):
         branches = [expr.xreplace({kink: choice}) for choice in _choices(kink)]
         return [r for branch in branches for r in _zeros(branch, upper)]
     if expr.is_Mul:
@@ -200,7 +200,7 @@ def _has_one_sign(expr: sympy.Expr, upper: sympy.Expr) -> bool:
         low, high = todo.pop()
         middle, half = (low + high) / 2, (high - low) / 2
         try:
-            ball = value.once(flint.acb(flint.arb(middle, half)), _BITS).real
+            ball = value.at_precision(flint.acb(flint.arb(middle, half)), _BITS).real
         except ArithmeticError:
             continue  # no real value there: another branch of the formula holds
         if not (ball > 0 or ball < 0):

@@ -38,7 +38,7 @@ def analyse_stated(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
     given = {
         f"{function.__name__}.{name}": _format_fact(value)
         for function in sorted(functions, key=str)
-        for name, value in function.stated().items()
+        for name, value in function.stated_properties().items()
     }
     return _stated_analysis(kernel), given
 
@@ -71,7 +71,7 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
         for term in terms:
             found += _endings(term, piece.support)
             if term.function.breaks is None:
-                gaps.append(Gap(term.function.missing()))
+                gaps.append(Gap(term.function.missing_properties()))
         if rest != 0:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
             found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
@@ -103,7 +103,7 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
     """The stated facts of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        yield _NIL, _gap(function.missing(), _NIL)
+        yield _NIL, _gap(function.missing_properties(), _NIL)
     elif function.origin is not sympy.oo:
         at = Singularity(_NIL, function.origin, right=UNKNOWN)
         yield _NIL, Ending(singularities=(at,))
@@ -113,14 +113,14 @@ def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr
             hint = f"how smooth {name} is at z = {r}; state breaks={{radius: exponent}}"
             yield r, _at_radius(name, r, exponent, hint)
     if support is sympy.oo and function.decay is None:
-        yield sympy.oo, _gap(function.missing(), sympy.oo)
+        yield sympy.oo, _gap(function.missing_properties(), sympy.oo)
     else:
         yield sympy.oo, Ending(limit=_NIL)
     if support is sympy.oo:
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        yield support, _at_radius(name, support, function.edge, function.missing())
+        yield support, _at_radius(name, support, function.edge, function.missing_properties())
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
         yield support, _gap(text, support)

@@ -30,7 +30,7 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, log_of, working
-from spectra.formula.evaluation.ball_function import number as in_ball
+from spectra.formula.evaluation.ball_function import constant_ball as in_ball
 
 __all__ = [
     "MAX_DEGREE",

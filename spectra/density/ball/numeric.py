@@ -160,7 +160,7 @@ def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> list[sympy.Rat
             return None
         if any(phases):
             raise _no_powers(expr, place, "it has an essential singularity there")
-        series = expanded.plain.terms
+        series = expanded.as_series().terms
         if series:
             break
     found = [sympy.nsimplify(sympy.expand(e)) for (e, _), _ in series]

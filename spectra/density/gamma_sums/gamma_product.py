@@ -15,7 +15,7 @@ import sympy
 
 from spectra.base.precision import Ball, working
 from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument, summands
-from spectra.formula.evaluation.ball_function import number
+from spectra.formula.evaluation.ball_function import constant_ball
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product", "gamma_products"]
@@ -90,7 +90,7 @@ class GammaProduct:
         total = (front + base * u).exp()
         for arguments, is_above in ((self.above, True), (self.below, False)):
             for a, b in arguments:
-                argument = number(a) + number(b) * u
+                argument = constant_ball(a) + constant_ball(b) * u
                 total *= argument.gamma() if is_above else argument.rgamma()
         return total
 
@@ -98,7 +98,7 @@ class GammaProduct:
     def logs(self) -> tuple[Ball, Ball]:
         """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
         with working(BITS):
-            return number(self.coefficient).log(), -number(self.scale).log()
+            return constant_ball(self.coefficient).log(), -constant_ball(self.scale).log()
 
 
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:

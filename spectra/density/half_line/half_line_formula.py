@@ -13,7 +13,7 @@ from spectra.base.precision import Ball, working
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
 from spectra.density.half_line.ends.read_waves import oscillation, read_waves
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
@@ -42,7 +42,7 @@ class HalfLineFormula:
 
     @cached_property
     def _continued(self) -> BallFunction:
-        return continued(self.expr, Z)
+        return analytic_continuation(self.expr, Z)
 
     def value(self, s: float, angle: float, unit: int) -> Ball:
         """The value with an error below 2^-unit, or a ball that is not finite."""
@@ -50,7 +50,7 @@ class HalfLineFormula:
         for _ in range(_MOST_DOUBLINGS):
             with working(bits + _SPARE):
                 z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
-            value = self._continued.once(z, bits)
+            value = self._continued.at_precision(z, bits)
             if (
                 value.is_finite()
                 and max(value.real.rad(), value.imag.rad()) < flint.arb(2) ** -unit

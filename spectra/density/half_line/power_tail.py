@@ -22,7 +22,7 @@ from spectra.base.precision import Ball, working
 from spectra.density.half_line.ends.power_terms import PowerTerms
 from spectra.density.panels.log_panels import Powers
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula.evaluation.ball_function import number
+from spectra.formula.evaluation.ball_function import constant_ball
 
 __all__ = ["PowerTail", "power_tail"]
 
@@ -87,6 +87,6 @@ def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
 
 def _number(exact: sympy.Expr) -> Ball:
     try:
-        return number(exact).real
+        return constant_ball(exact).real
     except FormulaError:
         return flint.arb(str(sympy.N(exact, int(_BITS * log10(2.0)))))

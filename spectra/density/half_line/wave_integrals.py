@@ -22,7 +22,7 @@ from scipy.special import hankel1e, hankel2e, jv
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import working
 from spectra.density.half_line.half_line_formula import HalfLineFormula
-from spectra.formula.evaluation.ball_function import BallFunction, continued
+from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["WaveIntegrals"]
@@ -60,7 +60,7 @@ class WaveIntegrals:
         self._t = np.exp(np.arange(kernel.scale - _BEFORE, last, _STEP))
         self._turns = {side: np.exp(1j * side * angle) for side in (1, -1)}
         self._amplitudes = {
-            (i, side): self._evaluate_amplitude(continued(f, Z), angle * side)
+            (i, side): self._evaluate_amplitude(analytic_continuation(f, Z), angle * side)
             for i, f in enumerate(kernel.waves.values())
             for side in (1, -1)
         }
@@ -70,7 +70,7 @@ class WaveIntegrals:
         with working(4 * _BITS):
             turn = flint.acb(0, flint.arb(angle)).exp()
             z = [flint.acb(flint.arb(self._scale)) + turn * flint.arb(float(t)) for t in self._t]
-            values = np.array([complex(f.resolved(place, 2 * _BITS)) for place in z])
+            values = np.array([complex(f.to_accuracy(place, 2 * _BITS)) for place in z])
         return np.asarray(values * self._t * np.exp(1j * angle) * _STEP, dtype=complex)
 
     def __call__(self, about: float, side: int, distance: FloatArray) -> FloatArray:

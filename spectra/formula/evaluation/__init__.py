@@ -1,6 +1,6 @@
-"""Values of formulas in doubles and with more digits."""
+"""Values of formulas in doubles, in mpmath numbers and in ball arithmetic."""
 
-from spectra.formula.evaluation.ball_function import number
+from spectra.formula.evaluation.ball_function import constant_ball
 from spectra.formula.evaluation.evaluate import mpmath_function
 
-__all__ = ["mpmath_function", "number"]
+__all__ = ["constant_ball", "mpmath_function"]

@@ -1,9 +1,11 @@
-r"""Formulas as functions of balls: complex ones on the principal branch, or real points.
+r"""Evaluate formulas in ball arithmetic, for complex or real arguments.
+
+Besides the functions of :mod:`spectra.formula.functions`, an expression may contain
 
 .. math:: \tilde H^{\pm}_\nu(u) = H^{(1,2)}_\nu(u)\,e^{\mp iu}
           = \mp\frac{2i}{\pi} e^{\mp i\pi\nu/2}\,e^q K_\nu(q), \qquad q = \mp iu
 
-(DLMF 10.27.8) is the amplitude of a Hankel function without its wave, a function of formulas.
+(DLMF 10.27.8), the amplitude of a Hankel function that oscillates like exp(+-iu).
 """
 
 from __future__ import annotations
@@ -20,28 +22,28 @@ from spectra.base.precision import Ball, working
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.program import RELATIONS, Step, steps_of
-from spectra.formula.functions import ARITIES, BY_NAME, KINKS
+from spectra.formula.evaluation.program import RELATIONS, Operation, Steps, compile_steps
+from spectra.formula.functions import ARITIES, FUNCTIONS, PIECEWISE
 
-__all__ = ["BallFunction", "HankelAmplitude", "continued", "number"]
+__all__ = ["BallFunction", "HankelAmplitude", "analytic_continuation", "constant_ball"]
 
-#: H^(1)_nu(u) exp(-iu) where the sign is 1, H^(2)_nu(u) exp(iu) where it is -1; of nu, u, sign.
+#: HankelAmplitude(nu, u, sign) is H^(1)_nu(u) exp(-iu) for sign 1, H^(2)_nu(u) exp(iu) for -1.
 HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
-# Bits that a value may lose to cancellation before it is computed again with twice as many; the
-# last precision is 16 times the first, or resolves cosh(z) - sinh(z) up to z = 1500.
-_LOST_BITS, _DOUBLINGS, _MOST_BITS = 32, 4, 6000
-# A value below 2^(-12 bits) is small enough whatever its digits.
+# If a value loses more bits than this to cancellation, it is computed with twice the precision, at
+# most 4 times or up to 6000 bits, which suffice for cosh(z) - sinh(z) at z = 1500.
+_LOST_BITS, _DOUBLINGS, _MAX_BITS = 32, 4, 6000
+# A value below 2^(-12 bits) is accepted with any relative error (chosen).
 _NEGLIGIBLE = 12
-# Larger whole exponents overflow the C integers of Arb.
-_LARGEST_EXPONENT = 2**31
+# Larger integer exponents overflow the C integers of Arb.
+_MAX_EXPONENT = 2**31
 _NAN = flint.acb("nan")
 
 
 class BallFunction:
-    """A formula as a function of a complex ball, on the principal branch.
+    """A formula as a function of a complex ball, with principal branches.
 
-    With ``real`` it is a function of real points, which may have conditions: where it is undefined
-    over the reals it raises ArithmeticError.
+    With ``real=True`` the argument is real, the formula may be piecewise, and ArithmeticError is
+    raised where the formula has no real value.
 
     Examples
     --------
@@ -50,13 +52,13 @@ class BallFunction:
     >>> root(flint.acb(0.75)).overlaps(flint.acb(0.5))
     True
     >>> f = BallFunction((1 - sympy.cos(z)) / z**2, z, real=True)
-    >>> float(f.resolved(flint.acb(2.0**-200), 128).real.mid())
+    >>> float(f.to_accuracy(flint.acb(2.0**-200), 128).real.mid())
     0.5
     """
 
     def __init__(self, expr: sympy.Expr, symbol: sympy.Symbol, *, real: bool = False) -> None:
         self.expr, self.symbol, self._real = expr, symbol, real
-        self._programs: dict[int, list[tuple[Callable[..., Ball], tuple[int, ...]]]] = {}
+        self._programs: dict[int, Steps] = {}
         self._program()
 
     def __call__(self, z: Ball) -> Ball:
@@ -66,77 +68,70 @@ class BallFunction:
             registers.append(function(*[registers[i] for i in operands]))
         return registers[-1]
 
-    def once(self, z: Ball, bits: int) -> Ball:
-        """The value with this many working bits, of which cancellation may lose some."""
+    def at_precision(self, z: Ball, bits: int) -> Ball:
+        """The value at a working precision in bits; cancellation may lose some of them."""
         with working(bits):
             return self(z)
 
-    def resolved(self, z: Ball, bits: int) -> Ball:
-        """The value with about this many bits: computed again with more where terms cancel."""
-        work, most = bits, max(bits << _DOUBLINGS, _MOST_BITS)
+    def to_accuracy(self, z: Ball, bits: int) -> Ball:
+        """The value with at least ``bits - 32`` correct bits, if the largest precision suffices."""
+        precision, max_precision = bits, max(bits << _DOUBLINGS, _MAX_BITS)
         while True:
-            value = self.once(z, work)
+            value = self.at_precision(z, precision)
             if value.is_finite() and (
                 value.rel_accuracy_bits() >= bits - _LOST_BITS
                 or abs(value) < flint.arb(2) ** (-_NEGLIGIBLE * bits)
             ):
                 return value
-            work *= 2
-            if work > most:
+            precision *= 2
+            if precision > max_precision:
                 return value
 
-    def _program(self) -> list[tuple[Callable[..., Ball], tuple[int, ...]]]:
-        """The steps of the formula, with its numbers at the working precision."""
+    def _program(self) -> Steps:
+        """The steps of the formula, with its constants at the working precision."""
         if flint.ctx.prec not in self._programs:
-            self._programs[flint.ctx.prec] = steps_of(self.expr, self.symbol, self._plan)
+            self._programs[flint.ctx.prec] = compile_steps(self.expr, self.symbol, self._operation)
         return self._programs[flint.ctx.prec]
 
-    def _plan(self, node: sympy.Basic) -> Step:
-        """A function and its operands; a constant has none."""
+    def _operation(self, node: sympy.Basic) -> Operation:
         if not node.free_symbols:
-            value = number(node)
+            value = constant_ball(node)
             return (lambda: value), ()
         if isinstance(node, Opaque):
             raise FormulaError(
                 f"The callable {node.func.__name__} has values in double precision only, and more "
-                "digits are asked for here. Write the kernel as a formula."
+                "digits are needed here. Write the kernel as a formula."
             )
         if not self._real:
-            return _planned(node)
+            return _ball_operation(node)
         if isinstance(node, sympy.Piecewise):
-            branches = [
-                (
-                    BallFunction(condition, self.symbol, real=True),
-                    BallFunction(expr, self.symbol, real=True),
-                )
-                for expr, condition in node.args
-            ]
+            make = partial(BallFunction, symbol=self.symbol, real=True)
+            branches = [(make(condition), make(expr)) for expr, condition in node.args]
             return partial(_choose, branches), (self.symbol,)
-        function, operands = _planned(node)
-        return partial(_within_reals, function), operands
+        function, operands = _ball_operation(node)
+        return partial(_real_value, function), operands
 
 
-def continued(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunction:
-    """The function of a formula that is continued from z > 0 into the complex plane.
+def analytic_continuation(expr: sympy.Expr, symbol: sympy.Symbol) -> BallFunction:
+    """Continue a formula analytically from z > 0 into the complex plane.
 
-    Principal branches are taken, so that the values are those of the formula for z > 0 and of its
-    continuation up to the first cut.
+    Every function takes its principal branch, so the continuation is valid up to the first cut.
 
     Examples
     --------
     >>> z = sympy.Symbol("z")
-    >>> k = continued(sympy.sqrt(1 + z**2) - z, z)
-    >>> print(k.resolved(flint.acb(10) ** 12, 128).real.str(12, radius=False))
+    >>> k = analytic_continuation(sympy.sqrt(1 + z**2) - z, z)
+    >>> print(k.to_accuracy(flint.acb(10) ** 12, 128).real.str(12, radius=False))
     5.00000000000e-13
     """
     for node in sympy.preorder_traversal(expr):
-        if isinstance(node, KINKS) and node.free_symbols:
-            raise FormulaError(f"{node.func.__name__} is not continued into the plane")
+        if isinstance(node, PIECEWISE) and node.free_symbols:
+            raise FormulaError(f"{node.func.__name__} has no analytic continuation")
     return BallFunction(expr, symbol)
 
 
-def number(node: sympy.Basic) -> Ball:
-    """The ball of a constant, at the working precision."""
+def constant_ball(node: sympy.Basic) -> Ball:
+    """A ball that encloses a constant expression, at the working precision."""
     if node.is_Float:
         node = sympy.Rational(node)
     if node.is_Rational:
@@ -144,33 +139,33 @@ def number(node: sympy.Basic) -> Ball:
     if node in _CONSTANTS:
         return _CONSTANTS[node]()
     if not node.args:
-        raise FormulaError(f"the number {node} is not known in ball arithmetic")
-    function, arguments = _planned(node)
-    return function(*[number(a) for a in arguments])
+        raise FormulaError(f"the constant {node} is not available in ball arithmetic")
+    function, arguments = _ball_operation(node)
+    return function(*[constant_ball(a) for a in arguments])
 
 
-def _planned(node: sympy.Basic) -> Step:
-    """A function and its operands."""
+def _ball_operation(node: sympy.Basic) -> Operation:
     if node.is_Add or node.is_Mul:
-        join = operator.add if node.is_Add else operator.mul
-        return (join if len(node.args) == 2 else lambda *xs: reduce(join, xs)), node.args
-    if node.is_Pow and (2 * node.exp).is_Integer and abs(node.exp) < _LARGEST_EXPONENT:
-        whole = int(2 * node.exp)
-        if whole % 2:
-            return flint.acb.sqrt if whole == 1 else (lambda x: x.sqrt() ** whole), (node.base,)
-        return (lambda x: x ** (whole // 2)), (node.base,)
+        binary = operator.add if node.is_Add else operator.mul
+        return (binary if len(node.args) == 2 else lambda *xs: reduce(binary, xs)), node.args
+    if node.is_Pow and (2 * node.exp).is_Integer and abs(node.exp) < _MAX_EXPONENT:
+        doubled = int(2 * node.exp)
+        if doubled % 2:
+            return flint.acb.sqrt if doubled == 1 else (lambda x: x.sqrt() ** doubled), (node.base,)
+        return (lambda x: x ** (doubled // 2)), (node.base,)
     if node.func is sympy.besselk and node.order.is_Integer:
         order = int(node.order)
         return (lambda x: bessel_k(order, x, flint.ctx.prec)), (node.argument,)
     if node.func is sympy.hyper:
-        above, below = [[number(a) for a in each] for each in (node.ap, node.bq)]
-        return (lambda x: x.hypgeom(above, below)), (node.argument,)
+        upper, lower = [[constant_ball(a) for a in each] for each in (node.ap, node.bq)]
+        return (lambda x: x.hypgeom(upper, lower)), (node.argument,)
     if node.func not in _FUNCTIONS:
-        raise FormulaError(f"{node.func.__name__} is not known in ball arithmetic")
+        raise FormulaError(f"{node.func.__name__} is not available in ball arithmetic")
     return _FUNCTIONS[node.func], node.args
 
 
-def _within_reals(function: Callable[..., Ball], *arguments: Ball) -> Ball:
+def _real_value(function: Callable[..., Ball], *arguments: Ball) -> Ball:
+    """The real value of a function; ArithmeticError if the value cannot be real."""
     value = function(*arguments)
     if value.is_finite() and value.imag.contains(0):
         return value if value.imag.is_zero() else flint.acb(value.real)
@@ -180,7 +175,7 @@ def _within_reals(function: Callable[..., Ball], *arguments: Ball) -> Ball:
 
 
 def _choose(branches: list[tuple[BallFunction, BallFunction]], x: Ball) -> Ball:
-    """The value of the first branch whose condition holds; nan where more digits decide."""
+    """The value of the first branch whose condition holds; nan if the precision is too low."""
     for condition, function in branches:
         truth = condition(x)
         if not truth.is_finite():
@@ -191,7 +186,7 @@ def _choose(branches: list[tuple[BallFunction, BallFunction]], x: Ball) -> Ball:
 
 
 def _relation(name: str) -> Callable[[Ball, Ball], Ball]:
-    """Truth is 1 or 0, and nan where more digits decide: least and greatest are "and" and "or"."""
+    """A function that is 1 if the relation holds, 0 if not, and nan if the balls overlap."""
     opposite = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}[name]
     holds, fails = getattr(operator, name), getattr(operator, opposite)
 
@@ -204,19 +199,20 @@ def _relation(name: str) -> Callable[[Ball, Ball], Ball]:
 
 
 def _hankel_amplitude(order: Ball, u: Ball, sign: Ball) -> Ball:
-    i = flint.acb(0, 1) * sign
-    turn = (-i * flint.acb.pi() * order / 2).exp()
-    return -2 * i / flint.acb.pi() * turn * (-i * u).bessel_k(order, scaled=True)
+    signed_i = flint.acb(0, 1) * sign
+    rotation = (-signed_i * flint.acb.pi() * order / 2).exp()
+    scaled_k = (-signed_i * u).bessel_k(order, scaled=True)
+    return -2 * signed_i / flint.acb.pi() * rotation * scaled_k
 
 
 def _power(base: Ball, exponent: Ball) -> Ball:
-    """base**exponent; bounded, and not infinite, next to 0 for a positive exponent."""
+    """base**exponent, which is a bounded ball if the base contains 0 and the exponent is > 0."""
     value = base.pow(exponent)
     if value.is_finite() or not (exponent.imag == 0 and exponent.real > 0):
         return value
     bound = abs(base).upper() ** exponent.real
-    disc = flint.arb(0, bound.upper())
-    return flint.acb(disc, disc)
+    interval = flint.arb(0, bound.upper())
+    return flint.acb(interval, interval)
 
 
 _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
@@ -227,7 +223,7 @@ _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
     sympy.true: lambda: flint.acb(1),
     sympy.false: lambda: flint.acb(0),
 }
-_ANALYTIC = [f for f in BY_NAME.values() if f not in (*ARITIES, *KINKS)]
+_ANALYTIC = [f for f in FUNCTIONS.values() if f not in (*ARITIES, *PIECEWISE)]
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     **{f: getattr(flint.acb, f.__name__) for f in _ANALYTIC},
     sympy.besselj: lambda order, x: x.bessel_j(order),
@@ -243,5 +239,5 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(flint.acb.real_max, xs)),
     **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(flint.acb.real_min, xs)),
     sympy.Not: lambda truth: 1 - truth,
-    **{head: _relation(name) for head, (_, name) in RELATIONS.items()},
+    **{relation: _relation(name) for relation, (_, name) in RELATIONS.items()},
 }

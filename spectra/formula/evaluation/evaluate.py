@@ -1,9 +1,10 @@
-"""Functions of arrays and of mpmath numbers from expressions: nothing is compiled from text.
+"""Make functions of numpy arrays and of mpmath numbers from expressions.
 
-In doubles ``(exp(-z) - 1 + z)/z**2`` is 0 below z = 1e-9, where it is 1/2, and
-``z**150*exp(-z)/150**150`` is 0 where only its factors underflow.  Doubles are compared with balls
-at two points of every octave that is asked for; where they differ by more than the condition of
-the formula explains, the values come from balls, or from a polynomial that interpolates them.
+Values in doubles can be wrong because of cancellation, as in ``(exp(-z) - 1 + z)/z**2`` at 1e-9,
+or underflow of a factor, as in ``z**150*exp(-z)/150**150``.  In each octave [2^n, 2^(n+1)) that
+contains arguments, doubles are compared with ball arithmetic at two points.  If they differ by
+more than the rounding of the argument explains, all values in the octave are computed in ball
+arithmetic, or, if there are many, from a polynomial that interpolates such values.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
@@ -24,39 +26,42 @@ from numpy.typing import NDArray
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.callables import Opaque
 from spectra.formula.evaluation.ball_function import BallFunction
-from spectra.formula.evaluation.program import function_of
+from spectra.formula.evaluation.program import double_function
 
 __all__ = ["mpmath_function", "numpy_function"]
 
 Array = NDArray[Any]
 Values = Callable[[Array], Array]
+#: A function of points and their values in doubles that replaces inaccurate values in place.
+Correction = Callable[[Array, Array], None]
 
-# A double has 53 bits; balls have 58 of 90.
-_WANTED, _BITS = 58, 90
-_LEAST_DOUBLE = flint.arb(2) ** -1075
-# Two points in each octave, at different places of each.
-_PLACES, _GOLDEN = np.array([0.17, 0.67]), 0.6180339887498949
-# Errors are lost digits if they exceed this share of the largest value known, and eight times what
-# a rounding of the distance causes.
-_LOST, _CONDITION, _ROUNDING, _MOVED = 4e-15, 8.0, 2.0**-53, 2.0**-30
-# Distances at which the size of the formula is known.
-_KNOWN = np.ldexp(1.0, np.arange(-10, 11, 2))
-# A polynomial of this degree is tried once this many points were asked for.
-_DEGREE, _MANY = 24, 64
-_CHECKS, _RESOLVED = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983]), 4e-15
-# Bits beyond mpmath's working precision.
-_SPARE_BITS = 32
+# Working bits of ball arithmetic, and the correct bits that a value must have; a double has 53.
+_WORKING_BITS, _CORRECT_BITS = 90, 58
+_ROUNDS_TO_ZERO = flint.arb(2) ** -1075  # smaller numbers are 0 in doubles
+# Doubles are checked at two points 2^n (1 + frac(offset + n golden ratio)) of octave n.
+_OFFSETS, _GOLDEN_RATIO = np.array([0.17, 0.67]), 0.6180339887498949
+# Doubles are accepted up to this error relative to the largest value, plus this many times the
+# effect of rounding z, estimated from values at z (1 +- _SHIFT) (factors chosen).
+_RELATIVE_ERROR, _CONDITION_FACTOR, _ROUNDING, _SHIFT = 4e-15, 8.0, 2.0**-53, 2.0**-30
+# Points at which the largest value of a formula is estimated.
+_SIZE_POINTS = np.ldexp(1.0, np.arange(-10, 11, 2))
+# Degree of the polynomial on an octave, and the number of values from which it is used (chosen).
+_DEGREE, _MIN_VALUES = 24, 64
+# Points in an octave, as fractions of its length, where the polynomial is checked.
+_CHECK_POINTS = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983])
+# Bits of ball arithmetic beyond mpmath's working precision.
+_EXTRA_BITS = 32
 
 
 def numpy_function(
     expr: sympy.Expr, symbol: sympy.Symbol, *, end: float = math.inf
 ) -> Callable[[Any], Array]:
-    """Make a function of real arrays, up to ``end``, from an expression in one symbol.
+    """Make a function of real arrays from an expression in one symbol.
 
-    It is nan where the formula is undefined over the reals (``acos(1.5)``, ``0/0``) and follows
-    IEEE arithmetic at poles (``1/0`` is inf); it never warns.  Values are computed in ball
-    arithmetic where doubles lose them: where terms cancel, and where a part of the formula
-    overflows or underflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``.
+    Values are nan where the formula is undefined over the reals (``acos(1.5)``, ``0/0``), follow
+    IEEE arithmetic at poles (``1/0`` is inf), and are computed in ball arithmetic where terms
+    cancel or a part overflows or underflows, such as ``cosh(z)`` in ``exp(-2*z)*cosh(z)``.  No
+    warnings are issued.  The accuracy beyond ``end`` is not checked.
 
     Examples
     --------
@@ -69,26 +74,26 @@ def numpy_function(
     [0.5]
     """
     _refuse_other_symbols(expr, symbol)
-    in_doubles = function_of(expr, symbol)
-    exact = cache(lambda: BallFunction(expr, symbol, real=True))
-    restore = cache(lambda: _restoring(quick, exact(), end))
-    has_balls = expr.has(symbol) and not expr.has(Opaque)
+    compiled = double_function(expr, symbol)
+    ball_function = cache(lambda: BallFunction(expr, symbol, real=True))
+    correct = cache(lambda: _correction(in_doubles, ball_function(), end))
+    can_use_balls = expr.has(symbol) and not expr.has(Opaque)
 
-    def quick(points: Array) -> Array:
+    def in_doubles(points: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(in_doubles(points), dtype=float)
+            return np.asarray(compiled(points), dtype=float)
 
     def evaluate(x: Any) -> Array:
         points = np.asarray(x).astype(float, casting="safe")
-        value = np.array(np.broadcast_to(quick(points), points.shape))
-        if has_balls:
-            restore()(points, value)
-            lost = ~np.isfinite(value) & np.isfinite(points)
-            for point in np.unique(points[lost]).tolist():
-                found = _value_at(exact(), point)
-                if np.isfinite(found):
-                    value[points == point] = found
-        return value
+        values = np.array(np.broadcast_to(in_doubles(points), points.shape))
+        if can_use_balls:
+            correct()(points, values)
+            failed = ~np.isfinite(values) & np.isfinite(points)
+            for point in np.unique(points[failed]).tolist():
+                value = _accurate_value(ball_function(), point)
+                if np.isfinite(value):
+                    values[points == point] = value
+        return values
 
     return evaluate
 
@@ -108,12 +113,12 @@ def mpmath_function(expr: sympy.Expr, symbol: sympy.Symbol) -> Callable[[Any], A
     0.716531310573789250425604096925
     """
     _refuse_other_symbols(expr, symbol)
-    exact = BallFunction(expr, symbol, real=True)
+    ball_function = BallFunction(expr, symbol, real=True)
 
     def evaluate(x: Any) -> Any:
         point = flint.acb(flint.arb(mp.mpf(x)))
         try:
-            value = exact.resolved(point, mp.prec + _SPARE_BITS).real
+            value = ball_function.to_accuracy(point, mp.prec + _EXTRA_BITS).real
         except ArithmeticError:
             return mp.nan
         return +mp.make_mpf(value.mid()._mpf_) if value.is_finite() else mp.nan
@@ -126,98 +131,94 @@ def _refuse_other_symbols(expr: sympy.Expr, symbol: sympy.Symbol) -> None:
     if others:
         raise FormulaError(
             f"cannot evaluate {expr}: {', '.join(others)} has no value; "
-            f"give it one first, the only variable here is {symbol}"
+            f"substitute a number, since the only variable is {symbol}"
         )
 
 
-# --- digits that doubles lose --------------------------------------------------------------------
+# --- correction of values in doubles --------------------------------------------------------------
 
 
-def _value_at(exact: BallFunction, point: float) -> float:
-    """The value at a point; nan where the formula is undefined over the reals, or has a pole."""
+def _accurate_value(ball_function: BallFunction, point: float) -> float:
+    """The value at a point; nan if the formula is undefined over the reals or has a pole there."""
     try:
-        value = exact.resolved(flint.acb(point), _BITS).real
+        value = ball_function.to_accuracy(flint.acb(point), _WORKING_BITS).real
     except ArithmeticError:
         return float("nan")
     if not value.is_finite():
         return float("nan")
-    if value.rel_accuracy_bits() < _WANTED and not abs(value) < _LEAST_DOUBLE:
+    if value.rel_accuracy_bits() < _CORRECT_BITS and not abs(value) < _ROUNDS_TO_ZERO:
         raise AccuracyError(
-            f"{exact.expr} overflows at {point:.6g} in doubles, and balls of some thousand bits do "
-            "not resolve it; write the formula with terms that stay bounded, such as exp(-z) for "
+            f"{ball_function.expr} overflows at {point:.6g} in doubles, and thousands of bits do "
+            "not suffice; write the formula with terms that stay bounded, such as exp(-z) for "
             "cosh(z) - sinh(z)"
         )
     return float(value.mid())
 
 
-def _restoring(quick: Values, exact: BallFunction, end: float) -> Callable[[Array, Array], None]:
-    """Make a function of points and values in doubles that restores the lost digits in place."""
-    asked: Counter[int] = Counter()
-    in_balls = partial(_values, exact)
+def _correction(in_doubles: Values, ball_function: BallFunction, end: float) -> Correction:
+    """Make the correction of a formula at points z <= end."""
+    requested: Counter[int] = Counter()
+    in_balls = partial(_accurate_values, ball_function)
+    polynomial = cache(partial(_interpolate, in_balls))
 
     @cache
-    def size() -> Any:
-        return _largest(in_balls(_KNOWN[end >= _KNOWN]))
+    def largest_value() -> float:
+        return _largest(in_balls(_SIZE_POINTS[end >= _SIZE_POINTS]))
 
     @cache
     @np.errstate(invalid="ignore")  # inf - inf
-    def loses(octave: int) -> bool:
-        points = np.ldexp(1.0 + (_PLACES + octave * _GOLDEN) % 1.0, octave)
+    def is_inaccurate(octave: int) -> bool:
+        points = np.ldexp(1.0 + (_OFFSETS + octave * _GOLDEN_RATIO) % 1.0, octave)
         points = points[points <= end]
-        true = in_balls(points)
-        values = quick(points)
-        if np.any(np.isnan(values) & np.isfinite(true)):
+        accurate, values = in_balls(points), in_doubles(points)
+        if np.any(np.isnan(values) & np.isfinite(accurate)):
             return True
-        error = np.abs(values - true)
-        allowed = _LOST * max(_largest(true), size())
-        if not _largest(error) > allowed:
+        error = _largest(np.abs(values - accurate))
+        allowed = _RELATIVE_ERROR * max(_largest(accurate), largest_value())
+        if not error > allowed:
             return False
-        moved = [in_balls(points * (1.0 + share)) - true for share in (-_MOVED, _MOVED)]
-        allowed += _CONDITION * _ROUNDING / _MOVED * _largest(np.array(moved))
-        return bool(_largest(error) > allowed)
+        changes = [in_balls(points * (1.0 + shift)) - accurate for shift in (-_SHIFT, _SHIFT)]
+        allowed += _CONDITION_FACTOR * _ROUNDING / _SHIFT * _largest(np.array(changes))
+        return bool(error > allowed)
 
-    @cache
-    def values_on(octave: int) -> Values:
-        return _interpolated(in_balls, octave)
-
-    def restore(points: Array, values: Array) -> None:
+    def correct(points: Array, values: Array) -> None:
         octaves = np.frexp(points)[1] - 1
         regular = (points > 0.0) & (points <= end) & (points < np.inf)
         for n in map(int, np.unique(octaves[regular])):
-            if not any(loses(m) for m in (n - 1, n, n + 1)):
+            if not any(is_inaccurate(m) for m in (n - 1, n, n + 1)):
                 continue
-            mine = regular & (octaves == n)
-            asked[n] += int(np.count_nonzero(mine))
-            found = (values_on(n) if asked[n] >= _MANY else in_balls)(points[mine])
-            values[mine] = np.where(np.isnan(found), values[mine], found)
+            selected = regular & (octaves == n)
+            requested[n] += int(np.count_nonzero(selected))
+            evaluate = polynomial(n) if requested[n] >= _MIN_VALUES else in_balls
+            corrected = evaluate(points[selected])
+            values[selected] = np.where(np.isnan(corrected), values[selected], corrected)
 
-    return restore
+    return correct
 
 
-def _values(exact: BallFunction, points: Array) -> Array:
-    """Values at many points; nan where they are undefined or not resolved."""
-    found = np.full(points.shape, np.nan)
+def _accurate_values(ball_function: BallFunction, points: Array) -> Array:
+    """Values at many points; nan where they are undefined or cannot be computed accurately."""
+    values = np.full(points.shape, np.nan)
     for i, point in enumerate(points.tolist()):
-        try:
-            found[i] = _value_at(exact, point)
-        except AccuracyError:
-            continue
-    return found
+        with suppress(AccuracyError):
+            values[i] = _accurate_value(ball_function, point)
+    return values
 
 
 def _largest(values: Array) -> float:
+    """The largest finite absolute value, or 0."""
     sizes = np.abs(values)
     return float(np.max(sizes, where=np.isfinite(sizes), initial=0.0))
 
 
-def _interpolated(exact: Values, octave: int) -> Values:
-    """The polynomial on an octave if it reproduces values between its nodes, else `exact`."""
+def _interpolate(in_balls: Values, octave: int) -> Values:
+    """The polynomial that interpolates values on an octave, or ``in_balls`` if it is inaccurate."""
     low, high = np.ldexp(1.0, [octave, octave + 1])
     nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
-    between = low + (high - low) * _CHECKS
-    true, values = exact(between), exact(nodes)
-    if not (np.isfinite(values).all() and np.isfinite(true).all()):
-        return exact
-    series = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
-    close = np.abs(series(between) - true) <= _RESOLVED * np.abs(true)
-    return series if np.all(close) else exact
+    check_points = low + (high - low) * _CHECK_POINTS
+    accurate, values = in_balls(check_points), in_balls(nodes)
+    if not (np.isfinite(values).all() and np.isfinite(accurate).all()):
+        return in_balls
+    polynomial = Chebyshev.fit(nodes, values, _DEGREE, domain=[low, high])
+    errors = np.abs(polynomial(check_points) - accurate)
+    return polynomial if np.all(errors <= _RELATIVE_ERROR * np.abs(accurate)) else in_balls

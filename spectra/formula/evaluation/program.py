@@ -1,6 +1,6 @@
-"""Expressions as short programs of one step for each node, and their steps in doubles.
+"""Compile expressions to lists of steps, one for each node, and run them in doubles.
 
-A common subexpression has one register, so it is computed once per call.
+A common subexpression is a single step, so it is computed once per call.
 """
 
 from __future__ import annotations
@@ -18,41 +18,42 @@ from numpy.typing import NDArray
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 
-__all__ = ["RELATIONS", "Step", "function_of", "steps_of"]
+__all__ = ["RELATIONS", "Operation", "Steps", "compile_steps", "double_function"]
 
 Array = NDArray[Any]
 Evaluate = Callable[[Any], Any]
-#: One step of a program: a function of values, and the nodes it is applied to.
-Step = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
+#: The numerical function that computes a node, and the nodes that are its operands.
+Operation = tuple[Callable[..., Any], tuple[sympy.Basic, ...]]
+#: The functions to call in turn, each with the indices of the registers that hold its operands.
+Steps = list[tuple[Callable[..., Any], tuple[int, ...]]]
 
 
-def steps_of(
-    expr: sympy.Basic, symbol: sympy.Symbol, plan: Callable[[sympy.Basic], Step]
-) -> list[tuple[Callable[..., Any], tuple[int, ...]]]:
-    """Steps in an order in which each finds its operands: functions, and the places they read.
+def compile_steps(
+    expr: sympy.Basic, symbol: sympy.Symbol, operation_of: Callable[[sympy.Basic], Operation]
+) -> Steps:
+    """Return the steps that compute an expression; the operands of each step precede it.
 
-    Place 0 is the variable, and step i fills place i + 1; the last place is the value.  Equal nodes
-    share a step, and the variable alone needs none.
+    Register 0 holds the variable, and register i + 1 the result of step i.
     """
-    steps: list[tuple[Callable[..., Any], tuple[int, ...]]] = []
-    place: dict[sympy.Basic, int] = {symbol: 0}
+    steps: Steps = []
+    register: dict[sympy.Basic, int] = {symbol: 0}
 
     def visit(node: sympy.Basic) -> int:
-        if node not in place:
-            function, operands = plan(node)
-            places = tuple(visit(operand) for operand in operands)
-            steps.append((function, places))
-            place[node] = len(steps)
-        return place[node]
+        if node not in register:
+            function, operands = operation_of(node)
+            operand_registers = tuple(visit(operand) for operand in operands)
+            steps.append((function, operand_registers))
+            register[node] = len(steps)
+        return register[node]
 
     visit(expr)
     return steps
 
 
-def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
-    """A function of one real array, in doubles; nan also where scipy has no such function."""
-    steps = steps_of(expr, symbol, partial(_planned, symbol))
-    last_use = {place: i for i, (_, operands) in enumerate(steps) for place in operands}
+def double_function(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
+    """Make a function of a real array in doubles; nan if scipy does not have a function."""
+    steps = compile_steps(expr, symbol, partial(_operation, symbol))
+    last_use = {register: i for i, (_, operands) in enumerate(steps) for register in operands}
 
     def run(x: Any) -> Any:
         registers: list[Any] = [x]
@@ -60,41 +61,40 @@ def function_of(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
             registers.append(function(*[registers[i] for i in operands]))
             for i in operands:
                 if last_use[i] == index:
-                    registers[i] = None  # its memory is free for the next steps
+                    registers[i] = None  # free the array
         return registers[-1]
 
     return run
 
 
-def _planned(symbol: sympy.Symbol, node: sympy.Basic) -> Step:
-    """A function of arrays and its operands; a constant has none."""
+def _operation(symbol: sympy.Symbol, node: sympy.Basic) -> Operation:
     if not node.free_symbols:
         value = _to_float(node)
         return (lambda: value), ()
     if isinstance(node, sympy.Piecewise):
         branches = tuple(
-            (function_of(condition, symbol), function_of(expr, symbol))
+            (double_function(condition, symbol), double_function(expr, symbol))
             for expr, condition in node.args
         )
         return partial(_piecewise, branches), (symbol,)
     if isinstance(node, Opaque):
         return type(node).values, tuple(node.args)
     if node.is_Pow and node.exp.is_Rational:
-        # A float base with a Python int exponent keeps the sign of negative bases.
+        # With an int as exponent, numpy computes powers of negative numbers.
         exponent = int(node.exp) if node.exp.is_Integer else float(node.exp)
         return (lambda x: x**exponent), (node.base,)
     if isinstance(node, sympy.hyper):
-        above, below = ([_to_float(c) for c in each] for each in (node.ap, node.bq))
-        return partial(_hyper, above, below), (node.argument,)
-    if node.func not in _DOUBLES:
+        upper, lower = ([_to_float(c) for c in each] for each in (node.ap, node.bq))
+        return partial(_hyper, upper, lower), (node.argument,)
+    if node.func not in _FUNCTIONS:
         raise FormulaError(
-            f"cannot evaluate {node}: {node.func.__name__} is not a function of the toolkit"
+            f"cannot evaluate {node}: {node.func.__name__} is not a function of formulas"
         )
-    return _DOUBLES[node.func], tuple(node.args)
+    return _FUNCTIONS[node.func], tuple(node.args)
 
 
 def _to_float(number: sympy.Basic) -> float:
-    """Round an exact real number to the nearest double (to one ulp where it is irrational)."""
+    """Round an exact real number to a double; an irrational number with an error of one ulp."""
     if number in (sympy.true, sympy.false):
         return float(bool(number))
     value = number.evalf(30)
@@ -104,25 +104,25 @@ def _to_float(number: sympy.Basic) -> float:
 
 
 def _piecewise(branches: tuple[tuple[Evaluate, Evaluate], ...], x: Any) -> Array:
-    """Evaluate each branch on its own points only: none is asked outside its domain."""
+    """Evaluate each branch (condition, value) where its condition is the first that holds."""
     points = np.asarray(x)
     flat = points.reshape(-1)
     out = np.full(flat.shape, np.nan)
-    left = np.arange(flat.size)
+    remaining = np.arange(flat.size)
     for condition, value in branches:
-        truth = np.broadcast_to(condition(flat[left]), left.shape)
-        chosen = left[truth == 1.0]
+        truth = np.broadcast_to(condition(flat[remaining]), remaining.shape)
+        chosen = remaining[truth == 1.0]
         if chosen.size:
             out[chosen] = value(flat[chosen])
-        left = left[truth == 0.0]
+        remaining = remaining[truth == 0.0]
     return out.reshape(points.shape)
 
 
 def _hyper(a: list[float], b: list[float], x: Array) -> Array:
-    """pFq by scipy where it has the function to all digits; nan elsewhere."""
+    """pFq(a; b; x) by scipy where it is accurate in doubles; nan elsewhere."""
     if not a and len(b) == 1:
         return np.asarray(scipy.special.hyp0f1(b[0], x))
-    # scipy's own power series; beyond it loses digits.
+    # scipy sums the power series for abs(x) < 0.9, and loses digits for larger x.
     if len(a) == 2 and len(b) == 1:
         return np.where(np.abs(x) < 0.9, scipy.special.hyp2f1(*a, *b, x), np.nan)
     return np.full_like(x, np.nan)
@@ -130,18 +130,17 @@ def _hyper(a: list[float], b: list[float], x: Array) -> Array:
 
 def _expint(order: float, x: Any) -> Any:
     """E_s(x) by scipy for integer orders; nan for others."""
-    is_whole = order.is_integer() and order >= 0
-    return scipy.special.expn(int(order), x) if is_whole else np.full_like(x, np.nan)
+    is_supported = order.is_integer() and order >= 0
+    return scipy.special.expn(int(order), x) if is_supported else np.full_like(x, np.nan)
 
 
-# Truth is the number 1 or 0, and nan where a side of a comparison is undefined: minimum and
-# maximum are then "and" and "or", and an undefined condition is never read as false.
 def _truth(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """1 if a comparison holds, 0 if not, nan if a side is nan; And is minimum, Or is maximum."""
     defined = ~(np.isnan(left) | np.isnan(right))
     return np.where(defined, compare(left, right).astype(float), np.nan)
 
 
-#: The relations and their names in numpy and in Python's operators.
+#: The names of each relation in numpy and in Python's ``operator`` module.
 RELATIONS: dict[Any, tuple[str, str]] = {
     sympy.StrictLessThan: ("less", "lt"),
     sympy.LessThan: ("less_equal", "le"),
@@ -150,7 +149,7 @@ RELATIONS: dict[Any, tuple[str, str]] = {
     sympy.Equality: ("equal", "eq"),
     sympy.Unequality: ("not_equal", "ne"),
 }
-_DOUBLES: dict[Any, Callable[..., Any]] = {
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         getattr(sympy, f): getattr(np, f)
         for f in ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"]
@@ -169,5 +168,5 @@ _DOUBLES: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(np.minimum, xs)),
     **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(np.maximum, xs)),
     sympy.Not: lambda truth: 1 - truth,
-    **{head: partial(_truth, getattr(np, name)) for head, (name, _) in RELATIONS.items()},
+    **{relation: partial(_truth, getattr(np, name)) for relation, (name, _) in RELATIONS.items()},
 }

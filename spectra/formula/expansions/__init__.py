@@ -1,6 +1,6 @@
-"""One-sided expansions of formulas, exactly: at a radius, at zero and at infinity.
+"""Exact asymptotic expansions of formulas: at a radius from either side, at zero, at infinity.
 
-Read in this order: ``exact_numbers`` (which of them are zero), ``expansion`` (the algebra of
-expansions), ``elementary`` and ``special_functions`` (functions of them), ``expand`` (from a
-formula to an expansion). ``kinks`` takes the branch that a formula has somewhere.
+Read in this order: ``exact_numbers`` (zero tests and signs of coefficients), ``expansion``
+(arithmetic of expansions), ``elementary`` and ``special_functions`` (functions of expansions),
+``expand`` (from a formula to an expansion), ``cases`` (the case of Abs or Min that applies).
 """

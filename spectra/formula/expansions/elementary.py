@@ -1,8 +1,9 @@
-"""Logarithms and exponentials of one-sided expansions, and their limits."""
+"""Limits of asymptotic expansions, and elementary functions of them."""
 
 from __future__ import annotations
 
 import sympy
+from sympy import S
 
 from spectra.formula.expansions.exact_numbers import (
     ExpansionError,
@@ -12,112 +13,116 @@ from spectra.formula.expansions.exact_numbers import (
     sign,
 )
 from spectra.formula.expansions.expansion import (
-    ONE,
+    CONSTANT,
     ZERO,
     Expansion,
+    Order,
     Series,
-    Size,
+    Term,
     compare,
-    hypergeometric_series,
+    pfq_coefficients,
 )
 
 __all__ = ["arcsine", "arctangent", "cosine", "exp", "limit", "log", "sine"]
 
-_ONE = sympy.Integer(1)
-_NIL = sympy.Integer(0)
-_HALF = sympy.Rational(1, 2)
+_HALF, _THREE_HALVES = S.Half, sympy.Rational(3, 2)
+#: The order of L = log(1/t).
+_LOGARITHM: Order = (S.Zero, S.NegativeOne)
 
 
 def log(g: Expansion) -> Expansion:
-    """log g of what is positive near the place."""
-    phase, (a, mq), c, delta = g.split_lead()
-    if mq != 0:
-        raise ExpansionError("the logarithm of a logarithm")
+    """log g = log c - a L + phi + log(1 + delta) of g = c t^a exp(phi) (1 + delta), c > 0."""
+    phase, (a, minus_q), c, delta = g.factor_leading_term()
+    if minus_q != 0:
+        raise ExpansionError("the logarithm of a logarithm cannot be expanded")
     if sign(c) <= 0 or not is_zero(sympy.im(c)):
-        raise ExpansionError("the logarithm of a number that is not positive")
-    head = [(ONE, sympy.log(c)), ((_NIL, -_ONE), -a), *phase.terms]
-    series = delta * delta.compose(hypergeometric_series((_ONE, _ONE), (2,), -_ONE))
-    return g.of([(ZERO, Series.of(head))]) + series
+        raise ExpansionError("the logarithm of a number that is not positive is not real")
+    leading = [(CONSTANT, sympy.log(c)), (_LOGARITHM, -a), *phase.terms]
+    series = delta * delta.compose(pfq_coefficients((1, 1), (2,), S.NegativeOne))
+    return g.with_parts([(ZERO, Series.collect(leading))]) + series
 
 
 def exp(g: Expansion) -> Expansion:
-    """exp(g): what does not tend to a constant goes into the exponents."""
-    base = g.part()
-    if base.order is not None and compare(base.order, ONE) <= 0:
+    """exp g = c t^a exp(phi) exp(delta) of g = log c - a L + phi + delta with delta -> 0."""
+    series = g.without_exponential
+    if series.remainder is not None and compare(series.remainder, CONSTANT) <= 0:
         raise MoreTermsNeeded("more terms are needed in an exponential")
-    phase: list[tuple[Size, sympy.Expr]] = []
-    small: list[tuple[Size, sympy.Expr]] = []
-    a, c = _NIL, _ONE
-    for size, x in base.terms:
-        if size == ONE:
+    phase: list[Term] = []
+    small: list[Term] = []
+    a, c = S.Zero, S.One
+    for order, x in series.terms:
+        if order == CONSTANT:
             c = exponential(x)
-        elif size == (_NIL, -_ONE):
+        elif order == _LOGARITHM:
             if not is_zero(sympy.im(x)):
-                raise ExpansionError("an oscillation in the logarithm of z")
+                raise ExpansionError("an oscillation in the logarithm of z cannot be expanded")
             a = -x
-        elif size[0] == 0 and -1 < size[1] < 0:
-            raise ExpansionError("the exponential of a fractional power of a logarithm")
-        elif compare(size, ONE) < 0:
-            phase.append((size, x))
+        elif order[0] == 0 and -1 < order[1] < 0:
+            raise ExpansionError("exp of a fractional power of a logarithm cannot be expanded")
+        elif compare(order, CONSTANT) < 0:
+            phase.append((order, x))
         else:
-            small.append((size, x))
+            small.append((order, x))
     others = [(p, s) for p, s in g.parts if p != ZERO]
     if g.grows:
         return _doubly_exponential(g)
-    delta = g.of([(ZERO, Series.of(small, base.order)), *others])
-    if not delta.small:
-        raise ExpansionError("the exponential of an oscillating or exponential argument")
-    head = g.of([(Series(tuple(phase)), Series.of([((a, _NIL), c)]))])
-    return head * delta.compose(hypergeometric_series((), ()))
+    delta = g.with_parts([(ZERO, Series.collect(small, series.remainder)), *others])
+    if not delta.tends_to_zero():
+        raise ExpansionError("exp of an oscillating or exponential argument cannot be expanded")
+    leading = g.with_parts([(Series(tuple(phase)), Series.collect([((a, S.Zero), c)]))])
+    return leading * delta.compose(pfq_coefficients((), ()))
 
 
 def _doubly_exponential(g: Expansion) -> Expansion:
-    """exp(g) of a g that falls like -exp(phi), which is flat."""
-    lead, _, c, _ = g.split_lead()
-    if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in lead.terms)):
-        raise ExpansionError("the exponential of an exponential argument")
-    return g.flat
+    """exp g of a g that falls like -exp(phi): smaller than every power of t."""
+    phase, _, c, _ = g.factor_leading_term()
+    if not (sign(c) < 0 and all(is_zero(sympy.im(x)) for _, x in phase.terms)):
+        raise ExpansionError("exp of an exponential argument cannot be expanded")
+    return g.flat_remainder()
 
 
 def limit(g: Expansion) -> sympy.Expr | None:
-    """The finite limit of g, or None where it is unbounded."""
-    series = g.plain
-    if series.terms and compare(series.terms[0][0], ONE) < 0:
+    """The finite limit of g; None if g is unbounded."""
+    series = g.as_series()
+    if series.terms and compare(series.terms[0][0], CONSTANT) < 0:
         return None
-    if series.order is not None and compare(series.order, ONE) <= 0:
-        raise MoreTermsNeeded("more terms are needed to see a limit")
-    if series.terms and series.terms[0][0] == ONE:
+    if series.remainder is not None and compare(series.remainder, CONSTANT) <= 0:
+        raise MoreTermsNeeded("more terms are needed to find a limit")
+    if series.terms and series.terms[0][0] == CONSTANT:
         return series.terms[0][1]
-    return _NIL
+    return S.Zero
 
 
 def cosine(g: Expansion) -> Expansion:
-    """cos g of what vanishes."""
-    return (g * g).compose(hypergeometric_series((), (_HALF,), -_HALF / 2))
+    """cos g for g -> 0."""
+    return (g * g).compose(pfq_coefficients((), (_HALF,), -_HALF / 2))
 
 
 def sine(g: Expansion) -> Expansion:
-    """sin g of what vanishes."""
-    return g * (g * g).compose(hypergeometric_series((), (3 * _HALF,), -_HALF / 2))
+    """sin g for g -> 0."""
+    return g * (g * g).compose(pfq_coefficients((), (_THREE_HALVES,), -_HALF / 2))
 
 
 def arcsine(g: Expansion) -> Expansion:
-    """asin g where g tends to a number v in [-1, 1]: asin v + asin(g cos a - v cos b)."""
+    """asin g for g -> v in [-1, 1]: asin v + asin(g sqrt(1 - v^2) - v sqrt(1 - g^2)).
+
+    At v = 1 and v = -1 it is v (pi/2 - 2 asin(sqrt((1 - g v)/2))).
+    """
     v = limit(g)
     if v is None:
-        raise ExpansionError("the arcsine of an unbounded argument")
+        raise ExpansionError("the arcsine of an unbounded argument is not real")
     if v in (1, -1):
         return (arcsine(((-g * v + 1) / 2) ** _HALF) * -2 + sympy.pi / 2) * v
     x = g * sympy.sqrt(1 - v**2) - (-(g * g) + 1) ** _HALF * v
-    series = (x * x).compose(hypergeometric_series((_HALF, _HALF), (3 * _HALF,)))
+    series = (x * x).compose(pfq_coefficients((_HALF, _HALF), (_THREE_HALVES,)))
     return x * series + sympy.asin(v)
 
 
 def arctangent(g: Expansion) -> Expansion:
-    """atan g: atan v + atan((g - v)/(1 + g v)) where g tends to v, and by 1/g at infinity."""
+    """atan g = atan v + atan((g - v)/(1 + g v)) for g -> v, or +-pi/2 - atan(1/g) at infinity."""
     v = limit(g)
     if v is None:
-        return -arctangent(g**-1) + sympy.pi / 2 * sign(g.plain.terms[0][1])
+        return -arctangent(g**-1) + sympy.pi / 2 * sign(g.as_series().terms[0][1])
     x = (g - v) / (g * v + 1)
-    series = (x * x).compose(hypergeometric_series((_HALF, _ONE), (3 * _HALF,), -_ONE))
-    return x * series + sympy.atan(v)
+    coefficients = pfq_coefficients((_HALF, 1), (_THREE_HALVES,), S.NegativeOne)
+    return x * (x * x).compose(coefficients) + sympy.atan(v)

@@ -1,10 +1,12 @@
-r"""The algebra of one-sided expansions: sums of c t^a L^q exp(phi), t -> 0+, L = log(1/t).
+"""Asymptotic expansions: sums of terms c t^a L^q exp(phi(t)) for t -> 0+, with L = log(1/t).
 
-A :class:`Expansion` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of
-terms :math:`c\,t^a L^q` with an order of what was left out.  The exponents phi are exact series of
-what does not tend to a constant (such as -1/t, or i w/t for an oscillation at infinity).
-Coefficients are exact sympy numbers.  The *size* of :math:`t^a L^q` is the pair (a, -q): sizes add
-under multiplication, and a larger size is a smaller function.  Who reads a size reads both numbers.
+An :class:`Expansion` is a finite sum of exponentials exp(phi(t)), each times a :class:`Series` of
+terms c t^a L^q with a remainder O(t^b L^r).  Coefficients c are exact sympy numbers.  The phase phi
+is an exact series of terms that do not tend to a constant: -1/t, for example, or i w/t for the
+oscillation exp(i w z) at infinity, where z = 1/t.
+
+The *order* of t^a L^q is the pair (a, -q).  A product has the sum of the orders of its factors.
+Orders are compared lexicographically: the function of larger order tends to 0 faster.
 """
 
 from __future__ import annotations
@@ -14,69 +16,69 @@ from dataclasses import dataclass, replace
 from functools import cmp_to_key
 
 import sympy
+from sympy import S
 
 from spectra.formula.expansions.exact_numbers import (
     ExpansionError,
     MoreTermsNeeded,
     is_zero,
     sign,
-    tidy,
-    vanishes,
+    simplify,
+    sum_is_zero,
 )
 
 __all__ = [
-    "EXACT",
+    "CONSTANT",
     "FLAT",
-    "ONE",
     "ZERO",
     "Expansion",
+    "Order",
     "Series",
-    "Size",
-    "by_size",
+    "by_order",
     "coarsest",
     "compare",
-    "hypergeometric_series",
+    "pfq_coefficients",
 ]
 
-Size = tuple[sympy.Expr, sympy.Expr]
-#: What was left out is smaller than every power of t, yet not zero.
-FLAT: Size = (sympy.oo, sympy.Integer(0))
-#: Nothing was left out.
-EXACT = None
-Order = Size | None
+#: The pair (a, -q) of t^a L^q.
+Order = tuple[sympy.Expr, sympy.Expr]
+#: A term c t^a L^q as the pair of its order (a, -q) and c.
+Term = tuple[Order, sympy.Expr]
+#: The order of a constant.
+CONSTANT: Order = (S.Zero, S.Zero)
+#: The order of functions, such as exp(-1/t), that are smaller than every power of t.
+FLAT: Order = (sympy.oo, S.Zero)
 
-ONE: Size = (sympy.Integer(0), sympy.Integer(0))
-#: The most terms that a series of a composition (a power, an exponential) is carried to.
-_MOST_TERMS = 80
-#: The most terms that a series keeps: mixed powers and logarithms multiply quickly.
-_LONGEST = 100
+# The largest degree of a power series that is composed with an expansion, the largest number of
+# terms of an exact product before it is collected, and of any series after that (all chosen).
+_MAX_DEGREE, _MAX_EXACT_TERMS, _MAX_TERMS = 80, 80, 100
 
 
-def compare(a: Size, b: Size) -> int:
-    """-1 if a is smaller as a size (a larger function), 0 if equal, 1 if larger."""
-    for x, y in zip(a, b, strict=True):  # lexicographic
+def compare(a: Order, b: Order) -> int:
+    """Return -1 if the order a is smaller than b, 0 if they are equal, 1 if a is larger."""
+    for x, y in zip(a, b, strict=True):
         if x == y:
             continue
         if x.is_Rational and y.is_Rational:
             return -1 if x < y else 1
         if x is sympy.oo or y is sympy.oo:
             return 1 if x is sympy.oo else -1
-        s = sign(x - y)
-        if s:
-            return s
+        difference = sign(x - y)
+        if difference:
+            return difference
     return 0
 
 
-#: The key that sorts sizes.
-by_size = cmp_to_key(compare)
+#: Sort key for orders.
+by_order = cmp_to_key(compare)
 
 
-def coarsest(*orders: Order) -> Order:
-    """The coarsest of several orders."""
-    return min((o for o in orders if o is not None), key=by_size, default=EXACT)
+def coarsest(*remainders: Order | None) -> Order | None:
+    """The smallest order, that of the largest remainder; None if all series are exact."""
+    return min((r for r in remainders if r is not None), key=by_order, default=None)
 
 
-def _plus(a: Size, b: Size) -> Size:
+def _plus(a: Order, b: Order) -> Order:
     if a[0] is sympy.oo or b[0] is sympy.oo:
         return FLAT
     return (a[0] + b[0], a[1] + b[1])
@@ -84,101 +86,99 @@ def _plus(a: Size, b: Size) -> Size:
 
 @dataclass(frozen=True)
 class Series:
-    """Terms c t^a L^q, largest first, and the order of what was left out."""
+    """A sum of terms c t^a L^q of increasing order, and a remainder."""
 
-    terms: tuple[tuple[Size, sympy.Expr], ...]
-    order: Order = EXACT
+    terms: tuple[Term, ...]
+    remainder: Order | None = None  # the order of the remainder; None for an exact series
 
     @staticmethod
-    def of(terms: Iterable[tuple[Size, sympy.Expr]], order: Order = EXACT) -> Series:
-        """Collect, drop zeros, sort, and cut at the order."""
-        merged: dict[Size, list[sympy.Expr]] = {}
-        for size, c in terms:
-            merged.setdefault(size, []).append(c)
-        kept: list[tuple[Size, sympy.Expr]] = []
-        for size, summands in merged.items():
-            if order is not None and compare(size, order) >= 0:
+    def collect(terms: Iterable[Term], remainder: Order | None = None) -> Series:
+        """Add terms of equal order, drop zeros and terms within the remainder, and sort."""
+        by_equal_order: dict[Order, list[sympy.Expr]] = {}
+        for order, c in terms:
+            by_equal_order.setdefault(order, []).append(c)
+        kept: list[Term] = []
+        for order, summands in by_equal_order.items():
+            if remainder is not None and compare(order, remainder) >= 0:
                 continue
-            c = tidy(sympy.Add(*map(tidy, summands)))
-            if not vanishes(c, summands):
-                kept.append((size, c))
-        kept.sort(key=lambda term: by_size(term[0]))
-        if len(kept) > _LONGEST:
-            return Series(tuple(kept[:_LONGEST]), kept[_LONGEST][0])
-        return Series(tuple(kept), order)
+            c = simplify(sympy.Add(*map(simplify, summands)))
+            if not sum_is_zero(c, summands):
+                kept.append((order, c))
+        kept.sort(key=lambda term: by_order(term[0]))
+        if len(kept) > _MAX_TERMS:
+            return Series(tuple(kept[:_MAX_TERMS]), kept[_MAX_TERMS][0])
+        return Series(tuple(kept), remainder)
 
     @property
-    def lead(self) -> Order:
-        """Size of the largest term; of what was left out where there is none."""
-        return self.terms[0][0] if self.terms else self.order
+    def leading_order(self) -> Order | None:
+        """The order of the first term, or of the remainder if there are no terms."""
+        return self.terms[0][0] if self.terms else self.remainder
 
     @property
     def growth(self) -> int:
-        """Whether |exp(phi)| of this phi grows (1), decays (-1), or has modulus one (0)."""
-        for _, c in self.terms:
-            s = sign(c)
-            if s:
-                return s
-        return 0
+        """For a phase phi: 1 if abs(exp(phi)) tends to infinity, -1 if to 0, and 0 if it is 1."""
+        signs = (sign(c) for _, c in self.terms)  # of the real parts; the largest term decides
+        return next((s for s in signs if s != 0), 0)
 
     def __add__(self, other: Series) -> Series:
-        return Series.of((*self.terms, *other.terms), coarsest(self.order, other.order))
+        remainder = coarsest(self.remainder, other.remainder)
+        return Series.collect((*self.terms, *other.terms), remainder)
 
     def __neg__(self) -> Series:
-        return self.scaled(sympy.Integer(-1))
+        return self.times_term(S.NegativeOne)
 
-    def scaled(self, c: sympy.Expr, size: Size = ONE) -> Series:
-        """The series times c t^a L^q."""
-        order = None if self.order is None else _plus(self.order, size)
-        terms = tuple((_plus(s, size), tidy(x * c)) for s, x in self.terms)
-        return Series(terms, order)
+    def times_term(self, c: sympy.Expr, order: Order = CONSTANT) -> Series:
+        """The series times c t^a L^q, where (a, -q) is the order."""
+        remainder = None if self.remainder is None else _plus(self.remainder, order)
+        terms = tuple((_plus(o, order), simplify(x * c)) for o, x in self.terms)
+        return Series(terms, remainder)
 
     def times(self, other: Series, window: int) -> Series:
-        """Product, kept to a relative precision of ``window`` powers of t."""
-        a, b = self.lead, other.lead
+        """The product, with remainder O(t^window) relative to its first term unless it is exact."""
+        a, b = self.leading_order, other.leading_order
         if a is None or b is None:
             return Series(())
-        pairs = ((a, other.order), (b, self.order))
-        order = coarsest(*(_plus(lead, o) for lead, o in pairs if o is not None))
-        if len(self.terms) * len(other.terms) > _MOST_TERMS or order is not None:
-            lead = _plus(a, b)
-            if lead[0] is not sympy.oo:
-                order = coarsest(order, (lead[0] + window, sympy.Integer(0)))
-        return Series.of(
-            ((_plus(s, t), x * y) for s, x in self.terms for t, y in other.terms),
-            order,
+        pairs = ((a, other.remainder), (b, self.remainder))
+        remainder = coarsest(*(_plus(order, r) for order, r in pairs if r is not None))
+        if len(self.terms) * len(other.terms) > _MAX_EXACT_TERMS or remainder is not None:
+            power, _ = _plus(a, b)
+            if power is not sympy.oo:
+                remainder = coarsest(remainder, (power + window, S.Zero))
+        return Series.collect(
+            ((_plus(o, p), x * y) for o, x in self.terms for p, y in other.terms),
+            remainder,
         )
 
 
-#: The exponent of what has no exponential beside it; as a series, exactly zero.
+#: The series 0, which is also the phase of a part without exponential.
 ZERO = Series(())
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """A finite sum of exp(phi) times a series, with one part for each phi.
+    """A finite sum of exp(phi) times a series, with one part for each phase phi.
 
-    Expansions add, multiply and divide, with numbers too, and are raised to numbers.
+    Expansions support arithmetic with expansions and numbers, and powers with numbers.
     """
 
-    parts: tuple[tuple[Series, Series], ...]  # pairs (phi, series)
-    window: int  # powers of t, relative to the largest, that a product keeps in each part
+    parts: tuple[tuple[Series, Series], ...]  # pairs (phase, series)
+    window: int  # how many powers of t a product keeps in each part, see Series.times
 
-    def of(self, parts: Iterable[tuple[Series, Series]]) -> Expansion:
-        """The expansion with parts of equal phi added, and without those that are 0."""
-        merged: dict[Series, Series] = {}
+    def with_parts(self, parts: Iterable[tuple[Series, Series]]) -> Expansion:
+        """An expansion of the same window, from parts; parts with the same phase are added."""
+        by_phase: dict[Series, Series] = {}
         for phase, series in parts:
-            merged[phase] = merged[phase] + series if phase in merged else series
-        kept = tuple((p, s) for p, s in merged.items() if s.terms or s.order is not None)
+            by_phase[phase] = by_phase[phase] + series if phase in by_phase else series
+        kept = tuple((p, s) for p, s in by_phase.items() if s.terms or s.remainder is not None)
         return replace(self, parts=kept)
 
     def constant(self, c: sympy.Expr | int) -> Expansion:
-        """A constant, of the same window."""
-        return self.of([(ZERO, Series.of([(ONE, sympy.sympify(c, strict=True))]))])
+        """The expansion of a number, with the same window."""
+        term = (CONSTANT, sympy.sympify(c, strict=True))
+        return self.with_parts([(ZERO, Series.collect([term]))])
 
-    @property
-    def flat(self) -> Expansion:
-        """What is left out of this expansion where it is smaller than every power of t."""
+    def flat_remainder(self) -> Expansion:
+        """A remainder smaller than every power of t, with the same window."""
         return replace(self, parts=((ZERO, Series((), FLAT)),))
 
     @property
@@ -188,16 +188,17 @@ class Expansion:
 
     @property
     def waves(self) -> tuple[tuple[Series, Series], ...]:
-        """The parts that oscillate, under an exponential of modulus one."""
+        """The oscillating parts, for which abs(exp(phi)) = 1 and phi is not 0."""
         return tuple((p, s) for p, s in self.parts if p != ZERO and p.growth == 0)
 
-    def part(self, phase: Series = ZERO) -> Series:
-        """The series of one phi (exactly zero where there is none)."""
-        return dict(self.parts).get(phase, ZERO)
+    @property
+    def without_exponential(self) -> Series:
+        """The series of the part with phase 0; 0 if there is no such part."""
+        return dict(self.parts).get(ZERO, ZERO)
 
     def __add__(self, other: Expansion | sympy.Expr | int) -> Expansion:
         expansion = other if isinstance(other, Expansion) else self.constant(other)
-        return self.of((*self.parts, *expansion.parts))
+        return self.with_parts((*self.parts, *expansion.parts))
 
     def __neg__(self) -> Expansion:
         return self * -1
@@ -208,127 +209,132 @@ class Expansion:
     def __mul__(self, other: Expansion | sympy.Expr | int) -> Expansion:
         if not isinstance(other, Expansion):
             c = sympy.sympify(other, strict=True)
-            return replace(self, parts=tuple((p, s.scaled(c)) for p, s in self.parts if c != 0))
-        return self.of(
+            return replace(self, parts=tuple((p, s.times_term(c)) for p, s in self.parts if c != 0))
+        return self.with_parts(
             (p + q, s.times(t, self.window)) for p, s in self.parts for q, t in other.parts
         )
 
     def __truediv__(self, other: Expansion | sympy.Expr | int) -> Expansion:
-        inverse = (
-            other**-1 if isinstance(other, Expansion) else 1 / sympy.sympify(other, strict=True)
-        )
-        return self * inverse
+        if isinstance(other, Expansion):
+            return self * other**-1
+        return self * (1 / sympy.sympify(other, strict=True))
 
     def __pow__(self, exponent: sympy.Expr | int) -> Expansion:
-        """Whole powers of anything, others of what is positive near the place."""
+        """Integer powers, and real powers of expansions with a positive leading coefficient."""
         s = sympy.sympify(exponent, strict=True)
         if s.is_Integer and s >= 0:
             if s < 2:
                 return self if s == 1 else self.constant(1)
             root = self ** (s // 2)
             return root * root * self if s % 2 else root * root
-        phase, (a, mq), c, delta = self.split_lead()
+        phase, (a, minus_q), c, delta = self.factor_leading_term()
         if not s.is_Integer and (sign(c) <= 0 or not is_zero(sympy.im(c))):
-            raise ExpansionError("a fractional power of a number that is not positive")
-        head = self.of([(phase.scaled(s), Series.of([((a * s, mq * s), c**s)]))])
-        return head * delta.compose(hypergeometric_series((-s,), (), sympy.Integer(-1)))
+            raise ExpansionError("a fractional power of a number that is not positive is not real")
+        series = Series.collect([((a * s, minus_q * s), c**s)])
+        leading = self.with_parts([(phase.times_term(s), series)])
+        return leading * delta.compose(pfq_coefficients((-s,), (), S.NegativeOne))
 
-    @property
-    def plain(self) -> Series:
-        """The series, where the expansion does not oscillate or grow; decaying parts are flat."""
-        order: Order = EXACT
+    def as_series(self) -> Series:
+        """The part without exponential, if no other part oscillates or grows.
+
+        Parts that decay exponentially become a remainder smaller than every power of t.
+        """
+        remainder = None
         for phase, _ in self.parts:
             if phase != ZERO:
                 if phase.growth >= 0:
-                    raise ExpansionError("a function of an oscillating or growing argument")
-                order = FLAT
-        base = self.part()
-        return Series(base.terms, coarsest(base.order, order))
+                    raise ExpansionError("an oscillating or growing argument cannot be expanded")
+                remainder = FLAT
+        series = self.without_exponential
+        return Series(series.terms, coarsest(series.remainder, remainder))
 
-    def split_lead(self) -> tuple[Series, Size, sympy.Expr, Expansion]:
-        """Write the expansion as c t^a L^q exp(phi) (1 + delta) with delta -> 0."""
+    def factor_leading_term(self) -> tuple[Series, Order, sympy.Expr, Expansion]:
+        """Return phi, (a, -q), c and delta of c t^a L^q exp(phi) (1 + delta) with delta -> 0."""
         if not self.parts:
-            raise ExpansionError("the logarithm or a negative power of zero is needed")
-        best = 0
+            raise ExpansionError("the logarithm or a negative power of zero is undefined")
+        first = 0
         for i in range(1, len(self.parts)):
-            if _dominates(self.parts[i], self.parts[best]):
-                best = i
-        phase, series = self.parts[best]
+            if _dominates(self.parts[i], self.parts[first]):
+                first = i
+        phase, series = self.parts[first]
         if not series.terms:
-            raise MoreTermsNeeded("more terms are needed to see which one leads")
-        size, c = series.terms[0]
-        inverse = (-size[0], -size[1])
-        rest, flat = [], False
+            raise MoreTermsNeeded("more terms are needed to find the leading term")
+        order, c = series.terms[0]
+        inverse = (-order[0], -order[1])
+        quotients, decays = [], False
         for i, (p, s) in enumerate(self.parts):
-            if i == best:
-                body = Series(s.terms[1:], s.order)
-                rest.append((ZERO, body.scaled(1 / c, inverse)))
+            if i == first:
+                others = Series(s.terms[1:], s.remainder)
+                quotients.append((ZERO, others.times_term(1 / c, inverse)))
                 continue
             relative = p + -phase
             if relative.growth < 0:
-                flat = True
+                decays = True
             else:
-                rest.append((relative, s.scaled(1 / c, inverse)))
-        if flat:
-            rest.append((ZERO, Series((), FLAT)))
-        delta = self.of(rest)
-        if not delta.small:
-            if any(x.terms and not _is_small(p, x) for p, x in delta.parts):
-                raise ExpansionError("no single term leads")
-            raise MoreTermsNeeded("more terms are needed to see which one leads")
-        return phase, size, c, delta
+                quotients.append((relative, s.times_term(1 / c, inverse)))
+        if decays:
+            quotients.append((ZERO, Series((), FLAT)))
+        delta = self.with_parts(quotients)
+        if not delta.tends_to_zero():
+            if any(s.terms and not _tends_to_zero(p, s) for p, s in delta.parts):
+                raise ExpansionError("an expansion without a single leading term has no logarithm")
+            raise MoreTermsNeeded("more terms are needed to find the leading term")
+        return phase, order, c, delta
 
-    @property
-    def small(self) -> bool:
+    def tends_to_zero(self) -> bool:
         """Whether every part tends to zero."""
-        return all(_is_small(p, s) for p, s in self.parts)
+        return all(_tends_to_zero(p, s) for p, s in self.parts)
 
     def compose(self, coefficients: Iterator[sympy.Expr]) -> Expansion:
-        """Sum of c_k delta^k, k >= 0, of this expansion, which must be small; the c_k may end."""
-        if not self.small:
-            raise MoreTermsNeeded("more terms are needed")
+        """The sum over k >= 0 of coefficients c_k times delta^k, where delta -> 0 is ``self``."""
+        if not self.tends_to_zero():
+            raise MoreTermsNeeded("more terms are needed to show that an argument tends to zero")
         total = self.constant(next(coefficients))
         if not self.parts:
             return total
-        steps = [s.lead for p, s in self.parts if s.lead is not None and p.growth == 0]
-        step = min(steps, key=by_size, default=FLAT)
-        power, size = self.constant(1), ONE
-        for count, c in enumerate(coefficients, start=1):
-            size = _plus(size, step)
-            if step == FLAT:  # only parts that decay exponentially: a few powers serve
-                beyond = count > 3
+        leading = [(p, s.leading_order) for p, s in self.parts]
+        orders = [order for p, order in leading if order is not None and p.growth == 0]
+        step = min(orders, key=by_order, default=FLAT)
+        power, order = self.constant(1), CONSTANT
+        for k, c in enumerate(coefficients, start=1):
+            order = _plus(order, step)
+            if step == FLAT:  # every part decays exponentially: three powers are kept
+                is_last = k > 3
             else:
-                beyond = compare(size, (sympy.Integer(self.window), ONE[1])) >= 0
-            if beyond or count > _MOST_TERMS or (step[0] == 0 and count > 4):
-                return total + self.of([(ZERO, Series((), size))])
+                is_last = compare(order, (sympy.Integer(self.window), S.Zero)) >= 0
+            # If delta decays like a power of 1/L, four powers are kept.
+            if is_last or k > _MAX_DEGREE or (step[0] == 0 and k > 4):
+                return total + self.with_parts([(ZERO, Series((), order))])
             power = power * self
             if c != 0:
                 total = total + power * c
         return total
 
 
-def _is_small(phase: Series, series: Series) -> bool:
-    """Whether exp(phi) times a series tends to zero."""
-    lead = series.lead
-    return phase.growth < 0 or lead is None or (phase.growth == 0 and compare(lead, ONE) > 0)
+def _tends_to_zero(phase: Series, series: Series) -> bool:
+    """Whether exp(phase) times a series tends to zero."""
+    order = series.leading_order
+    return phase.growth < 0 or order is None or (phase.growth == 0 and compare(order, CONSTANT) > 0)
 
 
-def _dominates(a: tuple[Series, Series], b: tuple[Series, Series]) -> bool:
-    growth = (a[0] + -b[0]).growth
+def _dominates(part: tuple[Series, Series], other: tuple[Series, Series]) -> bool:
+    """Whether a part (phase, series) is larger than another one as t -> 0+."""
+    (phase, series), (other_phase, other_series) = part, other
+    growth = (phase + -other_phase).growth
     if growth:
         return growth > 0
-    x, y = a[1].lead, b[1].lead
-    if x is None or y is None:
-        return y is None and x is not None
-    return compare(x, y) < 0
+    order, other_order = series.leading_order, other_series.leading_order
+    if order is None or other_order is None:
+        return order is not None
+    return compare(order, other_order) < 0
 
 
-def hypergeometric_series(
-    a: Iterable[sympy.Expr], b: Iterable[sympy.Expr], scale: sympy.Expr = sympy.S.One
+def pfq_coefficients(
+    a: Iterable[sympy.Expr], b: Iterable[sympy.Expr], scale: sympy.Expr = S.One
 ) -> Iterator[sympy.Expr]:
-    """pFq(a; b; scale x): (a)_k scale^k / ((b)_k k!); it ends where an upper parameter is -n."""
+    """The coefficients (a)_k scale^k / ((b)_k k!) of x^k in pFq(a; b; scale x), until one is 0."""
     a, b = tuple(a), tuple(b)
-    c, k = sympy.Integer(1), 0
+    c, k = S.One, 0
     while c != 0:
         yield c
         for x in a:

@@ -1,4 +1,4 @@
-"""From text or sympy to an expression, through a whitelist."""
+"""Parse text and sympy expressions; everything that is not explicitly allowed is refused."""
 
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula

@@ -1,4 +1,4 @@
-"""Expressions put together, with every number bounded."""
+"""Build sympy expressions from their parts, with limits on the size of every number."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import mpmath
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.formula.functions import ARITIES, BY_NAME, WITH_ORDER
-from spectra.formula.reader.wording import short
+from spectra.formula.functions import ARITIES, FUNCTIONS, FUNCTIONS_WITH_ORDER
+from spectra.formula.reader.wording import shorten
 
-__all__ = ["MAX_DIGITS", "OPERATIONS", "SYMPY_FAILURES", "apply", "checked", "hypergeometric"]
+__all__ = ["MAX_DIGITS", "OPERATORS", "SYMPY_ERRORS", "apply_function", "check_value", "make_hyper"]
 
-# Limits that no formula of a kernel comes near, and within which sympy answers at once.
+# Limits within which sympy is fast, far above the numbers in formulas of kernels (chosen): decimal
+# digits of a number, exponents, and constant arguments of gamma, Bessel functions and expint.
 MAX_DIGITS = 1000
-_MAX_EXPONENT = _LARGEST_ARGUMENT = 10_000
-# The largest factor of the variable in an argument: its reciprocal is a length in doubles.
-_LARGEST_FACTOR = sympy.Integer(10) ** 300
-# What sympy raises from inside when it cannot make sense of arguments.
-SYMPY_FAILURES = (
+_MAX_EXPONENT = _MAX_CONSTANT_ARGUMENT = 10_000
+# The largest c in f(c z): 1/c is a length, which must be a double.
+_MAX_FACTOR = sympy.Integer(10) ** 300
+#: Errors that sympy may raise for arguments that it cannot handle.
+SYMPY_ERRORS = (
     ArithmeticError,
     AttributeError,
     NotImplementedError,
@@ -34,13 +35,15 @@ SYMPY_FAILURES = (
 )
 
 
-def checked(value: sympy.Expr) -> sympy.Expr:
-    """Refuse what is infinite, undefined or complex, and numbers of too many digits."""
+def check_value(value: sympy.Expr) -> sympy.Expr:
+    """Return the value unless it is infinite, undefined, complex or has too many digits."""
     if value in (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
-        raise FormulaError("its value is infinite or undefined; rewrite the formula without it")
+        raise FormulaError("its value is infinite or undefined; rewrite this part of the formula")
     if value.has(sympy.I):
         raise FormulaError("its value is complex; kernels are real functions")
-    numbers = (value.as_coeff_Mul()[0], value.as_coeff_Add()[0]) if value.free_symbols else (value,)
+    numbers = [value]
+    if value.free_symbols:  # its constant factor and its constant summand
+        numbers = [value.as_coeff_Mul()[0], value.as_coeff_Add()[0]]
     if any(_digits(number) > MAX_DIGITS for number in numbers):
         raise FormulaError(f"a number has more than {MAX_DIGITS} digits; rescale the formula")
     return value
@@ -48,15 +51,15 @@ def checked(value: sympy.Expr) -> sympy.Expr:
 
 @lru_cache(maxsize=2000)
 def _digits(number: sympy.Expr) -> float:
-    """The decimal digits of a rational number, or the size of the logarithm of another."""
+    """Decimal digits of a rational number; abs(log10(abs(x))) of an irrational number x."""
     if number.is_Rational:
         return math.log10(max(abs(int(number.p)), int(number.q)))
-    if number.has(sympy.hyper):  # its value may take long, and is of ordinary size
+    if number.has(sympy.hyper):  # slow to evaluate, and never of extreme size
         return 0.0
-    size = number.evalf(15)
-    if not size.is_Float and not size.is_Rational:
+    value = number.evalf(15)
+    if not value.is_Float and not value.is_Rational:
         raise FormulaError("its value is not a finite real number; kernels are real functions")
-    return abs(float(sympy.log(abs(size), 10).evalf(15))) if size else 0.0
+    return abs(float(sympy.log(abs(value), 10).evalf(15))) if value else 0.0
 
 
 def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
@@ -64,22 +67,22 @@ def _power(base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         number, _ = base.as_independent(*base.free_symbols, as_Add=False)
         if abs(exponent.evalf(15)) * _digits(number) > MAX_DIGITS:
             raise FormulaError(
-                f"the power {short(exponent)} of {short(number)} has more than {MAX_DIGITS} "
+                f"the power {shorten(exponent)} of {shorten(number)} has more than {MAX_DIGITS} "
                 "digits; rescale the formula"
             )
     result = sympy.Pow(base, exponent)
     if result.is_Mul:
-        # Of a power of numbers sympy leaves a product within a product.
+        # Flatten the nested product that sympy returns for some powers of numbers.
         result = result.func(*result.args)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > _MAX_EXPONENT:
         raise FormulaError(
-            f"the exponent {short(result.exp)} is beyond {_MAX_EXPONENT}; write large exponents "
-            "through exp"
+            f"the exponent {shorten(result.exp)} is beyond {_MAX_EXPONENT}; write large powers "
+            "with exp"
         )
     return result
 
 
-OPERATIONS: dict[type[ast.operator], Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {
+OPERATORS: dict[type[ast.operator], Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -88,52 +91,53 @@ OPERATIONS: dict[type[ast.operator], Callable[[sympy.Expr, sympy.Expr], sympy.Ex
 }
 
 
-def apply(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
-    """Apply a function of the language, under any of its names."""
-    head = sympy.sqrt if name == "sqrt" else BY_NAME[name]
-    least, most = ARITIES.get(head, (1, 1))
+def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
+    """Apply a function, given by one of its names, to arguments."""
+    function = sympy.sqrt if name == "sqrt" else FUNCTIONS[name]
+    least, most = ARITIES.get(function, (1, 1))
     if not least <= len(arguments) <= most:
-        wanted = f"{least}" if most == least else f"at least {least}"
+        expected = f"{least}" if most == least else f"at least {least}"
         raise FormulaError(
-            f"{name} takes {wanted} argument{'s' * (wanted != '1')}, not {len(arguments)}"
+            f"{name} takes {expected} argument{'s' * (expected != '1')}, not {len(arguments)}"
         )
     if name == "sqrt":
         return _power(arguments[0], sympy.S.Half)
-    if head in WITH_ORDER and arguments[0].free_symbols:
+    if function in FUNCTIONS_WITH_ORDER and arguments[0].free_symbols:
         raise FormulaError(
-            f"the order {short(arguments[0])} depends on the variable; "
+            f"the order {shorten(arguments[0])} depends on the variable; "
             "give it as a number or a parameter"
         )
     for argument in arguments:
-        factor, limit = argument, _LARGEST_ARGUMENT
+        number, limit = argument, _MAX_CONSTANT_ARGUMENT
         if argument.free_symbols:
-            factor, limit = argument.as_coeff_Mul()[0], _LARGEST_FACTOR
-        elif head is not sympy.gamma and head not in WITH_ORDER:
-            continue  # sympy takes numbers of any size
-        if abs(factor.evalf(15)) > limit:
+            number, limit = argument.as_coeff_Mul()[0], _MAX_FACTOR
+        elif function is not sympy.gamma and function not in FUNCTIONS_WITH_ORDER:
+            continue  # sympy evaluates the other functions quickly at numbers of any size
+        if abs(number.evalf(15)) > limit:
             raise FormulaError(
-                f"the number {short(factor)} is beyond {float(limit):g}, the largest that {name} "
-                "takes; rescale the formula"
+                f"the number {shorten(number)} is beyond {float(limit):g}, the largest that "
+                f"{name} takes; rescale the formula"
             )
-    # sympy leaves Max(1, 2) inside a nested Min; evaluated, it prints and reads back the same.
-    return head(*arguments).doit() if head in (sympy.Min, sympy.Max) else head(*arguments)
+    result = function(*arguments)
+    # Min(z, Max(1, 2)) is evaluated, so that the printed formula parses to an equal expression.
+    return result.doit() if function in (sympy.Min, sympy.Max) else result
 
 
-def hypergeometric(
+def make_hyper(
     upper: Sequence[sympy.Expr], lower: Sequence[sympy.Expr], argument: sympy.Expr
 ) -> sympy.Expr:
-    """Make the function pFq where its series is infinite, defined and converges."""
+    """Make pFq(upper; lower; argument); its series must be infinite and must converge near 0."""
     for parameter in (*upper, *lower):
         if parameter.free_symbols:
             raise FormulaError(
-                f"the parameter {short(parameter)} of hyper depends on the variable; "
+                f"the parameter {shorten(parameter)} of hyper depends on the variable; "
                 "only its last argument may"
             )
-    whole = any(parameter.is_integer and parameter.is_nonpositive for parameter in (*upper, *lower))
-    if whole or not lower or len(upper) > len(lower) + 1:
+    terminates = any(p.is_integer and p.is_nonpositive for p in (*upper, *lower))
+    if terminates or not lower or len(upper) > len(lower) + 1:
         raise FormulaError(
-            "hyper has a lower parameter at least, at most one more above than below, and none of "
-            "them is 0, -1, -2, ...: write polynomials out, (1 - x)**(-a) for hyper([a], [], x), "
-            "and exp(x) for hyper([], [], x)"
+            "hyper(a, b, x) needs a lower parameter (in b), at most one more upper parameter than "
+            "lower ones, and no parameter 0, -1, -2, ...: write polynomials out, "
+            "(1 - x)**(-a) for hyper([a], [], x), and exp(x) for hyper([], [], x)"
         )
     return sympy.hyper(upper, lower, argument)

@@ -1,4 +1,4 @@
-"""The values of parameters as exact real numbers."""
+"""Conversion of the values of parameters to exact real numbers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ import sympy
 
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.functions import CONSTANTS
-from spectra.formula.reader.building import checked
-from spectra.formula.reader.text import Reader, printed
-from spectra.formula.reader.wording import CALLABLE_NAMES, did_you_mean, short
+from spectra.formula.reader.building import check_value
+from spectra.formula.reader.text import Parser, sympy_to_text
+from spectra.formula.reader.wording import FUNCTION_NAMES, did_you_mean, shorten
 
 __all__ = ["exact_length", "exact_parameter", "exact_parameters", "refuse_unused"]
 
-# Beside either limit of doubles there is room for what a length is multiplied by.
+# The shortest length, and the reciprocal of the longest: near the limits of doubles, with a margin
+# for products of lengths and distances.
 _SHORTEST = sympy.Rational(1, 10**300)
 
 
 def exact_parameter(name: str, value: Any) -> sympy.Expr:
-    """Turn the value of a parameter into an exact real sympy number.
+    """Convert the value of a parameter to an exact real sympy number.
 
-    A float becomes the shortest decimal that rounds to it (its ``repr``): who passes ``0.1``
-    means 1/10, and a formula typed with 0.1 in it then is the same kernel.
+    A float is replaced by the shortest decimal that rounds to it (its ``repr``), so that a
+    parameter of 0.1 gives the same kernel as a formula that contains ``0.1``: both are 1/10.
 
     Examples
     --------
@@ -40,25 +41,25 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
     )
     if not is_real:
         raise ParameterError(
-            f"the parameter {name!r} = {short(value)} is of type {type(value).__name__}; pass a "
+            f"the parameter {name!r} = {shorten(value)} is of type {type(value).__name__}; pass a "
             "real number: an int, float, Fraction or sympy number"
         )
     if isinstance(value, sympy.Basic) and value.free_symbols:
         others = ", ".join(sorted(str(s) for s in value.free_symbols))
         raise ParameterError(
-            f"the parameter {name!r} = {short(value)} depends on {others}; pass a number"
+            f"the parameter {name!r} = {shorten(value)} depends on {others}; pass a number"
         )
     try:
         if isinstance(value, numbers.Rational):
-            return checked(sympy.Rational(int(value.numerator), int(value.denominator)))
-        text = printed(value) if isinstance(value, sympy.Basic) else str(value)
-        return Reader(sympy.Symbol("z"), {}, text).read()
+            return check_value(sympy.Rational(int(value.numerator), int(value.denominator)))
+        text = sympy_to_text(value) if isinstance(value, sympy.Basic) else str(value)
+        return Parser(sympy.Symbol("z"), {}, text).parse()
     except FormulaError as error:
         raise ParameterError(f"the parameter {name!r} is not accepted: {error}") from error
 
 
 def exact_length(length: Any) -> sympy.Expr:
-    """A length as an exact positive number whose frequencies are doubles.
+    """Convert a length scale to an exact number between 1e-300 and 1e300.
 
     Examples
     --------
@@ -70,38 +71,38 @@ def exact_length(length: Any) -> sympy.Expr:
         raise ParameterError(f"A length must be positive, and {length} is not.")
     if not _SHORTEST <= scale <= 1 / _SHORTEST:
         raise ParameterError(
-            f"The length {length} is beyond the range of double precision: frequencies are its "
-            "reciprocals. Measure distances in a unit in which lengths are between 1e-300 and "
-            "1e300."
+            f"The length {length} is beyond the range of double precision, in which frequencies, "
+            "its reciprocals, are computed. Choose a unit of distance in which lengths are between "
+            "1e-300 and 1e300."
         )
     return scale
 
 
 def exact_parameters(parameters: Mapping[str, Any] | None, variable: str) -> dict[str, sympy.Expr]:
-    """Make all values exact, and refuse names that a formula cannot use."""
+    """Convert all values to exact numbers, and refuse names that a formula cannot use."""
     values = {}
     for name, value in (parameters or {}).items():
         if not isinstance(name, str) or not name.isidentifier():
             raise ParameterError(
-                f"{name!r} is not a name that a formula can use; pass an identifier"
+                f"the parameter name {name!r} is not valid in a formula; pass an identifier"
             )
         if name == variable or name in (*CONSTANTS, "I"):
             raise ParameterError(
-                f"the parameter {name!r} has a meaning of its own in formulas; choose another name"
+                f"the parameter name {name!r} has a meaning in formulas; choose another name"
             )
         values[name] = exact_parameter(name, value)
     return values
 
 
 def refuse_unused(values: Mapping[str, Any], used: set[str], formula: str) -> None:
-    """Refuse parameters that the formula does not have."""
+    """Raise ParameterError if a parameter does not occur in the formula."""
     unused = sorted(set(values) - used)
     if unused:
         raise ParameterError(
-            f"the formula {short(formula)} does not use {', '.join(map(repr, unused))}; "
+            f"the formula {shorten(formula)} does not use {', '.join(map(repr, unused))}; "
             "leave it out, or correct its name" + did_you_mean(unused[0], _names_in(formula))
         )
 
 
 def _names_in(formula: str) -> list[str]:
-    return [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in CALLABLE_NAMES]
+    return [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in FUNCTION_NAMES]

@@ -1,10 +1,10 @@
-"""Formulas from text or sympy, through a whitelist: nothing that a user types is run.
+"""Parse formulas from text or sympy without executing any user input.
 
-Python's grammar gives the syntax tree of text (``^`` is read as ``**``); an expression of sympy is
-read from the text that sympy prints of it.  Each node is in the language or refused by name:
-numbers, one variable, parameters with values, ``+ - * / **``, the functions of
-:mod:`spectra.formula.functions`, ``sqrt``, ``hyper``, and ``Piecewise`` with comparisons.  Numbers
-are exact, and their size is bounded.
+Text is parsed by Python's ``ast`` module, with ``^`` as ``**``.  A sympy expression is printed and
+its text is parsed in the same way.  A formula may contain numbers, one variable, parameters with
+values, ``+ - * / **``, the functions of :mod:`spectra.formula.functions`, ``sqrt``, ``hyper``, and
+``Piecewise`` with comparisons; the error for anything else names it.  Numbers are exact, and the
+number of their digits is bounded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sympy
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter, exact_parameters, refuse_unused
-from spectra.formula.reader.text import Reader, checked_text, printed
+from spectra.formula.reader.text import Parser, normalize_text, sympy_to_text
 
 __all__ = ["U", "Z", "parse_formula"]
 
@@ -28,26 +28,26 @@ U = sympy.Symbol("u", real=True)
 _VARIABLES = {"z": Z, "u": U}
 
 
-@staged("reading the formula", advice="write it shorter, or give a callable")
+@staged("reading the formula", advice="write a shorter formula, or pass a callable")
 def parse_formula(
     formula: str | sympy.Expr | float,
     *,
     variable: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> sympy.Expr:
-    """Read a formula into an exact sympy expression in one variable.
+    """Parse a formula to an exact sympy expression in one variable.
 
     Parameters
     ----------
     formula
         Text, for example ``"(1 - z**2/a**2)**p"``, a sympy expression, or a number.  Integers and
-        decimals are exact: ``0.1`` is 1/10.  Any sympy symbol with the name of the variable,
-        whatever its assumptions, is the variable.
+        decimals are exact: ``0.1`` is 1/10.  A sympy symbol is identified by its name; its
+        assumptions are ignored.
     variable
-        ``"z"`` for a radial kernel (read as the nonnegative symbol :data:`Z`) or ``"u"`` for a
-        zonal one (the real symbol :data:`U`).
+        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`) or ``"u"`` for a zonal
+        kernel (the real symbol :data:`U`).
     parameters
-        A real finite value for each other name in the formula; see :func:`exact_parameter`.
+        Finite real values of the other names in the formula; see :func:`exact_parameter`.
 
     Examples
     --------
@@ -63,11 +63,11 @@ def parse_formula(
         )
     symbol, values = _VARIABLES[variable], exact_parameters(parameters, variable)
     if isinstance(formula, str):
-        text = checked_text(formula)
+        text = normalize_text(formula)
     else:
         is_sympy = isinstance(formula, sympy.Basic)
-        text = printed(formula if is_sympy else exact_parameter("the formula", formula))
-    reader = Reader(symbol, values, text)
-    expr = reader.read()
-    refuse_unused(values, reader.used, text)
+        text = sympy_to_text(formula if is_sympy else exact_parameter("the formula", formula))
+    parser = Parser(symbol, values, text)
+    expr = parser.parse()
+    refuse_unused(values, parser.used_parameters, text)
     return expr

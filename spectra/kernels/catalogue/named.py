@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, final
 
 from spectra.errors import ParameterError
-from spectra.formula.reader.wording import short
+from spectra.formula.reader.wording import shorten
 from spectra.kernels.catalogue.asymmetric import ASYMMETRIC
 from spectra.kernels.catalogue.entries import ENTRIES
 from spectra.kernels.catalogue.entry import Entry
@@ -70,8 +70,8 @@ class Catalogue(Mapping[str, Any]):
         if name == "laplacian":
             hint = _SCIKIT_LEARN_LAPLACIAN
         return (
-            f"The catalogue has no kernel named {short(name)!r}.{hint} It has {', '.join(self)}. A "
-            "formula contains z = |x - y| or u = <x, y>, and radial(...) or zonal(...) makes a "
+            f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. "
+            "A formula contains z = |x - y| or u = <x, y>, and radial(...) or zonal(...) makes a "
             "kernel of it."
         )
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from spectra.errors import ParameterError, SpectraError
 from spectra.formula.reader.parsing import parse_formula
-from spectra.formula.reader.wording import short
+from spectra.formula.reader.wording import shorten
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.grouped import GroupedKernel
@@ -180,7 +180,7 @@ def named_by_text(
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise ParameterError(
-            f"{short(text)!r} is a kernel of groups of columns, which takes no {given[0]}: write "
+            f"{shorten(text)!r} is a kernel of groups of columns, which takes no {given[0]}: write "
             "it into the kernel of a group."
         )
     values, used = dict(parameters or {}), set[str]()
@@ -192,11 +192,11 @@ def named_by_text(
         raise
     except (*_UNREADABLE, TypeError) as error:
         raise ParameterError(
-            f"{short(text)!r} is read as a kernel of groups of columns: {error}. Here on "
+            f"{shorten(text)!r} is read as a kernel of groups of columns: {error}. Here on "
             "takes columns, and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
         ) from error
     if unused := set(values) - used:
-        raise ParameterError(f"No kernel of {short(text)!r} has the parameter {min(unused)!r}.")
+        raise ParameterError(f"No kernel of {shorten(text)!r} has the parameter {min(unused)!r}.")
     return kernel
 
 

@@ -23,7 +23,7 @@ import sympy
 
 from spectra.errors import AccuracyError, ParameterError
 from spectra.formula.expansions.exact_numbers import ExpansionError
-from spectra.formula.pieces import merged
+from spectra.formula.pieces import merge_pieces
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness import proved_on_sphere
@@ -48,7 +48,7 @@ def _cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAn
     """The analysis on [0, end], without the gaps beyond its end."""
     if analysis.exprs and not analysis.gaps:
         return analysis
-    cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
+    cut = merge_pieces((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
     return analyse(Kernel(cut))
 
 

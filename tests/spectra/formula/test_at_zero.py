@@ -86,6 +86,6 @@ def test_a_small_limit_is_not_taken_for_zero() -> None:
 
 
 def test_a_formula_that_jumps_at_zero_is_refused() -> None:
-    with pytest.raises(FormulaError, match=r"is 2 at z = 0 and nears 1 .* nugget"):
+    with pytest.raises(FormulaError, match=r"is 2 at z = 0, but its limit .* is 1\..* nugget"):
         radial("exp(-z) + Piecewise((1, z <= 0), (0, True))")
     assert radial("Piecewise((1 - z, z <= 1), (0, True))")(0.0) == 1.0

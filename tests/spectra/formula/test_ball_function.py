@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 from spectra.errors import FormulaError
-from spectra.formula.evaluation.ball_function import BallFunction, number
-from spectra.formula.functions import BY_NAME
+from spectra.formula.evaluation.ball_function import BallFunction, constant_ball
+from spectra.formula.functions import FUNCTIONS
 from spectra.formula.reader.parsing import Z
 
 THIRD = sympy.Rational(1, 3)
@@ -26,14 +26,14 @@ FORMULAS = {
     "variable power": Z**Z,
     "half-way": sympy.besselk(sympy.Rational(5, 2), Z),
 }
-FORMULAS |= {n: f(Z / 2) for n, f in BY_NAME.items() if f.__name__ not in FORMULAS}
+FORMULAS |= {n: f(Z / 2) for n, f in FUNCTIONS.items() if f.__name__ not in FORMULAS}
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_ball_contains_the_value_and_is_small(name):
     for place in (sympy.Rational(3, 10), sympy.Rational(7, 5)):
         with flint.ctx.workprec(128):
-            found = BallFunction(FORMULAS[name], Z)(number(place))
+            found = BallFunction(FORMULAS[name], Z)(constant_ball(place))
             true = flint.arb(str(sympy.N(FORMULAS[name].subs(Z, place), 45)))
         assert abs(found.real - true) < 1e-30
         assert abs(found.imag) < 1e-30

@@ -10,10 +10,10 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError, FormulaError
-from spectra.formula.evaluation.ball_function import continued
+from spectra.formula.evaluation.ball_function import analytic_continuation
 from spectra.formula.evaluation.evaluate import mpmath_function, numpy_function
-from spectra.formula.evaluation.program import function_of
-from spectra.formula.functions import ARITIES, BY_NAME, KINKS
+from spectra.formula.evaluation.program import double_function
+from spectra.formula.functions import ARITIES, FUNCTIONS, PIECEWISE
 from spectra.formula.reader.parsing import Z, parse_formula
 
 
@@ -62,7 +62,7 @@ def test_no_continuation_is_invented(head: str) -> None:
     expr = radial(head)
     name = head.partition("(")[0]
     with pytest.raises(FormulaError, match=name):
-        continued(expr, Z)
+        analytic_continuation(expr, Z)
     with pytest.raises(TypeError, match="complex"):
         numpy_function(expr, Z)(1j * np.ones(2))
 
@@ -86,7 +86,7 @@ def test_mpmath_follows_the_working_precision() -> None:
 
 # --- the two backends agree, to the condition of the formula --------------------------------------
 
-_ANALYTIC = [n for n, f in BY_NAME.items() if n == f.__name__ and f not in (*ARITIES, *KINKS)]
+_ANALYTIC = [n for n, f in FUNCTIONS.items() if n == f.__name__ and f not in (*ARITIES, *PIECEWISE)]
 _ARGUMENTS = {"gamma": "1 + z", "log": "1 + z", "asin": "z/4", "acos": "z/4"}
 
 
@@ -211,6 +211,6 @@ def test_a_factor_that_underflows_does_not_hide_the_value() -> None:
 def test_doubles_are_used_where_nothing_cancels(text: str) -> None:
     """Nothing is lost where a distance moved by a little moves the value as much."""
     expr = radial(text)
-    quick = function_of(expr, Z)
+    quick = double_function(expr, Z)
     z = np.geomspace(1e-8, 1e8, 1000)
     np.testing.assert_array_equal(numpy_function(expr, Z)(z), quick(z))

@@ -119,7 +119,7 @@ REFUSED = [
     ("z.__class__", "__class__"),
     ("lambda z: z", "lambda"),
     ("'z'", "string"),
-    ("exp(x=z)", "by their place"),
+    ("exp(x=z)", "positional"),
     ("1 if z < 1 else 0", "Piecewise"),
     ("(z < 1)*2", "z < 1.*comparison"),
     ("[z]", "list"),

@@ -10,7 +10,7 @@ import pytest
 import sympy
 from mpmath import mp
 
-from spectra.formula.evaluation.ball_function import continued
+from spectra.formula.evaluation.ball_function import analytic_continuation
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.reader.parsing import U, Z, parse_formula
 from spectra.kernels.catalogue import catalogue
@@ -187,7 +187,7 @@ def test_networks_of_any_depth_have_a_nonnegative_taylor_series(text: str) -> No
     formula = parse_formula(text, variable="u")
     assert has_nonnegative_taylor_series(formula)
     with flint.ctx.workprec(120):  # Cauchy's formula on |u| = 1/2
-        function = continued(formula, U)
+        function = analytic_continuation(formula, U)
         points = [flint.acb(2 * j / 64).exp_pi_i() for j in range(64)]
         values = [function(x / 2) for x in points]
         for n in range(12):

@@ -72,7 +72,7 @@ def test_the_remainder_vanishes_as_fast_as_the_expansion_says(
 ) -> None:
     expr, place = _formula(text), sympy.sympify(point)
     expanded = expand_at(expr, place, side, 4)
-    orders = [s.order for p, s in expanded.parts if p.growth >= 0 and s.order is not None]
+    orders = [s.remainder for p, s in expanded.parts if p.growth >= 0 and s.remainder is not None]
     finite = [float(o[0]) for o in orders if o[0] is not oo]
     order = min(finite, default=6.0)
     function = mpmath_function(expr, Z)

@@ -47,7 +47,7 @@ def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> 
             "(design)."
         )
     terms = []
-    for size, c in expanded.plain.terms:
+    for size, c in expanded.as_series().terms:
         a, q = size[0], -size[1]
         if not (q.is_Integer and q >= 0):
             raise NoRouteError(
@@ -65,7 +65,7 @@ def one_sided_expansion(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = Fa
     for window in _WINDOWS:
         try:
             expanded = expand_at(expr, point, 1, window)
-            few = plain and 1 < len(expanded.plain.terms) < _FEW_TERMS
+            few = plain and 1 < len(expanded.as_series().terms) < _FEW_TERMS
         except ExpansionError as error:
             reason = str(error)
             continue

@@ -57,7 +57,7 @@ def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
         if b.is_positive:
             (a, minus_q), c = series.terms[0]
             turning[b] = a, -int(minus_q), c
-    plain = expansion.of((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
+    plain = expansion.with_parts((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
     return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
 
 

@@ -10,7 +10,7 @@ import spectra as sp
 from spectra.base.precision import working
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
-from spectra.formula.evaluation.ball_function import continued, number
+from spectra.formula.evaluation.ball_function import analytic_continuation, constant_ball
 from spectra.formula.reader.parsing import Z
 
 
@@ -21,16 +21,16 @@ from spectra.formula.reader.parsing import Z
 )  # fmt: skip
 def test_a_formula_in_balls_is_the_formula(text):
     kernel = sp.radial(text)
-    k = continued(kernel.pieces[0].expr, Z)
+    k = analytic_continuation(kernel.pieces[0].expr, Z)
     z = np.array([1e-3, 0.4, 1.7, 12.0])
-    found = [k.resolved(flint.acb(x), 128) for x in z]
+    found = [k.to_accuracy(flint.acb(x), 128) for x in z]
     np.testing.assert_allclose([float(v.real) for v in found], kernel(z), rtol=4e-13)
     assert all(v.rel_accuracy_bits() > 80 for v in found)
 
 
 def test_cancellation_costs_bits_and_no_digits():
-    k = continued(sympy.sqrt(1 + Z**2) - Z, Z)
-    far = k.resolved(flint.acb(10) ** 12, 128)
+    k = analytic_continuation(sympy.sqrt(1 + Z**2) - Z, Z)
+    far = k.to_accuracy(flint.acb(10) ** 12, 128)
     with working(128):
         assert abs(far.real * 2 * flint.arb(10) ** 12 - 1) < 1e-20
 
@@ -51,17 +51,18 @@ def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
 
 def test_functions_without_a_continuation_are_refused():
     with pytest.raises(FormulaError, match="Heaviside"):
-        continued(sympy.exp(-Z) * sympy.Heaviside(Z - 1), Z)
+        analytic_continuation(sympy.exp(-Z) * sympy.Heaviside(Z - 1), Z)
 
 
 def test_a_number_without_a_ball_is_said_to_be_one():
-    with working(64), pytest.raises(FormulaError, match="zeta is not known in ball arithmetic"):
-        number(sympy.zeta(3))
+    with working(64), pytest.raises(FormulaError, match="zeta is not available in ball arithmetic"):
+        constant_ball(sympy.zeta(3))
 
 
 def test_hypergeometric_functions_are_continued():
     half = sympy.Rational(1, 2)
-    found = continued(sympy.hyper([half], [3 * half], -Z), Z).resolved(flint.acb(2, 1), 128)
+    k = analytic_continuation(sympy.hyper([half], [3 * half], -Z), Z)
+    found = k.to_accuracy(flint.acb(2, 1), 128)
     true = flint.acb(-2, -1).hypgeom([flint.acb(0.5)], [flint.acb(1.5)])
     with mp.workdps(30):
         exact = mp.hyp1f1(0.5, 1.5, mp.mpc(-2, -1))
