@@ -63,7 +63,7 @@ class HalfLineFormula:
         """Whether values are finite on a box of points: then no pole lies in it."""
         with working(_BITS_STEP):
             z = flint.acb(flint.arb(s, ds), flint.arb(angle, da)).exp()
-        return bool(self._continued.once(z, _BITS_STEP).is_finite())
+        return bool(self._continued.at_precision(z, _BITS_STEP).is_finite())
 
     def log_size(self, s: float, angle: float, floor: int = 60) -> float:
         """About log|k|: -inf if it is below 2^-floor, inf if it is not known."""
