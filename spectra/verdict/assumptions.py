@@ -14,23 +14,23 @@ from spectra.formula.pieces import Piece
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
-from spectra.singularities.places import (
+from spectra.singularities.results import (
     UNKNOWN,
-    Ending,
     Gap,
     LocalAnalysis,
+    PointAnalysis,
     Requirement,
     Singularity,
 )
-from spectra.singularities.rules import space_bound
+from spectra.singularities.rules import dimension_bound
 from spectra.singularities.zeros import distinct, same_radius
 
-__all__ = ["analyse_stated", "apply_assumptions", "checked_assumptions", "refuse_callables"]
+__all__ = ["analyse_with_facts", "apply_assumptions", "check_assumptions", "require_formula"]
 
-_NIL = sympy.Integer(0)
+_ZERO = sympy.Integer(0)
 
 
-def analyse_stated(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
+def analyse_with_facts(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
     """The local analysis of a kernel, and the facts stated about its callables, by name."""
     functions = {node.func for p in kernel.pieces for node in p.expr.atoms(Opaque)}
     if not functions:
@@ -40,10 +40,10 @@ def analyse_stated(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
         for function in sorted(functions, key=str)
         for name, value in function.stated().items()
     }
-    return _stated_analysis(kernel), given
+    return _analyse_callables(kernel), given
 
 
-def refuse_callables(kernel: Kernel, what: str) -> None:
+def require_formula(kernel: Kernel, what: str) -> None:
     """Raise an error for a callable, if a formula is needed."""
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         raise ParameterError(
@@ -58,9 +58,9 @@ def _format_fact(value: Any) -> str:
     return "smooth" if value is sympy.oo else str(value)
 
 
-def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
+def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
     """The local analysis from the stated facts of callables; each missing fact is a gap."""
-    found: list[tuple[sympy.Expr, Ending]] = []
+    found: list[tuple[sympy.Expr, PointAnalysis]] = []
     gaps: list[Gap] = []
     for piece in kernel.pieces:
         split = opaque_terms(piece.expr)
@@ -69,26 +69,26 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             continue
         terms, rest = split
         for term in terms:
-            found += _endings(term, piece.support)
+            found += _callable_points(term, piece.support)
             if term.function.breaks is None:
                 gaps.append(Gap(term.function.missing()))
         if rest != 0:
             plain = analyse(Kernel((Piece(piece.support, rest),)))
-            found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
+            found += [(_ZERO, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
             gaps += plain.gaps
-    radii = [(r, ending) for r, ending in found if r not in (_NIL, sympy.oo)]
+    radii = [(r, ending) for r, ending in found if r not in (_ZERO, sympy.oo)]
     bounds = [(r, e.requirements[0].bound) for r, e in radii if e.requirements]
     if len(distinct(r for r, _ in bounds)) < len(bounds):
         text = "whether the singularities of several summands at one radius cancel"
         gaps.append(Gap(text, min(bound for _, bound in bounds)))
         radii = [(r, replace(ending, requirements=())) for r, ending in radii]
     ends = [
-        Ending(
+        PointAnalysis(
             tuple(x for r, e in found if r == place for x in e.requirements),
             tuple(x for r, e in found if r == place for x in e.gaps),
             tuple(x for r, e in found if r == place for x in e.singularities),
         )
-        for place in (_NIL, sympy.oo)
+        for place in (_ZERO, sympy.oo)
     ]
     return LocalAnalysis((), ends[0], tuple(radii), ends[1], tuple(gaps))
 
@@ -99,47 +99,51 @@ _PRODUCT = (
 )
 
 
-def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
+def _callable_points(
+    term: OpaqueTerm, support: sympy.Expr
+) -> Iterator[tuple[sympy.Expr, PointAnalysis]]:
     """The stated facts of one summand, or a gap, at each place."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        yield _NIL, _gap(function.missing(), _NIL)
+        yield _ZERO, _gap(function.missing(), _ZERO)
     elif function.origin is not sympy.oo:
-        at = Singularity(_NIL, function.origin, right=UNKNOWN)
-        yield _NIL, Ending(singularities=(at,))
+        at = Singularity(_ZERO, function.origin, right=UNKNOWN)
+        yield _ZERO, PointAnalysis(singularities=(at,))
     for radius, exponent in function.breaks or ():
         r = radius * term.scale
         if support is sympy.oo or float(r) < float(support):
             hint = f"how smooth {name} is at z = {r}; state breaks={{radius: exponent}}"
-            yield r, _at_radius(name, r, exponent, hint)
+            yield r, _analyse_radius(name, r, exponent, hint)
     if support is sympy.oo and function.decay is None:
         yield sympy.oo, _gap(function.missing(), sympy.oo)
     else:
-        yield sympy.oo, Ending(limit=_NIL)
+        yield sympy.oo, PointAnalysis(limit=_ZERO)
     if support is sympy.oo:
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        yield support, _at_radius(name, support, function.edge, function.missing())
+        yield support, _analyse_radius(name, support, function.edge, function.missing())
     else:
         text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
         yield support, _gap(text, support)
 
 
-def _gap(text: str, place: sympy.Expr) -> Ending:
-    return Ending(gaps=(Gap(text, location=place),))
+def _gap(text: str, place: sympy.Expr) -> PointAnalysis:
+    return PointAnalysis(gaps=(Gap(text, location=place),))
 
 
-def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
+def _analyse_radius(
+    name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str
+) -> PointAnalysis:
     if s is None:
         return _gap(hint, radius)
     singularity = Singularity(radius, s, left=UNKNOWN)
-    bound = space_bound(s)
+    bound = dimension_bound(s)
     reason = (
         f"At z = {radius} the callable {name} has, as stated, a singularity of exponent {s}; its "
         f"spectrum is integrable exactly for d < {bound}."
     )
-    return Ending((Requirement(bound, False, reason, singularity),), (), (singularity,))
+    return PointAnalysis((Requirement(bound, False, reason, singularity),), (), (singularity,))
 
 
 # --- assumptions --------------------------------------------------------------------------------
@@ -155,7 +159,7 @@ _ASSUMPTIONS = {
 }
 
 
-def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
+def check_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
     """The assumptions as exact numbers; ParameterError for an unknown name."""
     if assume is not None and not isinstance(assume, Mapping):
         raise ParameterError(
@@ -177,8 +181,8 @@ def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.E
 
 
 def apply_assumptions(
-    places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
-) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
+    places: Iterable[PointAnalysis], stated: Mapping[str, sympy.Expr]
+) -> tuple[tuple[PointAnalysis, ...], tuple[str, ...]]:
     """Close the gaps that an assumption covers."""
 
     def close(gap: Gap) -> Iterator[Gap]:
@@ -187,7 +191,7 @@ def apply_assumptions(
                 yield gap
         elif "smoothness" not in stated:
             yield gap
-        elif (bound := space_bound(stated["smoothness"])) is not sympy.oo:
+        elif (bound := dimension_bound(stated["smoothness"])) is not sympy.oo:
             text = f"beyond the assumed smoothness {stated['smoothness']}"
             yield Gap(text, bound, gap.location)
 

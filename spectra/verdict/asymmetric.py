@@ -17,20 +17,20 @@ import sympy
 from spectra.kernels.asymmetric import AsymmetricKernel, Vector, gaussian_components
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
-from spectra.singularities.places import Ending, Gap, LocalAnalysis
+from spectra.singularities.results import Gap, LocalAnalysis, PointAnalysis
 from spectra.verdict.status import Definiteness
 
-__all__ = ["asymmetric_places", "definiteness_of_asymmetric"]
+__all__ = ["analyse_asymmetric", "definiteness_of_asymmetric"]
 
 #: Relative difference of K(D) and K(-D) above which the kernel is not even.
 _ASYMMETRY = 1e-6
 
 
-def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending, ...]:
+def analyse_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> tuple[PointAnalysis, ...]:
     """Requirements and gaps of an asymmetric kernel, in the same form as for a radial one."""
     summands = [_analyse_tilted(radial, tilt) for radial, _, tilt in kernel.terms]
-    places = tuple(place for analysis in summands for place in analysis.places)
-    largest_dims = [min((r.largest for p in a.places for r in p.requirements), default=sympy.oo)
+    places = tuple(place for analysis in summands for place in analysis.points)
+    largest_dims = [min((r.largest_dim for p in a.points for r in p.requirements), default=sympy.oo)
             for a in summands]  # fmt: skip
     infinite = [largest for largest in largest_dims if largest < (sympy.oo if dim is None else dim)]
     if len(infinite) <= 1:
@@ -40,7 +40,7 @@ def asymmetric_places(kernel: AsymmetricKernel, dim: int | None) -> tuple[Ending
         "cancel"
     )
     kept = tuple(replace(place, requirements=()) for place in places)
-    return (*kept, Ending(gaps=(Gap(reason, min(infinite) + 1),)))
+    return (*kept, PointAnalysis(gaps=(Gap(reason, min(infinite) + 1),)))
 
 
 def _analyse_tilted(radial: Kernel, tilt: Vector) -> LocalAnalysis:
@@ -49,9 +49,9 @@ def _analyse_tilted(radial: Kernel, tilt: Vector) -> LocalAnalysis:
     if not any(tilt):
         return analysis
     if np.isfinite(radial.support) or gaussian_components(radial) is not None:
-        return replace(analysis, infinity=Ending())
+        return replace(analysis, infinity=PointAnalysis())
     reason = "Whether the kernel, which is no sum of Gaussians, decays faster than its tilt grows"
-    return replace(analysis, infinity=Ending(gaps=(Gap(reason, location=sympy.oo),)))
+    return replace(analysis, infinity=PointAnalysis(gaps=(Gap(reason, location=sympy.oo),)))
 
 
 def definiteness_of_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> Definiteness:

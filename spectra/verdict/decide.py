@@ -23,10 +23,10 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
-from spectra.verdict.assumptions import analyse_stated, apply_assumptions, checked_assumptions
-from spectra.verdict.asymmetric import asymmetric_places
+from spectra.verdict.assumptions import analyse_with_facts, apply_assumptions, check_assumptions
+from spectra.verdict.asymmetric import analyse_asymmetric
 from spectra.verdict.columns import decide_groups, decide_l1
-from spectra.verdict.decision import close_gaps_by_proof, combine
+from spectra.verdict.combination import close_gaps_by_proof, combine
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 
@@ -103,12 +103,12 @@ def existence(
             f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
             f"instance existence(catalogue[{kernel.id!r}](), dim)."
         )
-    stated = checked_assumptions(assume)
+    stated = check_assumptions(assume)
     if isinstance(kernel, GroupedKernel | L1Kernel):
         return _verdict_by_columns(kernel, dim, stated)
     if isinstance(kernel, AsymmetricKernel):
         dim = kernel.dim if dim is None else kernel.checked(dim)
-        places, notes = apply_assumptions(asymmetric_places(kernel, dim), stated)
+        places, notes = apply_assumptions(analyse_asymmetric(kernel, dim), stated)
         status, condition, reasons, deciding = combine(places, dim, _FINITE)
         # Tilts have another length in another dimension: the answer in one d is for this d only.
         condition = condition if dim is None else None
@@ -119,8 +119,8 @@ def existence(
             "zonal(). They take a function of the distance too, with what you know of it."
         )
     with stage("reading the singularities"):
-        analysis, given = analyse_stated(kernel)
-    places, notes = apply_assumptions(analysis.places, stated)
+        analysis, given = analyse_with_facts(kernel)
+    places, notes = apply_assumptions(analysis.points, stated)
     if any(p.gaps for p in places):
         places, proof = close_gaps_by_proof(kernel, analysis, places)
         notes = proof + notes

@@ -16,7 +16,7 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.singularities.definiteness import Proof, proved_on_space
-from spectra.singularities.places import LocalAnalysis
+from spectra.singularities.results import LocalAnalysis
 from spectra.verdict.asymmetric import definiteness_of_asymmetric
 from spectra.verdict.columns import definiteness_of_groups, definiteness_of_l1
 from spectra.verdict.status import D, Definiteness, Status
@@ -114,7 +114,7 @@ def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
     kinks = [s for _, e in analysis.radii for s in e.singularities]
     origin = analysis.origin.singularities
     if (
-        any(p.gaps for p in analysis.places)
+        any(p.gaps for p in analysis.points)
         or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps reach every w
         or any(s.log_power != 0 or not s.coefficient.is_number for s in (*kinks, *origin))
     ):
@@ -123,7 +123,7 @@ def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
         edge = min(kinks, key=lambda s: s.exponent)
         lead = edge.exponent - sympy.Rational(dim - 1, 2)
         order = compare(
-            (lead, _NIL), (origin[0].exponent if origin else analysis.origin.regular_below, _NIL)
+            (lead, _ZERO), (origin[0].exponent if origin else analysis.origin.regular_below, _ZERO)
         )
         if order < 0:
             return f"At large w its spectrum oscillates in sign, because of {edge}."
@@ -134,7 +134,7 @@ def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
     return None
 
 
-_NIL = sympy.Integer(0)
+_ZERO = sympy.Integer(0)
 
 
 def _by_masses(verdict: Any) -> Definiteness:

@@ -9,7 +9,7 @@ from typing import NoReturn
 import sympy
 
 from spectra.errors import SpectraError
-from spectra.singularities.places import Singularity
+from spectra.singularities.results import Singularity
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
 
 __all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]

@@ -18,9 +18,9 @@ from spectra.kernels.grouped import Factor, GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
-from spectra.singularities.places import LocalAnalysis, Singularity
+from spectra.singularities.results import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
-from spectra.verdict.regions.regions import (
+from spectra.verdict.regions.range_and_sphere import (
     decide_on_sphere,
     verdict_on_range,
     verdict_on_sphere,

@@ -27,12 +27,12 @@ from spectra.formula.pieces import merged
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness import proved_on_sphere
-from spectra.singularities.local import analyse, one_sided
-from spectra.singularities.places import Ending, Gap, LocalAnalysis
-from spectra.singularities.rules import inside_the_sphere, only_continuous
+from spectra.singularities.local import analyse, analyse_end
+from spectra.singularities.results import Gap, LocalAnalysis, PointAnalysis
+from spectra.singularities.rules import antipode_rule, sphere_rule
 from spectra.singularities.zeros import same_radius
-from spectra.verdict.assumptions import refuse_callables
-from spectra.verdict.decision import combine
+from spectra.verdict.assumptions import require_formula
+from spectra.verdict.combination import combine
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients, sphere_coefficients
 from spectra.verdict.status import RegionVerdict, Status
 
@@ -41,10 +41,10 @@ __all__ = ["decide_on_sphere", "verdict_on_range", "verdict_on_sphere"]
 _END = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 
-Rule = Callable[[Ending], Ending]
+Rule = Callable[[PointAnalysis], PointAnalysis]
 
 
-def _cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
+def _restrict_to(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
     """The analysis on [0, end], without the gaps beyond its end."""
     if analysis.exprs and not analysis.gaps:
         return analysis
@@ -52,21 +52,23 @@ def _cut_at(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAn
     return analyse(Kernel(cut))
 
 
-def _places_up_to(
+def _points_up_to(
     end: sympy.Expr,
     analysis: LocalAnalysis,
     *,
     inside: Rule = lambda ending: ending,
     at_end: Rule = lambda ending: ending,
-) -> tuple[Ending, ...]:
+) -> tuple[PointAnalysis, ...]:
     """Requirements and gaps on [0, end], for every continuation of the kernel."""
-    places = [Ending(gaps=analysis.gaps), analysis.origin]
+    places = [PointAnalysis(gaps=analysis.gaps), analysis.origin]
     for i, (r, ending) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
-                places.append(at_end(one_sided(analysis.exprs[i], r)))
+                places.append(at_end(analyse_end(analysis.exprs[i], r)))
             except ExpansionError as error:
-                places.append(Ending(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),)))
+                places.append(
+                    PointAnalysis(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),))
+                )
         elif r.evalf(30) < end.evalf(30):
             places.append(inside(ending))
     return tuple(places)
@@ -76,7 +78,7 @@ def verdict_on_range(
     kernel: Kernel, analysis: LocalAnalysis, dim: int | None, z_max: float | sympy.Expr | None
 ) -> RegionVerdict:
     """Decide for the distances up to ``z_max``, by default 2 for a zonal kernel."""
-    refuse_callables(kernel, "on_domain")
+    require_formula(kernel, "on_domain")
     if z_max is None:
         if not kernel.is_zonal:
             raise ParameterError(
@@ -87,7 +89,7 @@ def verdict_on_range(
     end = exact_parameter("z_max", z_max)
     if not end.is_positive:
         raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
-    places = _places_up_to(end, _cut_at(kernel, analysis, end))
+    places = _points_up_to(end, _restrict_to(kernel, analysis, end))
     finite = (
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
@@ -97,8 +99,8 @@ def verdict_on_range(
 
 def decide_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
     """Decide by the singularities, and by a proof of positive definiteness where they do not."""
-    analysis = _cut_at(kernel, analysis, _END)
-    places = _places_up_to(_END, analysis, inside=inside_the_sphere, at_end=only_continuous)
+    analysis = _restrict_to(kernel, analysis, _END)
+    places = _points_up_to(_END, analysis, inside=sphere_rule, at_end=antipode_rule)
     status, condition, reasons, deciding = combine(places, dim, _CONVERGES)
     if status is Status.UNDECIDED and dim is not None and proved_on_sphere(kernel, dim) is not None:
         status, reasons = Status.FINITE, (_CONVERGES,)
