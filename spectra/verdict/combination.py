@@ -17,25 +17,25 @@ __all__ = ["close_gaps_by_proof", "combine"]
 
 
 def combine(
-    places: Sequence[PointAnalysis], dim: int | None, finite: str
+    points: Sequence[PointAnalysis], dim: int | None, reason_if_finite: str
 ) -> tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]:
-    """Combine requirements, which are proved, with gaps, which may be requirements or not.
+    """Combine the requirements and gaps of all points.
 
-    Returns status, condition on d, reasons, and what bounds d: the first fields of every verdict.
+    Returns status, condition on d (None if unknown), reasons, and the singularity that bounds d.
     """
     requirements = sorted(
-        (r for p in places for r in p.requirements), key=lambda r: (r.largest_dim, r.inclusive)
+        (r for p in points for r in p.requirements), key=lambda r: (r.largest_dim, r.inclusive)
     )
-    gaps = [g for p in places for g in p.gaps]
+    gaps = [g for p in points for g in p.gaps]
     largest_dim = requirements[0].largest_dim if requirements else sympy.oo
     deciding = requirements[0].singularity if requirements else None
     tested_dim = largest_dim if dim is None else sympy.Integer(dim)
     open_gaps = [g for g in gaps if g.from_dim <= tested_dim]
-    excluded = largest_dim == 0 if dim is None else tested_dim > largest_dim
+    is_excluded = largest_dim == 0 if dim is None else tested_dim > largest_dim
     reasons = tuple(dict.fromkeys(r.reason for r in requirements))
-    known = largest_dim == 0 or all(g.from_dim > largest_dim for g in gaps)
-    condition = _condition(requirements) if known else None
-    if excluded:
+    is_condition_known = largest_dim == 0 or all(g.from_dim > largest_dim for g in gaps)
+    condition = _condition(requirements) if is_condition_known else None
+    if is_excluded:
         return Status.INFINITE, condition, reasons, deciding
     if open_gaps:
         texts = tuple(dict.fromkeys(f"Not shown: {g.reason}." for g in open_gaps))
@@ -43,25 +43,26 @@ def combine(
     if dim is None and largest_dim is not sympy.oo:
         text = f"The answer depends on d: it is finite exactly for {condition}."
         return Status.UNDECIDED, condition, (text, *reasons), deciding
-    return Status.FINITE, condition, (finite, *reasons), deciding
+    return Status.FINITE, condition, (reason_if_finite, *reasons), deciding
 
 
 def close_gaps_by_proof(
-    kernel: Kernel, analysis: LocalAnalysis, places: tuple[PointAnalysis, ...]
+    kernel: Kernel, analysis: LocalAnalysis, points: tuple[PointAnalysis, ...]
 ) -> tuple[tuple[PointAnalysis, ...], tuple[str, ...]]:
-    """Close the gaps up to the largest d in which a proof of positive definiteness holds."""
+    """Close gaps for every d for which the kernel is proved positive definite; return why."""
     proof = proved_on_space(kernel, analysis)
-    if proof is None or any(r.largest_dim < proof[0] for p in places for r in p.requirements):
-        return places, ()
-    largest, reason, _ = proof
-    beyond = sympy.oo if largest == math.inf else sympy.Integer(int(largest)) + 1
+    requirements = (r for p in points for r in p.requirements)
+    if proof is None or any(r.largest_dim < proof.largest_dim for r in requirements):
+        return points, ()
+    everywhere = proof.largest_dim == math.inf
+    from_dim = sympy.oo if everywhere else sympy.Integer(int(proof.largest_dim)) + 1
 
-    def closed(place: PointAnalysis) -> PointAnalysis:
-        gaps = (replace(g, from_dim=sympy.Max(g.from_dim, beyond)) for g in place.gaps)
-        return replace(place, gaps=tuple(g for g in gaps if g.from_dim is not sympy.oo))
+    def close_gaps(point: PointAnalysis) -> PointAnalysis:
+        gaps = (replace(g, from_dim=sympy.Max(g.from_dim, from_dim)) for g in point.gaps)
+        return replace(point, gaps=tuple(g for g in gaps if g.from_dim is not sympy.oo))
 
-    text = f"A positive definite kernel has the finite mass k(0). {reason}"
-    return tuple(closed(p) for p in places), (text,)
+    text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
+    return tuple(close_gaps(p) for p in points), (text,)
 
 
 def _condition(requirements: list[Requirement]) -> sympy.Basic:
@@ -70,5 +71,5 @@ def _condition(requirements: list[Requirement]) -> sympy.Basic:
     largest = requirements[0].largest_dim
     if largest == 0:
         return sympy.false
-    # d is an integer: d < 9/5 is written as d < 2, and the reason keeps the exact exponent.
+    # d is an integer, so that d < 9/5 is written as d < 2; the reason has the exact bound.
     return sympy.Le(D, largest) if requirements[0].inclusive else sympy.Lt(D, largest + 1)

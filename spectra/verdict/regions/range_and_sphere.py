@@ -1,22 +1,22 @@
 r"""The verdict on a range of distances, and on the unit sphere.
 
-On a range: does any extension to R^d have finite mass?  Every extension has the singularities
+On a range: does some extension to R^d have finite mass?  Every extension has the singularities
 inside the range.  At its end a one-sided term (z_max - z)^s, s not an integer, excludes every
-extension if s <= (d - 1)/2, because finite differences of order r > s of a kernel of
-finite mass vanish faster than h^s there.
+extension if s <= (d - 1)/2, because for a kernel of finite mass the finite differences of step h
+and order r > s at z_max are o(h^s).
 
-On the sphere: does the Gegenbauer series of k(<x, y>) converge absolutely?  On the unit sphere of
-R^d, of dimension d - 1, a term :math:`|z - R|^s` at 0 < R < 2 is singular on a whole sphere of
-points.  It leaves :math:`N(n, d) |\lambda_n| \sim n^{(d-2)/2 - s - 1} |\cos|`, so that the sum
+On the sphere: does the Gegenbauer series :math:`k(\langle x, y\rangle) = \sum_n \lambda_n N(n, d)
+P_n` converge absolutely (``sphere_coefficients`` defines its symbols)?  A term :math:`|z - R|^s` at
+0 < R < 2 is singular on a sphere of points y around x, of dimension d - 2.  Its share of
+:math:`N(n, d) \lambda_n` is :math:`n^{(d-2)/2 - s - 1}` times a cosine in n, so that the sum
 converges exactly for s > (d - 2)/2: the rule of R^(d-1).  At z = 0 and at the antipode z = 2 it is
-singular at one point only, which leaves :math:`n^{-1-s}`: every s > 0 is allowed (G. Szego,
-Orthogonal Polynomials, chapter 9; the sign at the antipode alternates).
+singular at one point only, and its share is :math:`\pm n^{-1-s}`: every s > 0 is allowed (G. Szego,
+Orthogonal Polynomials, chapter 9).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import sympy
@@ -38,14 +38,13 @@ from spectra.verdict.status import RegionVerdict, Status
 
 __all__ = ["decide_on_sphere", "verdict_on_range", "verdict_on_sphere"]
 
-_END = sympy.Integer(2)
+#: The distance z of two antipodes of the unit sphere.
+_ANTIPODE = sympy.Integer(2)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
-
-Rule = Callable[[PointAnalysis], PointAnalysis]
 
 
 def _restrict_to(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> LocalAnalysis:
-    """The analysis on [0, end], without the gaps beyond its end."""
+    """The analysis on [0, end]: the given one, unless its gaps may come from larger distances."""
     if analysis.exprs and not analysis.gaps:
         return analysis
     cut = merged((sympy.Min(piece.support, end), piece.expr) for piece in kernel.pieces)
@@ -53,31 +52,27 @@ def _restrict_to(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> Lo
 
 
 def _points_up_to(
-    end: sympy.Expr,
-    analysis: LocalAnalysis,
-    *,
-    inside: Rule = lambda ending: ending,
-    at_end: Rule = lambda ending: ending,
+    end: sympy.Expr, analysis: LocalAnalysis, *, on_sphere: bool
 ) -> tuple[PointAnalysis, ...]:
-    """Requirements and gaps on [0, end], for every continuation of the kernel."""
-    places = [PointAnalysis(gaps=analysis.gaps), analysis.origin]
-    for i, (r, ending) in enumerate(analysis.radii):
+    """Requirements and gaps on [0, end], which every continuation of the kernel has."""
+    points = [PointAnalysis(gaps=analysis.gaps), analysis.origin]
+    for i, (r, point) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
-                places.append(at_end(analyse_end(analysis.exprs[i], r)))
+                at_end = analyse_end(analysis.exprs[i], r)
+                points.append(antipode_rule(at_end) if on_sphere else at_end)
             except ExpansionError as error:
-                places.append(
-                    PointAnalysis(gaps=(Gap(f"The kernel at z = {r}: {error}", location=r),))
-                )
+                gap = Gap(f"The kernel at z = {r}: {error}", location=r)
+                points.append(PointAnalysis(gaps=(gap,)))
         elif r.evalf(30) < end.evalf(30):
-            places.append(inside(ending))
-    return tuple(places)
+            points.append(sphere_rule(point) if on_sphere else point)
+    return tuple(points)
 
 
 def verdict_on_range(
     kernel: Kernel, analysis: LocalAnalysis, dim: int | None, z_max: float | sympy.Expr | None
 ) -> RegionVerdict:
-    """Decide for the distances up to ``z_max``, by default 2 for a zonal kernel."""
+    """Decide on the distances up to ``z_max``, by default 2 for a zonal kernel."""
     require_formula(kernel, "on_domain")
     if z_max is None:
         if not kernel.is_zonal:
@@ -89,19 +84,19 @@ def verdict_on_range(
     end = exact_parameter("z_max", z_max)
     if not end.is_positive:
         raise ParameterError(f"z_max is a distance and must be positive, and {z_max} is not.")
-    places = _points_up_to(end, _restrict_to(kernel, analysis, end))
-    finite = (
+    points = _points_up_to(end, _restrict_to(kernel, analysis, end), on_sphere=False)
+    reason = (
         f"Every singularity on [0, {end}] is weak enough, and the kernel can be cut off "
         "smoothly beyond."
     )
-    return RegionVerdict(*combine(places, dim, finite), f"distances up to {end}", dim)
+    return RegionVerdict(*combine(points, dim, reason), f"distances up to {end}", dim)
 
 
 def decide_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
-    """Decide by the singularities, and by a proof of positive definiteness where they do not."""
-    analysis = _restrict_to(kernel, analysis, _END)
-    places = _points_up_to(_END, analysis, inside=sphere_rule, at_end=antipode_rule)
-    status, condition, reasons, deciding = combine(places, dim, _CONVERGES)
+    """Decide by the singularities; if these have gaps, by a proof of positive definiteness."""
+    analysis = _restrict_to(kernel, analysis, _ANTIPODE)
+    points = _points_up_to(_ANTIPODE, analysis, on_sphere=True)
+    status, condition, reasons, deciding = combine(points, dim, _CONVERGES)
     if status is Status.UNDECIDED and dim is not None and proved_on_sphere(kernel, dim) is not None:
         status, reasons = Status.FINITE, (_CONVERGES,)
     if status is Status.INFINITE:
@@ -113,28 +108,28 @@ def decide_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -
 def verdict_on_sphere(
     kernel: Kernel, analysis: LocalAnalysis, dim: int, degree: int
 ) -> RegionVerdict:
-    """Decide for the kernel on the unit sphere of R^dim, and compute so many coefficients."""
-    decision = decide_on_sphere(kernel, analysis, dim)
+    """Decide on the unit sphere of R^dim, with the Gegenbauer coefficients up to a degree."""
+    verdict = decide_on_sphere(kernel, analysis, dim)
     coefficients: SphereCoefficients | None = None
-    texts: list[str] = []
+    reasons: list[str] = []
     try:
         coefficients = sphere_coefficients(kernel, dim, degree)
     except AccuracyError as error:
-        texts.append(str(error))
-    definite = None if coefficients is None else coefficients.nonnegative
-    if definite:
-        texts.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
-    elif definite is False:
-        texts.append("A Gegenbauer coefficient is negative: indefinite.")
+        reasons.append(str(error))
+    positive_definite = None if coefficients is None else coefficients.nonnegative
+    if positive_definite:
+        reasons.append("Every Gegenbauer coefficient is nonnegative: positive definite there.")
+    elif positive_definite is False:
+        reasons.append("A Gegenbauer coefficient is negative: indefinite.")
     elif (proof := proved_on_sphere(kernel, dim)) is not None:
-        definite = True
-        texts.append(f"Positive definite on the sphere: {proof}")
-    if definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
-        # Proved without the singularities, which may have left a gap.
-        decision = replace(decision, status=Status.FINITE, reasons=(_CONVERGES,))
+        positive_definite = True
+        reasons.append(f"Positive definite on the sphere: {proof}")
+    if positive_definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
+        # This proves convergence even if the singularities left a gap.
+        verdict = replace(verdict, status=Status.FINITE, reasons=(_CONVERGES,))
     return replace(
-        decision,
-        reasons=(*texts, *decision.reasons),
-        positive_definite=definite,
+        verdict,
+        reasons=(*reasons, *verdict.reasons),
+        positive_definite=positive_definite,
         coefficients=coefficients,
     )
