@@ -10,15 +10,9 @@ from sympy import Expr
 from spectra.formula.expansions.exact_numbers import MoreTermsNeeded, is_zero, sign
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import FLAT, ONE, ZERO, Expansion, Series, Size, compare
+from spectra.singularities import rules
 from spectra.singularities.periodic import is_recurrent
 from spectra.singularities.results import Gap, PointAnalysis, Singularity
-from spectra.singularities.rules import (
-    chirp_rule,
-    infinity_gap,
-    no_limit_rule,
-    unbounded_rule,
-    wave_rule,
-)
 
 __all__ = ["add_recurrence", "analyse_infinity"]
 
@@ -38,7 +32,7 @@ def analyse_infinity(expr: Expr, window: int) -> PointAnalysis:
             continue
         if phase.growth > 0:
             if series.terms:
-                return unbounded_rule(sympy.oo)
+                return rules.unbounded_rule(sympy.oo)
             raise MoreTermsNeeded("a growing part of the kernel at infinity may cancel")
         frequency = _frequency(phase)
         for size, c in series.terms:
@@ -54,7 +48,7 @@ def analyse_infinity(expr: Expr, window: int) -> PointAnalysis:
         if compare(order, ONE) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
-            points.append(PointAnalysis(gaps=(infinity_gap(order[0], degree),)))
+            points.append(PointAnalysis(gaps=(rules.infinity_gap(order[0], degree),)))
     singularities = tuple(s for point in points for s in point.singularities)
     return PointAnalysis(
         tuple(r for point in points for r in point.requirements),
@@ -101,30 +95,31 @@ def _analyse_term(size: Size, c: Expr, phase: Series, frequency: Expr | None) ->
     s, q = size[0], -size[1]
     if compare(size, ONE) < 0:
         term = Singularity(sympy.oo, s, right=c, log_power=q, frequency=frequency or sympy.S.Zero)
-        return unbounded_rule(sympy.oo, term)
+        return rules.unbounded_rule(sympy.oo, term)
     if frequency is None:
         return _analyse_chirp(size, c, phase)
     if frequency == 0:
-        return PointAnalysis((), (), (Singularity(sympy.oo, s, right=c, log_power=q),))
+        term = Singularity(sympy.oo, s, right=c, log_power=q)
+        return PointAnalysis(singularities=(term,))
     wave = Singularity(sympy.oo, s, sympy.S.Zero, 2 * sympy.Abs(c), q, frequency, sympy.arg(c))
     # The wave of a measure on the sphere has c = |c| exp(-i pi s/2), or minus this.
     rotated = c * (sympy.cos(s * sympy.pi / 2) + sympy.I * sympy.sin(s * sympy.pi / 2))
     is_aligned = q == 0 and is_zero(sympy.im(sympy.expand(rotated)))
-    return wave_rule(wave, has_sphere_phase=is_aligned)
+    return rules.wave_rule(wave, has_sphere_phase=is_aligned)
 
 
 def _analyse_chirp(size: Size, c: Expr, phase: Series) -> PointAnalysis:
     a, q, p = size[0], -size[1], _phase_degree(phase)
     if p in (0, 1):
         gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
-        return PointAnalysis((no_limit_rule(),) if compare(size, ONE) == 0 else (), (gap,))
+        return PointAnalysis((rules.no_limit_rule(),) if compare(size, ONE) == 0 else (), (gap,))
     rate = sympy.expand(phase.terms[0][1] / sympy.I)
     if sign(rate) < 0:  # the conjugate part has the positive rate
         return PointAnalysis()
     chirp = Singularity(
         sympy.oo, a, sympy.S.Zero, 2 * sympy.Abs(c), q, rate, sympy.arg(c), degree=p
     )
-    return chirp_rule(chirp)
+    return rules.chirp_rule(chirp)
 
 
 def add_recurrence(expr: Expr, infinity: PointAnalysis) -> PointAnalysis:
@@ -135,4 +130,4 @@ def add_recurrence(expr: Expr, infinity: PointAnalysis) -> PointAnalysis:
     """
     if not is_recurrent(expr):
         return infinity
-    return replace(infinity, requirements=(*infinity.requirements, no_limit_rule()))
+    return replace(infinity, requirements=(*infinity.requirements, rules.no_limit_rule()))

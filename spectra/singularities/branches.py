@@ -16,9 +16,12 @@ from spectra.errors import AccuracyError
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.zeros import ZERO_TOLERANCE, distinct, positive_zeros
+from spectra.singularities.zeros import distinct, positive_zeros
 
 __all__ = ["branch_radii", "classify_at", "value_at"]
+
+#: A number of smaller absolute value, computed in 50 digits, counts as zero.
+_ZERO_TOLERANCE = sympy.Float(10, 30) ** -40
 
 
 def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
@@ -74,16 +77,16 @@ def classify_at(expr: sympy.Expr, radius: sympy.Expr) -> str:
 def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
     """Whether an expression is zero or undefined at a radius, by its value in 50 digits."""
     value = expr.subs(Z, radius).evalf(50, maxn=400)
-    return not value.is_number or not value.is_finite or bool(abs(value) < ZERO_TOLERANCE)
+    return not value.is_number or not value.is_finite or bool(abs(value) < _ZERO_TOLERANCE)
 
 
 def value_at(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:
     """The value of a formula, computed with 40 digits."""
     with mp.workdps(40):
         try:
-            value = mpmath_function(expr + sympy.Integer(0), Z)(mp.mpf(str(z.evalf(45))))
+            value = mpmath_function(expr, Z)(mp.mpf(str(z.evalf(45))))
         except AccuracyError as error:
             raise ExpansionError(str(error)) from error
         if mp.isnan(value):
             raise ExpansionError(f"{expr} has no value at z = {z}")
-        return +value
+        return +value  # rounded to 40 digits

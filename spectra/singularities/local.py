@@ -203,7 +203,7 @@ def _analyse_origin(expr: Expr, window: int) -> PointAnalysis:
         return unbounded_rule(_ZERO)
     if any(s.terms and compare(s.terms[0][0], ONE) <= 0 for _, s in expansion.waves):
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
-        return PointAnalysis((Requirement(_ZERO, True, reason),))
+        return PointAnalysis((Requirement(_ZERO, inclusive=True, reason=reason),))
     if expansion.waves:
         reason = "The kernel oscillates ever faster towards z = 0"
         return PointAnalysis(gaps=(Gap(reason, location=_ZERO),))

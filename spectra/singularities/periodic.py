@@ -1,7 +1,7 @@
 r"""Trigonometric formulas, and the analysis of periodic kernels from the radii of one period.
 
-The kernel is k(|x|), where k is a periodic formula in z.  If its measure is finite, the means of
-k(z) exp(-iwz) over z > 0 and over z < 0 agree (dominated convergence), so that k must be even.
+Let k be a periodic formula in z.  If the kernel k(|x|) on the line has finite mass, the means of
+k(|x|) exp(-iwx) over x > 0 and over x < 0 agree (dominated convergence), so that k must be even.
 Then the mass for d = 1 is finite exactly if the Fourier series of k converges absolutely, which the
 singularities in one period decide.  For d >= 2 the mass is infinite: k has no limit at infinity.
 """
@@ -69,7 +69,7 @@ def is_periodic(expr: sympy.Expr) -> bool:
 def is_recurrent(expr: sympy.Expr) -> bool:
     """Whether a formula visibly has no limit at infinity, because each of its values recurs.
 
-    It is periodic, or almost periodic: a trigonometric formula without kinks.  Its phases return
+    The formula is periodic, or trigonometric without kinks.  The phases of its waves return
     arbitrarily close to those at any z (Kronecker's theorem), and two of its values differ.
     """
     almost_periodic = is_trigonometric(expr) and not expr.has(*KINKS)
@@ -84,9 +84,8 @@ def _varies(expr: sympy.Expr, frequency: sympy.Expr) -> bool:
 def analyse_periodic(expr: sympy.Expr, analyse: Callable[[Kernel], LocalAnalysis]) -> LocalAnalysis:
     """Analyse a periodic formula; ``analyse`` is applied to its first two periods."""
     period = _period(expr)
-    end = 2 * period
-    analysis = analyse(Kernel((Piece(end, expr),)))
-    radii = tuple((r, point) for r, point in analysis.radii if r != end)
+    analysis = analyse(Kernel((Piece(2 * period, expr),)))
+    radii = tuple((r, point) for r, point in analysis.radii if r != 2 * period)
     analysis = replace(analysis, exprs=(), radii=radii)
     odd = expr - expr.subs(Z, -Z)
     if odd != 0:
@@ -97,14 +96,16 @@ def analyse_periodic(expr: sympy.Expr, analyse: Callable[[Kernel], LocalAnalysis
             "The kernel is periodic and its formula is not even: its one-sided means differ for "
             "z and -z, which those of no finite measure do."
         )
-        return replace(analysis, infinity=PointAnalysis((Requirement(_ZERO, True, reason),)))
+        requirement = Requirement(_ZERO, inclusive=True, reason=reason)
+        return replace(analysis, infinity=PointAnalysis((requirement,)))
     reason = (
         "The kernel is periodic: its spectrum is discrete for d = 1, and for d >= 2 every finite "
         "mass gives a kernel a limit at infinity, which this one has not."
     )
     wave = Singularity(sympy.oo, _ZERO, right=UNKNOWN, frequency=2 * sympy.pi / period)
-    requirement = Requirement(_ONE, True, reason, wave)
-    return replace(analysis, infinity=PointAnalysis((requirement,), (), (wave,)))
+    requirement = Requirement(_ONE, inclusive=True, reason=reason, singularity=wave)
+    infinity = PointAnalysis(requirements=(requirement,), singularities=(wave,))
+    return replace(analysis, infinity=infinity)
 
 
 def _period(expr: sympy.Expr) -> sympy.Expr:

@@ -129,7 +129,7 @@ class Gap:
 class Requirement:
     """A proved necessary condition: d < ``bound``, or d <= ``bound`` if ``inclusive``.
 
-    ``singularity`` is the term that the condition comes from, if there is one.
+    A bound of 0 excludes every dimension.  ``singularity`` is the term that implies the condition.
     """
 
     bound: Expr

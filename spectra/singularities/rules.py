@@ -47,7 +47,7 @@ def unbounded_rule(r: sympy.Expr, singularity: Singularity | None = None) -> Poi
     )
     if r is sympy.oo and singularity is not None:
         reason += f" It grows like {singularity.term}."
-    requirement = Requirement(_ZERO, True, reason, singularity)
+    requirement = Requirement(_ZERO, inclusive=True, reason=reason, singularity=singularity)
     return PointAnalysis((requirement,), (), (singularity,) if singularity is not None else ())
 
 
@@ -140,7 +140,8 @@ def chirp_rule(chirp: Singularity) -> PointAnalysis:
         f"At infinity the kernel has the chirp {chirp.term}: its spectrum is integrable exactly "
         f"for d {'<=' if inclusive else '<'} {bound}."
     )
-    return PointAnalysis((Requirement(bound, inclusive, reason, chirp),), (), (chirp,))
+    requirement = Requirement(bound, inclusive, reason, chirp)
+    return PointAnalysis(requirements=(requirement,), singularities=(chirp,))
 
 
 def infinity_gap(exponent: sympy.Expr, degree: sympy.Expr) -> Gap:
@@ -156,4 +157,4 @@ def infinity_gap(exponent: sympy.Expr, degree: sympy.Expr) -> Gap:
 def no_limit_rule() -> Requirement:
     """A kernel without a limit at infinity can have finite mass for d = 1 only."""
     reason = "The kernel has no limit at infinity, which every finite mass gives it for d >= 2."
-    return Requirement(_ONE, True, reason)
+    return Requirement(_ONE, inclusive=True, reason=reason)

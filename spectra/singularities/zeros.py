@@ -13,12 +13,10 @@ from spectra.formula.expansions.kinks import KINKS
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.power_series import has_no_zero_inside_sphere
 
-__all__ = ["ZERO_TOLERANCE", "distinct", "positive_zeros", "same_radius"]
+__all__ = ["distinct", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _ZERO, _ONE, _TWO, _HALF_PI = sympy.S.Zero, sympy.S.One, sympy.Integer(2), sympy.pi / 2
-#: A number of smaller absolute value, computed in 50 digits, counts as zero.
-ZERO_TOLERANCE = sympy.Float(10, 30) ** -40
 #: Limit on the zeros of one sine or cosine: each is expanded exactly, which takes time.
 _MOST_ZEROS = 200
 #: Degree of a polynomial above which exact root isolation takes too long.
@@ -76,7 +74,7 @@ def _zeros_not_found(expr: sympy.Expr) -> ExpansionError:
 
 
 def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
-    """A list with all zeros on 0 < z <= upper; others may be in it, even complex ones."""
+    """Numbers that include all zeros on 0 < z <= upper; some may be outside, or complex."""
     if not expr.free_symbols or expr == Z or expr.is_positive or expr.is_negative:
         return []
     kink = next((n for n in sympy.postorder_traversal(expr) if isinstance(n, KINKS)), None)
@@ -90,21 +88,21 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
             return _zeros(expr.base, upper)
         if expr.base.func == sympy.gamma and not expr.base.args[0].is_nonnegative:
             raise _zeros_not_found(expr)
-        return []  # zeros of 1/base are poles of base, which branch_radii finds by themselves
+        return []  # zeros of 1/base are poles of base, which branch_radii finds as such
     if upper is not sympy.oo and upper.evalf(30) <= 2 and has_no_zero_inside_sphere(expr):
-        return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []
+        return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []  # z = 2 is u = -1
     numerator = sympy.fraction(sympy.together(expr))[0]
     if numerator.is_positive or numerator.is_negative:
         return []
     roots = _algebraic_zeros(numerator)
-    for form in (numerator, sympy.expand(numerator)):  # expanding changes roots of sums
+    for form in (numerator, sympy.expand(numerator)):  # either may have the form a f(h(z)) + b
         if roots is None:
             roots = _zeros_by_inverse(form, upper)
-    if roots is None and (_is_positive_sum(expr) or _has_one_sign(expr, upper)):
+    if roots is not None:
+        return roots
+    if _is_positive_sum(expr) or _has_one_sign(expr, upper):
         return []
-    if roots is None:
-        raise _zeros_not_found(expr)
-    return roots
+    raise _zeros_not_found(expr)
 
 
 def _branch_values(kink: sympy.Expr) -> list[sympy.Expr]:

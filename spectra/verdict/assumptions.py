@@ -141,7 +141,8 @@ def _analyse_radius(name: str, r: Expr, exponent: Expr | None, reason: str) -> P
         f"At z = {r} the callable {name} has, as stated, a singularity of exponent {exponent}; its "
         f"spectrum is integrable exactly for d < {bound}."
     )
-    return PointAnalysis((Requirement(bound, False, reason, singularity),), (), (singularity,))
+    requirement = Requirement(bound, inclusive=False, reason=reason, singularity=singularity)
+    return PointAnalysis(requirements=(requirement,), singularities=(singularity,))
 
 
 _ASSUMPTIONS = {

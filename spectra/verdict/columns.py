@@ -29,14 +29,14 @@ from spectra.verdict.status import Definiteness, Status
 
 __all__ = ["decide_groups", "decide_l1", "definiteness_of_groups", "definiteness_of_l1"]
 
-#: The Verdict on each factor, in the dimension of its group.
+#: Pairs of a factor and the Verdict on it (not imported: verdict.py imports this file).
 ByGroup = tuple[tuple[Factor, Any], ...]
 #: Status, reasons, and the verdicts on radial kernels from which they follow.
 Answer = tuple[Status, tuple[str, ...], ByGroup]
 #: The function ``existence`` of a kernel and a dimension, which returns a Verdict.
 Existence = Callable[[Kernel, int], Any]
 
-# A bound of the rounding error of k(0), relative to the sum of the absolute terms.
+#: A bound of the rounding error of k(0), relative to the sum of its absolute terms.
 _ROUNDING = 2.0**-40
 
 

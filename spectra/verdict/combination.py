@@ -19,10 +19,7 @@ __all__ = ["close_gaps_by_proof", "combine"]
 def combine(
     points: Sequence[PointAnalysis], dim: int | None, reason_if_finite: str
 ) -> tuple[Status, sympy.Basic | None, tuple[str, ...], Singularity | None]:
-    """Combine the requirements and gaps of all points.
-
-    Returns status, condition on d (None if unknown), reasons, and the singularity that bounds d.
-    """
+    """Combine all points: status, condition on d or None, reasons, singularity that bounds d."""
     requirements = sorted(
         (r for p in points for r in p.requirements), key=lambda r: (r.largest_dim, r.inclusive)
     )

@@ -82,11 +82,12 @@ def _make_exact(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnal
         return proof._replace(is_exact=True)
     dim = int(proof.largest_dim) + 1
     if condition is not None and condition.subs(D, dim) == sympy.false:
-        return Proof(proof.largest_dim, f"{proof.reason} In d = {dim} its mass is infinite.", True)
+        reason = f"{proof.reason} In d = {dim} its mass is infinite."
+        return proof._replace(reason=reason, is_exact=True)
     tail = _explain_negative_tail(analysis, dim)
     if tail is None:
         return proof
-    return Proof(proof.largest_dim, f"{proof.reason} In d = {dim} it is not: {tail}", True)
+    return proof._replace(reason=f"{proof.reason} In d = {dim} it is not: {tail}", is_exact=True)
 
 
 def _find_larger_value(kernel: Kernel, at_zero: sympy.Expr | None) -> str | None:
@@ -116,7 +117,7 @@ def _explain_negative_tail(analysis: LocalAnalysis, dim: int) -> str | None:
     at_zero = analysis.origin.singularities
     if (
         any(p.gaps for p in analysis.points)
-        or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps reach every w
+        or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps act at all large w
         or any(s.log_power != 0 or not s.coefficient.is_number for s in (*at_radii, *at_zero))
     ):
         return None

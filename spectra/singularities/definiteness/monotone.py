@@ -44,8 +44,8 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     """Whether a formula in z is proved to be completely monotone in z^2, for z > 0.
 
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
-    products; f(g) for a monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
-    exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
+    products; f(g) for a monotone f (exp(-x), x^-b, K_nu(x), the exponential integral E_s(x),
+    exp(x^2) erfc(x), exp(-x) I_nu(x) / x^nu, 1F1 and 2F1 of -x) and a Bernstein function g >= 0;
     the Matern kernels; sums of exponentials; means of dilates; and functions with a limit >= 0 at
     infinity and a derivative whose negative is monotone.
     """
@@ -70,7 +70,7 @@ def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
 
 
 def _may_be_monotone(expr: sympy.Expr) -> bool:
-    """Whether computed differences in z^2 alternate in sign, as those of a monotone function do."""
+    """Whether computed differences in z^2 have the signs of those of a monotone function."""
     with mp.workdps(_DIGITS):
         for step in _STEPS:
             try:
@@ -89,7 +89,7 @@ def _may_be_monotone(expr: sympy.Expr) -> bool:
 
 
 def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether it is f(g) for a monotone elementary or special function f and a Bernstein g."""
+    """Whether the formula is f(g) for an exponential, power or special function f, as above."""
     head, inner = expr.func, expr.args[-1]
     if head == sympy.exp:
         return _is_bernstein(-inner, derivatives) or _is_monotone(inner, derivatives)
@@ -115,7 +115,7 @@ def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
 
 
 def _is_product(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether all factors are monotone, or one times a completing factor, and so is the rest."""
+    """Whether all factors are monotone, or one times a completing factor, and the rest."""
     for factor in expr.args:
         other = _completing_factor(factor)
         if other is not None and _is_monotone(sympy.powsimp(expr / factor / other), derivatives):
@@ -145,7 +145,7 @@ def _completing_factor(factor: sympy.Expr) -> sympy.Expr | None:
 
 
 def _is_mean_of_dilates(expr: sympy.Expr, derivatives: int) -> bool:
-    """B(z)/z with B(0) = 0 is the mean of B'(sz) over s in [0, 1]: is B' proved monotone?"""
+    """Whether the formula is B(z)/z, B(0) = 0, with B' monotone: the mean of B'(sz), 0 < s < 1."""
     integral = expr * Z
     if not derivatives or integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_DERIVATIVE:
         return False
@@ -156,7 +156,7 @@ def _is_mean_of_dilates(expr: sympy.Expr, derivatives: int) -> bool:
 
 
 def _decreases_monotonically(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether its limit at infinity is >= 0, and the negative of its derivative is monotone."""
+    """Whether the limit at infinity is >= 0, and the negative of the derivative is monotone."""
     if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return False
     return _has_monotone_derivative(-expr, derivatives) and _has_nonnegative_limit(expr)
@@ -260,7 +260,7 @@ def _sector(expr: sympy.Expr) -> Sector | None:
 
 
 def _has_imaginary_zeros(expr: sympy.Expr) -> bool:
-    """Whether it is a multiple c > 0 of cosh(az), sinh(az)/z or I_nu(az)/z^nu.
+    """Whether the formula is a multiple c > 0 of cosh(az), sinh(az)/z or I_nu(az)/z^nu.
 
     These are products over their imaginary zeros, c prod_j (1 + z^2/a_j^2).  The logarithm is a
     constant plus Bernstein functions log(1 + z^2/a_j^2), and the reciprocal is monotone.
@@ -281,7 +281,7 @@ def _has_imaginary_zeros(expr: sympy.Expr) -> bool:
 
 
 def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
-    r"""Whether it is sum_j c_j exp(-a_j z), with partial sums of c_j a_j >= 0 in ascending a_j.
+    r"""Whether it is sum_j c_j exp(-a_j z), a_j ascending, with partial sums of c_j a_j >= 0.
 
     exp(-az) is the mixture of exp(-s z^2) with the density proportional to
     :math:`a s^{-3/2} e^{-a^2/(4s)}`, and a sum of :math:`c_j a_j e^{-a_j^2 x}` is nonnegative for

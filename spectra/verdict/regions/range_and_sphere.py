@@ -7,10 +7,10 @@ and order r > s at z_max are o(h^s).
 
 On the sphere: does the Gegenbauer series :math:`k(\langle x, y\rangle) = \sum_n \lambda_n N(n, d)
 P_n` converge absolutely (``sphere_coefficients`` defines its symbols)?  A term :math:`|z - R|^s` at
-0 < R < 2 is singular on a sphere of points y around x, of dimension d - 2.  Its share of
-:math:`N(n, d) \lambda_n` is :math:`n^{(d-2)/2 - s - 1}` times a cosine in n, so that the sum
+0 < R < 2 is singular on a sphere of points y around x, of dimension d - 2.  It contributes to
+:math:`N(n, d) \lambda_n` the power :math:`n^{(d-2)/2 - s - 1}` times a cosine in n, so that the sum
 converges exactly for s > (d - 2)/2: the rule of R^(d-1).  At z = 0 and at the antipode z = 2 it is
-singular at one point only, and its share is :math:`\pm n^{-1-s}`: every s > 0 is allowed (G. Szego,
+singular at one point only, and contributes :math:`\pm n^{-1-s}`: every s > 0 is allowed (G. Szego,
 Orthogonal Polynomials, chapter 9).
 """
 
