@@ -4,7 +4,7 @@ r"""The rules: for which dimensions d a singular term of the kernel allows finit
 term                         domain                      finite mass exactly for
 ===========================  ==========================  =======================================
 ``|z - R|^s``, R > 0         R^d                         d < 2s + 1
-``|z - R|^s log^q``          R^d                         d < 2s + 1; d = 2s + 1 too if q < -1
+``|z - R|^s log^q|z - R|``   R^d                         d < 2s + 1; d = 2s + 1 too if q < -1
 ``(R - z)_+^s``              [0, R], every continuation  d < 2s + 1 (necessary), s not an integer
 ``|z - R|^s``, 0 < R < 2     the sphere in R^d           d < 2s + 2
 at 0; at 2 on the sphere     both                        every d, if the kernel is continuous
@@ -12,8 +12,8 @@ at 0; at 2 on the sphere     both                        every d, if the kernel 
 ``z^(-a) cos(b z^p)``        R^d                         d < 2a/p
 ===========================  ==========================  =======================================
 
-The rule for tilted kernels is in :mod:`spectra.verdict.asymmetric`.  Most rules return a
-:class:`PointAnalysis` with a requirement, which is proved, and gaps.
+The rule for tilted kernels is in :mod:`spectra.verdict.asymmetric`.  A rule for a point returns a
+:class:`PointAnalysis` with its requirement on d, and a gap for a d that the rule cannot decide.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 def dimension_bound(exponent: sympy.Expr) -> sympy.Expr:
-    """2s + 1: a term |z - R|^s, or a wave of decay z^(-s) at infinity, allows smaller d."""
+    """The bound 2s + 1 of d for a term |z - R|^s at R > 0, or a wave of decay z^(-s)."""
     return 2 * exponent + 1
 
 
@@ -78,7 +78,7 @@ def radius_rule(singularity: Singularity, *, at_end: bool) -> PointAnalysis:
 
 
 def radius_gap(exponent: sympy.Expr, r: sympy.Expr) -> Gap:
-    """An expansion at a radius shows no singularity of a smaller exponent; one may follow."""
+    """The gap if the expansion at a radius shows no singularity below an exponent."""
     reason = f"No singularity of exponent below {exponent} was found at z = {r}"
     return Gap(reason, dimension_bound(exponent), r, improvable=True)
 
@@ -112,7 +112,7 @@ def antipode_rule(point: PointAnalysis) -> PointAnalysis:
 
 
 def wave_rule(wave: Singularity, *, has_sphere_phase: bool) -> PointAnalysis:
-    """A wave at infinity; does it have the phase of a measure on the sphere |w| = frequency?"""
+    """A wave at infinity; its phase may be that of a measure on the sphere |w| = frequency."""
     bound = dimension_bound(wave.exponent)
     reason = (
         f"At infinity the kernel has the wave {wave.term}: its spectrum is singular on the sphere "
@@ -131,7 +131,7 @@ def chirp_rule(chirp: Singularity) -> PointAnalysis:
     r"""A chirp z^(-a) log^q(z) cos(b z^p + ...), p != 1: finite mass exactly for d < 2a/p.
 
     At radius z the phase :math:`\varphi = b z^p` has the frequency :math:`w = \varphi' \sim
-    z^{p-1}`.  By stationary phase, the radii in dz contribute to the mass
+    z^{p-1}`.  By stationary phase, the interval dz contributes to the mass
     :math:`z^{-a} z^{(d-1)/2} w^{(d-1)/2} |\varphi''|^{1/2} dz \sim z^{-a + dp/2 - 1} dz`.
     """
     bound = max(2 * chirp.exponent / chirp.degree, _ZERO)
@@ -145,10 +145,10 @@ def chirp_rule(chirp: Singularity) -> PointAnalysis:
 
 
 def infinity_gap(exponent: sympy.Expr, degree: sympy.Expr) -> Gap:
-    """An expansion at infinity with the remainder O(z^-A), A = ``exponent``, proves d < 2A/p.
+    """The gap of an expansion at infinity with the remainder O(z^-A), A = ``exponent``.
 
     The remainder oscillates like exp(i z^p), p = ``degree`` >= 1, and so do its derivatives; its
-    spectrum is integrable if A > dp/2.
+    spectrum is integrable for d < 2A/p.
     """
     reason = f"The kernel is known at infinity up to z^(-{exponent})"
     return Gap(reason, 2 * exponent / degree, sympy.oo, improvable=True)

@@ -31,7 +31,7 @@ from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
 
-_FINITE = (
+_REASON_IF_FINITE = (
     "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
     "its behaviour at infinity allows a finite measure."
 )
@@ -50,9 +50,9 @@ def existence(
     r"""Decide whether the spectral measure of a kernel has finite mass, from its formula.
 
     The mass is finite exactly if every singular term :math:`|z - R|^s` at a radius R > 0 has
-    :math:`s > (d-1)/2`, k is bounded and tends to k(0) at zero, and at infinity k tends to a limit
-    with waves :math:`z^{-\beta}\cos(wz + \varphi)` of :math:`\beta > (d-1)/2` only (or equal, with
-    the phase of a sphere measure).
+    :math:`s > (d-1)/2`, k is bounded and tends to k(0) at zero, and at infinity k is a limit plus
+    decaying terms, among them waves :math:`z^{-\beta}\cos(wz + \varphi)` with :math:`\beta >
+    (d-1)/2`, or with :math:`\beta = (d-1)/2` and the phase of a measure on the sphere of radius w.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def existence(
     if isinstance(kernel, AsymmetricKernel):
         dim = kernel.dim if dim is None else kernel.checked(dim)
         points, notes = apply_assumptions(analyse_asymmetric(kernel, dim), assumptions)
-        status, condition, reasons, deciding = combine(points, dim, _FINITE)
+        status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
         if dim is not None:
             condition = None  # the vectors of the kernel have this dimension only
         reasons += notes
@@ -124,7 +124,7 @@ def existence(
     if any(p.gaps for p in points):
         points, proof_reasons = close_gaps_by_proof(kernel, analysis, points)
         notes = proof_reasons + notes
-    status, condition, reasons, deciding = combine(points, dim, _FINITE)
+    status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
     stated = tuple(f"Stated, not shown: {name} = {value}." for name, value in facts.items())
     reasons = (*reasons, *stated, *notes)
     assumed = {**facts, **assumptions}

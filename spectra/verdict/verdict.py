@@ -173,10 +173,10 @@ class Verdict:
                 "existence(kernel, dim=...)."
             )
         self.raise_unless_finite()
-        limit = None if self.analysis is None else self.analysis.origin.limit
-        if limit and float(limit) in (0.0, math.inf, -math.inf):
+        at_zero = None if self.analysis is None else self.analysis.origin.limit
+        if at_zero and float(at_zero) in (0.0, math.inf, -math.inf):
             raise ParameterError(
-                f"k(0) = {sympy.sstr(limit.evalf(3))} is beyond double precision: divide the "
+                f"k(0) = {sympy.sstr(at_zero.evalf(3))} is beyond double precision: divide the "
                 "kernel by it, and multiply the features' weights."
             )
         return measure_of(spectral_density(kernel, self.dim))
