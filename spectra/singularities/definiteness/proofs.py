@@ -103,7 +103,7 @@ def _piece_dimension(piece: Piece) -> float:
 
 
 def _compact_dimension(piece: Piece) -> float:
-    """Write the piece as a compactly supported kernel times one that needs no support."""
+    """Write the piece as a compactly supported kernel times one proved without its support."""
     factors = sympy.Mul.make_args(sympy.factor(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
     best = _compact_factor_dimension(piece)
@@ -120,7 +120,7 @@ def _compact_dimension(piece: Piece) -> float:
 
 
 def _compact_factor_dimension(piece: Piece) -> float:
-    """Prove an Askey function or its integrals, a model of the catalogue, or a mixture of hats."""
+    """Prove an Askey function or its integrals, a catalogue model, or a mixture of hat functions."""
     proof = prove_askey(piece)
     if proof is not None:
         return proof.largest_dim
