@@ -120,7 +120,7 @@ def _compact_dimension(piece: Piece) -> float:
 
 
 def _compact_factor_dimension(piece: Piece) -> float:
-    """Prove an Askey function or its integrals, a catalogue model, or a mixture of hat functions."""
+    """Prove an Askey function or its integrals, a catalogue model, or a hat mixture (``polya``)."""
     proof = prove_askey(piece)
     if proof is not None:
         return proof.largest_dim
