@@ -151,9 +151,9 @@ def kink_scheme(
 
 def _linear_part(kernel: L1Kernel) -> tuple[float, float, float]:
     """a, b and the radius up to which f(z) = a - b z."""
-    from spectra.singularities.local import profile
+    from spectra.singularities.local import analytic_intervals
 
-    radii, exprs, _ = profile(kernel.profile)
+    radii, exprs, _ = analytic_intervals(kernel.profile)
     if exprs:
         (z,) = exprs[0].free_symbols or {None}
         slope = 0 if z is None else exprs[0].diff(z)

@@ -95,13 +95,8 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
             f"it is not smooth at z = {(inside or [support])[0]}. Give what ends there as a "
             "callable with a support of its own, and add it to one that is smooth"
         )
-<<<<<<< HEAD
     elif origin is None or (function.edge is None and not half_line):
-        why = f"they do not show {function.missing()} (docs/callables.md)"
-=======
-    elif origin is None or (edge is None and not half_line):
         why = f"they do not show {function.missing_properties()} (docs/callables.md)"
->>>>>>> read-formula
     elif function.decay is not None and function.decay not in FAST_DECAYS:
         why = f"it decays like z^(-{function.decay}), not faster than powers"
     elif origin is not sympy.oo and not (origin.is_Rational and origin.q <= 2 - half_line):

@@ -37,7 +37,7 @@ from spectra.density.components import SpectralDensity
 from spectra.errors import AccuracyError
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.local import profile
+from spectra.singularities.local import analytic_intervals
 
 __all__ = ["contradiction"]
 
@@ -183,7 +183,7 @@ def _edges(kernel: Kernel) -> set[float]:
     """Radii where the formula of a kernel ends or changes."""
     found = {float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))}
     if any(p.expr.has(*PIECEWISE) for p in kernel.pieces):
-        found |= {float(r) for r in profile(kernel)[0]}
+        found |= {float(r) for r in analytic_intervals(kernel)[0]}
     return found
 
 

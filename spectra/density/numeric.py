@@ -22,8 +22,8 @@ from spectra.errors import NoRouteError
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.branches import branch_radii, is_analytic_at
-from spectra.singularities.local import profile
+from spectra.singularities.branches import branch_radii, classify_at
+from spectra.singularities.local import analytic_intervals
 from spectra.singularities.zeros import same_radius
 
 __all__ = ["numeric", "split_at_breaks"]
@@ -66,7 +66,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
         return [], piece.expr
     if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
         return [(piece.support, piece.expr)], sympy.Integer(0)
-    radii, cut, gaps = profile(Kernel((piece,)))
+    radii, cut, gaps = analytic_intervals(Kernel((piece,)))
     if gaps:
         raise NoRouteError(
             f"The radii where {piece.expr} changes its branch are not all known "
@@ -91,7 +91,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
 
 def _check_continuation(expr: sympy.Expr, radius: sympy.Expr) -> None:
     for r in branch_radii(expr, radius):
-        if not same_radius(r, radius) and is_analytic_at(expr, r) != "analytic":
+        if not same_radius(r, radius) and classify_at(expr, r) != "analytic":
             raise NoRouteError(
                 f"The formula {expr} holds up to or from the radius {radius}, and is not analytic "
                 f"at the smaller radius {r}: its part beyond {r} has no continuation to z = 0. "

@@ -33,7 +33,7 @@ from spectra.formula.evaluation.ball_function import analytic_continuation
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.periodic import is_of_waves, is_periodic, wave_rates
+from spectra.singularities.periodic import frequencies_of, is_periodic, is_trigonometric
 
 __all__ = ["fourier_atoms", "periodic"]
 
@@ -108,7 +108,7 @@ def _split_waves(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
     """
     parts: dict[bool, list[sympy.Expr]] = {True: [], False: []}
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(term)):
-        parts[is_of_waves(factor)].append(factor)
+        parts[is_trigonometric(factor)].append(factor)
     turning, rest = parts[True], sympy.Mul(*parts[False])
     whole = sympy.Mul(*turning)
     expands = whole.is_polynomial(*whole.atoms(sympy.sin, sympy.cos))
@@ -160,7 +160,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     >>> bool(abs(atoms[3].mass - 2 / 3**0.5 * (2 - 3**0.5) ** 3) < 1e-16)
     True
     """
-    if is_of_waves(expr) and not is_periodic(expr):
+    if is_trigonometric(expr) and not is_periodic(expr):
         raise _no_atoms(
             f"{expr} has waves whose periods have no ratio, and atoms of such functions are "
             "known where they are products of periodic ones:"
@@ -209,7 +209,7 @@ def _is_analytic(expr: sympy.Expr) -> bool:
 
 def _rate(expr: sympy.Expr) -> sympy.Expr:
     """The frequency of which all waves are multiples."""
-    rates = [sympy.Abs(rate) for rate in wave_rates(expr)]
+    rates = [sympy.Abs(rate) for rate in frequencies_of(expr)]
     shares = [sympy.nsimplify(r / rates[0]) for r in rates]
     return rates[0] * reduce(sympy.gcd, shares)
 

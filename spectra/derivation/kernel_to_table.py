@@ -199,7 +199,7 @@ def _l1_table(
         return _grouped_table(equivalent, dim, table_of)
     if equivalent is not None:
         return table_of(equivalent, dim)
-    existence(kernel, dim).refuse()
+    existence(kernel, dim).raise_unless_finite()
     truncated, exponentials = kernel.numeric_terms()
     check_l1_kernel(dim, truncated, str(kernel))
     return SpectralTable(

@@ -1,12 +1,13 @@
-"""Where a kernel is not smooth, and how, exactly from its formula.
+"""Find where a kernel is not smooth, and how singular it is there, exactly from its formula.
 
-Expansions are those of :mod:`spectra.formula.expansions`.  Read in this order: ``power_series``
-(what is bounded by its value at coinciding points), ``zeros`` (all positive ones of a formula),
-``branches`` (the radii where a formula changes), ``places`` (what is found), ``periodic`` (periodic
-and almost periodic formulas), ``local`` (the analysis of a kernel at zero, at each radius and at
-infinity).  ``rules`` says what each kind asks of d, ``at_infinity`` what happens there.
+Read in this order: ``results`` (the types), ``rules`` (what each kind of singularity implies for
+d), ``power_series`` (positive definite functions made from others), ``zeros`` (all positive zeros
+of a formula), ``branches`` (the radii at which it may not be analytic), ``periodic``,
+``at_infinity``, and ``local`` (the analysis of a kernel).  A one-sided expansion is a sum of terms
+c t^a log^q(1/t), t -> 0, in the distance t from a point, or t = 1/z at infinity.  The *size* of a
+term is the pair (a, -q).  *Kinks* are Abs, Min, Max, Heaviside and Piecewise.
 """
 
-from spectra.singularities.local import analyse, one_sided, profile
+from spectra.singularities.local import analyse, analyse_end, analytic_intervals
 
-__all__ = ["analyse", "one_sided", "profile"]
+__all__ = ["analyse", "analyse_end", "analytic_intervals"]

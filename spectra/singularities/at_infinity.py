@@ -1,10 +1,11 @@
-"""What a kernel does at infinity: its limit, its waves and chirps, and what they ask of d."""
+"""The behaviour of a kernel at infinity: its limit, its waves and chirps, and their rules for d."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import sympy
+from sympy import Expr
 
 from spectra.formula.expansions.exact_numbers import MoreTermsNeeded, is_zero, sign
 from spectra.formula.expansions.expand import expand_at
@@ -17,40 +18,37 @@ from spectra.formula.expansions.expansion import (
     Series,
     compare,
 )
-from spectra.singularities.periodic import recurs
-from spectra.singularities.places import Ending, Gap, Singularity
-from spectra.singularities.rules import no_limit, of_chirp, of_wave, unbounded, unseen_wave
+from spectra.singularities import rules
+from spectra.singularities.periodic import is_recurrent
+from spectra.singularities.results import Gap, PointAnalysis, Singularity
 
-__all__ = ["at_infinity", "if_recurring"]
-
-_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
+__all__ = ["add_recurrence", "analyse_infinity"]
 
 
-def at_infinity(expr: sympy.Expr, window: int) -> Ending:
-    """Requirements and gaps at infinity, from an expansion of so many powers."""
+def analyse_infinity(expr: Expr, window: int) -> PointAnalysis:
+    """Find requirements and gaps at infinity, from an expansion of ``window`` powers of 1/z."""
     if expr == 0:
-        return Ending(limit=_NIL)
-    expanded = expand_at(expr, sympy.oo, 1, window)
-    found: list[Ending] = []
-    limit: sympy.Expr | None = _NIL
-    oscillates = bool(expanded.waves)
-    expanded = _with_frequencies_joined(expanded)
-    speed = max([_ONE, *(_degree(phase) for phase, _ in expanded.waves)])
-    for phase, series in expanded.parts:
+        return PointAnalysis(limit=sympy.S.Zero)
+    expansion = expand_at(expr, sympy.oo, 1, window)
+    oscillates = bool(expansion.waves)
+    expansion = _merge_equal_frequencies(expansion)
+    degree = max([sympy.S.One, *(_phase_degree(phase) for phase, _ in expansion.waves)])
+    points: list[PointAnalysis] = []
+    limit = sympy.S.Zero
+    for phase, series in expansion.parts:
         if phase.growth < 0:
             continue
         if phase.growth > 0:
             if series.terms:
-                return unbounded(sympy.oo)
+                return rules.unbounded_rule(sympy.oo)
             raise MoreTermsNeeded("a growing part of the kernel at infinity may cancel")
         frequency = _frequency(phase)
         for size, c in series.terms:
             if phase == ZERO and size == CONSTANT:
                 limit = c
                 continue
-            if frequency is not None and sign(frequency) < 0:  # the conjugate of another
-                break
-            found.append(_at_infinity_term(size, c, phase, frequency))
+            if frequency is None or sign(frequency) >= 0:  # a negative one belongs to a conjugate
+                points.append(_analyse_term(size, c, phase, frequency))
             break
         order = series.remainder
         if order is None or order == FLAT:
@@ -58,86 +56,88 @@ def at_infinity(expr: sympy.Expr, window: int) -> Ending:
         if compare(order, CONSTANT) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
-            found.append(Ending(gaps=(unseen_wave(order[0], speed),)))
-    seen = tuple(s for e in found for s in e.singularities)
-    return Ending(
-        tuple(r for e in found for r in e.requirements),
-        tuple(g for e in found for g in e.gaps),
-        seen,
-        None if any(s.frequency != 0 and s.exponent == 0 for s in seen) else limit,
+            points.append(PointAnalysis(gaps=(rules.infinity_gap(order[0], degree),)))
+    singularities = tuple(s for point in points for s in point.singularities)
+    return PointAnalysis(
+        tuple(r for point in points for r in point.requirements),
+        tuple(g for point in points for g in point.gaps),
+        singularities,
+        None if any(s.frequency != 0 and s.exponent == 0 for s in singularities) else limit,
     )
 
 
-def _with_frequencies_joined(expanded: Expansion) -> Expansion:
-    """Add the parts of frequencies that are equal though they do not look it: they may cancel."""
-    joined: list[tuple[Series, Series]] = []
-    for phase, series in expanded.parts:
+def _merge_equal_frequencies(expansion: Expansion) -> Expansion:
+    """Add parts whose frequencies are equal numbers, written differently: they may cancel."""
+    merged: list[tuple[Series, Series]] = []
+    for phase, series in expansion.parts:
         w = _frequency(phase)
-        for i, (known, _) in enumerate(joined):
-            v = _frequency(known)
+        for i, (other_phase, other_series) in enumerate(merged):
+            v = _frequency(other_phase)
             if w is not None and v is not None and is_zero(w - v):
-                joined[i] = (known, joined[i][1] + series)
+                merged[i] = (other_phase, other_series + series)
                 break
         else:
-            joined.append((phase, series))
-    return expanded.with_parts(joined)
+            merged.append((phase, series))
+    return expansion.with_parts(merged)
 
 
-def _degree(phase: Series) -> sympy.Expr:
-    """The p of a phase that grows like z^p; 0 where there is none, or a logarithm beside it."""
+def _phase_degree(phase: Series) -> Expr:
+    """The p of a phase that grows like z^p; 0 for no phase, and for z^p times a logarithm."""
     if not phase.terms or phase.terms[0][0][1] != 0:
-        return _NIL
+        return sympy.S.Zero
     return -phase.terms[0][0][0]
 
 
-def _frequency(phase: Series) -> sympy.Expr | None:
-    """The w of exp(i w z), or None where the phase is another."""
+def _frequency(phase: Series) -> Expr | None:
+    """The w of exp(i w z), or None if the phase is not linear in z."""
     if phase == ZERO:
-        return _NIL
-    if len(phase.terms) == 1 and phase.terms[0][0] == (sympy.Integer(-1), _NIL):
+        return sympy.S.Zero
+    if len(phase.terms) == 1 and phase.terms[0][0] == (sympy.S.NegativeOne, sympy.S.Zero):
         w = sympy.expand(phase.terms[0][1] / sympy.I)
         return w if is_zero(sympy.im(w)) else None
     return None
 
 
-def _at_infinity_term(
-    size: Order, c: sympy.Expr, phase: Series, frequency: sympy.Expr | None
-) -> Ending:
-    beta, q = size[0], -size[1]
+def _analyse_term(size: Order, c: Expr, phase: Series, frequency: Expr | None) -> PointAnalysis:
+    """Apply the rules to the leading term c z^(-s) log^q(z) exp(phase)."""
+    s, q = size[0], -size[1]
     if compare(size, CONSTANT) < 0:
-        at = Singularity(sympy.oo, beta, right=c, log_power=q, frequency=frequency or _NIL)
-        return unbounded(sympy.oo, at)
+        term = Singularity(sympy.oo, s, right=c, log_power=q, frequency=frequency or sympy.S.Zero)
+        return rules.unbounded_rule(sympy.oo, term)
     if frequency is None:
-        return _chirp(size, c, phase)
+        return _analyse_chirp(size, c, phase)
     if frequency == 0:
-        at = Singularity(sympy.oo, beta, right=c, log_power=q)
-        return Ending((), (), (at,))
-    angle = sympy.arg(c)
-    at = Singularity(sympy.oo, beta, _NIL, 2 * sympy.Abs(c), q, frequency, angle)
-    turned = c * (sympy.cos(beta * sympy.pi / 2) + sympy.I * sympy.sin(beta * sympy.pi / 2))
-    return of_wave(at, aligned=q == 0 and is_zero(sympy.im(sympy.expand(turned))))
+        term = Singularity(sympy.oo, s, right=c, log_power=q)
+        return PointAnalysis(singularities=(term,))
+    wave = Singularity(sympy.oo, s, sympy.S.Zero, 2 * sympy.Abs(c), q, frequency, sympy.arg(c))
+    # The wave of a measure on the sphere has c = |c| exp(-i pi s/2), or minus this.
+    rotated = c * (sympy.cos(s * sympy.pi / 2) + sympy.I * sympy.sin(s * sympy.pi / 2))
+    is_aligned = q == 0 and is_zero(sympy.im(sympy.expand(rotated)))
+    return rules.wave_rule(wave, has_sphere_phase=is_aligned)
 
 
-def _chirp(size: Order, c: sympy.Expr, phase: Series) -> Ending:
-    a, q, p = size[0], -size[1], _degree(phase)
+def _analyse_chirp(size: Order, c: Expr, phase: Series) -> PointAnalysis:
+    a, q, p = size[0], -size[1], _phase_degree(phase)
     if p in (0, 1):
         gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
-        return Ending((no_limit(),) if compare(size, CONSTANT) == 0 else (), (gap,))
-    rate = phase.terms[0][1] / sympy.I
-    if sign(rate) < 0:  # the conjugate of another
-        return Ending()
-    at = Singularity(
-        sympy.oo, a, _NIL, 2 * sympy.Abs(c), q, sympy.expand(rate), sympy.arg(c), degree=p
+        return PointAnalysis(
+            (rules.no_limit_rule(),) if compare(size, CONSTANT) == 0 else (), (gap,)
+        )
+    rate = sympy.expand(phase.terms[0][1] / sympy.I)
+    if sign(rate) < 0:  # the conjugate part has the positive rate
+        return PointAnalysis()
+    chirp = Singularity(
+        sympy.oo, a, sympy.S.Zero, 2 * sympy.Abs(c), q, rate, sympy.arg(c), degree=p
     )
-    return of_chirp(at)
+    return rules.chirp_rule(chirp)
 
 
-def if_recurring(expr: sympy.Expr, known: Ending) -> Ending:
-    """Add that a kernel has no limit at infinity, where its values visibly come back.
+def add_recurrence(expr: Expr, infinity: PointAnalysis) -> PointAnalysis:
+    """Add the requirement d <= 1 if a formula visibly recurs and so has no limit at infinity.
 
-    A finite mass gives a radial kernel in d >= 2 the limit mu({0}), since the mean of a wave over
-    the sphere tends to 0 (bounded convergence).
+    For d >= 2 a radial kernel of finite mass has the limit mu({0}), since the mean of a plane wave
+    over the sphere of radius z tends to 0 (bounded convergence).
     """
-    if not recurs(expr):
-        return known
-    return replace(known, requirements=(*known.requirements, no_limit()))
+    if not is_recurrent(expr):
+        return infinity
+    return replace(infinity, requirements=(*infinity.requirements, rules.no_limit_rule()))

@@ -1,8 +1,7 @@
-"""Where a formula may fail to be smooth, and what it is between those radii.
+"""The radii at which a formula may not be analytic, as exact numbers.
 
-The radii at which |.|, Min, Max, Heaviside and Piecewise change their branch, and at which roots,
-logarithms, inverse functions and denominators are singular, are found as exact numbers.  Between
-two neighbouring radii the formula is one expression of analytic functions.
+At these radii |.|, Min, Max, Heaviside and Piecewise change their branch, or roots, logarithms,
+inverse functions and denominators are singular.  Between them one analytic expression holds.
 """
 
 from __future__ import annotations
@@ -17,19 +16,23 @@ from spectra.errors import AccuracyError
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.zeros import MAY_BE_ZERO, distinct, positive_zeros
+from spectra.singularities.zeros import distinct, positive_zeros
 
-__all__ = ["branch_radii", "is_analytic_at", "value_at"]
+__all__ = ["branch_radii", "classify_at", "value_at"]
+
+#: A number of smaller absolute value, computed in 50 digits, counts as zero.
+_ZERO_TOLERANCE = sympy.Float(10, 30) ** -40
 
 
 def branch_radii(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...]:
     """Every radius 0 < z <= upper at which a part of the formula may not be analytic."""
-    critical = dict.fromkeys(a for n in sympy.preorder_traversal(expr) for a in _critical(n))
+    nodes = sympy.preorder_traversal(expr)
+    critical = dict.fromkeys(argument for node in nodes for argument in _critical_arguments(node))
     return tuple(distinct(r for argument in critical for r in positive_zeros(argument, upper)))
 
 
-def _critical(node: sympy.Basic) -> Iterator[sympy.Expr]:
-    """Arguments of a node whose zeros are the places where it may not be analytic."""
+def _critical_arguments(node: sympy.Basic) -> Iterator[sympy.Expr]:
+    """Expressions at whose zeros one node of a formula may not be analytic in z."""
     if not node.free_symbols:
         return
     head = node.func
@@ -52,37 +55,38 @@ def _critical(node: sympy.Basic) -> Iterator[sympy.Expr]:
     ):
         yield node.args[1]
     elif head == sympy.gamma:
-        yield 1 / node  # entire, with its zeros at the poles
+        yield 1 / node  # 1/gamma is entire, and its zeros are the poles of gamma
     elif head == sympy.hyper and len(node.ap) == len(node.bq) + 1:
         yield node.argument - 1
     elif isinstance(node, sympy.core.relational.Relational):
         yield node.lhs - node.rhs
 
 
-def is_analytic_at(expr: sympy.Expr, radius: sympy.Expr) -> str:
-    """Say whether a formula without kinks is "analytic", "meromorphic" or neither ("branch")."""
-    kind = "analytic"
+def classify_at(expr: sympy.Expr, radius: sympy.Expr) -> str:
+    """Classify a formula at a radius: "analytic", "meromorphic" (only poles), or else "branch"."""
+    singularity_class = "analytic"
     for node in sympy.preorder_traversal(expr):
-        if not any(_vanishes(a, radius) for a in _critical(node)):
+        if not any(_vanishes(a, radius) for a in _critical_arguments(node)):
             continue
         if not (node.is_Pow and node.exp.is_Integer):
             return "branch"
-        kind = "meromorphic"
-    return kind
+        singularity_class = "meromorphic"
+    return singularity_class
 
 
 def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
+    """Whether an expression is zero or undefined at a radius, by its value in 50 digits."""
     value = expr.subs(Z, radius).evalf(50, maxn=400)
-    return not value.is_number or not value.is_finite or bool(abs(value) < MAY_BE_ZERO)
+    return not value.is_number or not value.is_finite or bool(abs(value) < _ZERO_TOLERANCE)
 
 
 def value_at(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:
-    """The value of a formula to forty digits."""
+    """The value of a formula, computed with 40 digits."""
     with mp.workdps(40):
         try:
-            value = mpmath_function(expr + sympy.Integer(0), Z)(mp.mpf(str(z.evalf(45))))
+            value = mpmath_function(expr, Z)(mp.mpf(str(z.evalf(45))))
         except AccuracyError as error:
             raise ExpansionError(str(error)) from error
         if mp.isnan(value):
             raise ExpansionError(f"{expr} has no value at z = {z}")
-        return +value
+        return +value  # rounded to 40 digits

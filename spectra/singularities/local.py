@@ -1,8 +1,8 @@
-r"""Where a kernel is not smooth and how: at zero, at finite radii and at infinity.
+r"""Find where a kernel is not smooth, and its behaviour there: at zero, at radii and at infinity.
 
-The formula is cut at every radius where it may not be analytic; contributions of different pieces
-at one radius are added first, so that they cancel where they should.  Each place yields a
-*requirement* on the dimension that is certain, or a *gap* that says what could not be shown.
+The formula is divided at every radius where it may not be analytic.  At one radius the expansions
+from both sides are added first, so that terms which cancel impose no condition.  The analysis of
+each point gives *requirements* on the dimension, which are proved, and *gaps*, which are open.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import partial
 from itertools import pairwise
 
 import sympy
+from sympy import Expr
 
 from spectra.formula.expansions.cases import choose_cases
 from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNeeded, is_zero
@@ -27,199 +28,199 @@ from spectra.formula.expansions.expansion import (
 )
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.at_infinity import at_infinity, if_recurring
-from spectra.singularities.branches import branch_radii, is_analytic_at, value_at
-from spectra.singularities.periodic import is_periodic, periodic_analysis
-from spectra.singularities.places import (
-    Ending,
+from spectra.singularities.at_infinity import add_recurrence, analyse_infinity
+from spectra.singularities.branches import branch_radii, classify_at, value_at
+from spectra.singularities.periodic import analyse_periodic, is_periodic
+from spectra.singularities.results import (
     Gap,
     LocalAnalysis,
+    PointAnalysis,
     Requirement,
     Singularity,
 )
-from spectra.singularities.rules import at_radius, unbounded, unseen
+from spectra.singularities.rules import radius_gap, radius_rule, unbounded_rule
 from spectra.singularities.zeros import distinct
 
-__all__ = ["analyse", "one_sided", "profile"]
+__all__ = ["analyse", "analyse_end", "analytic_intervals"]
 
-#: Powers of t kept in an expansion, tried in turn until the singularity shows.
+#: Powers of t kept in an expansion, tried in turn until it shows the singularity.
 _WINDOWS = (5, 12, 30, 64)
-_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
-#: Neighbouring radii differ by this relatively: values between them have 30 digits.
-_APART = sympy.Rational(1, 10**20)
+_ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
+#: Least relative distance of two radii: the formula between them is evaluated in 30 digits.
+_LEAST_DISTANCE = sympy.Rational(1, 10**20)
 
 
-def profile(
+def analytic_intervals(
     kernel: Kernel,
-) -> tuple[tuple[sympy.Expr, ...], tuple[sympy.Expr, ...], tuple[Gap, ...]]:
-    """Cut a kernel into intervals on each of which it is one formula of analytic functions.
+) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[Gap, ...]]:
+    """Divide z > 0 into intervals on each of which the kernel is one analytic formula.
 
-    Returns the radii, the formula before each and beyond all, and what could not be shown.  There
-    are no formulas if the branches could not be told apart.
+    Returns the radii between the intervals, the formula on each interval, and gaps.  The radii and
+    formulas are empty if it is unknown which branch of the kernel holds on an interval.
     """
-    found: list[sympy.Expr] = []
+    found: list[Expr] = []
     gaps: list[Gap] = []
     for piece in kernel.pieces:
         try:
             found += branch_radii(piece.expr, piece.support)
         except ExpansionError as error:
             gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
-            if piece.expr.has(*PIECEWISE):  # which branch holds where is then unknown too
+            if piece.expr.has(*PIECEWISE):  # its branches change at unknown radii
                 return (), (), tuple(gaps)
         if piece.support is not sympy.oo:
             found.append(piece.support)
     radii = distinct(found)
     for a, b in pairwise(radii):
-        if (b - a).evalf(15) < _APART * b.evalf(15):
-            near = f"The radii {a} and {b} are too near to one another to tell what is between"
-            return (), (), (Gap(near),)
-    inner = [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise([_NIL, *radii])]
-    inner.append(2 * radii[-1] if radii else _ONE)
+        if (b - a).evalf(15) < _LEAST_DISTANCE * b.evalf(15):
+            reason = f"The radii {a} and {b} are too close to find the formula between them"
+            return (), (), (Gap(reason),)
+    inside = [sympy.Rational(str(((a + b) / 2).evalf(30))) for a, b in pairwise([_ZERO, *radii])]
+    inside.append(2 * radii[-1] if radii else _ONE)
     exprs = []
-    for z in inner:
-        alive = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
-        exprs.append(sum((choose_cases(p.expr, partial(value_at, z=z)) for p in alive), _NIL))
+    for z in inside:
+        pieces = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
+        exprs.append(sum((choose_cases(p.expr, partial(value_at, z=z)) for p in pieces), _ZERO))
     return tuple(radii), tuple(exprs), tuple(gaps)
 
 
 def analyse(kernel: Kernel) -> LocalAnalysis:
-    """Find all places where a kernel is not smooth, exactly, from its formula."""
-    cut_radii, exprs, gaps = profile(kernel)
-    far = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _NIL)
-    endless = all(p.support is sympy.oo for p in kernel.pieces)
-    turns = endless and is_periodic(far)
+    """Find all points where a kernel is not smooth, exactly, from its formula."""
+    radii, exprs, gaps = analytic_intervals(kernel)
+    is_unlimited = [p.support is sympy.oo for p in kernel.pieces]
+    unlimited = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _ZERO)
+    periodic = all(is_unlimited) and is_periodic(unlimited)
     if not exprs:
-        if turns:
-            return periodic_analysis(far, analyse)
-        return LocalAnalysis((), Ending(), (), if_recurring(far, Ending()), gaps)
-    radii = tuple(
-        (r, _first_settled(partial(_at_radius, *sides, r), r))
-        for sides, r in zip(pairwise(exprs), cut_radii, strict=True)
+        if periodic:
+            return analyse_periodic(unlimited, analyse)
+        infinity = add_recurrence(unlimited, PointAnalysis())
+        return LocalAnalysis((), PointAnalysis(), (), infinity, gaps)
+    at_radii = tuple(
+        (r, _expand_until_decided(partial(_analyse_radius, *sides, r), r))
+        for sides, r in zip(pairwise(exprs), radii, strict=True)
     )
-    origin = _first_settled(partial(_at_origin, exprs[0]), _NIL)
-    infinity = _first_settled(partial(at_infinity, exprs[-1]), sympy.oo)
-    if infinity.gaps and turns:
-        return periodic_analysis(far, analyse)
-    infinity = if_recurring(far, infinity) if infinity.gaps else infinity
-    return LocalAnalysis(exprs, origin, radii, infinity, gaps)
+    origin = _expand_until_decided(partial(_analyse_origin, exprs[0]), _ZERO)
+    infinity = _expand_until_decided(partial(analyse_infinity, exprs[-1]), sympy.oo)
+    if infinity.gaps and periodic:
+        return analyse_periodic(unlimited, analyse)
+    infinity = add_recurrence(unlimited, infinity) if infinity.gaps else infinity
+    return LocalAnalysis(exprs, origin, at_radii, infinity, gaps)
 
 
-def _first_settled(look: Callable[[int], Ending], place: sympy.Expr) -> Ending:
-    """Widen the window until no gap matters, or return the best that was seen."""
-    best: Ending | None = None
+def _expand_until_decided(
+    analyse_with: Callable[[int], PointAnalysis], location: Expr
+) -> PointAnalysis:
+    """Expand with more and more powers until more of them cannot change the verdict."""
+    point: PointAnalysis | None = None
     error: ExpansionError | None = None
     for window in _WINDOWS:
         try:
-            seen = look(window)
+            point = analyse_with(window)
         except MoreTermsNeeded as failure:
             error = failure
             continue
         except ExpansionError as failure:
             error = failure
             break
-        best = seen
-        top = min((r.largest for r in seen.requirements), default=sympy.oo)
-        if all(g.from_dim > top or not g.narrow for g in seen.gaps):
-            return seen
-    if best is None:
-        reason = f"The behaviour at z = {place} could not be expanded ({error})"
-        return Ending(gaps=(Gap(reason, location=place),))
-    return best
+        largest_dim = min((r.largest_dim for r in point.requirements), default=sympy.oo)
+        if all(g.from_dim > largest_dim or not g.improvable for g in point.gaps):
+            return point
+    if point is None:
+        reason = f"The behaviour at z = {location} could not be expanded ({error})"
+        return PointAnalysis(gaps=(Gap(reason, location=location),))
+    return point
 
 
-# --- finite radii ---------------------------------------------------------------------------
-
-
-def _without_shared_analytic(
-    left: sympy.Expr, right: sympy.Expr, r: sympy.Expr
-) -> tuple[sympy.Expr, sympy.Expr]:
-    """Both sides without the summands that pass through r analytically: they decide nothing."""
+def _remove_shared_terms(left: Expr, right: Expr, r: Expr) -> tuple[Expr, Expr]:
+    """Subtract from both formulas the terms that they share and that are analytic at r."""
     shared = set(sympy.Add.make_args(left)) & set(sympy.Add.make_args(right))
-    smooth = sympy.Add(*(t for t in shared if is_analytic_at(t, r) == "analytic"))
-    return left - smooth, right - smooth
+    analytic = sympy.Add(*(t for t in shared if classify_at(t, r) == "analytic"))
+    return left - analytic, right - analytic
 
 
-def _at_radius(left: sympy.Expr, right: sympy.Expr, r: sympy.Expr, window: int) -> Ending:
-    left_expr, right_expr = _without_shared_analytic(left, right, r)
-    left_kind, right_kind = is_analytic_at(left_expr, r), is_analytic_at(right_expr, r)
-    if left_expr == right_expr and left_kind == "analytic":
-        return Ending()
-    if left_kind == right_kind == "analytic":
-        # Only the difference matters, and it may be zero though it does not look it.  As it
-        # stands it often shows its lead at once, where powers written out are long.
-        difference = left_expr - right_expr
+def _analyse_radius(left: Expr, right: Expr, r: Expr, window: int) -> PointAnalysis:
+    left, right = _remove_shared_terms(left, right, r)
+    left_class, right_class = classify_at(left, r), classify_at(right, r)
+    if left == right and left_class == "analytic":
+        return PointAnalysis()
+    if left_class == right_class == "analytic":
+        # Only the difference matters.  Before it is expanded, its first term is often visible;
+        # expanding shows whether it is zero.
+        difference = left - right
         if window > _WINDOWS[0]:
             difference = sympy.expand(difference)
         if difference == 0:
-            return Ending()
-        before, beyond = expand_at(difference, r, -1, window), Expansion((), window)
+            return PointAnalysis()
+        from_left, from_right = expand_at(difference, r, -1, window), Expansion((), window)
     else:
-        before = expand_at(left_expr, r, -1, window)
-        beyond = expand_at(right_expr, r, 1, window)
-    smooth = left_expr == right_expr and left_kind == "meromorphic"
-    return _first_singular_term(before, beyond, r, smooth)
+        from_left = expand_at(left, r, -1, window)
+        from_right = expand_at(right, r, 1, window)
+    is_meromorphic = left == right and left_class == "meromorphic"
+    return _first_singular_term(from_left, from_right, r, is_meromorphic)
 
 
-def one_sided(expr: sympy.Expr, r: sympy.Expr) -> Ending:
-    """What bounds every continuation beyond r: the terms (r - z)^s log^q that are not smooth."""
-    kind = is_analytic_at(expr, r)
-    if kind == "analytic":
-        return Ending()
+def analyse_end(expr: Expr, r: Expr) -> PointAnalysis:
+    """Find the one-sided term (r - z)^s log^q that every continuation beyond r has."""
+    singularity_class = classify_at(expr, r)
+    if singularity_class == "analytic":
+        return PointAnalysis()
 
-    def look(window: int) -> Ending:
-        before = expand_at(expr, r, -1, window)
-        return _first_singular_term(before, None, r, kind == "meromorphic")
+    def analyse_with(window: int) -> PointAnalysis:
+        from_left = expand_at(expr, r, -1, window)
+        return _first_singular_term(from_left, None, r, singularity_class == "meromorphic")
 
-    return _first_settled(look, r)
+    return _expand_until_decided(analyse_with, r)
 
 
 def _first_singular_term(
-    before: Expansion, beyond: Expansion | None, r: sympy.Expr, smooth: bool
-) -> Ending:
-    """The lowest term at a radius that is not smooth; without ``beyond``, for any continuation."""
-    if before.grows or (beyond is not None and beyond.grows):
-        return unbounded(r)
-    a, b = before.as_series(), Series(()) if beyond is None else beyond.as_series()
-    order = coarsest(a.remainder, b.remainder)
-    left_of, right_of = dict(a.terms), dict(b.terms)
-    for size in sorted({*left_of, *right_of}, key=by_order):
+    left: Expansion, right: Expansion | None, r: Expr, is_meromorphic: bool
+) -> PointAnalysis:
+    """Find the term of least exponent at r that is not smooth; ``right`` is None at an end.
+
+    A meromorphic function without a term of negative exponent has a removable singularity.
+    """
+    if left.grows or (right is not None and right.grows):
+        return unbounded_rule(r)
+    left_series, right_series = left.as_series(), Series(()) if right is None else right.as_series()
+    order = coarsest(left_series.remainder, right_series.order)
+    left_terms, right_terms = dict(left_series.terms), dict(right_series.terms)
+    for size in sorted({*left_terms, *right_terms}, key=by_order):
         if order is not None and compare(size, order) >= 0:
             break
         s, q = size[0], -size[1]
-        x, y = left_of.get(size, _NIL), right_of.get(size, _NIL)
+        a, b = left_terms.get(size, _ZERO), right_terms.get(size, _ZERO)
         if s.is_Integer and s >= 0 and q == 0:
-            x, y = sympy.expand(x - (-1) ** int(s) * y), _NIL
-            if beyond is None or is_zero(x):
+            a, b = sympy.expand(a - (-1) ** int(s) * b), _ZERO
+            if right is None or is_zero(a):
                 continue
-        return at_radius(Singularity(r, s, x, y, q), at_end=beyond is None)
-    if order is None or order == FLAT or smooth:
-        return Ending()
-    return Ending(gaps=(unseen(order[0], r),))
+        return radius_rule(Singularity(r, s, a, b, q), at_end=right is None)
+    if order is None or order == FLAT or is_meromorphic:
+        return PointAnalysis()
+    return PointAnalysis(gaps=(radius_gap(order[0], r),))
 
 
-# --- the origin -----------------------------------------------------------------------------
-
-
-def _at_origin(expr: sympy.Expr, window: int) -> Ending:
-    expanded = expand_at(expr, _NIL, 1, window)
-    if expanded.grows:
-        return unbounded(_NIL)
-    if any(f.terms and compare(f.terms[0][0], CONSTANT) <= 0 for _, f in expanded.waves):
+def _analyse_origin(expr: Expr, window: int) -> PointAnalysis:
+    expansion = expand_at(expr, _ZERO, 1, window)
+    if expansion.grows:
+        return unbounded_rule(_ZERO)
+    if any(s.terms and compare(s.terms[0][0], CONSTANT) <= 0 for _, s in expansion.waves):
         reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
-        return Ending((Requirement(_NIL, True, reason),))
-    if expanded.waves:
-        return Ending(gaps=(Gap("The kernel oscillates ever faster towards z = 0", location=_NIL),))
-    series = expanded.as_series()
-    limit = _NIL
+        return PointAnalysis((Requirement(_ZERO, inclusive=True, reason=reason),))
+    if expansion.waves:
+        reason = "The kernel oscillates ever faster towards z = 0"
+        return PointAnalysis(gaps=(Gap(reason, location=_ZERO),))
+    series = expansion.as_series()
+    limit = _ZERO
     for size, c in series.terms:
         s, q = size[0], -size[1]
+        term = Singularity(_ZERO, s, right=c, log_power=q)
         if compare(size, CONSTANT) < 0:
-            return unbounded(_NIL, Singularity(_NIL, s, right=c, log_power=q))
+            return unbounded_rule(_ZERO, term)
         if size == CONSTANT:
             limit = c
-            continue
-        if q != 0 or not (s.is_Integer and s % 2 == 0):
-            return Ending(singularities=(Singularity(_NIL, s, right=c, log_power=q),), limit=limit)
+        elif q != 0 or not (s.is_Integer and s % 2 == 0):
+            return PointAnalysis(singularities=(term,), limit=limit)
     if series.remainder is not None and series.remainder[0] <= 0:
         raise MoreTermsNeeded("more terms are needed at z = 0")
-    return Ending(limit=limit, regular_below=series.remainder[0] if series.remainder else sympy.oo)
+    return PointAnalysis(
+        limit=limit, regular_below=series.remainder[0] if series.remainder else sympy.oo
+    )

@@ -1,9 +1,9 @@
-r"""Formulas of waves alone, and periodic kernels, of which one period tells all radii.
+r"""Trigonometric formulas, and the analysis of periodic kernels from the radii of one period.
 
-A periodic kernel of period T has a discrete spectrum on the line.  Its one-sided means over z > 0
-and z < 0 agree for a finite measure (dominated convergence), so that it must be even; then the mass
-is finite in d = 1 exactly if its Fourier series converges absolutely, which its singularities
-within a period decide.  For d >= 2 it has no limit at infinity.
+Let k be a periodic formula in z.  If the kernel k(|x|) on the line has finite mass, the means of
+k(|x|) exp(-iwx) over x > 0 and over x < 0 agree (dominated convergence), so that k must be even.
+Then the mass for d = 1 is finite exactly if the Fourier series of k converges absolutely, which the
+singularities in one period decide.  For d >= 2 the mass is infinite: k has no limit at infinity.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.branches import value_at
-from spectra.singularities.places import (
+from spectra.singularities.results import (
     UNKNOWN,
-    Ending,
     Gap,
     LocalAnalysis,
+    PointAnalysis,
     Requirement,
     Singularity,
 )
 
-__all__ = ["is_of_waves", "is_periodic", "periodic_analysis", "recurs", "wave_rates"]
+__all__ = ["analyse_periodic", "frequencies_of", "is_periodic", "is_recurrent", "is_trigonometric"]
 
-_NIL, _ONE = sympy.Integer(0), sympy.Integer(1)
-#: So many sevenths of a radian are more than a turn.
-_TURN = 45
-#: Where the values of a formula at z and -z are compared.
-_PROBE = sympy.Rational(5, 7)
-
-
-def wave_rates(expr: sympy.Expr) -> list[sympy.Expr]:
-    """The frequencies of sin, cos and tan of multiples of z, those inside other functions too."""
-    return [wave.args[0].diff(Z) for wave in _innermost_waves(expr)]
+_ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
+#: A formula is evaluated at the phases n/7, n < 45, which are more than one period 2 pi.
+_PHASES = [sympy.Rational(n, 7) for n in range(1, 45)]
+#: The z at which the values of a formula at z and -z are compared.
+_TEST_POINT = sympy.Rational(5, 7)
 
 
-def _innermost_waves(expr: sympy.Expr) -> list[sympy.Expr]:
+def frequencies_of(expr: sympy.Expr) -> list[sympy.Expr]:
+    """The frequencies of all sin, cos and tan of a linear argument, at any depth of a formula."""
+    return [wave.args[0].diff(Z) for wave in _linear_waves(expr)]
+
+
+def _linear_waves(expr: sympy.Expr) -> list[sympy.Expr]:
     nodes = sorted(expr.atoms(sympy.sin, sympy.cos, sympy.tan), key=sympy.default_sort_key)
     return [n for n in nodes if n.has(Z) and not n.args[0].diff(Z).free_symbols]
 
 
-def is_of_waves(expr: sympy.Expr) -> bool:
-    """Whether z occurs, and in sin, cos and tan of its multiples only."""
-    waves = _innermost_waves(expr)
+def is_trigonometric(expr: sympy.Expr) -> bool:
+    """Whether z occurs, and only in sin, cos and tan of a linear argument."""
+    waves = _linear_waves(expr)
     rest = expr.xreplace({wave: sympy.Symbol(f"f{i}") for i, wave in enumerate(waves)})
     return bool(waves) and not rest.has(Z)
 
@@ -59,56 +59,57 @@ def is_of_waves(expr: sympy.Expr) -> bool:
 def is_periodic(expr: sympy.Expr) -> bool:
     """Whether a formula is visibly periodic and not constant.
 
-    z occurs in sin, cos and tan of multiples of one frequency only, and two values differ.
+    It is trigonometric, the ratios of its frequencies are rational, and two of its values differ.
     """
-    rates = wave_rates(expr)
-    one_rate = all((r / rates[0]).is_Rational for r in rates)
-    return is_of_waves(expr) and one_rate and _varies(expr, rates[0])
+    frequencies = frequencies_of(expr)
+    commensurable = all((w / frequencies[0]).is_Rational for w in frequencies)
+    return is_trigonometric(expr) and commensurable and _varies(expr, frequencies[0])
 
 
-def recurs(expr: sympy.Expr) -> bool:
-    """Whether a formula visibly has no limit at infinity, since its values come back.
+def is_recurrent(expr: sympy.Expr) -> bool:
+    """Whether a formula visibly has no limit at infinity, because each of its values recurs.
 
-    It is periodic, or a function of waves without kinks: their phases come back as near to those of
-    every z as one likes (Kronecker), and with them the two values that differ.
+    The formula is periodic, or trigonometric without kinks.  The phases of its waves return
+    arbitrarily close to those at any z (Kronecker's theorem), and two of its values differ.
     """
-    smooth = is_of_waves(expr) and not expr.has(*PIECEWISE)
-    return is_periodic(expr) or (smooth and _varies(expr, wave_rates(expr)[0]))
+    almost_periodic = is_trigonometric(expr) and not expr.has(*PIECEWISE)
+    return is_periodic(expr) or (almost_periodic and _varies(expr, frequencies_of(expr)[0]))
 
 
-def _varies(expr: sympy.Expr, rate: sympy.Expr) -> bool:
-    values = [value_at(expr, sympy.Rational(n, 7) / rate) for n in range(1, _TURN)]
+def _varies(expr: sympy.Expr, frequency: sympy.Expr) -> bool:
+    values = [value_at(expr, phase / frequency) for phase in _PHASES]
     return any(abs(v - values[0]) > mp.mpf("1e-20") for v in values)
 
 
-def periodic_analysis(
-    expr: sympy.Expr, analyse: Callable[[Kernel], LocalAnalysis]
-) -> LocalAnalysis:
-    """The local analysis of a periodic formula, from that of two periods."""
-    end = 2 * _period(expr)
-    found = analyse(Kernel((Piece(end, expr),)))
-    # Without the end at which it is cut.
-    found = replace(found, exprs=(), radii=tuple(p for p in found.radii if p[0] != end))
+def analyse_periodic(expr: sympy.Expr, analyse: Callable[[Kernel], LocalAnalysis]) -> LocalAnalysis:
+    """Analyse a periodic formula; ``analyse`` is applied to its first two periods."""
+    period = _period(expr)
+    analysis = analyse(Kernel((Piece(2 * period, expr),)))
+    radii = tuple((r, point) for r, point in analysis.radii if r != 2 * period)
+    analysis = replace(analysis, exprs=(), radii=radii)
     odd = expr - expr.subs(Z, -Z)
     if odd != 0:
-        if is_zero(odd.subs(Z, _PROBE)):
+        if is_zero(odd.subs(Z, _TEST_POINT)):
             gap = Gap("whether the periodic kernel is an even formula", location=sympy.oo)
-            return replace(found, infinity=Ending(gaps=(gap,)))
-        text = (
+            return replace(analysis, infinity=PointAnalysis(gaps=(gap,)))
+        reason = (
             "The kernel is periodic and its formula is not even: its one-sided means differ for "
             "z and -z, which those of no finite measure do."
         )
-        return replace(found, infinity=Ending((Requirement(_NIL, True, text),)))
-    text = (
+        requirement = Requirement(_ZERO, inclusive=True, reason=reason)
+        return replace(analysis, infinity=PointAnalysis((requirement,)))
+    reason = (
         "The kernel is periodic: its spectrum is discrete for d = 1, and for d >= 2 every finite "
         "mass gives a kernel a limit at infinity, which this one has not."
     )
-    wave = Singularity(sympy.oo, _NIL, right=UNKNOWN, frequency=2 * sympy.pi / _period(expr))
-    return replace(found, infinity=Ending((Requirement(_ONE, True, text, wave),), (), (wave,)))
+    wave = Singularity(sympy.oo, _ZERO, right=UNKNOWN, frequency=2 * sympy.pi / period)
+    requirement = Requirement(_ONE, inclusive=True, reason=reason, singularity=wave)
+    infinity = PointAnalysis(requirements=(requirement,), singularities=(wave,))
+    return replace(analysis, infinity=infinity)
 
 
 def _period(expr: sympy.Expr) -> sympy.Expr:
-    """The period of what is periodic: the least common one of its waves."""
-    rates = wave_rates(expr)
-    shares = [sympy.Abs(r / rates[0]) for r in rates]
-    return 2 * sympy.pi / (sympy.Abs(rates[0]) * reduce(sympy.gcd, shares))
+    """The least common period of the waves of a periodic formula."""
+    frequencies = frequencies_of(expr)
+    ratios = [sympy.Abs(w / frequencies[0]) for w in frequencies]
+    return 2 * sympy.pi / (sympy.Abs(frequencies[0]) * reduce(sympy.gcd, ratios))

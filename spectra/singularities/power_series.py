@@ -1,145 +1,153 @@
-r"""Positive definite functions made of others: sums, products and power series.
+r"""Positive definite functions from others: sums, products and power series.
 
 Sums and products of positive definite functions are positive definite (Schur), and so is
-:math:`F(g) = \sum_n a_n g^n` where every :math:`a_n \ge 0` and the series converges up to g's value
-at coinciding points, which bounds |g|.  What a formula is made of, its *atoms*, is known elsewhere:
-u = <x, y> on the sphere, completely monotone functions and plane waves on R^d.
+:math:`F(g) = \sum_n a_n g^n` if every :math:`a_n \ge 0` and the series converges at the value of g
+at coinciding points, which is the maximum of \|g\|.  The simplest parts of a formula, its *atoms*,
+are proved by other rules: u = <x, y> on the sphere; completely monotone functions and plane waves
+on R^d.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import sympy
+from sympy import Expr, Symbol
 
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.reader.parsing import U, Z
 
-__all__ = ["closure", "finite", "has_nonnegative_taylor_series", "in_cosine", "is_below_its_end"]
+__all__ = [
+    "DimensionRules", "has_no_zero_inside_sphere", "has_nonnegative_taylor_series", "value_or_none",
+]  # fmt: skip
 
-#: Derivatives taken in search of one with a visibly nonnegative Taylor series.
-_MOST_DERIVATIVES = 3
-#: The value of a formula at coinciding points; the largest dimension in which it is known.
-Top = Callable[[sympy.Expr], sympy.Expr | None]
-Known = Callable[[sympy.Expr], float]
-#: Operations in a derivative beyond which the search is given up: those that help stay short.
-_LONGEST_DERIVATIVE = 200
-#: Names of a part of a formula: never that of the variable which the formula has itself.
+#: The maximum of |g| for a positive definite formula g: its value at coinciding points.
+MaximumOf = Callable[[Expr], Expr | None]
+#: The largest dimension in which a formula is proved to be positive definite; 0 for none.
+DimensionOf = Callable[[Expr], float]
+#: Limits of a proof by derivatives: their number, and the operations in one.
+_MOST_DERIVATIVES, _LONGEST_DERIVATIVE = 3, 200
+#: The variable of a power series in a part of a formula; _Y if the formula itself is one in _X.
 _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
 
 
-def closure(symbol: sympy.Symbol, atom: Known, top: Top, part: Known | None = None) -> Known:
-    """Make a function: the largest dimension in which a formula is visibly positive definite, or 0.
+@dataclass(frozen=True, eq=False)
+class DimensionRules:
+    """The largest dimension in which a formula in ``symbol`` is proved positive definite, or 0.
 
-    ``atom`` knows formulas that are so of themselves, ``top`` the values at coinciding points, and
-    ``part`` the dimension of what a power series is taken of, by default the function itself.
+    ``part_dimension`` is for the argument g of a power series F(g); None applies the same rules.
     """
-    known: dict[sympy.Expr, float] = {}
 
-    def dimension(expr: sympy.Expr) -> float:
-        if expr not in known:
-            known[expr] = 0.0  # a formula is no part of itself
-            known[expr] = found(expr)
-        return known[expr]
+    symbol: Symbol
+    atom_dimension: DimensionOf
+    maximum: MaximumOf
+    part_dimension: DimensionOf | None = None
+    _known: dict[Expr, float] = field(default_factory=dict)
 
-    def found(expr: sympy.Expr) -> float:
-        if not expr.has(symbol):
+    def __call__(self, expr: Expr) -> float:
+        if expr not in self._known:
+            self._known[expr] = 0.0  # ends the recursion if a rule leads back to this formula
+            self._known[expr] = self._apply_rules(expr)
+        return self._known[expr]
+
+    def _apply_rules(self, expr: Expr) -> float:
+        if not expr.has(self.symbol):
             return math.inf if _is_nonnegative(expr) else 0.0
-        whole = _as_series(expr, symbol, top, part or dimension)
-        if whole == math.inf:
-            return whole
-        return max(whole, atom(expr), _by_parts(expr, symbol, top, dimension))
+        dim = self._dimension_of_series(expr)
+        if dim == math.inf:
+            return dim
+        return max(dim, self.atom_dimension(expr), self._dimension_from_parts(expr))
 
-    return dimension
+    def _dimension_from_parts(self, expr: Expr) -> float:
+        """Apply the rules for sums, products, and functions with a nonnegative power series."""
+        if expr.is_Add:
+            dims = {a: self(a) for a in expr.args}
+            unproved = [a for a, dim in dims.items() if not dim]
+            if len(unproved) == len(dims):
+                return 0.0
+            dim = min(v for v in dims.values() if v)
+            return min(dim, self(sympy.factor_terms(sympy.Add(*unproved)))) if unproved else dim
+        if expr.is_Mul:
+            return min(map(self, expr.args))
+        if expr.func == sympy.exp:
+            # exp(c + f + g) is a product, whose factors may be atoms even if f and g are not.
+            summands = self._summands(expr.args[0])
+            if summands == [expr.args[0]]:
+                return self(expr.args[0])
+            return min(self(sympy.exp(a)) for a in summands)
+        if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
+            return self(expr.base)
+        if expr.is_Pow and not expr.base.has(self.symbol) and sign(expr.base - 1) > 0:
+            return min(map(self, self._summands(expr.exp)))
+        if expr.func in (sympy.sinh, sympy.cosh) or (
+            expr.func == sympy.besseli and expr.args[0].is_Integer
+        ):
+            return self(expr.args[-1])
+        if expr.func == sympy.asin:
+            inner, radius = expr.args[0], _ONE
+        elif expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:
+            # (c - g)^-b is a power series in g with coefficients >= 0 and the radius c.
+            radius, rest = expr.base.as_independent(self.symbol, as_Add=True)
+            inner = sympy.expand(-rest)
+        else:
+            return 0.0
+        largest = self.maximum(inner)
+        if largest is None or not (radius.is_positive and _is_nonnegative(radius - largest)):
+            return 0.0
+        return self(inner)
+
+    def _summands(self, expr: Expr) -> list[Expr]:
+        return [a for a in sympy.Add.make_args(expr) if a.has(self.symbol)]
+
+    def _dimension_of_series(self, expr: Expr) -> float:
+        """Write the formula as F(g), g positive definite and F a nonnegative power series."""
+        best, variable = 0.0, _X if self.symbol != _X else _Y
+        for factor, part in _inner_parts(expr, self.symbol):
+            series = _replace_part(expr, part, variable / factor)
+            if part == expr or series.has(self.symbol):
+                continue
+            g = factor * part
+            reach, dim = self.maximum(g), (self.part_dimension or self)(g)
+            is_better = reach is not None and dim > best
+            if is_better and has_nonnegative_taylor_series(series, variable, reach):
+                best = dim
+        return best
 
 
-def _by_parts(expr: sympy.Expr, symbol: sympy.Symbol, top: Top, known: Known) -> float:
-    """Sums and products, and the power series that are functions of the language."""
-    if expr.is_Add:
-        parts = {a: known(a) for a in expr.args}
-        open_ones = [a for a, dim in parts.items() if not dim]
-        shown = min((v for v in parts.values() if v), default=math.inf)
-        if open_ones and len(open_ones) < len(parts):
-            shown = min(shown, known(sympy.factor_terms(sympy.Add(*open_ones))))
-        return shown if len(open_ones) < len(parts) else 0.0
-    if expr.is_Mul:
-        return min(known(a) for a in expr.args)
-    if expr.func == sympy.exp:
-        # exp(c + f + g) is a product, whose factors may be atoms though f and g are none.
-        summands = [a for a in sympy.Add.make_args(expr.args[0]) if a.has(symbol)]
-        if summands == [expr.args[0]]:
-            return known(expr.args[0])
-        return min(known(sympy.exp(a)) for a in summands)
-    if expr.is_Pow and expr.exp.is_Integer and expr.exp > 0:
-        return known(expr.base)
-    if expr.is_Pow and not expr.base.has(symbol) and sign(expr.base - 1) > 0:
-        return min(known(a) for a in sympy.Add.make_args(expr.exp) if a.has(symbol))
-    if expr.func in (sympy.sinh, sympy.cosh) or (
-        expr.func == sympy.besseli and expr.args[0].is_Integer
-    ):
-        return known(expr.args[-1])
-    if expr.func == sympy.asin:
-        inner, radius = expr.args[0], _ONE
-    elif expr.is_Pow and not expr.exp.has(symbol) and expr.exp.is_negative:
-        # (c - g)^-b: a power series of positive coefficients in g / c.
-        radius, rest = expr.base.as_independent(symbol, as_Add=True)
-        inner = sympy.expand(-rest)
-    else:
-        return 0.0
-    reach = top(inner)
-    if reach is None or not (radius.is_positive and _is_nonnegative(radius - reach)):
-        return 0.0
-    return known(inner)
-
-
-def _as_series(expr: sympy.Expr, symbol: sympy.Symbol, top: Top, known: Known) -> float:
-    """A power series F in one part of the formula, which is positive definite itself."""
-    best, name = 0.0, _X if symbol != _X else _Y
-    for factor, part in _parts_in_common(expr, symbol):
-        series = _as_function_of(expr, part, name / factor)
-        if part == expr or series.has(symbol):
-            continue
-        reach, dim = top(factor * part), known(factor * part)
-        if reach is not None and dim > best and has_nonnegative_taylor_series(series, name, reach):
-            best = dim
-    return best
-
-
-def _parts_in_common(
-    expr: sympy.Expr, symbol: sympy.Symbol
-) -> Iterator[tuple[sympy.Expr, sympy.Expr]]:
-    """Parts of which the whole may be a function: arguments c * part, as (c, part)."""
+def _inner_parts(expr: Expr, symbol: Symbol) -> Iterator[tuple[Expr, Expr]]:
+    """Arguments and nodes in a formula, which may be a function of one of them: (c, g) for c g."""
     seen = {symbol, expr}
     for node in sympy.preorder_traversal(expr):
         if not node.args or not node.has(symbol) or node.is_Add or node.is_Mul:
             continue
-        if not all(isinstance(e, sympy.Expr) for e in (node, node.args[-1])):  # of a Piecewise
-            continue
+        if not all(isinstance(e, Expr) for e in (node, node.args[-1])):
+            continue  # a condition of a Piecewise
         inner = node.base if node.is_Pow and not node.exp.has(symbol) else node.args[-1]
         factor, part = inner.as_independent(symbol, as_Add=False)
-        for found in ((factor, part), (_ONE, inner), (_ONE, node)):
-            if found[1] not in seen:
-                seen.add(found[1])
-                yield found
+        for candidate in ((factor, part), (_ONE, inner), (_ONE, node)):
+            if candidate[1] not in seen:
+                seen.add(candidate[1])
+                yield candidate
 
 
-def _as_function_of(expr: sympy.Expr, part: sympy.Expr, name: sympy.Expr) -> sympy.Expr:
-    """The formula with a new name for one part; exp(n g) is a power of exp(g)."""
-    series = expr.xreplace({part: name, -part: -name})  # asin(-g) is written -asin(g) by sympy
+def _replace_part(expr: Expr, part: Expr, value: Expr) -> Expr:
+    """Replace one part of a formula; for exp(g), every exp(n g) by the power n of the value."""
+    replaced = expr.xreplace({part: value, -part: -value})  # sympy writes asin(-g) as -asin(g)
     if part.func != sympy.exp:
-        return series
+        return replaced
     inner = part.args[0]
-    return series.replace(
+    return replaced.replace(
         lambda e: e.func == sympy.exp and (e.args[0] / inner).is_Integer,
-        lambda e: name ** (e.args[0] / inner),
+        lambda e: value ** (e.args[0] / inner),
     )
 
 
-def _is_nonnegative(c: sympy.Expr) -> bool:
+def _is_nonnegative(c: Expr) -> bool:
     try:
         return sign(c) >= 0
     except (ExpansionError, TypeError):
@@ -147,105 +155,107 @@ def _is_nonnegative(c: sympy.Expr) -> bool:
 
 
 @lru_cache(maxsize=2000)
-def has_nonnegative_taylor_series(
-    formula: sympy.Expr, symbol: sympy.Symbol = U, reach: sympy.Expr = _ONE
-) -> bool:
-    """Whether it can be proved that every Taylor coefficient at 0 is nonnegative, up to ``reach``.
+def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, reach: Expr = _ONE) -> bool:
+    """Whether all Taylor coefficients at 0 are proved >= 0, and the series converges on [0, reach].
 
-    Then the kernel is positive definite on the sphere of every dimension, because the powers of
-    <x, y> are and products of positive definite kernels are (Schur).  The proof goes by rules for
-    sums, products and compositions, and by f(0) >= 0 with the same for f'.
+    Such a formula in u = <x, y> is positive definite on the sphere of every dimension, because the
+    powers of u are.  The proof applies the rules to the formula f, or to f' if f(0) >= 0.
     """
     if formula.has(*PIECEWISE):
         return False
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
-    return _power_series(symbol, reach)(formula) == math.inf
+    return _taylor_rules(symbol, reach)(formula) == math.inf
 
 
-def _power_series(
-    symbol: sympy.Symbol, reach: sympy.Expr, *, source: sympy.Expr | None = None
-) -> Known:
-    """Rules for power series in one variable, whose atoms are it and what derivatives show.
+def _taylor_rules(symbol: Symbol, reach: Expr, *, source: Expr | None = None) -> DimensionOf:
+    """Make rules that return infinity if they prove a nonnegative Taylor series, and else 0.
 
-    Of derivatives of a ``source`` only parts are asked for that it has itself: the descent ends.
+    If the formulas are derivatives of ``source``, the argument of a series must be a proper part of
+    ``source``, so that the recursion ends.
     """
 
-    def atom(formula: sympy.Expr) -> float:
+    def atom_dimension(formula: Expr) -> float:
         if formula == symbol:
             return math.inf
-        return 0.0 if source is not None else _by_derivatives(formula, symbol, reach, rules)
+        if source is not None:
+            return 0.0
+        return math.inf if _is_proved_by_derivatives(formula, symbol, reach, rules) else 0.0
 
-    def part(formula: sympy.Expr) -> float:
+    def part_dimension(formula: Expr) -> float:
         inner = formula.as_independent(symbol, as_Add=False)[1]
         if source is not None and (source == inner or not source.has(inner)):
             return 0.0
         return math.inf if has_nonnegative_taylor_series(formula, symbol, reach) else 0.0
 
-    rules = closure(symbol, atom, lambda e: finite(e.subs(symbol, reach)), part)
+    def maximum(formula: Expr) -> Expr | None:
+        return value_or_none(formula.subs(symbol, reach))
+
+    rules = DimensionRules(symbol, atom_dimension, maximum, part_dimension)
     return rules
 
 
-def _by_derivatives(formula: sympy.Expr, x: sympy.Symbol, reach: sympy.Expr, rules: Known) -> float:
-    """Rules show it of a derivative, and f(0) >= 0 of those before it."""
+def _is_proved_by_derivatives(formula: Expr, x: Symbol, reach: Expr, rules: DimensionOf) -> bool:
+    """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0."""
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
-        return 0.0  # derivatives of what is nested swell, and parts of it were asked for
-    source = current = _simplified(formula)
+        return False  # derivatives of nested functions grow too long
+    source = current = _simplify(formula)
     for _ in range(_MOST_DERIVATIVES):
         if rules(current):
-            return math.inf
-        value = finite(current.subs(x, 0))
+            return True
+        value = value_or_none(current.subs(x, 0))
         if value is None or not _is_nonnegative(value):
-            return 0.0
-        slope = sympy.diff(current, x)
-        if sympy.count_ops(slope) > _LONGEST_DERIVATIVE:
-            return 0.0
-        current = _simplified(slope)
-        rules = _power_series(x, reach, source=source)
-    return 0.0
+            return False
+        derivative = sympy.diff(current, x)
+        if sympy.count_ops(derivative) > _LONGEST_DERIVATIVE:
+            return False
+        current = _simplify(derivative)
+        rules = _taylor_rules(x, reach, source=source)
+    return False
 
 
-def finite(value: sympy.Expr) -> sympy.Expr | None:
-    """The value, or None for an infinite or undefined one."""
+def value_or_none(value: Expr) -> Expr | None:
+    """The value, or None if it is infinite or undefined."""
     return None if value.has(sympy.oo, sympy.zoo, sympy.nan) else value
 
 
-def _simplified(expr: sympy.Expr) -> sympy.Expr:
-    """Written over one denominator, so that what cancels in it is gone, and multiplied out."""
+def _simplify(expr: Expr) -> Expr:
+    """Reduce to one fraction, cancel common factors, and expand."""
     return sympy.expand(sympy.cancel(sympy.together(expr)))
 
 
-# --- formulas in z^2 = 2 - 2u ---------------------------------------------------------------
-
-
-def in_cosine(expr: sympy.Expr) -> sympy.Expr:
-    """A formula in z as one in u = 1 - z^2/2, on 0 <= z <= 2."""
-    arc, far = sympy.acos(U) / 2, (1 + U) / 2
-    expr = expr.replace(sympy.asin(Z / 2), arc).xreplace({1 - Z**2 / 4: far, 1 - Z**2 / 2: U})
+def _in_inner_product(expr: Expr) -> Expr:
+    """Write a formula in z on 0 <= z <= 2 as one in u = 1 - z^2/2."""
+    half_angle, half_sum = sympy.acos(U) / 2, (1 + U) / 2  # asin(z/2) and 1 - z^2/4
+    replaced = {1 - Z**2 / 4: half_sum, 1 - Z**2 / 2: U}
+    expr = expr.replace(sympy.asin(Z / 2), half_angle).xreplace(replaced)
     expr = expr.subs(Z, sympy.sqrt(2) * sympy.sqrt(1 - U))
 
-    def joined(product: sympy.Expr) -> sympy.Expr:
+    def merge_powers(product: Expr) -> Expr:
+        """Write (1 - u)^p ((1 + u)/2)^p as ((1 - u^2)/2)^p."""
         powers = [p for p in product.args if p.is_Pow]
-        for near in (p for p in powers if p.base == 1 - U):
-            for p in (q for q in powers if q.exp == near.exp and sympy.expand(q.base - far) == 0):
-                return product / (near * p) * (1 - U**2) ** p.exp * sympy.Rational(1, 2) ** p.exp
+        for p in (p for p in powers if p.base == 1 - U):
+            for q in powers:
+                if q.exp == p.exp and sympy.expand(q.base - half_sum) == 0:
+                    half = sympy.Rational(1, 2)
+                    return product / (p * q) * (1 - U**2) ** q.exp * half**q.exp
         return product
 
-    return expr.replace(lambda e: e.is_Mul, joined)
+    return expr.replace(lambda e: e.is_Mul, merge_powers)
 
 
 @lru_cache(maxsize=500)
-def is_below_its_end(expr: sympy.Expr) -> bool:
-    """Whether c - g or c + g is shown to vanish for no |u| < 1, as g has a nonnegative series.
+def has_no_zero_inside_sphere(expr: Expr) -> bool:
+    """Whether a formula in z is proved to have no zero with |u| < 1, u = 1 - z^2/2.
 
-    Then |g(u)| <= g(|u|) < g(1), so that |c| >= g(1) suffices.
+    It is c + g or c - g, where g has a nonnegative Taylor series in u: |g(u)| <= g(|u|) < g(1), so
+    that |c| >= g(1) suffices.
     """
-    constant, rest = in_cosine(expr).as_independent(U, as_Add=True)
+    constant, rest = _in_inner_product(expr).as_independent(U, as_Add=True)
     if rest.has(Z) or not rest.has(U) or rest.is_polynomial(U):
         return False
     for g in (rest, -rest):
-        end = finite(g.subs(U, 1))
-        if end is None or not _is_nonnegative(sympy.Abs(constant) - end):
-            continue
-        if has_nonnegative_taylor_series(g):
+        maximum = value_or_none(g.subs(U, 1))
+        is_bounded = maximum is not None and _is_nonnegative(sympy.Abs(constant) - maximum)
+        if is_bounded and has_nonnegative_taylor_series(g):
             return True
     return False

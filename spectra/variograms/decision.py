@@ -56,7 +56,9 @@ def decide(minus: Kernel, covariance: Kernel | None, dim: int) -> Definiteness:
 def limit_far_out(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z grows; None where it has none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    is_bounded = all(g.from_dim > 1 for g in end.gaps) and all(r.largest for r in end.requirements)
+    is_bounded = all(g.from_dim > 1 for g in end.gaps) and all(
+        r.largest_dim for r in end.requirements
+    )
     return end.limit if is_bounded else None
 
 

@@ -1,12 +1,12 @@
 """The verdict on a kernel: does a positive decomposition exist, and is it positive definite?
 
-``decide`` holds :func:`existence`, ``verdict`` the :class:`Verdict`, ``status`` the answers. Facts
-come from :mod:`spectra.singularities`, and from ``assumptions`` if a caller states them;
-``asymmetric`` adds the requirements of tilts, and ``columns`` decides on kernels of groups of
-columns and of the l1 distance. Rules are in :mod:`spectra.singularities.rules`; ``regions/regions``
-applies them to a range of distances and to the sphere. ``decision`` combines requirements with
-open gaps, ``positive_definite`` decides on positive definiteness, and ``report`` prints a
-verdict in full.
+A kernel has finite mass if :mod:`spectra.singularities` finds no *requirement*, a proved necessary
+condition on d, that fails, and no *gap*, a fact that could not be proved, stays open.  ``decide``
+holds :func:`existence`, ``combination`` combines requirements and gaps into an answer,
+``assumptions`` closes gaps by facts that the user states, and ``verdict`` is the result.  In
+``regions``, the same rules are applied to a range of distances and to the sphere.  ``asymmetric``
+decides on shifted and tilted kernels, ``columns`` on kernels of groups of columns and of the l1
+distance, ``positive_definite`` on positive definiteness; ``report`` prints a verdict in full.
 """
 
 from spectra.verdict.decide import existence, spectral_measure

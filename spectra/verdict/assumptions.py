@@ -1,4 +1,4 @@
-"""Facts that a caller states about a Python callable, or about a formula with ``assume``."""
+"""Facts that the user states: about a Python callable, or about a formula with ``assume``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import sympy
+from sympy import Expr
 
 from spectra.errors import ParameterError
 from spectra.formula.callables import Opaque, OpaqueTerm, opaque_terms
@@ -14,41 +15,41 @@ from spectra.formula.pieces import Piece
 from spectra.formula.reader.parameters import exact_parameter
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.local import analyse
-from spectra.singularities.places import (
+from spectra.singularities.results import (
     UNKNOWN,
-    Ending,
     Gap,
     LocalAnalysis,
+    PointAnalysis,
     Requirement,
     Singularity,
 )
-from spectra.singularities.rules import space_bound
+from spectra.singularities.rules import dimension_bound
 from spectra.singularities.zeros import distinct, same_radius
 
-__all__ = ["analyse_stated", "apply_assumptions", "checked_assumptions", "refuse_callables"]
+__all__ = ["analyse_with_facts", "apply_assumptions", "check_assumptions", "require_formula"]
 
-_NIL = sympy.Integer(0)
+_ZERO = sympy.Integer(0)
 
 
-def analyse_stated(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
+def analyse_with_facts(kernel: Kernel) -> tuple[LocalAnalysis, dict[str, str]]:
     """The local analysis of a kernel, and the facts stated about its callables, by name."""
     functions = {node.func for p in kernel.pieces for node in p.expr.atoms(Opaque)}
     if not functions:
         return analyse(kernel), {}
-    given = {
+    facts = {
         f"{function.__name__}.{name}": _format_fact(value)
         for function in sorted(functions, key=str)
         for name, value in function.stated_properties().items()
     }
-    return _stated_analysis(kernel), given
+    return _analyse_callables(kernel), facts
 
 
-def refuse_callables(kernel: Kernel, what: str) -> None:
-    """Raise an error for a callable, if a formula is needed."""
+def require_formula(kernel: Kernel, what: str) -> None:
+    """Raise ParameterError for a kernel with a callable; ``what`` names the operation."""
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         raise ParameterError(
-            "A callable shows no formula, so that nothing is known of it on a part of its range: "
-            f"{what} needs a kernel written as a formula."
+            f"{what} needs a kernel written as a formula: what is stated of a callable holds for "
+            "its whole range only."
         )
 
 
@@ -58,9 +59,9 @@ def _format_fact(value: Any) -> str:
     return "smooth" if value is sympy.oo else str(value)
 
 
-def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
-    """The local analysis from the stated facts of callables; each missing fact is a gap."""
-    found: list[tuple[sympy.Expr, Ending]] = []
+def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
+    """The local analysis by the facts stated about callables; each missing fact is a gap."""
+    found: list[tuple[Expr, PointAnalysis]] = []
     gaps: list[Gap] = []
     for piece in kernel.pieces:
         split = opaque_terms(piece.expr)
@@ -69,28 +70,28 @@ def _stated_analysis(kernel: Kernel) -> LocalAnalysis:
             continue
         terms, rest = split
         for term in terms:
-            found += _endings(term, piece.support)
+            found += _analyse_callable(term, piece.support)
             if term.function.breaks is None:
                 gaps.append(Gap(term.function.missing_properties()))
         if rest != 0:
-            plain = analyse(Kernel((Piece(piece.support, rest),)))
-            found += [(_NIL, plain.origin), (sympy.oo, plain.infinity), *plain.radii]
-            gaps += plain.gaps
-    radii = [(r, ending) for r, ending in found if r not in (_NIL, sympy.oo)]
-    bounds = [(r, e.requirements[0].bound) for r, e in radii if e.requirements]
+            analysis = analyse(Kernel((Piece(piece.support, rest),)))
+            found += [(_ZERO, analysis.origin), (sympy.oo, analysis.infinity), *analysis.radii]
+            gaps += analysis.gaps
+    radii = [(r, point) for r, point in found if r not in (_ZERO, sympy.oo)]
+    bounds = [(r, point.requirements[0].bound) for r, point in radii if point.requirements]
     if len(distinct(r for r, _ in bounds)) < len(bounds):
-        text = "whether the singularities of several summands at one radius cancel"
-        gaps.append(Gap(text, min(bound for _, bound in bounds)))
-        radii = [(r, replace(ending, requirements=())) for r, ending in radii]
-    ends = [
-        Ending(
-            tuple(x for r, e in found if r == place for x in e.requirements),
-            tuple(x for r, e in found if r == place for x in e.gaps),
-            tuple(x for r, e in found if r == place for x in e.singularities),
+        reason = "whether the singularities of several summands at one radius cancel"
+        gaps.append(Gap(reason, min(bound for _, bound in bounds)))
+        radii = [(r, replace(point, requirements=())) for r, point in radii]
+    origin, infinity = (
+        PointAnalysis(
+            tuple(x for r, point in found if r == location for x in point.requirements),
+            tuple(x for r, point in found if r == location for x in point.gaps),
+            tuple(x for r, point in found if r == location for x in point.singularities),
         )
-        for place in (_NIL, sympy.oo)
-    ]
-    return LocalAnalysis((), ends[0], tuple(radii), ends[1], tuple(gaps))
+        for location in (_ZERO, sympy.oo)
+    )
+    return LocalAnalysis((), origin, tuple(radii), infinity, tuple(gaps))
 
 
 _PRODUCT = (
@@ -99,98 +100,96 @@ _PRODUCT = (
 )
 
 
-def _endings(term: OpaqueTerm, support: sympy.Expr) -> Iterator[tuple[sympy.Expr, Ending]]:
-    """The stated facts of one summand, or a gap, at each place."""
+def _analyse_callable(term: OpaqueTerm, support: Expr) -> Iterator[tuple[Expr, PointAnalysis]]:
+    """Analyse one summand by the stated facts: pairs of a location and the analysis there."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        yield _NIL, _gap(function.missing_properties(), _NIL)
+        yield _ZERO, _gap(function.missing_properties(), _ZERO)
     elif function.origin is not sympy.oo:
-        at = Singularity(_NIL, function.origin, right=UNKNOWN)
-        yield _NIL, Ending(singularities=(at,))
+        singularity = Singularity(_ZERO, function.origin, right=UNKNOWN)
+        yield _ZERO, PointAnalysis(singularities=(singularity,))
     for radius, exponent in function.breaks or ():
         r = radius * term.scale
         if support is sympy.oo or float(r) < float(support):
-            hint = f"how smooth {name} is at z = {r}; state breaks={{radius: exponent}}"
-            yield r, _at_radius(name, r, exponent, hint)
+            reason = f"how smooth {name} is at z = {r}; state breaks={{radius: exponent}}"
+            yield r, _analyse_radius(name, r, exponent, reason)
     if support is sympy.oo and function.decay is None:
         yield sympy.oo, _gap(function.missing_properties(), sympy.oo)
     else:
-        yield sympy.oo, Ending(limit=_NIL)
+        yield sympy.oo, PointAnalysis(limit=_ZERO)
     if support is sympy.oo:
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        yield support, _at_radius(name, support, function.edge, function.missing_properties())
+        yield support, _analyse_radius(name, support, function.edge, function.missing_properties())
     else:
-        text = f"{name} is cut at z = {support}, where its edge exponent is not stated"
-        yield support, _gap(text, support)
+        reason = f"{name} is cut at z = {support}, where its edge exponent is not stated"
+        yield support, _gap(reason, support)
 
 
-def _gap(text: str, place: sympy.Expr) -> Ending:
-    return Ending(gaps=(Gap(text, location=place),))
+def _gap(reason: str, location: Expr) -> PointAnalysis:
+    return PointAnalysis(gaps=(Gap(reason, location=location),))
 
 
-def _at_radius(name: str, radius: sympy.Expr, s: sympy.Expr | None, hint: str) -> Ending:
-    if s is None:
-        return _gap(hint, radius)
-    singularity = Singularity(radius, s, left=UNKNOWN)
-    bound = space_bound(s)
+def _analyse_radius(name: str, r: Expr, exponent: Expr | None, reason: str) -> PointAnalysis:
+    """Apply the rule to the stated exponent; a gap with this reason if it is None."""
+    if exponent is None:
+        return _gap(reason, r)
+    singularity = Singularity(r, exponent, left=UNKNOWN)
+    bound = dimension_bound(exponent)
     reason = (
-        f"At z = {radius} the callable {name} has, as stated, a singularity of exponent {s}; its "
+        f"At z = {r} the callable {name} has, as stated, a singularity of exponent {exponent}; its "
         f"spectrum is integrable exactly for d < {bound}."
     )
-    return Ending((Requirement(bound, False, reason, singularity),), (), (singularity,))
+    requirement = Requirement(bound, inclusive=False, reason=reason, singularity=singularity)
+    return PointAnalysis(requirements=(requirement,), singularities=(singularity,))
 
-
-# --- assumptions --------------------------------------------------------------------------------
 
 _ASSUMPTIONS = {
-    "smoothness": (
-        "every singularity at a finite radius that was not found has an exponent above {}"
-    ),
-    "decay": (
-        "up to its limit the kernel decays, with its derivatives and unoscillating, like z^(-{})"
-    ),
-    "origin": "up to k(0) the kernel vanishes at z = 0, with its derivatives, like z^{}",
+    "smoothness": "every singularity at a radius that was not found has an exponent above {}",
+    "decay": "k minus its limit decays like z^(-{}), with its derivatives and without oscillation",
+    "origin": "k - k(0) vanishes like z^{} at z = 0, with its derivatives",
 }
 
 
-def checked_assumptions(assume: Mapping[str, float] | None) -> dict[str, sympy.Expr]:
+def check_assumptions(assume: Mapping[str, float] | None) -> dict[str, Expr]:
     """The assumptions as exact numbers; ParameterError for an unknown name."""
     if assume is not None and not isinstance(assume, Mapping):
         raise ParameterError(
             f"assume says what you know by name, for instance assume={{'smoothness': 3}}, and a "
             f"{type(assume).__name__} was passed. The names are {', '.join(_ASSUMPTIONS)}."
         )
-    stated = {}
+    assumptions = {}
     for name, value in (assume or {}).items():
         if name not in _ASSUMPTIONS:
             raise ParameterError(
                 f"{name!r} is not something to assume; the choices are {', '.join(_ASSUMPTIONS)}."
             )
-        unbounded = not isinstance(value, str) and value == sympy.oo
-        number = sympy.oo if unbounded else exact_parameter(name, value)
+        is_infinite = not isinstance(value, str) and value == sympy.oo
+        number = sympy.oo if is_infinite else exact_parameter(name, value)
         if not number.is_extended_positive:
             raise ParameterError(f"The assumed {name} must be a positive exponent, not {value}.")
-        stated[name] = number
-    return stated
+        assumptions[name] = number
+    return assumptions
 
 
 def apply_assumptions(
-    places: Iterable[Ending], stated: Mapping[str, sympy.Expr]
-) -> tuple[tuple[Ending, ...], tuple[str, ...]]:
-    """Close the gaps that an assumption covers."""
+    points: Iterable[PointAnalysis], assumptions: Mapping[str, Expr]
+) -> tuple[tuple[PointAnalysis, ...], tuple[str, ...]]:
+    """Close the gaps that an assumption covers; return the points and sentences that name it."""
 
-    def close(gap: Gap) -> Iterator[Gap]:
+    def remaining(gap: Gap) -> Iterator[Gap]:
         if gap.location == 0 or gap.location is sympy.oo:
-            if ("origin" if gap.location == 0 else "decay") not in stated:
+            if ("origin" if gap.location == 0 else "decay") not in assumptions:
                 yield gap
-        elif "smoothness" not in stated:
+        elif "smoothness" not in assumptions:
             yield gap
-        elif (bound := space_bound(stated["smoothness"])) is not sympy.oo:
-            text = f"beyond the assumed smoothness {stated['smoothness']}"
-            yield Gap(text, bound, gap.location)
+        elif (bound := dimension_bound(assumptions["smoothness"])) is not sympy.oo:
+            reason = f"beyond the assumed smoothness {assumptions['smoothness']}"
+            yield Gap(reason, bound, gap.location)
 
-    closed = tuple(replace(p, gaps=tuple(g for gap in p.gaps for g in close(gap))) for p in places)
-    notes = tuple(f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in stated.items())
-    return closed, notes
+    closed = tuple(
+        replace(p, gaps=tuple(g for gap in p.gaps for g in remaining(gap))) for p in points
+    )
+    notes = (f"Assumed, not shown: {_ASSUMPTIONS[n].format(v)}." for n, v in assumptions.items())
+    return closed, tuple(notes)

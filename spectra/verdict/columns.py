@@ -1,10 +1,12 @@
 r"""Kernels of groups of columns and of the l1 distance: finite mass and positive definiteness.
 
-A sum of products of kernels of groups has finite mass if every factor has, in the dimension of its
-group, since sums and convolutions of finite measures are finite.  It has infinite mass if a factor
-k(D_g) has, its term uses no column twice, and all factors of the other terms in its columns have
-finite mass: fix the other columns at a difference where the rest of the term is not 0.  The kernel
-is then c k(D_g) plus terms of finite mass, and fixing columns would keep a finite mass finite.
+A kernel of groups is a sum of products of factors, each a kernel of one group of columns.  It has
+finite mass if every factor has, in the dimension of its group, since sums and convolutions of
+finite measures are finite.  It has infinite mass if a factor k(D_g), where D_g is the difference in
+its columns, has infinite mass, its term uses no column twice, and all factors of the other terms
+that share a column with it have finite mass.  Proof: fix the other columns at a difference where
+the rest of the term is not 0.  The kernel is then c k(D_g) plus terms of finite mass, c != 0, but
+fixing columns keeps a finite mass finite.
 
 For the l1 distance, sums of truncated distances :math:`(\tau - z)_+` and exponentials have finite
 mass for every number of columns (proof in docs/l1.md).  With a truncated distance they are not
@@ -27,49 +29,47 @@ from spectra.verdict.status import Definiteness, Status
 
 __all__ = ["decide_groups", "decide_l1", "definiteness_of_groups", "definiteness_of_l1"]
 
-#: Verdicts on the kernels of groups of columns.
+#: Pairs of a factor and the Verdict on it (not imported: verdict.py imports this file).
 ByGroup = tuple[tuple[Factor, Any], ...]
-#: Status, reasons, and the verdicts on radial kernels that they follow from.
+#: Status, reasons, and the verdicts on radial kernels from which they follow.
 Answer = tuple[Status, tuple[str, ...], ByGroup]
-VerdictOf = Callable[[Kernel, int], Any]
+#: The function ``existence`` of a kernel and a dimension, which returns a Verdict.
+Existence = Callable[[Kernel, int], Any]
 
-# Rounding error of a sum of products of values at 0, relative to their sizes.
+#: A bound of the rounding error of k(0), relative to the sum of its absolute terms.
 _ROUNDING = 2.0**-40
 
 
-# --- groups of columns ------------------------------------------------------------------------
-
-
-def decide_groups(kernel: GroupedKernel, dim: int | None, verdict_of: VerdictOf) -> Answer:
-    """Decide from the verdict on each group; ``verdict_of(kernel, dim)`` computes one."""
+def decide_groups(kernel: GroupedKernel, dim: int | None, existence: Existence) -> Answer:
+    """Decide from the verdict on each factor in the dimension of its group."""
     if dim is not None:
         kernel.checked(dim)
     problems = {(f.kernel, len(f.columns)) for f in kernel.factors}
-    known = {key: verdict_of(*key) for key in problems}
-    by_group = tuple((f, known[f.kernel, len(f.columns)]) for f in kernel.factors)
-    status, why = _combine_groups(kernel, dict(by_group))
+    verdicts = {problem: existence(*problem) for problem in problems}
+    by_group = tuple((f, verdicts[f.kernel, len(f.columns)]) for f in kernel.factors)
+    status, reason = _combine_groups(kernel, dict(by_group))
     reasons = tuple(
         f"columns {list(f.columns)}, d = {len(f.columns)}: {v.kernel}, {v.status.value}. "
         + (v.reasons[0] if v.reasons else "")
         for f, v in by_group
     )
-    return status, (why, *reasons), by_group
+    return status, (reason, *reasons), by_group
 
 
-def _combine_groups(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[Status, str]:
-    def finite(factors: Iterable[Factor]) -> bool:
-        return all(known[f].status is Status.FINITE for f in factors)
+def _combine_groups(kernel: GroupedKernel, verdicts: dict[Factor, Any]) -> tuple[Status, str]:
+    def are_finite(factors: Iterable[Factor]) -> bool:
+        return all(verdicts[f].status is Status.FINITE for f in factors)
 
-    if finite(known):
-        return Status.FINITE, (
-            "The measure of every group is finite, and so are their convolutions and sums."
-        )
+    if are_finite(verdicts):
+        reason = "The measure of every group is finite, and so are their convolutions and sums."
+        return Status.FINITE, reason
     for term in kernel.terms:
-        for factor in term[1]:
-            columns = set(factor.columns)
-            others = [t[1] for t in kernel.terms if t is not term and columns & _columns(t)]
-            alone = _is_disjoint(term) and finite(f for factors in others for f in factors)
-            if known[factor].status is Status.INFINITE and alone:
+        _, factors = term
+        others = [other for other in kernel.terms if other is not term]
+        for factor in factors:
+            shared = [t for t in others if set(factor.columns) & _columns(t)]
+            cannot_cancel = _is_disjoint(term) and all(are_finite(fs) for _, fs in shared)
+            if verdicts[factor].status is Status.INFINITE and cannot_cancel:
                 return Status.INFINITE, (
                     f"If all columns but {list(factor.columns)} are fixed, the kernel is a "
                     f"multiple of {factor.kernel}, of infinite mass in d = {len(factor.columns)}, "
@@ -82,9 +82,9 @@ def _combine_groups(kernel: GroupedKernel, known: dict[Factor, Any]) -> tuple[St
 
 
 def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definiteness:
-    """Whether it is positive definite: sums and products of positive definite kernels are."""
+    """Decide by the factors: sums and products of positive definite kernels are so."""
     weights = [weight for weight, _ in kernel.terms]
-    answers = {factor: v.positive_definite.answer for factor, v in by_group}
+    answers = {factor: verdict.positive_definite.answer for factor, verdict in by_group}
     if min(weights, default=0.0) >= 0.0 and all(answers.values()):
         return Definiteness(
             True, "Sums, with weights >= 0, and products of positive definite kernels are."
@@ -93,10 +93,10 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
     if sum(at_zero) < -_ROUNDING * sum(map(abs, at_zero)):
         return Definiteness(False, f"k(0) = {kernel.at_zero:.6g} is below 0.")
     if len(kernel.terms) == 1 and _is_disjoint(kernel.terms[0]):
-        ((weight, factors),) = kernel.terms
-        positive = min(weight, *(f.kernel.at_zero for f in factors)) > 0.0
+        weight, factors = kernel.terms[0]
+        is_positive_at_zero = min(weight, *(f.kernel.at_zero for f in factors)) > 0.0
         for factor in factors:
-            if answers[factor] is False and positive:
+            if answers[factor] is False and is_positive_at_zero:
                 return Definiteness(
                     False,
                     f"Where all other columns agree it is a multiple of {factor}, which is not "
@@ -106,38 +106,38 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
 
 
 def _columns(term: Product) -> set[int]:
-    return {c for factor in term[1] for c in factor.columns}
+    _, factors = term
+    return {c for factor in factors for c in factor.columns}
 
 
 def _is_disjoint(term: Product) -> bool:
     """Whether no column is in two factors."""
-    return len(_columns(term)) == sum(len(factor.columns) for factor in term[1])
+    _, factors = term
+    return len(_columns(term)) == sum(len(factor.columns) for factor in factors)
 
 
-# --- the l1 distance --------------------------------------------------------------------------
-
-
-def decide_l1(kernel: L1Kernel, dim: int | None, verdict_of: VerdictOf) -> Answer:
-    """Decide from the terms of f, or from the verdict on f as a kernel of one column."""
+def decide_l1(kernel: L1Kernel, dim: int | None, existence: Existence) -> Answer:
+    """Decide on f(|x - y|_1) from the terms of f, or from the verdict on f(|x - y|) on the line."""
     if dim != 1 and kernel.terms is not None:
-        why = "It is a sum of truncated distances and exponentials, of finite mass in every d."
-        return Status.FINITE, (why,), ()
-    line = verdict_of(kernel.profile, 1)
-    by_group = ((Factor(kernel.profile, (0,), (1.0,)), line),)
+        reason = "It is a sum of truncated distances and exponentials, of finite mass in every d."
+        return Status.FINITE, (reason,), ()
+    on_line = existence(kernel.profile, 1)
+    by_group = ((Factor(kernel.profile, (0,), (1.0,)), on_line),)
     if dim == 1:
-        return line.status, line.reasons, by_group
-    if line.status is Status.INFINITE:
-        why = "If all columns but one agree, it is f on the line, whose mass is infinite."
-        return Status.INFINITE, (why, *line.reasons), by_group
+        return on_line.status, on_line.reasons, by_group
+    if on_line.status is Status.INFINITE:
+        reason = "If all columns but one agree, it is f on the line, whose mass is infinite."
+        return Status.INFINITE, (reason, *on_line.reasons), by_group
     return Status.UNDECIDED, (kernel.why_refused(),), by_group
 
 
 def definiteness_of_l1(kernel: L1Kernel, dim: int | None, by_group: ByGroup) -> Definiteness:
-    """Whether it is positive definite on R^dim; without ``dim``, for every dimension."""
+    """Decide positive definiteness on R^dim; without ``dim``, in every dimension."""
     if by_group:
-        line: Definiteness = by_group[0][1].positive_definite
-        if dim == 1 or line.answer is False:
-            return line
+        ((_, on_line),) = by_group
+        definiteness: Definiteness = on_line.positive_definite
+        if dim == 1 or definiteness.answer is False:
+            return definiteness
         return Definiteness(None, "No rule decides it in several columns.")
     truncated, exponentials = kernel.numeric_terms()
     if truncated:

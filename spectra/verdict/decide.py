@@ -1,9 +1,8 @@
 r"""The verdict: is a kernel the difference of two continuous positive definite kernels on R^d?
 
-This holds exactly if its spectral measure has finite total mass.  FINITE and INFINITE follow from
-proved requirements (facts by the local analysis of :mod:`spectra.singularities`, rules in
-:mod:`spectra.singularities.rules`); what could not be proved is a gap, and a gap that matters
-makes the verdict UNDECIDED.
+This holds exactly if its spectral measure has finite total mass.  The local analysis of
+:mod:`spectra.singularities` finds proved requirements on d, from which FINITE and INFINITE follow,
+and gaps, which were not proved; a gap that matters makes the verdict UNDECIDED.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure
-from spectra.verdict.assumptions import analyse_stated, apply_assumptions, checked_assumptions
-from spectra.verdict.asymmetric import asymmetric_places
+from spectra.verdict.assumptions import analyse_with_facts, apply_assumptions, check_assumptions
+from spectra.verdict.asymmetric import analyse_asymmetric
 from spectra.verdict.columns import decide_groups, decide_l1
-from spectra.verdict.decision import close_gaps_by_proof, combine
+from spectra.verdict.combination import close_gaps_by_proof, combine
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
 
-_FINITE = (
+_REASON_IF_FINITE = (
     "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
     "its behaviour at infinity allows a finite measure."
 )
@@ -51,25 +50,25 @@ def existence(
     r"""Decide whether the spectral measure of a kernel has finite mass, from its formula.
 
     The mass is finite exactly if every singular term :math:`|z - R|^s` at a radius R > 0 has
-    :math:`s > (d-1)/2`, k is bounded and tends to k(0) at zero, and at infinity k tends to a limit
-    with waves :math:`z^{-\beta}\cos(wz + \varphi)` of :math:`\beta > (d-1)/2` only (or equal, with
-    the phase of a sphere measure).
+    :math:`s > (d-1)/2`, k is bounded and tends to k(0) at zero, and at infinity k is a limit plus
+    decaying terms, among them waves :math:`z^{-\beta}\cos(wz + \varphi)` with :math:`\beta >
+    (d-1)/2`, or with :math:`\beta = (d-1)/2` and the phase of a measure on the sphere of radius w.
 
     Parameters
     ----------
     kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel or str
-        A kernel, or text: a formula, or a name of the catalogue, "matern(nu=5/2)".  A shift keeps
-        the verdict, a tilt needs a kernel that decays faster than it grows, and summands of
-        infinite mass must not cancel.  A kernel of groups of columns is decided group by group,
-        each in its own dimension.
+        A kernel, or text: a formula, or a name of the catalogue, such as "matern(nu=5/2)".  For
+        tilted kernels a verdict is known if the kernel has compact support or is a sum of
+        Gaussians.  A kernel of groups of columns is decided group by group, each in its own
+        dimension.
     dim : int, optional
         The dimension d >= 1; without it the verdict has a condition on d.  The vectors of an
         asymmetric kernel fix it.
     assume : mapping, optional
-        What you know and the formula does not show, recorded in the verdict: "smoothness" (every
-        singularity at a finite radius that was not found has a larger exponent than this), "decay"
-        (k minus its limit, with derivatives, decays without oscillation like this power of 1/z),
-        "origin" (k - k(0), with derivatives, vanishes like this power of z).
+        Facts that you know and the formula does not show; the verdict records them.  "smoothness":
+        every singularity at a finite radius that was not found has a larger exponent than this.
+        "decay": k minus its limit, with derivatives, decays without oscillation like this power of
+        1/z.  "origin": k - k(0), with derivatives, vanishes like this power of z.
 
     Returns
     -------
@@ -78,10 +77,10 @@ def existence(
     Raises
     ------
     ParameterError
-        Where ``dim`` is not an integer >= 1, an assumption is unknown or not positive, or the
-        kernel is a parametric catalogue entry that was not called.
+        If ``dim`` is not an integer >= 1, an assumption is unknown or not positive, or the kernel
+        is a parametric catalogue entry that was not called.
     DataError
-        Where ``dim`` is not that of the kernel's vectors, or lacks a column of its groups.
+        If ``dim`` is not that of the kernel's vectors, or lacks a column of its groups.
 
     Examples
     --------
@@ -103,39 +102,40 @@ def existence(
             f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
             f"instance existence(catalogue[{kernel.id!r}](), dim)."
         )
-    stated = checked_assumptions(assume)
+    assumptions = check_assumptions(assume)
     if isinstance(kernel, GroupedKernel | L1Kernel):
-        return _verdict_by_columns(kernel, dim, stated)
+        return _decide_by_columns(kernel, dim, assumptions)
     if isinstance(kernel, AsymmetricKernel):
         dim = kernel.dim if dim is None else kernel.checked(dim)
-        places, notes = apply_assumptions(asymmetric_places(kernel, dim), stated)
-        status, condition, reasons, deciding = combine(places, dim, _FINITE)
-        # Tilts have another length in another dimension: the answer in one d is for this d only.
-        condition = condition if dim is None else None
-        return Verdict(status, condition, reasons + notes, deciding, kernel, dim, assumed=stated)
+        points, notes = apply_assumptions(analyse_asymmetric(kernel, dim), assumptions)
+        status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
+        if dim is not None:
+            condition = None  # the vectors of the kernel have this dimension only
+        reasons += notes
+        return Verdict(status, condition, reasons, deciding, kernel, dim, assumed=assumptions)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
             f"existence needs a kernel, and got {type(kernel).__name__}: make one with radial() or "
-            "zonal(). They take a function of the distance too, with what you know of it."
+            "zonal(), from a formula or from a function of the distance with facts about it."
         )
     with stage("reading the singularities"):
-        analysis, given = analyse_stated(kernel)
-    places, notes = apply_assumptions(analysis.places, stated)
-    if any(p.gaps for p in places):
-        places, proof = close_gaps_by_proof(kernel, analysis, places)
-        notes = proof + notes
-    status, condition, reasons, deciding = combine(places, dim, _FINITE)
-    facts = tuple(f"Stated, not shown: {name} = {value}." for name, value in given.items())
-    reasons = (*reasons, *facts, *notes)
-    assumed = {**given, **stated}
+        analysis, facts = analyse_with_facts(kernel)
+    points, notes = apply_assumptions(analysis.points, assumptions)
+    if any(p.gaps for p in points):
+        points, proof_reasons = close_gaps_by_proof(kernel, analysis, points)
+        notes = proof_reasons + notes
+    status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
+    stated = tuple(f"Stated, not shown: {name} = {value}." for name, value in facts.items())
+    reasons = (*reasons, *stated, *notes)
+    assumed = {**facts, **assumptions}
     return Verdict(status, condition, reasons, deciding, kernel, dim, analysis, assumed)
 
 
-def _verdict_by_columns(
-    kernel: GroupedKernel | L1Kernel, dim: int | None, stated: Mapping[str, Any]
+def _decide_by_columns(
+    kernel: GroupedKernel | L1Kernel, dim: int | None, assumptions: Mapping[str, Any]
 ) -> Verdict:
     """Decide from the verdicts on the radial kernels of groups, or of one column."""
-    if stated:
+    if assumptions:
         raise ParameterError(
             "assume= says what the formula of a radial kernel does not show: ask existence of "
             "the kernel of a group, or of the profile of an l1 kernel, alone."
@@ -145,7 +145,7 @@ def _verdict_by_columns(
     else:
         status, reasons, by_group = decide_l1(kernel, dim, existence)
     condition = None
-    if isinstance(kernel, L1Kernel):  # groups have dimensions of their own
+    if isinstance(kernel, L1Kernel):  # a kernel of groups fixes its dimensions
         condition = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}.get(status)
     return Verdict(status, condition, reasons, None, kernel, dim, by_group=by_group)
 

@@ -1,4 +1,4 @@
-"""Is the kernel positive definite on R^d: proved, refuted, or neither?"""
+"""Decide whether a kernel is positive definite on R^d: proved, refuted, or neither."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.singularities.definiteness import Proof, proved_on_space
-from spectra.singularities.places import LocalAnalysis
+from spectra.singularities.results import LocalAnalysis
 from spectra.verdict.asymmetric import definiteness_of_asymmetric
 from spectra.verdict.columns import definiteness_of_groups, definiteness_of_l1
 from spectra.verdict.status import D, Definiteness, Status
 
 __all__ = ["definiteness"]
 
-#: Number of distances at which |k| is compared with k(0); the largest for unbounded support.
-_PROBES, _REACH = 60, 1e3
-#: Relative excess of |k| over k(0) that counts as rounding.
-_MARGIN = 1e-12
+#: Distances at which |k| is compared with k(0): their number, and the largest one without support.
+_DISTANCES, _LARGEST_DISTANCE = 60, 1e3
+#: A relative excess of |k| over k(0) up to this counts as rounding.
+_ROUNDING = 1e-12
+_ZERO = sympy.Integer(0)
 
 
 def definiteness(verdict: Any) -> Definiteness:
-    """Decide positive definiteness from the verdict's kernel in its dimension."""
+    """Decide on the kernel of a Verdict in its dimension; without one, in every dimension."""
     kernel, dim = verdict.kernel, verdict.dim
     if isinstance(kernel, AsymmetricKernel):
         return definiteness_of_asymmetric(kernel, dim)
@@ -47,98 +48,98 @@ def definiteness(verdict: Any) -> Definiteness:
         )
     proof = proved_on_space(kernel, analysis)
     if proof is not None:
-        proof = _make_exact(proof, verdict.condition, analysis)
-        largest, reason, exact = proof
-        if exact or (dim is not None and dim <= largest):
+        largest, reason, is_exact = _make_exact(proof, verdict.condition, analysis)
+        if is_exact or (dim is not None and dim <= largest):
             answer = largest == math.inf if dim is None else dim <= largest
-            return Definiteness(answer, reason, largest if exact else None)
+            return Definiteness(answer, reason, largest if is_exact else None)
     else:
-        refuted = _exceeds_its_value_at_zero(kernel, analysis.origin.limit)
-        if refuted is None and (tail := _sign_of_tail(analysis, 1)) is not None:
-            refuted = f"Even for d = 1 it is not. {tail}"
-        if refuted is not None:
-            return Definiteness(False, refuted, 0)
+        refutation = _find_larger_value(kernel, analysis.origin.limit)
+        if refutation is None and (tail := _explain_negative_tail(analysis, 1)) is not None:
+            refutation = f"Even for d = 1 it is not. {tail}"
+        if refutation is not None:
+            return Definiteness(False, refutation, 0)
     if verdict.status is Status.INFINITE:
         return Definiteness(
             False,
             "A continuous positive definite kernel has the finite mass k(0), this one has not.",
         )
     if dim is None:
-        bounded = verdict.condition not in (None, sympy.true)
-        refuted = "It is not for every d, because its mass is not finite for every d."
-        return Definiteness(False, refuted) if bounded else Definiteness(None, _NO_RULE)
-    tail = _sign_of_tail(analysis, dim)
+        if verdict.condition in (None, sympy.true):
+            return Definiteness(None, "No rule that holds in every dimension decides it.")
+        text = "It is not for every d, because its mass is not finite for every d."
+        return Definiteness(False, text)
+    tail = _explain_negative_tail(analysis, dim)
     if tail is not None:
         return Definiteness(False, tail)
     if verdict.status is Status.UNDECIDED:
         return Definiteness(None, "No rule decides it, and its mass is not known to be finite.")
-    return _by_masses(verdict)
-
-
-_NO_RULE = "No rule that holds in every dimension decides it."
+    return _decide_by_masses(verdict)
 
 
 def _make_exact(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
     """Mark a proof as exact if infinite mass or a negative tail excludes the next dimension."""
-    largest, reason, exact = proof
-    if exact or largest == math.inf:
-        return largest, reason, True
-    following = int(largest) + 1
-    if condition is not None and condition.subs(D, following) == sympy.false:
-        return largest, f"{reason} In d = {following} its mass is infinite.", True
-    tail = _sign_of_tail(analysis, following)
+    if proof.is_exact or proof.largest_dim == math.inf:
+        return proof._replace(is_exact=True)
+    dim = int(proof.largest_dim) + 1
+    if condition is not None and condition.subs(D, dim) == sympy.false:
+        reason = f"{proof.reason} In d = {dim} its mass is infinite."
+        return proof._replace(reason=reason, is_exact=True)
+    tail = _explain_negative_tail(analysis, dim)
     if tail is None:
         return proof
-    return largest, f"{reason} In d = {following} it is not: {tail}", True
+    return proof._replace(reason=f"{proof.reason} In d = {dim} it is not: {tail}", is_exact=True)
 
 
-def _exceeds_its_value_at_zero(kernel: Kernel, limit: sympy.Expr | None) -> str | None:
-    """A point where |k(z)| > k(0), which positive definiteness excludes."""
-    if not kernel.pieces or limit is None:
+def _find_larger_value(kernel: Kernel, at_zero: sympy.Expr | None) -> str | None:
+    """Describe a z with |k(z)| > k(0), which refutes definiteness; None if none is found."""
+    if not kernel.pieces or at_zero is None:
         return None
-    fractions = np.arange(1, _PROBES) / _PROBES
-    z = np.concatenate([fractions, fractions**8]) * min(kernel.support, _REACH)
-    k_zero = float(limit)
+    fractions = np.arange(1, _DISTANCES) / _DISTANCES
+    z = np.concatenate([fractions, fractions**8]) * min(kernel.support, _LARGEST_DISTANCE)
+    k_zero = float(at_zero)
     try:
         excess = np.nan_to_num(np.abs(kernel(z)) - k_zero, nan=-1.0, posinf=np.inf)
     except (AccuracyError, FormulaError):
         return None
     i = int(np.argmax(excess))
-    if not excess[i] > _MARGIN * (1.0 + abs(k_zero)):
+    if not excess[i] > _ROUNDING * (1.0 + abs(k_zero)):
         return None
     return f"|k({z[i]:.6g})| exceeds k(0) = {k_zero:.6g} by {excess[i]:.3g}."
 
 
-def _sign_of_tail(analysis: LocalAnalysis, dim: int) -> str | None:
-    """Why the spectrum is negative at some large w, in words; None if this is not known."""
-    kinks = [s for _, e in analysis.radii for s in e.singularities]
-    origin = analysis.origin.singularities
+def _explain_negative_tail(analysis: LocalAnalysis, dim: int) -> str | None:
+    """Explain why the spectrum is negative at some large w; None if this is not known.
+
+    A term |z - R|^s, R > 0, adds a wave of decay w^(-s - 1 - (d-1)/2), and a term c z^s at 0 a tail
+    of decay w^(-s - d) with the sign of c / gamma(-s/2).
+    """
+    at_radii = [s for _, point in analysis.radii for s in point.singularities]
+    at_zero = analysis.origin.singularities
     if (
-        any(p.gaps for p in analysis.places)
-        or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps reach every w
-        or any(s.log_power != 0 or not s.coefficient.is_number for s in (*kinks, *origin))
+        any(p.gaps for p in analysis.points)
+        or any(s.degree > 1 for s in analysis.infinity.singularities)  # chirps act at all large w
+        or any(s.log_power != 0 or not s.coefficient.is_number for s in (*at_radii, *at_zero))
     ):
         return None
-    if kinks:
-        edge = min(kinks, key=lambda s: s.exponent)
-        lead = edge.exponent - sympy.Rational(dim - 1, 2)
-        order = compare(
-            (lead, _NIL), (origin[0].exponent if origin else analysis.origin.regular_below, _NIL)
-        )
+    if at_radii:
+        strongest = min(at_radii, key=lambda s: s.exponent)
+        equivalent = strongest.exponent - sympy.Rational(dim - 1, 2)  # exponent at 0 of equal decay
+        exponent = at_zero[0].exponent if at_zero else analysis.origin.regular_below
+        order = compare((equivalent, _ZERO), (exponent, _ZERO))
         if order < 0:
-            return f"At large w its spectrum oscillates in sign, because of {edge}."
+            return f"At large w its spectrum oscillates in sign, because of {strongest}."
         if order == 0:
             return None
-    if origin and sign(origin[0].coefficient) * sign(1 / sympy.gamma(-origin[0].exponent / 2)) < 0:
-        return f"At large w its spectrum is negative, because of {origin[0]}."
+    if not at_zero:
+        return None
+    term = at_zero[0]
+    if sign(term.coefficient) * sign(1 / sympy.gamma(-term.exponent / 2)) < 0:
+        return f"At large w its spectrum is negative, because of {term}."
     return None
 
 
-_NIL = sympy.Integer(0)
-
-
-def _by_masses(verdict: Any) -> Definiteness:
-    """Refuted by a negative mass above its error; without one, nothing is proved."""
+def _decide_by_masses(verdict: Any) -> Definiteness:
+    """Refute positive definiteness by a negative mass above its error; else leave it open."""
     try:
         negative = verdict.measure.negative_mass
     except (NoRouteError, UndecidedError, AccuracyError) as error:

@@ -1,4 +1,4 @@
-"""A verdict in full, for a person and for a program: answer, reasons, condition."""
+"""Print a verdict in full, as text or as data for JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANSWER = {True: "yes", False: "no", None: "not settled"}
 
 
 def as_text(verdict: Verdict) -> str:
-    """The verdict as lines of text: the answer first, then what decides it."""
+    """The verdict as lines of text: the answer, the reasons, and positive definiteness."""
     lines = [str(verdict)]
     if verdict.dim is not None and verdict.condition is not None:
         lines.append(f"  For which d the mass is finite: {in_words(verdict.condition)}.")
@@ -40,7 +40,7 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
 
 
 def _definiteness_in_time(verdict: Verdict) -> Definiteness:
-    """Definiteness, which may need the masses; the verdict is printed without them too."""
+    """Decide positive definiteness, unless its masses take longer than the time limit."""
     try:
         return verdict.positive_definite
     except TimeLimitError:

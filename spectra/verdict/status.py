@@ -1,15 +1,15 @@
-"""The answers on finite mass, on positive definiteness, and on a range or the sphere."""
+"""The types of answers: on finite mass, positive definiteness, and a range or the sphere."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
 import sympy
 
 from spectra.errors import SpectraError
-from spectra.singularities.places import Singularity
+from spectra.singularities.results import Singularity
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
 
 __all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]
@@ -19,14 +19,14 @@ D = sympy.Symbol("d", integer=True, positive=True)
 
 
 class Status(Enum):
-    """Whether the spectral measure has finite mass: three answers, so bool() raises."""
+    """Whether the spectral measure has finite mass.  With three answers, bool() raises."""
 
     FINITE = "finite"
     INFINITE = "infinite"
     UNDECIDED = "undecided"
 
     def __bool__(self) -> NoReturn:
-        # Members of an Enum are true by default: "if verdict.status" would read INFINITE as yes.
+        # Members of an Enum are true by default, so that INFINITE would count as yes.
         raise SpectraError(
             f"A verdict has three answers, and this one is {self.name}: as a truth value UNDECIDED "
             "would be read as no. Compare verdict.status with Status.FINITE or Status.INFINITE."
@@ -40,12 +40,12 @@ class Definiteness:
     Attributes
     ----------
     answer : bool or None
-        True (proved), False (refuted), or None (neither).  Where no dimension was given, the
-        question is whether it is positive definite for every d.
+        True (proved), False (refuted), or None (neither).  Without a dimension, the question is
+        whether the kernel is positive definite for every d.
     reason : str
     max_dim : float or None
         The largest d for which it is positive definite: ``math.inf`` for every d, 0 for none, and
-        None where that is not known.
+        None if that is not known.
     """
 
     answer: bool | None
@@ -67,23 +67,24 @@ class Definiteness:
 class RegionVerdict:
     """Whether a kernel has a decomposition on a range of distances, or on the unit sphere.
 
-    On a range: whether the kernel on it extends to a kernel on R^d of finite mass.  On the
+    On a range: whether some kernel on R^d of finite mass has the same values there.  On the
     sphere: whether the Gegenbauer series converges absolutely.
 
     Attributes
     ----------
     status : Status
     condition : sympy expression or None
-        For which d it has one; None if that could not be decided.
+        For which d a decomposition exists; None if that could not be decided.
     reasons : tuple of str
     deciding : Singularity or None
-        What bounds the dimension.
+        The singularity that bounds the dimension.
     region : str
+        "distances up to ..." or "the unit sphere".
     dim : int or None
     positive_definite : bool or None
         On the sphere: True (proved), False (a coefficient is negative beyond its error), or None.
     coefficients : SphereCoefficients or None
-        On the sphere, unless they could not be integrated, as the reasons say.
+        On the sphere; None if they could not be integrated, which the reasons then explain.
     """
 
     status: Status
@@ -93,10 +94,10 @@ class RegionVerdict:
     region: str
     dim: int | None
     positive_definite: bool | None = None
-    coefficients: SphereCoefficients | None = field(default=None)
+    coefficients: SphereCoefficients | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.status)  # which raises
+        return bool(self.status)  # raises
 
     def __repr__(self) -> str:
         where = "" if self.dim is None else f" in d = {self.dim}"

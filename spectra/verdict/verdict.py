@@ -1,4 +1,4 @@
-"""The result of :func:`~spectra.existence`: status, reasons, the measure and further questions."""
+"""The result of :func:`~spectra.existence`: status, reasons, measure, and further decisions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spectra.kernels.grouped import Factor, GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
-from spectra.singularities.places import LocalAnalysis, Singularity
+from spectra.singularities.results import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
-from spectra.verdict.regions.regions import (
+from spectra.verdict.regions.range_and_sphere import (
     decide_on_sphere,
     verdict_on_range,
     verdict_on_sphere,
@@ -37,21 +37,21 @@ class Verdict:
     Attributes
     ----------
     status : Status
-        FINITE, INFINITE or UNDECIDED.  Without ``dim`` a condition that depends on d makes it
-        UNDECIDED: the condition has the answer.
+        FINITE, INFINITE or UNDECIDED.  Without ``dim`` it is UNDECIDED if the mass is finite for
+        some d only; ``condition`` says for which.
     condition : sympy expression or None
         For which d the mass is finite, in ``Symbol("d", integer=True, positive=True)``; None if
         it could not be decided, or if the kernel fixes the dimension.
     reasons : tuple of str
         Sentences, the deciding one first.
     deciding : Singularity or None
-        What bounds the dimension.
+        The singularity that bounds d, if there is one.
     kernel, dim :
         The arguments of ``existence``; ``dim`` is None for a verdict on every dimension.
     analysis : LocalAnalysis or None
-        Everything that was found in the formula of a radial kernel; None for other kernels.
+        The singularities, requirements and gaps of a radial kernel; None for other kernels.
     assumed : mapping
-        What the caller stated, which was not checked.
+        The facts that the user stated, which were not checked.
     by_group : tuple of (Factor, Verdict)
         For groups of columns, the verdict on the kernel of each group, in the dimension of the
         group; for the l1 distance, the verdict on one column, if it was computed.
@@ -68,7 +68,7 @@ class Verdict:
     by_group: tuple[tuple[Factor, Verdict], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.status)  # which raises
+        return bool(self.status)  # raises
 
     def __repr__(self) -> str:
         return f"Verdict on {self.kernel}: {self._answer}"
@@ -76,7 +76,7 @@ class Verdict:
     def __str__(self) -> str:
         lines = [f"{self.kernel}: {self._headline}", *self.reasons]
         if self.status is Status.INFINITE:
-            lines += self._what_works()
+            lines += self._alternatives()
         return "\n  ".join(lines)
 
     @property
@@ -112,17 +112,17 @@ class Verdict:
 
     @cached_property
     def sphere(self) -> RegionVerdict | None:
-        """For a kernel in u = <x, y>, the verdict on the unit sphere by its singularities alone.
+        """For a kernel in u = <x, y>, the verdict on the unit sphere from its singularities.
 
-        None for other kernels, and in d = 1.  :meth:`on_sphere` asks for more.
+        None for other kernels, and in d = 1.  :meth:`on_sphere` computes coefficients too.
         """
         if not isinstance(self.kernel, Kernel) or not self.kernel.is_zonal or self.dim == 1:
             return None
         assert self.analysis is not None  # every radial kernel has one
         return decide_on_sphere(self.kernel, self.analysis, self.dim)
 
-    def _what_works(self) -> list[str]:
-        """What to do about infinite mass, unless the kernel is unbounded at 0."""
+    def _alternatives(self) -> list[str]:
+        """Advice for infinite mass, unless the kernel is unbounded at 0."""
         if self.sphere is not None and self.sphere.status is Status.FINITE:
             return ["For rows on the unit sphere, SpectralFeatures makes features of this kernel."]
         if self.analysis is None or self.analysis.origin.limit is None:
@@ -152,46 +152,46 @@ class Verdict:
 
     @property
     def singularities(self) -> tuple[Singularity, ...]:
-        """Every place where the kernel is not smooth, from zero to infinity."""
+        """The singularities of a radial kernel, from zero to infinity."""
         return self.analysis.singularities if self.analysis is not None else ()
 
     @cached_property
     def measure(self) -> SpectralMeasure:
-        """The spectral measure, where the verdict is FINITE.
+        """The spectral measure, if the verdict is FINITE.
 
         Raises
         ------
         InfiniteMassError, UndecidedError
-            Where the verdict is not FINITE; the message names the ways out.
+            If the verdict is not FINITE; the message lists the alternatives.
         ParameterError
-            Where the verdict is for every dimension, or the kernel is not a radial one.
+            If the verdict is for every dimension, or the kernel is not radial.
         """
-        kernel = self._radial("a real measure")
+        kernel = self._radial_kernel("a real measure")
         if self.dim is None:
             raise ParameterError(
                 "A measure belongs to a formula in one dimension, and this verdict has none: ask "
                 "existence(kernel, dim=...)."
             )
-        self.refuse()
-        limit = None if self.analysis is None else self.analysis.origin.limit
-        if limit and float(limit) in (0.0, math.inf, -math.inf):
+        self.raise_unless_finite()
+        at_zero = None if self.analysis is None else self.analysis.origin.limit
+        if at_zero and float(at_zero) in (0.0, math.inf, -math.inf):
             raise ParameterError(
-                f"k(0) = {sympy.sstr(limit.evalf(3))} is beyond double precision: divide the "
+                f"k(0) = {sympy.sstr(at_zero.evalf(3))} is beyond double precision: divide the "
                 "kernel by it, and multiply the features' weights."
             )
         return measure_of(spectral_density(kernel, self.dim))
 
-    def refuse(self) -> None:
+    def raise_unless_finite(self) -> None:
         """Raise an InfiniteMassError or UndecidedError if the verdict is not FINITE."""
         if self.status is Status.FINITE:
             return
         error = InfiniteMassError if self.status is Status.INFINITE else UndecidedError
         if not isinstance(self.kernel, Kernel):
             raise error(f"{self}")
-        why = f"{self.kernel}: {self._headline}. {' '.join(self.reasons[:1])}"
+        answer = f"{self.kernel}: {self._headline}. {' '.join(self.reasons[:1])}"
         if error is InfiniteMassError:
             raise InfiniteMassError(
-                f"{why} No positive decomposition exists on R^d.",
+                f"{answer} No positive decomposition exists on R^d.",
                 in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
                 "make it with design(kernel, dim, domain, tol), or accept an approximation: "
                 "spectra.measure.truncate(density, radius).",
@@ -199,7 +199,7 @@ class Verdict:
                 "there is one: give it the largest distance with --z-max.",
             )
         raise UndecidedError(
-            why,
+            answer,
             in_python="State what you know, existence(kernel, dim, assume={...}), whose "
             "measure is available if a route finds the density; or make a finite measure with "
             "design(kernel, dim, domain, tol).",
@@ -207,13 +207,13 @@ class Verdict:
             "finite measure for the distances of your data is made by 'spectra design'.",
         )
 
-    def _radial(self, what: str) -> Kernel:
-        """The kernel, if it is a radial one."""
+    def _radial_kernel(self, purpose: str) -> Kernel:
+        """The kernel; ParameterError, which names the purpose, if it is not radial."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
         of = "each group or term" if isinstance(self.kernel, GroupedKernel | L1Kernel) else "a term"
         raise ParameterError(
-            f"{self.kernel} is a function of x - y, not of |x - y|, and {what} needs a radial "
+            f"{self.kernel} is a function of x - y, not of |x - y|, and {purpose} needs a radial "
             f"kernel: take that of {of}. derive(kernel, dim) tabulates its measure."
         )
 
@@ -222,7 +222,7 @@ class Verdict:
     def positive_definite(self) -> Definiteness:
         """Whether the kernel is positive definite on R^d, with the reason.
 
-        ``.answer`` is True where it is proved, False where it is refuted, None otherwise.
+        ``.answer`` is True if it is proved, False if it is refuted, None otherwise.
         """
         return definiteness(self)
 
@@ -239,11 +239,11 @@ class Verdict:
 
         Notes
         -----
-        A decomposition exists exactly where the Gegenbauer series converges absolutely.  A term
-        |z - R|^s at 0 < R < 2 needs s > (d - 2)/2; at z = 0 and at the antipode z = 2 the kernel
-        need only be continuous, like a power.  Positive definite kernels have the sum k(0).
+        A decomposition exists exactly if the Gegenbauer series converges absolutely.  A term
+        |z - R|^s at 0 < R < 2 needs s > (d - 2)/2.  At z = 0 and at the antipode z = 2, every term
+        z^s or (2 - z)^s with s > 0 is allowed.  For a positive definite kernel the sum is k(0).
         """
-        kernel = self._radial("a verdict on the sphere")
+        kernel = self._radial_kernel("a verdict on the sphere")
         assert self.analysis is not None  # every radial kernel has one
         dim = checked_dim(self.dim if dim is None else dim, least=2)
         return verdict_on_sphere(kernel, self.analysis, dim, degree)
@@ -257,7 +257,7 @@ class Verdict:
         z_max : number, optional
             The largest distance of two points of the data; 2 for a zonal kernel by default.
         """
-        kernel = self._radial("a verdict on a range of distances")
+        kernel = self._radial_kernel("a verdict on a range of distances")
         assert self.analysis is not None  # every radial kernel has one
         return verdict_on_range(kernel, self.analysis, self.dim, z_max)
 

@@ -56,7 +56,7 @@ def test_a_verdict_is_printed_when_the_masses_take_too_long(monkeypatch, capsys)
         while True:
             pass
 
-    monkeypatch.setattr("spectra.verdict.positive_definite._by_masses", forever)
+    monkeypatch.setattr("spectra.verdict.positive_definite._decide_by_masses", forever)
     asked = ["check", "exp(-z)*cos(3*z**2)/(1+z**4)", "--dim", "5", "--time-limit", "0.2"]
     sp.existence(asked[1], 5)  # what is known without masses is not to be ended
     assert main(asked) == 0

@@ -18,7 +18,7 @@ from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.local import profile
+from spectra.singularities.local import analytic_intervals
 
 __all__ = ["HalfLineFormula", "split_limit"]
 
@@ -151,7 +151,7 @@ def _round_up(bits: int) -> int:
 @lru_cache(maxsize=64)
 def split_limit(expr: sympy.Expr) -> tuple[sympy.Expr, HalfLineFormula]:
     """The limit of a formula at infinity, and the formula without it."""
-    radii, exprs, gaps = profile(Kernel((Piece(sympy.oo, expr),)))
+    radii, exprs, gaps = analytic_intervals(Kernel((Piece(sympy.oo, expr),)))
     if gaps or radii:
         where = f"z = {radii[0]}" if radii else "a radius that was not located"
         raise NoRouteError(

@@ -1,8 +1,8 @@
-"""Is a kernel positive definite? Proofs, each of which holds up to some dimension.
+"""Prove that a kernel is positive definite on R^d for every d up to some dimension.
 
 Read in this order: ``monotone`` (completely monotone functions of z^2), ``polya`` (criteria of
 Polya's type), ``closed_forms`` (families whose largest dimension is known), ``proofs`` (the
-strongest of them, also for sums, products and power series of positive definite functions).
+strongest proof, including sums, products and power series of positive definite functions).
 """
 
 from spectra.singularities.definiteness.monotone import (

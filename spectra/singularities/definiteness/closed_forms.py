@@ -1,12 +1,13 @@
-r"""The largest dimension in which a kernel is positive definite, where that is known.
+r"""Families of kernels for which the largest dimension of positive definiteness is known.
 
-Positive definite on R^d implies positive definite on every R^n with n < d, so that the answer for
-all dimensions is one number: 0 (none), an integer, or infinity (all).
+A kernel that is positive definite on R^d is so on R^n for every n < d, so that the answer for all
+dimensions is one number: 0 (none), an integer, or infinity (all).
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import sympy
 
@@ -14,32 +15,39 @@ from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.expansions.expansion import compare
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.definiteness.polya import has_sign
+from spectra.singularities.definiteness.polya import is_nonnegative
 
-__all__ = [
-    "largest_of_damped_cosine",
-    "largest_of_edge",
-    "largest_of_rational_spectrum",
-]
+__all__ = ["Proof", "prove_askey", "prove_damped_cosine", "rational_spectrum_dimension"]
 
-_NIL = sympy.Integer(0)
+_ZERO = sympy.Integer(0)
+#: Limit on the derivatives -f'/z that are taken in search of a known function.
 _MOST_STEPS = 12
 
 
-def largest_of_edge(piece: Piece) -> tuple[float, str] | None:
-    r"""The largest d of Askey functions and m integrals of them, and why; None for others.
+class Proof(NamedTuple):
+    """A proof that a kernel is positive definite on R^d for every d <= ``largest_dim``.
+
+    If ``is_exact``, it is not positive definite for larger d.
+    """
+
+    largest_dim: float
+    reason: str
+    is_exact: bool
+
+
+def prove_askey(piece: Piece) -> Proof | None:
+    r"""Decide on Askey functions and their integrals; None for other kernels.
 
     :math:`(1 - z/R)_+^\ell` is positive definite exactly for :math:`\ell \ge (d+1)/2`.  An integral
     :math:`k(z) = \int_z^\infty t g(t)\,dt` has in dimension d the spectrum of g in dimension d + 2,
-    times :math:`2\pi`, so that m of them lower the bound by 2m (H. Wendland, Piecewise polynomial,
-    positive definite and compactly supported radial functions of minimal degree, Adv. Comput.
-    Math. 4, 1995).
+    times :math:`2\pi`, so that m integrations lower the largest d by 2m (H. Wendland, Piecewise
+    polynomial, positive definite and compactly supported radial functions of minimal degree, Adv.
+    Comput. Math. 4, 1995).
     """
-    split = _split_edge(piece)
-    if split is None:
+    factors = _factor_at_support(piece)
+    if factors is None:
         return None
-    power, poly = split
-    edge = sympy.Poly(piece.support - Z, Z)
+    power, poly = factors
     for m in range(_MOST_STEPS):
         if poly.degree() == 0:
             if not sign(poly.LC()) > 0:
@@ -47,15 +55,16 @@ def largest_of_edge(piece: Piece) -> tuple[float, str] | None:
             bound = 2 * power - 1 - 2 * m
             steps = f"the result of {m} integration{'s' * (m > 1)} by t dt of " if m else ""
             answer = f"exactly for d <= {bound}" if bound >= 1 else "for no d"
-            return max(int(sympy.floor(bound)), 0), (
+            reason = (
                 f"It is a multiple of {steps}{_askey_text(piece.support, power)}: positive "
                 f"definite {answer}."
             )
-        # -k'/z for k = (R - z)^power p(z); the walk goes on where z divides it.
-        slope = power * poly - edge * poly.diff(Z)
-        poly, rest = sympy.div(slope, sympy.Poly(Z, Z))
+            return Proof(max(int(sympy.floor(bound)), 0), reason, is_exact=True)
+        # -k'/z of k = (R - z)^power p(z) has the power lowered by one, if z divides the polynomial.
+        derivative = power * poly - sympy.Poly(piece.support - Z, Z) * poly.diff(Z)
+        poly, remainder = sympy.div(derivative, sympy.Poly(Z, Z))
         power -= 1
-        if power.is_negative or not rest.is_zero:
+        if power.is_negative or not remainder.is_zero:
             return None
     return None
 
@@ -65,9 +74,9 @@ def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
     return f"({base})_+^{power if power.is_Integer else f'({power})'}"
 
 
-def _split_edge(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
-    """Write a formula that ends at R as (R - z)^power times a polynomial."""
-    power, rest = _NIL, sympy.Integer(1)
+def _factor_at_support(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
+    """Write a formula on [0, R] as (R - z)^power times a polynomial: (power, polynomial)."""
+    power, rest = _ZERO, sympy.Integer(1)
     for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
         base, exponent = factor.as_base_exp()
         if base.is_polynomial(Z) and sympy.degree(base, Z) == 1 and not exponent.free_symbols:
@@ -83,42 +92,43 @@ def _split_edge(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
     return power, sympy.Poly(rest, Z)
 
 
-def largest_of_damped_cosine(expr: sympy.Expr) -> tuple[float, str] | None:
-    """The largest d of c exp(-a z) cos(b z), c > 0, and why; None for other formulas."""
+def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
+    """Decide on c exp(-a z) cos(b z) with a, b, c > 0; None for other formulas."""
     c, rest = expr.as_independent(Z, as_Add=False)
     if not (c.is_positive and rest.is_Mul and len(rest.args) == 2):
         return None
-    damping = [f for f in rest.args if f.func == sympy.exp]
-    wave = [f for f in rest.args if f.func == sympy.cos]
-    if len(damping) != 1 or len(wave) != 1:
+    exponentials = [f for f in rest.args if f.func == sympy.exp]
+    cosines = [f for f in rest.args if f.func == sympy.cos]
+    if len(exponentials) != 1 or len(cosines) != 1:
         return None
-    a, b = sympy.expand(-damping[0].args[0] / Z), sympy.expand(wave[0].args[0] / Z)
+    a, b = sympy.expand(-exponentials[0].args[0] / Z), sympy.expand(cosines[0].args[0] / Z)
     if a.free_symbols or b.free_symbols or not (a.is_positive and b.is_positive):
         return None
-    guess = math.floor(float(sympy.pi / (2 * sympy.atan(b / a)))) + 1
-    while compare((a / b, _NIL), (sympy.cot(sympy.pi / (2 * guess)), _NIL)) < 0:
-        guess -= 1
-    return guess, "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
+    dim = math.floor(float(sympy.pi / (2 * sympy.atan(b / a)))) + 1  # one more, against rounding
+    while compare((a / b, _ZERO), (sympy.cot(sympy.pi / (2 * dim)), _ZERO)) < 0:
+        dim -= 1
+    reason = "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
+    return Proof(dim, reason, is_exact=True)
 
 
-def largest_of_rational_spectrum(expr: sympy.Expr) -> int:
-    r"""An odd d in which sums of z^n exp(-a z) cos(b z) are positive definite; 0 if none is found.
+def rational_spectrum_dimension(expr: sympy.Expr) -> int:
+    r"""An odd d in which a sum of z^n exp(-a z) cos(b z) is positive definite; 0 if none is found.
 
-    On the line, :math:`z^n e^{-sz}` has the transform :math:`\mathrm{Re}\, n!/(s - iw)^{n+1}`.
-    Two dimensions further the spectrum is a positive multiple of :math:`-S'(w)/w`.
+    For d = 1, :math:`z^n e^{-sz}` has the spectrum :math:`S(w) = \mathrm{Re}\, n!/(s - iw)^{n+1}`,
+    up to a positive factor.  For d + 2 it is a positive multiple of :math:`-S'(w)/w`.
     """
-    spectrum = _NIL
+    spectrum = _ZERO
     for term in sympy.Add.make_args(sympy.expand(expr.rewrite(sympy.exp))):
         c, rest = term.as_independent(Z, as_Add=False)
         exponentials = [f for f in sympy.Mul.make_args(rest) if f.func == sympy.exp]
         rate = sympy.expand(-sum(f.args[0] for f in exponentials) / Z)
-        front = rest / sympy.Mul(*exponentials)
-        if rate.has(Z) or not sympy.re(rate).is_positive or not front.is_polynomial(Z):
+        factor = rest / sympy.Mul(*exponentials)
+        if rate.has(Z) or not sympy.re(rate).is_positive or not factor.is_polynomial(Z):
             return 0
-        power = sympy.degree(front, Z)
-        spectrum += c * sympy.factorial(power) / (rate - sympy.I * Z) ** (power + 1)
+        n = sympy.degree(factor, Z)
+        spectrum += c * sympy.factorial(n) / (rate - sympy.I * Z) ** (n + 1)  # Z is w here
     spectrum = sympy.cancel(sympy.together(spectrum + spectrum.subs(sympy.I, -sympy.I)))
     dim = -1
-    while dim < _MOST_STEPS and has_sign(spectrum, 1, _NIL, sympy.oo):
+    while dim < _MOST_STEPS and is_nonnegative(spectrum, _ZERO, sympy.oo):
         spectrum, dim = sympy.cancel(-spectrum.diff(Z) / Z), dim + 2
     return max(dim, 0)

@@ -2,9 +2,10 @@ r"""Completely monotone functions of z^2: positive definite in every dimension.
 
 They are mixtures of Gaussians, :math:`k(z) = \int e^{-s z^2}\,d\nu(s)` with :math:`\nu \ge 0`, and
 the only kernels that are positive definite in every dimension (I. J. Schoenberg, Metric spaces and
-completely monotone functions, Ann. Math. 39, 1938).  A *Bernstein function* g of z^2 is one whose
-slope in z^2 is completely monotone; f(g) is completely monotone where f is and g >= 0 (R. L.
-Schilling, R. Song and Z. Vondracek, Bernstein Functions, De Gruyter 2012, theorem 3.7).
+completely monotone functions, Ann. Math. 39, 1938).  A *Bernstein function* g of z^2 has a
+completely monotone derivative in z^2.  If f is completely monotone and g >= 0 a Bernstein function,
+f(g) is completely monotone (R. L. Schilling, R. Song and Z. Vondracek, Bernstein Functions, De
+Gruyter 2012, theorem 3.7).  In this module, "monotone" is short for completely monotone in z^2.
 """
 
 from __future__ import annotations
@@ -26,52 +27,50 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["is_complete_bernstein", "is_completely_monotone"]
 
-#: Operations in a slope beyond which no rule is tried: those that help stay short.
-_LONGEST_SLOPE = 60
-#: Slopes of slopes: each halves what there is left to show, and more than two have never helped.
-_MOST_SLOPES = 2
+#: Limits of a proof by derivatives: their number (more have never helped), and the operations in
+#: one.  The argument ``derivatives`` is the number that may still be taken.
+_MOST_DERIVATIVES, _LONGEST_DERIVATIVE = 2, 60
 #: Powers kept in an expansion that shows a limit at infinity.
 _WINDOW = 2
-#: Values in steps of these in z^2, with their differences, and digits: a search that they speak
-#: against is not begun.  They decide nothing else.
+#: Before a search, signs of differences are tested: steps in z^2, number of values, and digits.
 _STEPS, _VALUES, _DIGITS = (mp.mpf("0.03"), mp.mpf(1), mp.mpf(30)), 7, 40
-_NIL, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
+_ZERO, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
 
-#: Lower and upper bound of arg f / arg s, s = z^2.
+#: Lower and upper bound of arg f / arg s for a function f of s = z^2 in the upper half-plane.
 Sector = tuple[sympy.Expr, sympy.Expr]
 
 
 def is_completely_monotone(expr: sympy.Expr) -> bool:
-    """Whether a formula in z can be shown to be completely monotone in z^2, for z > 0.
+    """Whether a formula in z is proved to be completely monotone in z^2, for z > 0.
 
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
-    products; f(g) for a completely monotone f (exp(-x), x^-b, K_nu(x), E_s(x), exp(x^2) erfc(x),
-    exp(-x) I_nu(x) / x^nu, Kummer's and Gauss' functions of -x) and a Bernstein function g >= 0;
-    the Matern kernels; sums of exponentials; means of dilates; and what falls to a limit >= 0 with
-    a completely monotone slope.
+    products; f(g) for a monotone f (exp(-x), x^-b, K_nu(x), the exponential integral E_s(x),
+    exp(x^2) erfc(x), exp(-x) I_nu(x) / x^nu, 1F1 and 2F1 of -x) and a Bernstein function g >= 0;
+    the Matern kernels; sums of exponentials; means of dilates; and functions with a limit >= 0 at
+    infinity and a derivative whose negative is monotone.
     """
-    return _is_monotone(_without_tanh_squared(expr), _MOST_SLOPES)
+    return _is_monotone(_without_tanh_squared(expr), _MOST_DERIVATIVES)
 
 
 @lru_cache(maxsize=2000)
-def _is_monotone(expr: sympy.Expr, slopes: int) -> bool:
+def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
-    if _by_function(expr, slopes) or _is_matern(expr):
+    if _is_monotone_composition(expr, derivatives) or _is_matern(expr):
         return True
-    if expr.is_Add and all(_is_monotone(a, slopes) for a in expr.args):
+    if expr.is_Add and all(_is_monotone(a, derivatives) for a in expr.args):
         return True
     if expr.is_Add and _is_sum_of_exponentials(expr):
         return True
     if not _may_be_monotone(expr):
         return False
-    if expr.is_Mul and _is_product(expr, slopes):
+    if expr.is_Mul and _is_product(expr, derivatives):
         return True
-    return _falls_monotonely(expr, slopes)
+    return _decreases_monotonically(expr, derivatives)
 
 
 def _may_be_monotone(expr: sympy.Expr) -> bool:
-    """Whether values speak against it: its differences in z^2 alternate in sign."""
+    """Whether computed differences in z^2 have the signs of those of a monotone function."""
     with mp.workdps(_DIGITS):
         for step in _STEPS:
             try:
@@ -89,44 +88,45 @@ def _may_be_monotone(expr: sympy.Expr) -> bool:
     return True
 
 
-def _by_function(expr: sympy.Expr, slopes: int) -> bool:
-    """f(g) for one function f of the language and a Bernstein function g."""
+def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
+    """Whether the formula is f(g) for an exponential, power or special function f, as above."""
     head, inner = expr.func, expr.args[-1]
     if head == sympy.exp:
-        return _is_bernstein(-inner, slopes) or _is_monotone(inner, slopes)
+        return _is_bernstein(-inner, derivatives) or _is_monotone(inner, derivatives)
     if expr.is_Pow and not expr.base.has(Z) and expr.base.is_positive:
-        return _is_bernstein(-sympy.log(expr.base) * expr.exp, slopes)
+        return _is_bernstein(-sympy.log(expr.base) * expr.exp, derivatives)
     if expr.is_Pow:
         if expr.exp.is_Integer and expr.exp > 0:
-            return _is_monotone(expr.base, slopes)
+            return _is_monotone(expr.base, derivatives)
         if expr.exp.is_negative:
-            return _is_product_of_zeros(expr.base) or _is_positive_bernstein(expr.base, slopes)
+            return _has_imaginary_zeros(expr.base) or _is_positive_bernstein(expr.base, derivatives)
         return False
     if head in (sympy.besselk, sympy.expint):
-        return _is_positive_bernstein(inner, slopes)
-    if head == sympy.erfc:  # a mixture of Gaussians itself: its square counts
-        return _is_positive_bernstein(sympy.expand(inner**2), slopes)
+        return _is_positive_bernstein(inner, derivatives)
+    if head == sympy.erfc:  # erfc is a mixture of Gaussians: monotone in the square of x
+        return _is_positive_bernstein(sympy.expand(inner**2), derivatives)
     if head == sympy.hyper:
         if (len(expr.ap), len(expr.bq)) not in ((1, 1), (2, 1)):
             return False
-        increasing = all(x.is_positive for x in (*expr.ap, *expr.bq, expr.bq[0] - expr.ap[-1]))
-        return increasing and _is_positive_bernstein(-expr.argument, slopes)
+        # Euler's integral for b > a > 0 is a mixture of exp(-t x) or (1 + t x)^-c.
+        has_integral = all(x.is_positive for x in (*expr.ap, *expr.bq, expr.bq[0] - expr.ap[-1]))
+        return has_integral and _is_positive_bernstein(-expr.argument, derivatives)
     return False
 
 
-def _is_product(expr: sympy.Expr, slopes: int) -> bool:
-    """A product of completely monotone functions, or of functions that are so together."""
+def _is_product(expr: sympy.Expr, derivatives: int) -> bool:
+    """Whether all factors are monotone, or one times a completing factor, and the rest."""
     for factor in expr.args:
-        partner = _partner(factor)
-        if partner is not None and _is_monotone(sympy.powsimp(expr / factor / partner), slopes):
+        other = _completing_factor(factor)
+        if other is not None and _is_monotone(sympy.powsimp(expr / factor / other), derivatives):
             return True
-    if all(_is_monotone(a, slopes) for a in expr.args):
+    if all(_is_monotone(a, derivatives) for a in expr.args):
         return True
-    return _is_mean_of_dilates(expr, slopes)
+    return _is_mean_of_dilates(expr, derivatives)
 
 
-def _partner(factor: sympy.Expr) -> sympy.Expr | None:
-    """What must stand beside a function to make it completely monotone."""
+def _completing_factor(factor: sympy.Expr) -> sympy.Expr | None:
+    """A second factor that makes the product monotone; None if none is known."""
     inner = factor.args[-1] if factor.args else factor
     if factor.func == sympy.erfc and _is_positive_bernstein(inner, 0):
         return sympy.exp(sympy.expand(inner**2))
@@ -139,34 +139,34 @@ def _partner(factor: sympy.Expr) -> sympy.Expr | None:
             return Z**order
     if factor.is_Pow and factor.exp.is_negative and factor.base.func in (sympy.sinh, sympy.besseli):
         order = _ONE if factor.base.func == sympy.sinh else factor.base.args[0]
-        if _is_product_of_zeros(factor.base / Z**order):
+        if _has_imaginary_zeros(factor.base / Z**order):
             return Z ** (-order * factor.exp)
     return None
 
 
-def _is_mean_of_dilates(expr: sympy.Expr, slopes: int) -> bool:
-    """B(z)/z with B(0) = 0 is the mean of b(sz), s uniform on [0, 1], where b is B's slope."""
+def _is_mean_of_dilates(expr: sympy.Expr, derivatives: int) -> bool:
+    """Whether the formula is B(z)/z, B(0) = 0, with B' monotone: the mean of B'(sz), 0 < s < 1."""
     integral = expr * Z
-    if not slopes or integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_SLOPE:
+    if not derivatives or integral.has(1 / Z) or sympy.count_ops(integral) > _LONGEST_DERIVATIVE:
         return False
     start = value_at_zero(integral)
     if start is None or not is_zero(start):
         return False
-    return _is_monotone(_simple(integral.diff(Z)), slopes - 1)
+    return _is_monotone(_simplify(integral.diff(Z)), derivatives - 1)
 
 
-def _falls_monotonely(expr: sympy.Expr, slopes: int) -> bool:
-    """A limit >= 0 at infinity, and a slope in z^2 whose negative is completely monotone."""
-    if not slopes or sympy.count_ops(expr) > _LONGEST_SLOPE:
+def _decreases_monotonically(expr: sympy.Expr, derivatives: int) -> bool:
+    """Whether the limit at infinity is >= 0, and the negative of the derivative is monotone."""
+    if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return False
-    return _has_monotone_slope(-expr, slopes) and _has_nonnegative_limit(expr)
+    return _has_monotone_derivative(-expr, derivatives) and _has_nonnegative_limit(expr)
 
 
-def _has_monotone_slope(expr: sympy.Expr, slopes: int) -> bool:
-    slope = sympy.expand(expr.diff(Z) / Z)
+def _has_monotone_derivative(expr: sympy.Expr, derivatives: int) -> bool:
+    derivative = sympy.expand(expr.diff(Z) / Z)  # twice the derivative in z^2
     return any(
-        sympy.count_ops(form) <= _LONGEST_SLOPE and _is_monotone(form, slopes - 1)
-        for form in dict.fromkeys((slope, _simple(slope)))
+        sympy.count_ops(form) <= _LONGEST_DERIVATIVE and _is_monotone(form, derivatives - 1)
+        for form in dict.fromkeys((derivative, _simplify(derivative)))
     )
 
 
@@ -178,7 +178,7 @@ def _has_nonnegative_limit(expr: sympy.Expr) -> bool:
     return value is not None and sign(value) >= 0
 
 
-def _simple(expr: sympy.Expr) -> sympy.Expr:
+def _simplify(expr: sympy.Expr) -> sympy.Expr:
     expanded = sympy.expand(_without_tanh_squared(sympy.expand(expr)))
     return sympy.factor(sympy.powsimp(sympy.together(expanded)))
 
@@ -190,84 +190,80 @@ def _without_tanh_squared(expr: sympy.Expr) -> sympy.Expr:
     )
 
 
-# --- Bernstein functions --------------------------------------------------------------------
-
-
-def _is_positive_bernstein(expr: sympy.Expr, slopes: int) -> bool:
-    if not _is_bernstein(expr, slopes):
+def _is_positive_bernstein(expr: sympy.Expr, derivatives: int) -> bool:
+    if not _is_bernstein(expr, derivatives):
         return False
     start = value_at_zero(expr)
     return start is not None and sign(start) >= 0
 
 
 @lru_cache(maxsize=2000)
-def _is_bernstein(expr: sympy.Expr, slopes: int) -> bool:
-    """Whether the slope in z^2 can be shown to be completely monotone (constants do not matter)."""
+def _is_bernstein(expr: sympy.Expr, derivatives: int) -> bool:
+    """Whether the derivative in z^2 is proved monotone; the formula itself may be negative."""
     if not expr.has(Z) or is_complete_bernstein(expr):
         return True
     if expr.is_Add:
-        return all(_is_bernstein(a, slopes) for a in expr.args)
+        return all(_is_bernstein(a, derivatives) for a in expr.args)
     if expr.is_Mul:
         c, rest = expr.as_independent(Z, as_Add=False)
         if c != 1:
-            return bool(c.is_positive) and _is_bernstein(rest, slopes)
+            return bool(c.is_positive) and _is_bernstein(rest, derivatives)
     if expr.is_Pow and expr.base == Z:
         return bool(expr.exp.is_positive and expr.exp <= 2)
-    if not slopes or sympy.count_ops(expr) > _LONGEST_SLOPE:
+    if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return False
-    return _has_monotone_slope(expr, slopes)
+    return _has_monotone_derivative(expr, derivatives)
 
 
 def is_complete_bernstein(expr: sympy.Expr) -> bool:
-    r"""Whether a formula in z can be shown to be a complete Bernstein function of z^2.
+    r"""Whether a formula in z is proved to be a complete Bernstein function of z^2.
 
     A function f of :math:`s = z^2` that is positive for s > 0 and analytic off the negative axis
-    is one where :math:`0 \le \arg f \le \arg s` in the upper half-plane (theorem 6.2 of that book).
-    Bounds of the argument follow a formula: products add them, powers multiply them, and a sum
-    stays in the sector of its terms.
+    is one if :math:`0 \le \arg f \le \arg s` in the upper half-plane (Schilling, Song and
+    Vondracek, theorem 6.2).  Bounds of arg f are computed from the formula: products add them,
+    powers multiply them, and a sum lies in the sector of its terms.
     """
     sector = _sector(expr)
     return sector is not None and bool(sector[0] >= 0 and sector[1] <= 1)
 
 
 def _sector(expr: sympy.Expr) -> Sector | None:
-    """None where none is known, or it holds the negative axis, about which powers are cut."""
+    """Bounds of arg f / arg s; None if they are not known, or wider than half a turn."""
     if expr == Z:
         return _HALF, _HALF
     if expr.is_number:
-        return (_NIL, _NIL) if expr.is_positive else None
-    found = None
+        return (_ZERO, _ZERO) if expr.is_positive else None
+    sector = None
     if expr.is_Pow and expr.exp.is_Rational:
         base = _sector(expr.base)
         if base is not None:
             ends = base[0] * expr.exp, base[1] * expr.exp
-            found = min(ends), max(ends)
+            sector = min(ends), max(ends)
     elif expr.is_Mul:
         factors = [_sector(a) for a in expr.args]
         if None not in factors:
-            found = tuple(sum(ends) for ends in zip(*factors, strict=True))
+            sector = tuple(sum(ends) for ends in zip(*factors, strict=True))
     elif expr.is_Add:
         terms = [_sector(a) for a in expr.args]
         if None not in terms:
             lows, highs = zip(*terms, strict=True)
-            found = min(lows), max(highs)
+            sector = min(lows), max(highs)
     elif expr.func == sympy.log:
-        # log(1 + h)/h is a Stieltjes function of h.
+        # log(1 + h)/h is a Stieltjes function of h, and so its argument lies between -arg h and 0.
         inner = _sector(expr.args[0] - 1)
         if inner is not None and inner[0] >= 0:
-            found = _NIL, inner[1]
-    # Beyond half a turn in all an argument is no longer that of the principal powers, nor is a
-    # sector convex.
-    if found is None or not (found[0] >= -1 and found[1] <= 1 and found[1] - found[0] <= 1):
+            sector = _ZERO, inner[1]
+    # A wider sector is not convex, and its powers may not be the principal ones.
+    if sector is None or not (sector[0] >= -1 and sector[1] <= 1 and sector[1] - sector[0] <= 1):
         return None
-    return found
+    return sector
 
 
-def _is_product_of_zeros(expr: sympy.Expr) -> bool:
-    """c prod_j (1 + z^2/a_j^2), c > 0: cosh(az), sinh(az)/z, I_nu(az)/z^nu have imaginary zeros.
+def _has_imaginary_zeros(expr: sympy.Expr) -> bool:
+    """Whether the formula is a multiple c > 0 of cosh(az), sinh(az)/z or I_nu(az)/z^nu.
 
-    Its logarithm is a sum of Bernstein functions log(1 + z^2/a_j^2) (and a constant), and its
-    reciprocal is a product of completely monotone functions.
+    These are products over their imaginary zeros, c prod_j (1 + z^2/a_j^2).  The logarithm is a
+    constant plus Bernstein functions log(1 + z^2/a_j^2), and the reciprocal is monotone.
     """
     c, rest = expr.as_independent(Z, as_Add=False)
     if not c.is_positive:
@@ -278,26 +274,23 @@ def _is_product_of_zeros(expr: sympy.Expr) -> bool:
         scale = f.args[-1] / Z
         if scale.has(Z) or not scale.is_positive:
             return False
-        order = {sympy.cosh: _NIL, sympy.sinh: sympy.Integer(1)}.get(f.func, f.args[0])
+        order = {sympy.cosh: _ZERO, sympy.sinh: _ONE}.get(f.func, f.args[0])
         # The zeros of I_nu are imaginary for nu > -1 (DLMF 10.21(i)).
         return bool(order > -1) and sympy.powsimp(rest / f * Z**order) == 1
     return False
 
 
-# --- exponentials ---------------------------------------------------------------------------
-
-
 def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
-    r"""sum_j c_j exp(-a_j z), where the partial sums of c_j a_j from the least a_j are >= 0.
+    r"""Whether it is sum_j c_j exp(-a_j z), a_j ascending, with partial sums of c_j a_j >= 0.
 
     exp(-az) is the mixture of exp(-s z^2) with the density proportional to
     :math:`a s^{-3/2} e^{-a^2/(4s)}`, and a sum of :math:`c_j a_j e^{-a_j^2 x}` is nonnegative for
-    x >= 0 where its partial sums at x = 0 are (Abel's summation).
+    x >= 0 if its partial sums at x = 0 are (summation by parts).
     """
     terms = exponential_terms(expr, 1)
     if terms is None or not all(c.is_nonnegative for c, rate in terms if rate == 0):
         return False
-    total = _NIL
+    total = _ZERO
     for c, rate in sorted(terms, key=lambda pair: float(pair[1])):
         total += c * rate
         if sign(total) < 0:
@@ -306,7 +299,7 @@ def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
 
 
 def _is_matern(expr: sympy.Expr) -> bool:
-    """exp(-a z) times a polynomial, whose slopes in z^2 are such again; 1/z is monotone."""
+    """Whether it is exp(-a z) times a polynomial in z, proved monotone by derivatives in z^2."""
     c, rest = expr.as_independent(Z, as_Add=False)
     if not c.is_positive:
         return False
@@ -319,8 +312,8 @@ def _is_matern(expr: sympy.Expr) -> bool:
         return False
     poly = sympy.Poly(body, Z)
     while poly.degree() > 0:
-        # -k'/z of k = exp(-a z) p(z) is exp(-a z) (q + c/z), where z q + c = a p - p'.
-        poly, rest = sympy.div(rate * poly - poly.diff(Z), sympy.Poly(Z, Z))
-        if not (rest.is_zero or sign(rest.LC()) > 0):
+        # -k'/z of k = exp(-a z) p(z) is exp(-a z) (q + c/z), z q + c = a p - p'; 1/z is monotone.
+        poly, remainder = sympy.div(rate * poly - poly.diff(Z), sympy.Poly(Z, Z))
+        if not (remainder.is_zero or sign(remainder.LC()) > 0):
             return False
     return bool(sign(poly.LC()) >= 0)

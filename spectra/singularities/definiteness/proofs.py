@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import combinations, islice
 
 import sympy
+from sympy import Expr
 
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero, sign
@@ -17,69 +18,68 @@ from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue import DIMENSION, catalogue
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.definiteness.closed_forms import (
-    largest_of_damped_cosine,
-    largest_of_edge,
-    largest_of_rational_spectrum,
+    Proof,
+    prove_askey,
+    prove_damped_cosine,
+    rational_spectrum_dimension,
 )
 from spectra.singularities.definiteness.monotone import is_completely_monotone
-from spectra.singularities.definiteness.polya import hat_dimension
+from spectra.singularities.definiteness.polya import hat_mixture_dimension
 from spectra.singularities.local import analyse
-from spectra.singularities.periodic import is_of_waves
-from spectra.singularities.places import LocalAnalysis
-from spectra.singularities.power_series import closure, finite, has_nonnegative_taylor_series
+from spectra.singularities.periodic import is_trigonometric
+from spectra.singularities.power_series import (
+    DimensionRules,
+    has_nonnegative_taylor_series,
+    value_or_none,
+)
+from spectra.singularities.results import LocalAnalysis
 
 __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 
-#: Ways to split a product into what ends and what does not.
+#: Limit on the ways to write a product as a compactly supported kernel times another one.
 _MOST_CHOICES = 8
-#: Models of the catalogue that no rule here proves.
-_MODELS = ("circular", "cubic")
-
-
-#: Positive definite on R^d for every d up to the first, why, and whether for no other d.
-Proof = tuple[float, str, bool]
+#: Compactly supported kernels of the catalogue whose largest dimension no rule here proves.
+_CATALOGUE_MODELS = ("circular", "cubic")
 
 
 @lru_cache(maxsize=200)
 def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
-    """The strongest proof for R^d that a rule here gives, or None."""
-    pieces = _resolved(kernel, analysis)
+    """The strongest proof for R^d by the rules of this package, or None."""
+    pieces = _pieces_with_support(kernel, analysis)
     if not pieces or any(p.expr.has(Opaque) for p in pieces) or not _is_bounded(analysis):
         return None
-    if all(p.support is sympy.oo and is_completely_monotone(p.expr) for p in pieces):
-        text = "It is completely monotone in z^2: positive definite in every dimension."
-        return math.inf, text, True
+    is_unlimited = all(p.support is sympy.oo for p in pieces)
+    if is_unlimited and all(is_completely_monotone(p.expr) for p in pieces):
+        reason = "It is completely monotone in z^2: positive definite in every dimension."
+        return Proof(math.inf, reason, is_exact=True)
     if len(pieces) == 1:
-        (piece,) = pieces
-        endless = piece.support is sympy.oo
-        known = largest_of_damped_cosine(piece.expr) if endless else largest_of_edge(piece)
-        if known is not None:
-            return *known, True
-    shown: dict[str, float] = {
+        piece = pieces[0]
+        proof = prove_damped_cosine(piece.expr) if is_unlimited else prove_askey(piece)
+        if proof is not None:
+            return proof
+    dims: dict[str, float] = {
         "It is made of positive definite functions by sums, products and power series": min(
-            _of_piece(p) for p in pieces
+            _piece_dimension(p) for p in pieces
         ),
         "It is a mixture of convolution squares of balls, by Polya's criterion or its like": (
-            hat_dimension(analysis)
+            hat_mixture_dimension(analysis)
         ),
     }
-    if all(p.support is sympy.oo for p in pieces):
+    if is_unlimited:
         total = sympy.Add(*(p.expr for p in pieces))
-        reason = "Its spectrum is a nonnegative rational function"
-        shown[reason] = largest_of_rational_spectrum(total)
-    reason = max(shown, key=lambda text: shown[text])
-    dim = shown[reason]
+        dims["Its spectrum is a nonnegative rational function"] = rational_spectrum_dimension(total)
+    reason, dim = max(dims.items(), key=lambda item: item[1])
     where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
-    return (dim, f"{reason}: positive definite {where}.", False) if dim else None
+    return Proof(dim, f"{reason}: positive definite {where}.", is_exact=False) if dim else None
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:
-    requirements = (r for place in analysis.places for r in place.requirements)
+    requirements = (r for point in analysis.points for r in point.requirements)
     return analysis.origin.limit is not None and all(r.bound != 0 for r in requirements)
 
 
-def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
-    """The pieces; of one formula that vanishes beyond a single kink, the part before it."""
+def _pieces_with_support(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
+    """The pieces; a formula such as Max(1 - z, 0) becomes 1 - z with the support 1."""
     exprs = analysis.exprs
     vanishes = len(exprs) == 2 and not analysis.gaps and exprs[-1] == 0
     if vanishes and all(p.support is sympy.oo for p in kernel.pieces):
@@ -87,52 +87,52 @@ def _resolved(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:
     return kernel.pieces
 
 
-# --- on R^d ---------------------------------------------------------------------------------
+# --- on R^d: each function returns the largest dimension for which it has a proof; 0 if none ------
 
 
 @lru_cache(maxsize=500)
-def _of_piece(piece: Piece) -> float:
+def _piece_dimension(piece: Piece) -> float:
     if piece.support is not sympy.oo:
-        return _of_ball(piece)
-    whole, terms = _on_space(piece.expr), sympy.Add.make_args(piece.expr)
-    if whole or len(terms) == 1 or not piece.expr.has(sympy.Heaviside, sympy.Max, sympy.Min):
-        return whole
-    # Summands that end somewhere are proved like kernels of their own.
+        return _compact_dimension(piece)
+    dim, terms = _space_dimension(piece.expr), sympy.Add.make_args(piece.expr)
+    if dim or len(terms) == 1 or not piece.expr.has(sympy.Heaviside, sympy.Max, sympy.Min):
+        return dim
+    # Terms of compact support, written with Max or Heaviside, are proved as separate kernels.
     kernels = [Kernel((Piece(sympy.oo, term),)) for term in terms]
-    return min(_of_piece(p) for k in kernels for p in _resolved(k, analyse(k)))
+    return min(_piece_dimension(p) for k in kernels for p in _pieces_with_support(k, analyse(k)))
 
 
-def _of_ball(piece: Piece) -> float:
-    """What ends at a radius, times what needs no end: a factor may belong to either side."""
+def _compact_dimension(piece: Piece) -> float:
+    """Write the piece as a compactly supported kernel times one proved without its support."""
     factors = sympy.Mul.make_args(sympy.factor(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
-    best = _of_end(piece)
+    best = _compact_factor_dimension(piece)
     if not polynomials:
         return best
     free = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
     choices = (c for n in range(len(free) + 1) for c in combinations(free, n))
     for choice in islice(choices, _MOST_CHOICES):
-        ends = sympy.Mul(*(f for f in polynomials if f not in choice))
-        lasting = sympy.Mul(*(f for f in factors if f not in polynomials or f in choice))
-        shown = _of_end(Piece(piece.support, ends))
-        best = max(best, min(shown, _on_space(lasting)) if shown else 0)
+        compact = sympy.Mul(*(f for f in polynomials if f not in choice))
+        other = sympy.Mul(*(f for f in factors if f not in polynomials or f in choice))
+        dim = _compact_factor_dimension(Piece(piece.support, compact))
+        best = max(best, min(dim, _space_dimension(other)) if dim else 0)
     return best
 
 
-def _of_end(piece: Piece) -> float:
-    """What ends at a radius: Askey's function and integrals of it, a model, a mixture of hats."""
-    known = largest_of_edge(piece)
-    if known is not None:
-        return known[0]
-    return max(_of_model(piece), hat_dimension(analyse(Kernel((piece,)))))
+def _compact_factor_dimension(piece: Piece) -> float:
+    """Prove an Askey function or its integrals, a catalogue model, or a hat mixture (``polya``)."""
+    proof = prove_askey(piece)
+    if proof is not None:
+        return proof.largest_dim
+    return max(_model_dimension(piece), hat_mixture_dimension(analyse(Kernel((piece,)))))
 
 
-def _of_model(piece: Piece) -> int:
-    """What the catalogue knows of a positive multiple of a model that ends at the same radius."""
+def _model_dimension(piece: Piece) -> int:
+    """Look up a positive multiple of a model of the catalogue that has the same support."""
     c = value_at_zero(piece.expr)
     if c is None or not c.is_positive:
         return 0
-    for name in _MODELS:
+    for name in _CATALOGUE_MODELS:
         model = catalogue[name](length=piece.support).pieces[0].expr
         if sympy.expand(piece.expr - c * model) == 0:
             condition = catalogue.entries[name].positive_definite_for()
@@ -140,56 +140,51 @@ def _of_model(piece: Piece) -> int:
     return 0
 
 
-def _on_space(expr: sympy.Expr) -> float:
+def _space_dimension(expr: Expr) -> float:
     expr = expr.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
-    plain = _SPACE(expr)
-    rewritten = expr.replace(_is_even_sine, _with_double_angle)
-    return plain if rewritten == expr else max(plain, _SPACE(rewritten))
+    dim = _SPACE_RULES(expr)
+    rewritten = expr.replace(  # sin(a)^(2n) = ((1 - cos(2a))/2)^n
+        lambda e: e.is_Pow and e.base.func == sympy.sin and e.exp.is_even,
+        lambda e: ((1 - sympy.cos(2 * e.base.args[0])) / 2) ** (e.exp / 2),
+    )
+    return dim if rewritten == expr else max(dim, _SPACE_RULES(rewritten))
 
 
-def _is_even_sine(e: sympy.Expr) -> bool:
-    return bool(e.is_Pow and e.base.func == sympy.sin and e.exp.is_even)
-
-
-def _with_double_angle(e: sympy.Expr) -> sympy.Expr:
-    return ((1 - sympy.cos(2 * e.base.args[0])) / 2) ** (e.exp / 2)
-
-
-def _atom(expr: sympy.Expr) -> float:
-    """Formulas that are positive definite of themselves, alone or beside another factor."""
+def _atom_dimension(expr: Expr) -> float:
+    """Prove a completely monotone function, a cosine, or a product with a mean of plane waves."""
     if is_completely_monotone(expr):
         return math.inf
     if expr.func == sympy.cos and not (expr.args[0] / Z).has(Z):
         return 1
     best = 0.0
-    waves, decaying = _split_waves(expr)
-    if waves.has(Z) and decaying.has(Z):
-        best = min(_SPACE(waves), _SPACE(decaying))
-    for part, dim in _plane_wave_means(expr):
-        best = max(best, min(dim, _SPACE(sympy.powsimp(expr / part))))
+    waves, other = _split_waves(expr)
+    if waves.has(Z) and other.has(Z):
+        best = min(_SPACE_RULES(waves), _SPACE_RULES(other))
+    for mean, dim in _plane_wave_means(expr):
+        best = max(best, min(dim, _SPACE_RULES(sympy.powsimp(expr / mean))))
     return best
 
 
-def _split_waves(product: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-    """The factors that are functions of waves alone, such as exp(cos(z)), and the others."""
-    factors: list[sympy.Expr] = []
+def _split_waves(product: Expr) -> tuple[Expr, Expr]:
+    """The product of the trigonometric factors, such as exp(cos(z)), and that of the others."""
+    factors: list[Expr] = []
     for f in sympy.Mul.make_args(product):
         terms = sympy.Add.make_args(sympy.expand(f.args[0])) if f.func == sympy.exp else ()
         factors += [sympy.exp(term) for term in terms] or [f]
-    waves = [f for f in factors if is_of_waves(f)]
+    waves = [f for f in factors if is_trigonometric(f)]
     return sympy.Mul(*waves), sympy.Mul(*(f for f in factors if f not in waves))
 
 
-def _plane_wave_means(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]:
-    r"""Factors that are means of plane waves, alone or with a Gaussian, and their dimensions.
+def _plane_wave_means(product: Expr) -> Iterator[tuple[Expr, float]]:
+    r"""Find means of plane waves, with a Gaussian for cosines, and their largest dimensions.
 
     :math:`J_\nu(az)/z^\nu` is the mean of plane waves in R^(2 nu + 2), :math:`\sin(az)/z` of R^3
     (I. J. Schoenberg, Metric spaces and completely monotone functions, Ann. Math. 39, 1938).
     The spectrum of :math:`e^{-az^2}\cos(bz)` in R^3 is a positive multiple of
-    :math:`w - b\tanh(bw/(2a))`, which is nonnegative for :math:`b^2 \le 2a`.
+    :math:`w - b\tanh(bw/(2a))`, which is nonnegative for :math:`b^2 \le 2a`, times
+    :math:`e^{-w^2/(4a)} \cosh(bw/(2a))/w`.
     """
-    half = sympy.Rational(1, 2)
-    squares = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in product.atoms(sympy.exp)]
+    rates = [-sympy.expand(f.args[0]).coeff(Z, 2) for f in product.atoms(sympy.exp)]
     for factor in sympy.Mul.make_args(product):
         base, power = factor.as_base_exp()
         if base.func not in (sympy.sin, sympy.cos, sympy.besselj) or (base.args[-1] / Z).has(Z):
@@ -198,50 +193,52 @@ def _plane_wave_means(product: sympy.Expr) -> Iterator[tuple[sympy.Expr, float]]
             continue
         if base.func == sympy.sin:
             yield (base / Z) ** power, 3
-        elif base.func == sympy.besselj and base.args[0] >= -half:
+        elif base.func == sympy.besselj and base.args[0] >= -sympy.S.Half:
             order = base.args[0]
             yield (base / Z**order) ** power, int(sympy.floor(2 * order + 2))
         elif base.func == sympy.cos:
-            for rate in (r for r in squares if r.is_positive):
-                # Each of the waves has its share of the Gaussian.
+            for rate in (r for r in rates if r.is_positive):
+                # The Gaussian exp(-rate z^2) is divided among the ``power`` equal cosines.
                 if sign(2 * rate / power - (base.args[0] / Z) ** 2) >= 0:
                     yield sympy.exp(-rate * Z**2) * factor, 3
 
 
-_SPACE = closure(Z, _atom, lru_cache(maxsize=2000)(value_at_zero))
+_SPACE_RULES = DimensionRules(Z, _atom_dimension, lru_cache(maxsize=2000)(value_at_zero))
 
 
 # --- on the sphere --------------------------------------------------------------------------
 
 
 def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
-    """Why a kernel is positive definite on the unit sphere of R^dim, where that is proved.
+    """Why a kernel is positive definite on the unit sphere of R^dim; None if that is not proved.
 
-    The formula counts on z <= 2 only: one that is positive definite on R^d without its end is so
-    on the sphere, and so are power series in u = <x, y> with nonnegative coefficients.
+    On the sphere z <= 2: a formula that is positive definite on R^d is so there, even if the kernel
+    ends at a support >= 2.  Power series in u = <x, y> with nonnegative coefficients are so too.
     """
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         return None
-    if kernel.zonal is not None and has_nonnegative_taylor_series(kernel.zonal):
+    if kernel.zonal is None:
+        proved_dim = min((_piece_dimension(_on_sphere(p)) for p in kernel.pieces), default=0)
+    elif has_nonnegative_taylor_series(kernel.zonal):
         return "Its power series in u has nonnegative coefficients."
-    shown = (
-        _SPHERE(kernel.zonal)
-        if kernel.zonal is not None
-        else min((_of_piece(_unended(p)) for p in kernel.pieces), default=0)
-    )
-    if shown >= dim:
+    else:
+        proved_dim = _SPHERE_RULES(kernel.zonal)
+    if proved_dim >= dim:
         return "It is made of functions that are positive definite on the sphere."
     return None
 
 
-def _unended(piece: Piece) -> Piece:
+def _on_sphere(piece: Piece) -> Piece:
+    """A piece with the same values for z < 2, without its support if that is >= 2."""
     return Piece(sympy.oo, piece.expr) if sign(piece.support - 2) >= 0 else piece
 
 
-def _sphere_atom(expr: sympy.Expr) -> float:
+def _sphere_atom_dimension(expr: Expr) -> float:
     if expr == U or has_nonnegative_taylor_series(expr):
         return math.inf
-    return _on_space(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
+    return _space_dimension(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
 
 
-_SPHERE = closure(U, _sphere_atom, lambda expr: finite(expr.subs(U, 1)))
+_SPHERE_RULES = DimensionRules(
+    U, _sphere_atom_dimension, lambda expr: value_or_none(expr.subs(U, 1))
+)

@@ -16,7 +16,7 @@ from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import Kernel, radial
 from spectra.singularities import analyse
-from spectra.singularities.branches import branch_radii, is_analytic_at
+from spectra.singularities.branches import branch_radii, classify_at
 from spectra.singularities.periodic import is_periodic
 from spectra.singularities.zeros import positive_zeros
 
@@ -137,9 +137,9 @@ def test_each_kind_of_branch_is_a_radius() -> None:
 
 def test_points_are_classified_as_analytic_meromorphic_or_branch() -> None:
     one = sympy.Integer(1)
-    assert is_analytic_at(_formula("exp(-z)*sqrt(2 - z)"), one) == "analytic"
-    assert is_analytic_at(_formula("sin(z - 1)/(z - 1)"), one) == "meromorphic"
-    assert is_analytic_at(_formula("sqrt(1 - z)"), one) == "branch"
+    assert classify_at(_formula("exp(-z)*sqrt(2 - z)"), one) == "analytic"
+    assert classify_at(_formula("sin(z - 1)/(z - 1)"), one) == "meromorphic"
+    assert classify_at(_formula("sqrt(1 - z)"), one) == "branch"
 
 
 def test_periodic_formulas_are_recognised() -> None:
