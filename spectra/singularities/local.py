@@ -181,7 +181,7 @@ def _first_singular_term(
     if left.grows or (right is not None and right.grows):
         return unbounded_rule(r)
     left_series, right_series = left.as_series(), Series(()) if right is None else right.as_series()
-    order = coarsest(left_series.remainder, right_series.order)
+    order = coarsest(left_series.remainder, right_series.remainder)
     left_terms, right_terms = dict(left_series.terms), dict(right_series.terms)
     for size in sorted({*left_terms, *right_terms}, key=by_order):
         if order is not None and compare(size, order) >= 0:
