@@ -14,7 +14,12 @@ from functools import cached_property
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument, summands
+from spectra.density.closed_pairs.summands import (
+    parse_summand,
+    positive_rate,
+    scaled_argument,
+    summands,
+)
 from spectra.formula.evaluation.ball_function import number
 from spectra.formula.reader.parsing import Z
 
@@ -115,7 +120,7 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     >>> gamma_product(sympy.cos(Z)) is None
     True
     """
-    summand = read(term)
+    summand = parse_summand(term)
     exponent, factors = summand.linear * Z + summand.quadratic * Z**2, []
     for factor in summand.factors:
         base, top = factor.as_base_exp()
