@@ -61,7 +61,7 @@ class Chart:
 def charts_between(
     breaks: Mapping[float, float], low: float, high: float
 ) -> list[tuple[Chart, float, float]]:
-    """Charts that cover the radii from exp(low) to exp(high): (chart, first t, last t), ascending.
+    """Charts that cover the radii from exp(low) to exp(high), ascending: (chart, start, stop) in t.
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ def charts_between(
     # Relative error of exp(high) from the rounding of high.
     rounding = (4.0 + abs(high)) * EPS
     end = float(np.exp(high)) * (1.0 + rounding)
-    ranges, last, start = [], 0.0, low
+    ranges, origin, start = [], 0.0, low
     for radius, depth in sorted(breaks.items()):
         if radius > end:
             break
-        middle = 0.5 * (last + radius)
-        ranges.append((Chart(last), start, float(np.log(middle - last))))
+        middle = 0.5 * (origin + radius)
+        ranges.append((Chart(origin), start, float(np.log(middle - origin))))
         stop = depth - float(np.log(radius))
         ranges.append((Chart(radius, -1.0), -float(np.log(radius - middle)), stop))
-        last, start = radius, float(np.log(radius)) - depth
-    if not last:
+        origin, start = radius, float(np.log(radius)) - depth
+    if not origin:
         ranges.append((Chart(), low, high))
-    elif np.exp(high) > last * (1.0 + rounding):
-        ranges.append((Chart(last), start, float(np.log(np.exp(high) - last))))
+    elif np.exp(high) > origin * (1.0 + rounding):
+        ranges.append((Chart(origin), start, float(np.log(np.exp(high) - origin))))
     return [(chart, start, stop) for chart, start, stop in ranges if stop > start]
 
 

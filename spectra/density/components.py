@@ -26,14 +26,7 @@ if TYPE_CHECKING:
     from spectra.density.ball.tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
-__all__ = [
-    "Atom",
-    "Component",
-    "Evaluation",
-    "Radial",
-    "SizedFunction",
-    "SpectralDensity",
-]
+__all__ = ["Atom", "Component", "Evaluation", "Radial", "SizedFunction", "SpectralDensity"]
 
 #: A function of the radius, as its sign (or phase factor) and the logarithm of its absolute value.
 SizedFunction = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
@@ -43,7 +36,7 @@ Evaluation = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Atom:
-    """A signed mass spread evenly over the sphere |w| = radius (a point when radius is 0)."""
+    """A signed mass spread evenly over the sphere |omega| = radius (a point if radius is 0)."""
 
     radius: float
     mass: float

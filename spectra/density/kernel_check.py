@@ -5,9 +5,9 @@ Both sides of the Fourier pair are averaged over a Gaussian of width s around th
 .. math:: \int_0^\infty \rho(w)\,\Omega_d(rw)\,e^{-s^2w^2/2}\,dw
           + \sum_{atoms} m\,\Omega_d(r w_a)\,e^{-s^2w_a^2/2} = E\,k(|r e + s N|),
 
-where e is a unit vector, N is standard normal in R^d, and an atom has the mass m and the radius
-w_a.  The left side needs the density at w < 10/s only, so it exists for infinite masses, too.  The
-right side needs only values of the kernel, so the check is independent of every route.
+where e is a unit vector, E the expectation over N, standard normal in R^d, and m and w_a the mass
+and radius of an atom.  The left side needs the density at w < 10/s only, so it exists for infinite
+masses, too.  The right side needs only values of the kernel, which no route computes.
 
 A pair (r, s) is called a *window*.  Windows at r = 0 with widths s on a geometric grid test every
 range of radii.  If the kernel has a support, windows around its end test the oscillations of the
@@ -56,12 +56,13 @@ _LARGEST_LOG = 340.0
 # Largest argument passed to scipy's ive, which is nan far beyond; from here on it is proportional
 # to argument^(-1/2).
 _LARGEST_IVE_ARGUMENT = 1e9
-# Widths at r = 0 extend by these factors beyond 1/radius for the radii of the bulk.
+# Widths at r = 0 range from 0.25 / (largest radius) to 2 / (smallest radius) of all bulks.
 _WIDEST, _NARROWEST = 2.0, 0.25
+# Number of these widths.
 _LEAST_WINDOWS, _MOST_WINDOWS = 5, 10
 # Narrower windows would integrate more half waves of an oscillating tail than this.
 _MOST_HALF_WAVES = 100
-# The narrowest width is divided by 4 until k differs from k(0) by this share, or so many times.
+# The narrowest width is divided by 4 until k is within this share of k(0), at most so many times.
 _NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
 # A window at r > 0 has the width r / (12 sqrt(d)).
 _WIDTHS_PER_RADIUS = 12.0
@@ -89,7 +90,7 @@ def _weigh_radii(windows: FloatArray, dim: int, w: FloatArray) -> _Weights:
 
 
 def _weigh_distances(windows: FloatArray, dim: int, z: FloatArray) -> _Weights:
-    """The probability density of |r e + s N|, times z, for windows (r, s) with one r."""
+    """The probability density of |r e + s N| at z for windows (r, s) with one r."""
     r, s = windows[0, 0], windows[:, 1].reshape(-1, *(1,) * z.ndim)
     x = z / s
     if r == 0.0:
@@ -155,8 +156,9 @@ def _largest_value(density: SpectralDensity) -> float:
 
 
 def _choose_windows(density: SpectralDensity, largest: float) -> list[FloatArray]:
-    """Rows (r, s), one array per r: r = 0, breaks of the kernel, and distances R for which the
-    density oscillates like cos(R w) at large w.
+    """Windows as rows (r, s), one array for each r.
+
+    They are r = 0, and the r where the kernel is not smooth, or one r in its bulk if there is none.
     """
     kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
     radii = [w for c in density.components for w in c.bulk]
@@ -182,7 +184,8 @@ def _kernel_breaks(kernel: Kernel) -> set[float]:
     """Distances where the formula of a kernel ends or changes."""
     found = {float(p.support) for p in kernel.pieces if np.isfinite(float(p.support))}
     if any(p.expr.has(*KINKS) for p in kernel.pieces):
-        found |= {float(r) for r in profile(kernel)[0]}
+        radii, *_ = profile(kernel)
+        found |= {float(r) for r in radii}
     return found
 
 
@@ -202,7 +205,7 @@ def _narrowest_width(kernel: Kernel, width: float, largest: float, dim: int) -> 
 
 def _average_density(density: SpectralDensity, windows: FloatArray) -> FloatArray:
     """The left side with its atoms, as :func:`_integrate` returns it."""
-    (r, s), dim, components = windows.min(axis=0), density.dim, density.components
+    (r, narrowest), dim, components = windows.min(axis=0), density.dim, density.components
     weigh = partial(_weigh_radii, windows, dim)
     total = np.zeros((3, len(windows)))
     if density.atoms:
@@ -215,8 +218,7 @@ def _average_density(density: SpectralDensity, windows: FloatArray) -> FloatArra
     origin = min(c.origin_exponent for c in components)
     low = -float(np.log(windows.max())) - _BELOW - _DEPTH / (1.0 + origin)
     low = _extend_to_bulk(density, low)
-    high = np.log((_REACH + np.sqrt(dim)) / s)
-    high = min(high, np.log(max(c.end for c in components)))
+    high = np.log(min((_REACH + np.sqrt(dim)) / narrowest, max(c.end for c in components)))
     waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
     panels = _first_panels(low, high, break_depths(components, _DEPTH), max(waves), dim)
     return total + _integrate(partial(sample_density, components, dim), weigh, panels, 1.0 + origin)
@@ -234,8 +236,8 @@ def _extend_to_bulk(density: SpectralDensity, low: float) -> float:
 
 def _average_kernel(density: SpectralDensity, windows: FloatArray, largest: float) -> FloatArray:
     """The right side, as :func:`_integrate` returns it; ``largest`` is the largest |k|."""
-    kernel, dim, (r, s) = density.kernel, density.dim, windows.max(axis=0)
-    reach = s * (_REACH + float(np.sqrt(dim)))
+    kernel, dim, (r, widest) = density.kernel, density.dim, windows.max(axis=0)
+    reach = widest * (_REACH + float(np.sqrt(dim)))
     low = np.log(r - reach) if r else np.log(windows[:, 1].min()) - _DEPTH / dim
     t = np.linspace(low, np.log(r + reach), _SAMPLES)
     with np.errstate(divide="ignore"):
@@ -290,7 +292,8 @@ def _integrate(
             absolute = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
             found.append((integral.mid, integral.rad, absolute))
         total = total + np.transpose(found)
-    low = panels[0][1][0]
+    (_, first_edges), *_ = panels
+    low = first_edges[0]
     value, error, unit = _multiply(sample(Chart()), weigh, Chart(), np.array([[low, low + 1.0]]))
     (first, second), scale = value[:, 0].T, np.exp(unit[:, 0]) / power
     # The deviation from the power law is an error.

@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy
 
-from spectra.density.ball.ball_formula import compact_formula
+from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.closed_pairs import FAMILIES, ClosedPair
@@ -43,7 +43,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             if form is None:
                 return None
             components.append(ball_component(form, dim))
-            formulas.append(compact_formula(form, dim))
+            formulas.append(ball_formula(form, dim))
             continue
         pairs, piece_atoms, rest = known_part(piece.expr, dim)
         if rest != 0:
@@ -85,15 +85,15 @@ def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr
     """Sums of the coefficients of equal kernels in closed form, and the other summands."""
     known: _Known = {}
     rest = []
-    for expr_of_summand in summands(expr):
-        summand = parse_summand(expr_of_summand)
+    for term in summands(expr):
+        summand = parse_summand(term)
         readings = ((make, read(summand, dim)) for read, make in FAMILIES)
-        make, terms = next(((m, found) for m, found in readings if found is not None), (None, []))
-        if not expr_of_summand.has(Z):
-            terms = [((), expr_of_summand)]
+        make, kernels = next(((m, found) for m, found in readings if found is not None), (None, []))
+        if not term.has(Z):
+            kernels = [((), term)]
         elif make is None:
-            rest.append(expr_of_summand)
-        for parameters, coefficient in terms:
+            rest.append(term)
+        for parameters, coefficient in kernels:
             key = make, parameters
             known[key] = canonical(known.get(key, sympy.Integer(0)) + coefficient)
     return {key: value for key, value in known.items() if value != 0}, rest

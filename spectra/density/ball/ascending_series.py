@@ -50,7 +50,7 @@ def front_factor(form: BallForm, dim: int) -> Ball:
 
 
 def ascending_series(form: BallForm, dim: int) -> Values:
-    """Make F(R w), such that w^d F has 68 correct bits relative to the largest value in a list."""
+    """The function F(R w); w^d F has 68 correct bits relative to the largest value in a list."""
     bits, moments = _BITS_STEP, form.moments(dim)
     known: list[Ball] = []
 

@@ -32,21 +32,16 @@ import sympy
 from spectra.base.precision import Ball, log_of, working
 from spectra.formula.evaluation.ball_function import number as to_acb
 
-__all__ = [
-    "MAX_DEGREE",
-    "BallForm",
-    "Factor",
-    "Monomials",
-    "to_arb",
-]
+__all__ = ["MAX_DEGREE", "BallForm", "Factor", "Monomials", "to_arb"]
 
 #: A polynomial: pairs of a power of x and its exact coefficient.
 Monomials = tuple[tuple[int, sympy.Expr], ...]
 
 # Formulas of a higher degree are fitted, since exact expansions would take seconds.
 MAX_DEGREE = 256
-# Working precision for sums that may be zero; those below 2^-1000 are zero.
-_EXACT_BITS, _SPARE_BITS, _ZERO_BITS = 8192, 128, 1000
+# Working precision for sums that may be zero, which they are below 2^-1000; and for other sums,
+# beyond the bits that cancel.
+_EXACT_BITS, _ZERO_BITS, _SPARE_BITS = 8192, 1000, 128
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
@@ -64,14 +59,14 @@ def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator
     # All numbers are integers over one denominator; b = power + 1.
     common = int(sympy.ilcm(start.q, power.q))
     first, b = int(start * common), int((power + 1) * common)
-    coming = []
+    upcoming = []
     for i in range(order):
         x, y = to_arb(Fraction(first + i * common, order * common)), to_arb(Fraction(b, common))
-        coming.append(x.gamma() * y.gamma() * (x + y).rgamma() / order)
+        upcoming.append(x.gamma() * y.gamma() * (x + y).rgamma() / order)
     for a in count(first, common):
-        value, *coming = coming
+        value, *upcoming = upcoming
         yield value
-        coming.append(value * a / (a + order * b))
+        upcoming.append(value * a / (a + order * b))
 
 
 @dataclass(frozen=True)
@@ -148,8 +143,8 @@ class BallForm:
         The formula is the sum of factor(x) * sum(c x^m).
     fitted_exponents : tuple of sympy numbers, optional
         The exponents at the edge, known before the fit; None for an exact formula.
-    least_odd_power : sympy number
-        The lowest power of x at the origin that is no even integer, known before a fit.
+    least_uneven_power : sympy number
+        The lowest power of x at the origin that is no even integer, known before the fit.
 
     Examples
     --------
@@ -157,14 +152,14 @@ class BallForm:
     >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
     ((3/2,), 1)
-    >>> [(str(m), float(c)) for m, c in form.odd_origin_terms(2)]
+    >>> [(str(m), float(c)) for m, c in form.uneven_origin_terms(2)]
     [('1', -1.5), ('3', 0.0625)]
     """
 
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
     fitted_exponents: tuple[sympy.Rational, ...] | None = None
-    least_odd_power: sympy.Rational = _ZERO
+    least_uneven_power: sympy.Rational = _ZERO
 
     @classmethod
     def of_chebyshev(
@@ -177,16 +172,16 @@ class BallForm:
         """(1 - x^2)^exponent times a Chebyshev series on [0, 1] in x^power, power = 2 or 1/q."""
         integer, root = int(sympy.floor(exponent)), int(power.q)
         argument = flint.fmpz_poly([-1, 2])  # 2 y - 1
-        tau, inner = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
+        tau, x_to_p = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
         parts: list[tuple[Factor, Monomials]] = []
         with working(_EXACT_BITS):
             chebyshev = (flint.fmpz_poly.chebyshev_t(j)(argument) for j in range(len(series)))
             poly = sum((flint.arb_poly(t) * c for c, t in zip(series, chebyshev, strict=True)), 0)
             # Every root-th term from the r-th on is x^(r/root) times an integer power of x.
             for r in range(root):
-                in_inner = flint.arb_poly([poly[i] for i in range(r, len(series), root)])
-                in_x = (in_inner(inner) * tau**integer).coeffs()
-                monomials = tuple((m, c) for m, c in enumerate(in_x) if c != 0)
+                every_root = flint.arb_poly([poly[i] for i in range(r, len(series), root)])
+                coefficients = (every_root(x_to_p) * tau**integer).coeffs()
+                monomials = tuple((m, c) for m, c in enumerate(coefficients) if c != 0)
                 if monomials:
                     factor = Factor(exponent - integer, 2, sympy.Rational(r, root))
                     parts.append((factor, monomials))
@@ -252,15 +247,15 @@ class BallForm:
         with working(_EXACT_BITS):
             powers = {e for factor, _ in self.parts for e, _ in factor.edge_series(1)}
             # A sum of n linearly independent terms is zero if its first n coefficients are.
-            longest = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
+            n = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
             for p in {e - sympy.floor(e) for e in powers}:
-                order, length = None, 2
-                while order is None and length <= 2 * longest:
+                first, length = None, 2
+                while first is None and length <= 2 * n:
                     length *= 2
                     series = self.edge_series(p, length)
-                    order = next((j for j, c in enumerate(series) if not _is_zero(c)), None)
-                if order is not None:
-                    exponents.append(p + order)
+                    first = next((j for j, c in enumerate(series) if not _is_zero(c)), None)
+                if first is not None:
+                    exponents.append(p + first)
         return tuple(sorted(exponents))
 
     def edge_series(self, power: sympy.Rational, length: int) -> list[Ball]:
@@ -278,10 +273,10 @@ class BallForm:
                     total[int(first) + j] += sum(products)
         return total
 
-    def odd_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
+    def uneven_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
         """Terms (power, coefficient) at the origin whose power of x is no even integer, ascending.
 
-        Those of an infinite expansion end at the power 2 length.
+        An infinite expansion is cut before the power 2 * length.
         """
         terms: dict[sympy.Rational, Ball] = {}
         stop = None if self.has_finite_origin else 2 * length
@@ -294,7 +289,7 @@ class BallForm:
             return [
                 (Fraction(int(m.p), int(m.q)), c)
                 for m, c in sorted(terms.items())
-                if m >= self.least_odd_power and not _is_zero(c)
+                if m >= self.least_uneven_power and not _is_zero(c)
             ]
 
 

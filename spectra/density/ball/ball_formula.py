@@ -17,14 +17,14 @@ from spectra.density.ball.ball_form import BallForm
 from spectra.density.gamma_sums.gamma_formula import gamma_formula
 from spectra.density.gamma_sums.gamma_product import GammaProduct
 
-__all__ = ["compact_formula"]
+__all__ = ["ball_formula"]
 
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 # Most terms of a polynomial whose Mellin transform is factored into one product.
 _MOST_FACTORED = 24
 
 
-def compact_formula(form: BallForm, dim: int) -> sympy.Expr | None:
+def ball_formula(form: BallForm, dim: int) -> sympy.Expr | None:
     """The density mu(w) of a formula on a ball, as a sympy formula in ``w``.
 
     Polynomials in z^2 give Bessel functions, other formulas hypergeometric functions.  The formula
@@ -34,9 +34,9 @@ def compact_formula(form: BallForm, dim: int) -> sympy.Expr | None:
     --------
     >>> from spectra.formula.reader.parsing import Z
     >>> from spectra.density.ball.read_ball_form import ball_form
-    >>> compact_formula(ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
+    >>> ball_formula(ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
     besselj(2, 2*w)/(pi*w**2)
-    >>> compact_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
+    >>> ball_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
     products = [replace(product, scale=1 / form.radius) for product in _mellin_transform(form)]
@@ -56,7 +56,7 @@ def _mellin_transform(form: BallForm) -> Iterator[GammaProduct]:
             continue
         for m, c in monomials:
             if factor.is_integral:
-                # Minus the integral from x to 1, and the constant below.
+                # The integral up to 1, which is added below, minus the integral from x to 1.
                 inner = _transform_power(-c / 2, m + 1, factor.power, 2)
                 above, below = (((m + i) * _HALF, _HALF) for i in (0, 2))
                 yield replace(inner, above=(*inner.above, above), below=(*inner.below, below))

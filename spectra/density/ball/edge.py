@@ -57,7 +57,6 @@ _MOST_TERMS = 400
 # Arb computes a Hankel function with at most so many times the working precision.
 _MOST_PRECISION = 64
 
-
 #: An edge exponent p and the coefficients kappa_j of tau^(p + j).
 _EdgeSeries = tuple[sympy.Expr, list[Ball]]
 
@@ -112,20 +111,20 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
         s, radius = flint.arb(start), to_arb(form.radius)
         edge = _truncate_edge_series(form, dim, length, s)
         size = abs(sum(_hankel_terms(*edge[0], dim, s)))
-        unit = _front(p0, dim, s) * size
+        wave_size = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
         root, series, wave_error = _fit_wave(edge, dim, s, size)
-        slow = _fit_background(form, dim, length, s, unit, constant)
-        high = float(radius)
-        order = sympy.Rational(dim, 2) + p0
+        slow = _fit_background(form, dim, length, s, wave_size, constant)
+        *_, slow_series = slow
+        high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
             radius=(high, float(radius - high)),
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
-            wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * unit).log()), root, series),
+            wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series),
             slow=slow,
-            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(slow[3]))),
+            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(slow_series))),
         )
 
 
@@ -199,16 +198,16 @@ def _fit_wave(
 
 
 def _fit_background(
-    form: BallForm, dim: int, length: int, s0: Ball, unit: Ball, constant: Ball
+    form: BallForm, dim: int, length: int, s0: Ball, wave_size: Ball, constant: Ball
 ) -> PowerSeries:
     """The algebraic part constant * sum b_m s^(-1-m), from the powers x^m at the origin."""
     terms, half = [], flint.arb(dim) / 2
-    for m, c in form.odd_origin_terms(length):
+    for m, c in form.uneven_origin_terms(length):
         power = to_arb(m)
         ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
         terms.append((m, to_arb(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
     sizes = [abs(b).upper() for _, b in terms]
-    negligible = _TRUNCATION * (unit + sum(sizes[:1]))
+    negligible = _TRUNCATION * (wave_size + sum(sizes[:1]))
     terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin)]
     if not terms:
         return NO_POWERS

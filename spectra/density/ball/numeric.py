@@ -77,8 +77,8 @@ def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
     if any((e - lead) % 1 != 0 for e in edge or []):
         raise _no_powers(expr, radius, "their differences are no integers")
     origin = _exponents_at(expr, sympy.Integer(0), side=1) or []
-    odd = [e for e in origin if e % 2 != 0]
-    power = sympy.Rational(1, math.lcm(*(int(e.q) for e in origin))) if odd else sympy.Integer(2)
+    uneven, q = [e for e in origin if e % 2 != 0], math.lcm(*(int(e.q) for e in origin))
+    power = sympy.Rational(1, q) if uneven else sympy.Integer(2)
     function, bits = BallFunction(expr.subs(Z, radius * Z), Z), _BITS if edge else _FLAT_BITS
 
     def polynomial(y: Ball) -> Ball:
@@ -97,9 +97,9 @@ def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
         sizes = [abs(c).upper() for c in series]
         left_out = max(sizes[-6:]) / max(sizes)
         if left_out <= 2.0**-bits:
-            form = BallForm.of_chebyshev(radius, lead, [c.mid() for c in series], power)
-            form = replace(form, fitted_exponents=(lead,), least_odd_power=min(odd, default=0))
-            return form, not edge
+            fit = BallForm.of_chebyshev(radius, lead, [c.mid() for c in series], power)
+            least = min(uneven, default=0)
+            return replace(fit, fitted_exponents=(lead,), least_uneven_power=least), not edge
     raise AccuracyError(
         f"The formula {expr} on z <= {radius} is no short sum of powers: it has a complex "
         f"singularity near its support, or varies too fast ({_TERMS[-1]} terms have an error of "

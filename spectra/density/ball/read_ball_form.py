@@ -55,15 +55,13 @@ def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     return BallForm(support, parts) if parts else None
 
 
-def _multiply_factors(
-    powers: list[tuple[int, Factor]],
-) -> tuple[Factor, list[tuple[int, sympy.Integer]]] | None:
+def _multiply_factors(powers: list[tuple[int, Factor]]) -> tuple[Factor, Monomials] | None:
     """A product of powers of factors as one factor times a polynomial; None if there is none."""
     roots = [(k, f) for k, f in powers if k and not f.is_integral]
     integrals = [(k, f) for k, f in powers if k and f.is_integral]
     if integrals:
         ((k, integral), *others) = integrals
-        return None if roots or others or k > 1 else (integral, [(0, sympy.Integer(1))])
+        return None if roots or others or k > 1 else (integral, ((0, sympy.Integer(1)),))
     # The product is x^shift (1 - x)^p (1 - x^2)^q; integer powers go into the polynomial.
     shift = sum((k * f.shift for k, f in roots), _ZERO)
     p, q = (sum((k * f.power for k, f in roots if f.order == order), _ZERO) for order in (1, 2))
@@ -74,7 +72,7 @@ def _multiply_factors(
         return None
     polynomial = sympy.Poly((1 - Z) ** integer_p * (1 - Z**2) ** integer_q * Z**integer_shift, Z)
     factor = Factor(p, 1, shift) if p != 0 else Factor(q, 2, shift)
-    return factor, [(j, b) for (j,), b in polynomial.terms()]
+    return factor, tuple((j, b) for (j,), b in polynomial.terms())
 
 
 def _drop_zeros(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:

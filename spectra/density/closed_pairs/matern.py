@@ -52,6 +52,7 @@ def read_matern(s: Summand, dim: int) -> list[Term] | None:
         frequency = positive_rate(wave.args[0]) if is_wave else None
         if frequency is None:
             return None
+        # cos(b z) is the real part of exp(i b z), and sin(b z) that of -i exp(i b z).
         rate -= sympy.I * canonical(frequency)
         value *= 1 if isinstance(wave, sympy.cos) else -sympy.I
     return [((nu, rate), b) for nu, b in _decompose_power(int(s.power), value / rate**s.power)]

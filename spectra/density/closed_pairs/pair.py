@@ -15,16 +15,7 @@ from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component, Evaluation
 from spectra.formula.reader.parsing import Z
 
-__all__ = [
-    "TAILS",
-    "ClosedPair",
-    "Maker",
-    "Reader",
-    "Term",
-    "Values",
-    "W",
-    "make_pair",
-]
+__all__ = ["TAILS", "ClosedPair", "Maker", "Reader", "Term", "Values", "W", "make_pair"]
 
 #: The parameters of a kernel of a family, and its coefficient.
 Term = tuple[tuple[Any, ...], sympy.Expr]

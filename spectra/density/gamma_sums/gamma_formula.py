@@ -30,12 +30,12 @@ _Gamma = tuple[sympy.Expr, int]
 
 
 def gamma_formula(products: Sequence[GammaProduct], dim: int) -> sympy.Expr | None:
-    """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite."""
+    """mu(w) on R^dim of a sum of Gamma products; None if it is too long or not defined."""
     terms = [_density_formula(p, sympy.Integer(dim)) for p in products if p.coefficient != 0]
     if None in terms:
         return None
     total = sympy.Add(*terms)
-    # If summands are unbounded at z = 0, their sum may have a transform and they may have none.
+    # A summand that is unbounded at z = 0 may have no transform, although the kernel has one.
     return None if total.has(sympy.nan, sympy.zoo) else total
 
 
@@ -89,9 +89,8 @@ def _inverse_mellin(above: list[_Gamma], below: list[_Gamma], x: sympy.Expr) -> 
     if not plus and not plus_below and not minus_below and len(minus) == 2:
         a, b = minus
         return 2 * x ** ((a + b) * _HALF) * sympy.besselk(a - b, 2 * sympy.sqrt(x))
-    return sympy.meijerg(
-        [[1 - a for a in plus], minus_below], [minus, [1 - a for a in plus_below]], x
-    )
+    first, last = ([1 - a for a in offsets] for offsets in (plus, plus_below))
+    return sympy.meijerg([first, minus_below], [minus, last], x)
 
 
 def _hypergeometric(above: list[sympy.Expr], below: list[sympy.Expr], x: sympy.Expr) -> sympy.Expr:

@@ -4,8 +4,8 @@ So is the Mellin transform of the density, :math:`R(u) = \int_0^\infty \rho(w) w
 
 .. math:: w\rho(w) = \frac{1}{2\pi} \int_{-\infty}^\infty R(1 + it)\, w^{-it}\, dt .
 
-The trapezoidal rule in t, one discrete Fourier transform, gives the sum of all translates by a
-period of log w, which is doubled until both ends of a period are negligible.
+The trapezoidal rule in t is a discrete Fourier transform.  It gives the sum of all translates of
+w rho by a period in log w, which is doubled until w rho is negligible at both ends of one period.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def _invert(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Compone
             return None
     _, formula = split_limit(expr)
     ending = power_tail(formula.zero, dim)
+    tail, _ = ending or (None, np.inf)
     rise = min(formula.decay, float(dim))
-    fall = -float(ending[0].exponents[0]) - 1.0 if ending else np.inf
+    fall = -float(tail.exponents[0]) - 1.0 if tail else np.inf
     samples = _sample_inverse([product.radial(dim) for product in products], rise, fall)
     if samples is None or not np.all(np.isfinite(samples.values)):
         return None
@@ -125,11 +126,11 @@ def _mean_log(products: list[GammaProduct], tilt: float) -> float:
 
 def _find_height(products: list[GammaProduct]) -> float:
     """The t beyond which |R(1 + it)| is negligible."""
-    top, height = -np.inf, 1.0
+    log_peak, height = -np.inf, 1.0
     while height < _MOST_TERMS:
-        size = log_of(_transform(products, flint.acb(1, height)))
-        top = max(top, size)
-        if size < top - _END:
+        log_size = log_of(_transform(products, flint.acb(1, height)))
+        log_peak = max(log_peak, log_size)
+        if log_size < log_peak - _END:
             break
         height *= 1.125
     return height
