@@ -102,11 +102,10 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
 
 
 def _split_periodic(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
-    """The atoms of the factors in sines and cosines of z, and the product of the other factors.
+    """The atoms of the trigonometric factors of a term, and the product of its other factors.
 
-    There are no atoms, and the product is the whole term, if the factors are not known to be
-    analytic.  The same holds for terms of other routes: if the other factors depend on z, and the
-    former are a polynomial in sines and cosines, or not periodic.
+    There are no atoms, and the product is the whole term, if a factor is not known to be analytic
+    or the term is left to other routes.
     """
     factors: dict[bool, list[sympy.Expr]] = {True: [], False: []}
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(term)):
@@ -114,6 +113,7 @@ def _split_periodic(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
     waves, rest = factors[True], sympy.Mul(*factors[False])
     product = sympy.Mul(*waves)
     is_polynomial = product.is_polynomial(*product.atoms(sympy.sin, sympy.cos))
+    # Other routes multiply polynomials in sines and cosines with a function of z.
     if not waves or (rest.has(Z) and (is_polynomial or not is_periodic(product))):
         return (), term
     if not rest.has(Z):

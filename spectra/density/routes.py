@@ -114,8 +114,8 @@ def spectral_density(
     dim = checked_dim(dim)
     if dim > LARGEST_DIMENSION:
         raise ParameterError(
-            f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
-            "beyond it their constants outgrow every check. Reduce the columns of the data first."
+            f"The dimension is {dim:.4g}, and densities are available up to {LARGEST_DIMENSION}. "
+            "Reduce the number of columns of the data first."
         )
     if isinstance(kernel, L1Kernel):
         truncated, exponentials = kernel.numeric_terms()

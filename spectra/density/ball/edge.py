@@ -114,8 +114,8 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
         wave_size = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
         root, series, wave_error = _fit_wave(edge, dim, s, size)
-        slow = _fit_background(form, dim, length, s, wave_size, constant)
-        *_, slow_series = slow
+        background = _fit_background(form, dim, length, s, wave_size, constant)
+        *_, background_series = background
         high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
             radius=(high, float(radius - high)),
@@ -123,8 +123,8 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
             wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series),
-            slow=slow,
-            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(slow_series))),
+            slow=background,
+            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(background_series))),
         )
 
 

@@ -1,4 +1,4 @@
-r"""A density at large radii in doubles: amplitude, phase and an algebraic background."""
+r"""A radial density at large radii as amplitude, phase and background, in doubles."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from spectra.base.numbers import FloatArray
 
 __all__ = ["NO_POWERS", "OscillatingTail", "PowerSeries"]
 
-#: (exponent, log, root, series): x^exponent exp(log) times a Chebyshev series on [0, 1] in
-#: x^(1/root), with x = start/w.
+#: x^exponent times exp(log) and a Chebyshev series in x^(1/root), with x = start/w: exponent, log,
+#: root and series.
 PowerSeries = tuple[float, float, int, NDArray[Any]]
 NO_POWERS: PowerSeries = (math.inf, -math.inf, 1, np.zeros(1))
-# Rounding of a phase relative to its size, and the largest phase.
+# Rounding of a phase, and the largest one.
 _PHASE_EPS, _LARGEST_PHASE = float(np.finfo(np.longdouble).eps), 2.0**1020
 
 
@@ -33,11 +33,10 @@ class OscillatingTail:
     .. math:: \rho(w) = A(w) \cos\theta(w) + b(w),\quad
               A e^{i\theta} = (1-n^2/s^2)^{-1/4} e^{i\theta_n(s)} a(w) ,
 
-    where theta_n is Debye's phase of the Hankel function H_n.  The complex a is ``wave``, and b
-    is ``slow``.
+    where theta_n is Debye's phase of H_n.  The complex a is ``wave``, and b is ``slow``.
     """
 
-    radius: tuple[float, float]  # R as the sum of two doubles
+    radius: tuple[float, float]  # the sum of two doubles
     start: float
     order: float
     quarter_turns: float
@@ -57,7 +56,7 @@ class OscillatingTail:
 
     @property
     def background_exponent(self) -> float:
-        """The background behaves like ``w**-background_exponent``; ``inf`` if it is 0."""
+        """The background behaves like ``w**-background_exponent``; ``inf`` without one."""
         return self.slow[0]
 
     def _phase_variable(self, w: FloatArray) -> NDArray[np.longdouble]:
@@ -66,11 +65,11 @@ class OscillatingTail:
         return np.asarray(np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE))
 
     def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """A exp(i (theta - R w)) as a complex number and the logarithm of a factor."""
+        """A exp(i (theta - R w)) as a number near 1 and the logarithm of its unit."""
         s, n = self._phase_variable(w).astype(float), self.order
         q = n / s
         value, log = _evaluate(self.wave, self.start / w)
-        # Debye's phase minus s; the product of two roots does not overflow, unlike s * s.
+        # Debye's phase less s; two roots, since a square would leave the doubles.
         phase = n * np.arcsin(q) - n * (n / (s + np.sqrt(s - n) * np.sqrt(s + n)))
         turn = np.exp(1j * (phase - 0.5 * np.pi * self.quarter_turns))
         return value * turn, log - 0.25 * np.log1p(-q * q)
@@ -97,9 +96,10 @@ class OscillatingTail:
         value = (wave * fast).real * share + slow * share_b
         size = np.abs(wave) * share + np.abs(slow) * share_b
         envelope = top + np.log(size)
-        # Errors of the series are relative to their largest values, which may exceed the size here.
+        # The series err relative to their largest value, which is at the start of the tail where
+        # a weak leading singularity has not yet taken over.
         weight = np.maximum((share + share_b) / size, 1.0)
-        # Rounding of n/s and of terms of size n asin(n/s), in units of EPS.
+        # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
         phase = self.order * (np.arcsin(self.order / s) + 2.0 * self.order / s) + 16.0
         fall = (abs(self.exponent) + 1.0) * np.abs(np.log(w / self.start))
         error = self.fit_error * weight + EPS * (phase + fall + np.abs(envelope))
@@ -109,7 +109,7 @@ class OscillatingTail:
 
 
 def _evaluate(part: PowerSeries, x: FloatArray) -> tuple[NDArray[Any], FloatArray]:
-    """The Chebyshev series, and the logarithm of its factor."""
+    """The Chebyshev series, and the logarithm of what multiplies it."""
     exponent, log, root, series = part
     if math.isinf(exponent):
         return np.zeros_like(x), np.full_like(x, -np.inf)

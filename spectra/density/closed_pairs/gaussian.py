@@ -66,7 +66,7 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     in_y, y = laguerre_sum(dim, rate, polynomial), W**2 / (4 * rate)
     formula = (4 * sympy.pi * rate) ** -sympy.Rational(dim, 2) * sympy.exp(-y)
     formula *= sympy.Poly(in_y[::-1], Z).eval(y)
-    # Sympy composes polynomials fast and exactly if their coefficients are rational.
+    # The polynomial in y - mode; sympy composes polynomials exactly if coefficients are rational.
     in_y = [q if q.is_Rational else sympy.Rational(q.evalf(mp.dps)) for q in in_y]
     in_offset = sympy.Poly(in_y[::-1], Z).compose(sympy.Poly(Z + mode, Z)).all_coeffs()[::-1]
     in_y, in_offset = ([to_mpf(q) for q in series] for series in (in_y, in_offset))

@@ -38,9 +38,9 @@ _LARGEST_POWER = 5
 
 def read_matern(s: Summand, dim: int) -> list[Term] | None:
     """Read c z^nu K_nu(a z), or c z^n exp(-a z), also times cos(b z) or sin(b z)."""
-    match = scaled_argument(s.single_factor, sympy.besselk) if s.single_factor is not None else None
-    if match is not None and s.power == abs(match[0]) > 0:
-        nu, rate = s.power, match[1]
+    order, rate = scaled_argument(s.single_factor, sympy.besselk) or (None, None)
+    if order is not None and s.power == abs(order) > 0:
+        nu = s.power
         return [((nu, rate), s.coefficient * sympy.gamma(nu) * 2 ** (nu - 1) / rate**nu)]
     if s.quadratic != 0 or not s.linear.is_positive or len(s.factors) > 1:
         return None

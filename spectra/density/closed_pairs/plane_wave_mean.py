@@ -41,10 +41,9 @@ def read_plane_wave_mean(s: Summand, dim: int) -> list[Term] | None:
         if rate is None or s.power != -power:
             return None
         return [((sympy.Integer(1 + 2 * power), canonical(rate)), s.coefficient * rate**power)]
-    match = None if factor is None else scaled_argument(factor, sympy.besselj)
-    if match is None or s.power != -match[0] or not (match[0] + 1).is_positive:
+    order, rate = scaled_argument(factor, sympy.besselj) or (None, None)
+    if order is None or s.power != -order or not (order + 1).is_positive:
         return None
-    order, rate = match
     value = s.coefficient * (rate / 2) ** order / sympy.gamma(order + 1)
     return [((2 * order + 2, canonical(rate)), value)]
 

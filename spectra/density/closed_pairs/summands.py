@@ -133,11 +133,14 @@ def polynomial(expr: sympy.Expr) -> sympy.Poly | None:
 
 
 def scaled_argument(
-    factor: sympy.Expr, bessel: type[sympy.Expr]
+    factor: sympy.Expr | None, bessel: type[sympy.Expr]
 ) -> tuple[sympy.Expr, sympy.Expr] | None:
     """Order nu and positive rate a of a Bessel function ``bessel(nu, a z)``, or None."""
-    rate = positive_rate(factor.args[1]) if isinstance(factor, bessel) else None
-    return None if rate is None or not factor.args[0].is_real else (factor.args[0], rate)
+    if not isinstance(factor, bessel):
+        return None
+    order, argument = factor.args
+    rate = positive_rate(argument)
+    return None if rate is None or not order.is_real else (order, rate)
 
 
 def positive_rate(argument: sympy.Expr) -> sympy.Expr | None:

@@ -26,7 +26,7 @@ from spectra.formula.reader.parsing import Z
 __all__ = ["BITS", "GammaProduct", "gamma_product", "gamma_products"]
 
 #: The argument offset + slope * s of a Gamma function.
-LinearArgument = tuple[sympy.Rational, sympy.Rational]
+_LinearArgument = tuple[sympy.Rational, sympy.Rational]
 
 #: Working precision for values of the transforms, whose sums may cancel.
 BITS = 192
@@ -53,8 +53,8 @@ class GammaProduct:
 
     coefficient: sympy.Expr
     scale: sympy.Expr
-    above: tuple[LinearArgument, ...]
-    below: tuple[LinearArgument, ...] = ()
+    above: tuple[_LinearArgument, ...]
+    below: tuple[_LinearArgument, ...] = ()
 
     @property
     def strip(self) -> tuple[sympy.Expr, sympy.Expr]:
@@ -161,10 +161,9 @@ def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
 
 def _exponential(exponent: sympy.Expr) -> GammaProduct | None:
     """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
-    found = _monomial(exponent)
-    if found is None or not found[0].is_positive:
+    rate, order = _monomial(exponent) or (None, _ONE)
+    if rate is None or not rate.is_positive:
         return None
-    rate, order = found
     return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
 
 
@@ -183,10 +182,10 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
     if not power.is_Rational or not power.is_negative or not base.is_Add or len(base.args) != 2:
         return None
     constant, variable = base.as_independent(Z, as_Add=True)
-    found = _monomial(variable)
-    if found is None or not constant.is_positive or not found[0].is_positive:
+    coefficient, order = _monomial(variable) or (None, _ONE)
+    if coefficient is None or not constant.is_positive or not coefficient.is_positive:
         return None
-    ratio, order, alpha = found[0] / constant, found[1], -power
+    ratio, alpha = coefficient / constant, -power
     return GammaProduct(
         constant**power / order / sympy.gamma(alpha),
         ratio ** (1 / order),
@@ -196,10 +195,9 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
 
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
     """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
-    match = scaled_argument(factor, sympy.besselk)
-    if match is None or not match[0].is_Rational:
+    nu, rate = scaled_argument(factor, sympy.besselk) or (None, _ONE)
+    if nu is None or not nu.is_Rational:
         return None
-    nu, rate = match
     return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))
 
 
