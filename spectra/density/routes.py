@@ -114,7 +114,7 @@ def spectral_density(
     dim = checked_dim(dim)
     if dim > LARGEST_DIMENSION:
         raise ParameterError(
-            f"The dimension is {dim:.4g}, and densities are available up to {LARGEST_DIMENSION}. "
+            f"The dimension is {dim:.4g}; densities are known up to d = {LARGEST_DIMENSION}. "
             "Reduce the number of columns of the data first."
         )
     if isinstance(kernel, L1Kernel):
@@ -127,8 +127,9 @@ def spectral_density(
         raise ParameterError(
             f"The spectral density of a kernel is needed, and {kernel!r} is a "
             f"{type(kernel).__name__}. Make a kernel with radial(...), zonal(...) or "
-            "catalogue[name]; call a family of the catalogue with its parameters. An asymmetric "
-            "kernel has a complex measure, which derive(kernel, dim) tabulates."
+            "catalogue[name]; a family of the catalogue becomes a kernel when it is called with "
+            "its parameters. An asymmetric kernel has a complex measure, which "
+            "derive(kernel, dim) tabulates."
         )
     if route != "auto" and route not in ROUTES:
         raise ParameterError(

@@ -38,7 +38,7 @@ _LARGEST_POWER = 5
 
 def read_matern(s: Summand, dim: int) -> list[Term] | None:
     """Read c z^nu K_nu(a z), or c z^n exp(-a z), also times cos(b z) or sin(b z)."""
-    order, rate = scaled_argument(s.single_factor, sympy.besselk) or (None, None)
+    order, rate = scaled_argument(s.single_factor, sympy.besselk) or (None, sympy.Integer(0))
     if order is not None and s.power == abs(order) > 0:
         nu = s.power
         return [((nu, rate), s.coefficient * sympy.gamma(nu) * 2 ** (nu - 1) / rate**nu)]

@@ -41,7 +41,7 @@ def read_plane_wave_mean(s: Summand, dim: int) -> list[Term] | None:
         if rate is None or s.power != -power:
             return None
         return [((sympy.Integer(1 + 2 * power), canonical(rate)), s.coefficient * rate**power)]
-    order, rate = scaled_argument(factor, sympy.besselj) or (None, None)
+    order, rate = scaled_argument(factor, sympy.besselj) or (None, sympy.Integer(0))
     if order is None or s.power != -order or not (order + 1).is_positive:
         return None
     value = s.coefficient * (rate / 2) ** order / sympy.gamma(order + 1)
@@ -57,9 +57,9 @@ def plane_wave_mean(
     if m < dim:
         raise NoRouteError(
             f"The kernel contains {c} times the mean of plane waves over a sphere of R^{m} with "
-            f"radius {radius}. In R^{dim}, {dim} > {m} its transform is a derivative of a measure, "
-            f"so there is no spectral density. Use dim <= {m}, or design a finite measure for the "
-            "distances in your data (design)."
+            f"radius {radius}. In dimension {dim} > {m} its transform is not a measure but a "
+            f"derivative of one, so it has no spectral density. Use dim <= {m}, or design a finite "
+            "measure for the distances in your data (design)."
         )
     half, rest = mp.mpf(dim) / 2, (to_mpf(m) - dim) / 2
     front = mp.log(2 * abs(to_mpf(c)) / to_mpf(radius)) - mp.log(mp.beta(half, rest))
