@@ -1,17 +1,17 @@
-r"""From a kernel to its spectral density.
+r"""Spectral densities of kernels.
 
 The Fourier convention of the whole package is
 
 .. math:: k(\Delta) = \int_{R^d} e^{i\omega\cdot\Delta}\mu(d\omega), \qquad
-          \rho(w) = S_{d-1} w^{d-1} \mu(w), \qquad
-          k(z) = \int_0^\infty \Omega_d(wz)\rho(w)\,dw,
+          k(z) = \int_0^\infty \Omega_d(wz)\rho(w)\,dw, \qquad \rho(w) = S_{d-1} w^{d-1} \mu(w).
 
-so that the total mass of mu is k(0) where mu is positive.
+Here z = |Delta| and w = |omega| is called the radius; S_{d-1} is the area of the unit sphere, and
+Omega_d(wz) is the mean of exp(i omega . Delta) over all directions.  rho is the radial density.
 
-``routes`` holds :func:`spectral_density` and the table of routes; ``guard`` checks every density
-against its kernel.  The routes: ``lookup`` (:mod:`.closed_pairs`, :mod:`.ball`), ``periodic``,
-``series`` (:mod:`.gamma_sums`), ``numeric`` (:mod:`.half_line`, :mod:`.ball.numeric`,
-:mod:`.callables`).  ``components`` holds the class of what they return.
+A *route* is one method of finding a density: ``lookup`` (closed forms: :mod:`.closed_pairs`,
+:mod:`.ball`), ``periodic``, ``series`` (:mod:`.gamma_sums`) or ``numeric`` (:mod:`.half_line`,
+:mod:`.ball.numeric`, :mod:`.callables`).  :func:`spectral_density` tries them in turn (``routes``)
+and compares every density with its kernel (``kernel_check``).
 """
 
 from spectra.density.closed_pairs.summands import summands

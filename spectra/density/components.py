@@ -1,8 +1,7 @@
-r"""The spectral density of a kernel in one dimension, as a sum of components on the radius.
+r"""The spectral density of a kernel on R^d: components, which are functions of w, and atoms.
 
-The signed radial density is :math:`\rho(w) = S_{d-1} w^{d-1} \mu(w)`, so that
-:math:`k(z) = \int_0^\infty \Omega_d(w z)\,\rho(w)\,dw` plus the atoms.  It is handled through
-logarithms, because neither :math:`w^{d-1}` nor :math:`S_{d-1}` fits a double at d = 1000.
+The radial density :math:`\rho(w) = S_{d-1} w^{d-1} \mu(w)` may have either sign.  It is computed as
+a sign and a logarithm, since at d = 1000 neither :math:`w^{d-1}` nor :math:`S_{d-1}` is a double.
 """
 
 from __future__ import annotations
@@ -27,24 +26,17 @@ if TYPE_CHECKING:
     from spectra.density.ball.tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
-__all__ = [
-    "Atom",
-    "Component",
-    "Evaluation",
-    "Radial",
-    "SizedFunction",
-    "SpectralDensity",
-]
+__all__ = ["Atom", "Component", "Evaluation", "Radial", "SizedFunction", "SpectralDensity"]
 
-#: A function of the radius as a factor of modulus 1 and the logarithm of its absolute value.
+#: A function of the radius, as its sign (or phase factor) and the logarithm of its absolute value.
 SizedFunction = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
-#: What :meth:`Radial.evaluate` returns.
+#: Sign, log of the absolute value, log of the local size, relative error; :meth:`Radial.evaluate`.
 Evaluation = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
 class Atom:
-    """A signed mass spread evenly over the sphere |w| = radius (a point when radius is 0)."""
+    """A signed mass spread evenly over the sphere |omega| = radius (a point if radius is 0)."""
 
     radius: float
     mass: float
@@ -52,20 +44,20 @@ class Atom:
 
     @classmethod
     def of(cls, radius: sympy.Expr, mass: sympy.Expr) -> Atom:
-        """One that is known exactly, rounded."""
+        """An atom with an exact radius and mass, rounded to doubles."""
         value = float(mass)
         return cls(float(radius), value, error=abs(value) * 2.0**-52)
 
 
 class Radial(ABC):
-    """What is known of a signed density at radii: logarithms, and how far they may be off."""
+    """A function of the radius with either sign: logarithms of values, and bounds of errors."""
 
     @abstractmethod
     def evaluate(self, w: FloatArray) -> Evaluation:
         """Sign, logarithms of absolute value and local size, and relative error at radii w > 0.
 
-        The local size is the absolute value unless it oscillates; the bound of the error is
-        relative to it.
+        The local size is the amplitude if the function oscillates, else the absolute value.  The
+        error bound is relative to it.
         """
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -82,7 +74,7 @@ class Radial(ABC):
 
 
 class Component(Radial):
-    """One summand of the signed radial density; its coefficient is included.
+    """One summand of the radial density, including its coefficient.
 
     Attributes
     ----------
@@ -93,16 +85,16 @@ class Component(Radial):
     bulk : tuple of float
         Two positive radii between which most of the mass lies; searches and panels start there.
     breaks : tuple of (radius, exponent)
-        Radii at which it is not smooth: there it behaves like ``|w - radius|**exponent`` at most,
-        with -1 < exponent <= 0, times at most a logarithm.  A kernel with a wave exp(ibz) that
-        decays slowly has one at b.
+        Radii at which it is not smooth: there it grows at most like ``|w - radius|**exponent``
+        times a logarithm, with -1 < exponent <= 0.  A wave exp(ibz) in the kernel that decays
+        slowly makes a break at w = b.
     end : float
-        The radius beyond which it vanishes, ``inf`` without one.  It is the last one of the breaks,
-        before which the component behaves like ``(end - w)**exponent``, with any exponent.
+        The radius beyond which it vanishes, or ``inf``.  A finite end is the last of the breaks;
+        below it the component behaves like ``(end - w)**exponent``, with any exponent.
     decay : float
-        At infinity it falls like ``w**-decay``; ``inf`` where it falls faster than every power.
+        At infinity it falls like ``w**-decay``; ``inf`` if it falls faster than every power.
     tail : OscillatingTail or None
-        How it behaves beyond the bulk where it oscillates on to infinity.
+        Its form at large radii if it oscillates there.
     has_one_sign : bool
         Whether its formula proves that it has the sign of its total everywhere.
     """
@@ -116,36 +108,36 @@ class Component(Radial):
     tail: OscillatingTail | None = None
     has_one_sign: bool = False
 
-    def beside(self, radius: float, side: float) -> Component | None:
-        """The component at radius + side * distance, as one of the distance, which is not rounded.
+    def by_distance(self, radius: float, side: float) -> Component | None:
+        """The component at ``radius + side * distance`` as a function of the distance.
 
-        None where the component has nothing at that radius that tells the two apart.
+        None if it has no such form, which avoids the rounding of w next to a break.
         """
         return None
 
-    def telling_radii(self) -> FloatArray:
-        """Radii that show whatever its values show, where it is known by values alone."""
+    def feature_radii(self) -> FloatArray:
+        """Radii that resolve the component; empty if it is a formula."""
         return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
 class SpectralDensity:
-    r"""Density of the spectral measure of a kernel on R^dim, with its route and its error.
+    r"""Density of the spectral measure of a kernel on R^dim.
 
     .. math:: k(z) = \sum_{atoms} m\,\Omega_d(r z) + \int_0^\infty \Omega_d(w z) \rho(w) dw
 
     Attributes
     ----------
     kernel, dim :
-        What was transformed, and in which dimension.
+        The kernel, and the dimension of its inputs.
     components : tuple of Component
         The summands of the absolutely continuous part.
     atoms : tuple of Atom
-        Masses on spheres |w| = radius (at the origin for a constant).
+        Masses on spheres |omega| = radius (at the origin for a constant).
     route : str
         The route that found it: "lookup", "periodic", "symbolic", "series" or "numeric".
     expr : sympy expression or None
-        mu(w) as a formula in ``w`` for this dimension, where one is known.
+        mu(w) as a formula in ``w`` for this dimension, if one is known.
     """
 
     kernel: Kernel
@@ -163,7 +155,7 @@ class SpectralDensity:
 
     @staged("evaluating a spectral density")
     def signed_log_radial(self, w: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Sign and log|rho(w)|, which is safe in every dimension."""
+        """Sign and log|rho(w)|, which does not overflow in any dimension."""
         w = _positive_radii(w)
         if not self.components:
             return np.ones_like(w), np.full_like(w, -np.inf)
@@ -175,15 +167,15 @@ class SpectralDensity:
             return np.sign(total), np.log(np.abs(total)) + safe_top
 
     def radial(self, w: ArrayLike) -> FloatArray:
-        """Signed radial density rho(w) = S_{d-1} w^(d-1) mu(w); the atoms are apart.
+        """Radial density rho(w) = S_{d-1} w^(d-1) mu(w), without the atoms.
 
-        Where a measure is infinite it may exceed every double, and then it is given as infinite.
+        It is ``inf`` where it exceeds the largest double.
         """
         sign, log = self.signed_log_radial(w)
         return np.asarray(sign * _exp(log))
 
     def density(self, w: ArrayLike) -> FloatArray:
-        """Density mu(w) on R^dim with respect to Lebesgue measure; the atoms are apart."""
+        """Density mu(w) on R^dim with respect to Lebesgue measure, without the atoms."""
         sign, log = self.signed_log_radial(w)
         w = _positive_radii(w)
         return np.asarray(sign * _exp(log - log_sphere_area(self.dim) - (self.dim - 1) * np.log(w)))
@@ -194,12 +186,12 @@ class SpectralDensity:
         Raises
         ------
         NoRouteError
-            Where the route found numbers and no formula.
+            If the route found numbers and no formula.
         """
         if self.expr is None:
             raise NoRouteError(
                 f"The {self.route} route gives numbers for the density of {self.kernel}, and no "
-                'formula: ask spectral_density(kernel, dim, route="symbolic") for one.'
+                'formula. Try spectral_density(kernel, dim, route="symbolic").'
             )
         import sympy
 
@@ -207,18 +199,18 @@ class SpectralDensity:
 
     @staged("evaluating the error of a spectral density")
     def error(self, w: ArrayLike) -> FloatArray:
-        """Bound of |error| of :meth:`radial` at w."""
+        """Bound of the absolute error of :meth:`radial` at w."""
         w = _positive_radii(w)
         bound = np.zeros_like(w)
         for c in self.components:
-            *_, size, share = c.evaluate(w)
-            # Numbers below the smallest normal one lose their digits, down to a logarithm of -inf.
-            bound += _exp(size) * (share + 4 * np.finfo(float).eps) + np.finfo(float).tiny
+            *_, log_size, relative = c.evaluate(w)
+            # Doubles below ``tiny`` have fewer digits.
+            bound += _exp(log_size) * (relative + 4 * np.finfo(float).eps) + np.finfo(float).tiny
         return bound
 
 
 def _exp(log: FloatArray) -> FloatArray:
-    """The exponential; infinite beyond the doubles."""
+    """The exponential; ``inf`` beyond the largest double."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(log))
 
@@ -228,8 +220,8 @@ def _positive_radii(w: ArrayLike) -> FloatArray:
     good = (w > 0) & np.isfinite(w)
     if not np.all(good):
         raise ParameterError(
-            f"A spectral density was asked for at the radius {w[~good].ravel()[0]}. It is a "
-            "function of the length of a frequency: give finite radii greater than 0 (atoms are "
-            "listed apart)."
+            f"A spectral density was evaluated at the radius {w[~good].ravel()[0]}. Radii are "
+            "lengths of frequencies: give finite values greater than 0. The attribute atoms lists "
+            "the masses at single radii."
         )
     return w

@@ -1,4 +1,4 @@
-"""Look-up: kernels that are sums of kernels with a known transform."""
+"""The lookup route: kernels that are sums of kernels with a known transform."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import sympy
 
-from spectra.density.ball.ball_formula import compact_formula
+from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.closed_pairs import FAMILIES, ClosedPair
 from spectra.density.closed_pairs.pair import Maker, make_pair
-from spectra.density.closed_pairs.summands import read, summands, tidy
+from spectra.density.closed_pairs.summands import canonical, parse_summand, summands
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
 from spectra.formula.reader.parsing import Z
@@ -19,7 +19,7 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["known_part", "lookup"]
 
-#: Coefficients by family and parameters.  A constant, which is an atom at 0, has no family.
+#: Coefficients by family and parameters.  A constant has no family: it is an atom at radius 0.
 _Known = dict[tuple[Maker | None, tuple[Any, ...]], sympy.Expr]
 _CONSTANT: tuple[Maker | None, tuple[Any, ...]] = (None, ())
 
@@ -43,31 +43,31 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
             if form is None:
                 return None
             components.append(ball_component(form, dim))
-            formulas.append(compact_formula(form, dim))
+            formulas.append(ball_formula(form, dim))
             continue
-        smooth, points, rest = known_part(piece.expr, dim)
+        pairs, piece_atoms, rest = known_part(piece.expr, dim)
         if rest != 0:
             return None
-        components.extend(smooth)
-        formulas.extend(c.formula for c in smooth)
-        atoms.extend(points)
+        components.extend(pairs)
+        formulas.extend(pair.formula for pair in pairs)
+        atoms.extend(piece_atoms)
     expr = None if None in formulas else sympy.Add(*formulas)
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "lookup", expr)
 
 
 def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom], sympy.Expr]:
-    """Components and atoms of the summands in closed form, and the rest of the formula.
+    """Components and atoms of the summands in closed form, and the sum of the other summands.
 
-    A formula without such a summand is returned as it was written: multiplying it out could give
-    summands that are unbounded.  So is one with a wave that has no measure by itself:
-    (1 - exp(-exp(-z^2))) J_0(z) falls fast, and J_0(z) does not.
+    The rest is the whole formula, not multiplied out, if it has no summand in closed form, or one
+    whose transform is no measure.  An example of the latter is (1 - exp(-exp(-z^2))) J_0(z), which
+    decays fast, whereas its summand J_0(z) does not.
     """
     known, rest = _known_summands(expr, dim)
     if rest:
-        # The limit of what is left may be minus the constant: 1 - sqrt(z/(1 + z)) has no atom.
+        # The limit of the rest may cancel the constant: 1 - sqrt(z/(1 + z)) has no atom.
         rest.append(known.pop(_CONSTANT, sympy.Integer(0)))
     try:
-        made = [
+        found = [
             make_pair(make, dim, *parameters, value) if make else Atom.of(sympy.Integer(0), value)
             for (make, parameters), value in known.items()
         ]
@@ -75,26 +75,25 @@ def known_part(expr: sympy.Expr, dim: int) -> tuple[list[ClosedPair], list[Atom]
         if not rest:
             raise
         return [], [], expr
-    smooth = [c for c in made if isinstance(c, ClosedPair)]
-    atoms = [c for c in made if isinstance(c, Atom)]
-    if rest and not made:
+    if rest and not found:
         return [], [], expr
-    return smooth, atoms, sympy.Add(*rest)
+    pairs = [p for p in found if isinstance(p, ClosedPair)]
+    return pairs, [a for a in found if isinstance(a, Atom)], sympy.Add(*rest)
 
 
 def _known_summands(expr: sympy.Expr, dim: int) -> tuple[_Known, list[sympy.Expr]]:
-    """The exact sums of the summands of each family, by their parameters; and other summands."""
+    """Sums of the coefficients of equal kernels in closed form, and the other summands."""
     known: _Known = {}
     rest = []
     for term in summands(expr):
-        summand = read(term)
-        found = ((make, read_one(summand, dim)) for read_one, make in FAMILIES)
-        make, kernels = next(((m, k) for m, k in found if k is not None), (None, []))
+        summand = parse_summand(term)
+        readings = ((make, read(summand, dim)) for read, make in FAMILIES)
+        make, kernels = next(((m, found) for m, found in readings if found is not None), (None, []))
         if not term.has(Z):
             kernels = [((), term)]
         elif make is None:
             rest.append(term)
-        for parameters, value in kernels:
+        for parameters, coefficient in kernels:
             key = make, parameters
-            known[key] = tidy(known.get(key, sympy.Integer(0)) + value)
+            known[key] = canonical(known.get(key, sympy.Integer(0)) + coefficient)
     return {key: value for key, value in known.items() if value != 0}, rest

@@ -1,11 +1,12 @@
-r"""The numeric route: summands without a closed form are integrated.
+r"""The numeric route: numerical transforms of the summands that have no closed form.
 
-Summands that the catalogue knows keep their closed forms.  Callables are taken out of a piece, and
-a formula is cut at the radii where it is not analytic.  With e_j the formula below the radius r_j,
+A formula is split at the radii r_j where it is not analytic.  If it equals the formula e_j below
+r_j and above r_{j-1}, then
 
 .. math:: k = \sum_j (e_j - e_{j+1})\,1[z \le r_j] + e_{\mathrm{last}} ,
 
-so that each summand is one formula on one ball, or on the half-line.
+and each summand is one formula on a ball z <= r_j, or on the half-line.  Callables are transformed
+from their values.
 """
 
 from __future__ import annotations
@@ -30,31 +31,30 @@ __all__ = ["numeric", "split_at_breaks"]
 
 
 def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density of a kernel with summands that need integration, else None."""
+    """Spectral density of a kernel; None if all of its summands have a closed form."""
     components: list[Component] = []
     atoms: list[Atom] = []
-    integrated = False
+    is_numeric = False
     for piece in kernel.pieces:
-        opaque, formula = opaque_part(piece.expr, piece.support, dim)
-        balls, smooth = split_at_breaks(Piece(piece.support, formula))
-        integrated = integrated or bool(opaque or balls)
-        components += opaque
-        components += [integrated_component(below, radius, dim) for radius, below in balls]
-        known, known_atoms, rest = known_part(smooth, dim)
-        components += known
-        atoms += known_atoms
+        from_callables, formula = opaque_part(piece.expr, piece.support, dim)
+        balls, remainder = split_at_breaks(Piece(piece.support, formula))
+        components += from_callables
+        components += [integrated_component(expr, radius, dim) for radius, expr in balls]
+        pairs, pair_atoms, rest = known_part(remainder, dim)
+        components += pairs
+        atoms += pair_atoms
         if rest != 0:
-            smooth_part, points = half_line(rest, dim)
-            components += smooth_part
-            atoms += points
-            integrated = True
-    if not integrated:
+            half_line_components, half_line_atoms = half_line(rest, dim)
+            components += half_line_components
+            atoms += half_line_atoms
+        is_numeric = is_numeric or bool(from_callables or balls or rest != 0)
+    if not is_numeric:
         return None
     return SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric")
 
 
 def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], sympy.Expr]:
-    """Write a piece as a sum of formulas on balls and one on the whole half-line.
+    """Write a piece as a sum of formulas on balls, (radius, formula), and one on the half-line.
 
     Examples
     --------
@@ -66,16 +66,16 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
         return [], piece.expr
     if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
         return [(piece.support, piece.expr)], sympy.Integer(0)
-    radii, cut, gaps = analytic_intervals(Kernel((piece,)))
+    radii, formulas, gaps = analytic_intervals(Kernel((piece,)))
     if gaps:
         raise NoRouteError(
-            f"The radii where {piece.expr} changes its branch are not all known "
-            f"({gaps[0].reason}), so it cannot be cut there. Write the kernel as a sum of "
-            "pieces with supports of their own."
+            f"The radii where {piece.expr} is not analytic are not all known "
+            f"({gaps[0].reason}), so it cannot be split there. Write the kernel as a sum of "
+            "formulas, each with its own support."
         )
-    exprs = list(cut)
-    is_whole = len(radii) == 1 and same_radius(radii[0], piece.support)
-    if is_whole and not piece.expr.has(*PIECEWISE):
+    exprs = list(formulas)
+    ends_at_support = len(radii) == 1 and same_radius(radii[0], piece.support)
+    if ends_at_support and not piece.expr.has(*PIECEWISE):
         exprs[0] = piece.expr
     balls = []
     for radius, below, above in zip(radii, exprs[:-1], exprs[1:], strict=True):
@@ -90,11 +90,11 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
 
 
 def _check_continuation(expr: sympy.Expr, radius: sympy.Expr) -> None:
+    """Raise a NoRouteError if a formula is not analytic at a smaller radius."""
     for r in branch_radii(expr, radius):
         if not same_radius(r, radius) and classify_at(expr, r) != "analytic":
             raise NoRouteError(
-                f"The formula {expr} holds up to or from the radius {radius}, and is not analytic "
-                f"at the smaller radius {r}: its part beyond {r} has no continuation to z = 0. "
-                "Write the kernel as a sum of formulas that are analytic from z = 0 to their "
-                "support."
+                f"The kernel changes its formula at z = {radius}, and the formula {expr} is not "
+                f"analytic at the smaller distance {r}, so it has no continuation to z = 0. Write "
+                "the kernel as a sum of formulas that are analytic from z = 0 to their support."
             )

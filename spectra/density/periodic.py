@@ -1,12 +1,14 @@
-r"""Periodic kernels on the line: atoms at the multiples of one frequency.
+r"""The periodic route: kernels on the line with atoms at the multiples of one frequency.
+
+A kernel of period T has, with v = 2 pi / T, the Fourier series
 
 .. math:: k(z) = \sum_{n \ge 0} a_n \cos(n v z), \qquad
-          a_n \approx \frac{2 - [n = 0]}{N} \sum_{j < N} k(j T / N) \cos(2 \pi j n / N)
+          a_n \approx \frac{2 - [n = 0]}{N} \sum_{j < N} k(j T / N) \cos(2 \pi j n / N) .
 
-with v = 2 pi / T.  The coefficients of a kernel that is analytic near the line fall exponentially;
-N is doubled until the last half of them is below rounding, which is what the sums alias.
+The coefficients decrease exponentially if k is analytic near the line.  N grows until the second
+half of them, which bounds the aliasing error, is below rounding.
 
-A product of periodic kernels whose periods have no ratio has atoms at the sums and differences,
+A product of two periodic kernels has atoms at the sums and differences of their frequencies,
 
 .. math:: \cos(n v z) \cos(m u z) = \tfrac12 \cos((n v + m u) z) + \tfrac12 \cos((n v - m u) z).
 """
@@ -37,25 +39,24 @@ from spectra.singularities.periodic import frequencies_of, is_periodic, is_trigo
 
 __all__ = ["fourier_atoms", "periodic"]
 
-#: Entire functions: a composition of them, and of quotients, is analytic where it is finite.
+#: Entire functions: compositions of them and of quotients are analytic wherever they are finite.
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh)
-# Bits of the values; coefficients keep them down to 2^-60 of the largest value.
+# Working precision: enough for coefficients down to 2^-60 of the largest value.
 _BITS = 192
-# What is left out, relative to the kernel: below the rounding of its largest atom.
-_LEFT = 2.0**-60
-# The least probability of an atom that has others on both sides.
-_DRAWN = 2.0**-51
-# Numbers of values that are tried; every fourth gives an atom.
+# Coefficients below this share of the sum of all are left out: it is below rounding.
+_NEGLIGIBLE = 2.0**-60
+# Atoms of a product below this share are left out: tables resolve probabilities down to it.
+_LEAST_SHARE = 2.0**-51
+# The N tried in turn; N/4 coefficients are kept.
 _COUNTS = (64, 256, 1024, 4096, 16384)
 
 
 def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """The density of a periodic kernel on the line, or of a sum or product of one with others.
+    """The density of a periodic kernel on the line, or of its sum or product with another kernel.
 
-    Of a product with a kernel of a closed form it is a sum of densities of that kernel, moved to
-    the frequencies of the periodic one (MacKay's quasi-periodic kernel is such a product).
-    None for another dimension, in which no periodic kernel has a measure, and where the Fourier
-    series is not that of an analytic function.
+    A product with a kernel in closed form, such as MacKay's quasi-periodic kernel, has copies of
+    the density of that kernel, shifted to the frequencies of the periodic factor.  None if dim > 1,
+    where periodic kernels have no measure, or if the kernel is not of this form.
 
     Examples
     --------
@@ -68,81 +69,80 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
         return None
     atoms: list[Atom] = []
     rest: list[sympy.Expr] = []
-    moved = False
+    has_shifts = False
     for term in sympy.Add.make_args(kernel.pieces[0].expr):
-        waves, factor = _split_waves(term)
-        if not waves:
+        term_atoms, factor = _split_periodic(term)
+        if not term_atoms:
             rest.append(term)
         elif not factor.has(Z):
-            atoms += waves
+            atoms += term_atoms
         else:
-            moved = True
+            has_shifts = True
             rest += [
                 sympy.Rational(a.mass) * sympy.cos(sympy.Rational(a.radius) * Z) * factor
-                for a in waves
+                for a in term_atoms
             ]
-    if not (atoms or moved):
+    if not (atoms or has_shifts):
         return None
     if not rest:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
-    left = Kernel((Piece(sympy.oo, sympy.Add(*rest)),))
-    for route in (lookup,) if moved else (lookup, series, numeric):
-        known = route(left, 1)
-        if known is not None:
+    remainder = Kernel((Piece(sympy.oo, sympy.Add(*rest)),))
+    for route in (lookup,) if has_shifts else (lookup, series, numeric):
+        found = route(remainder, 1)
+        if found is not None:
             return replace(
-                known, kernel=kernel, atoms=(*atoms, *known.atoms), route="periodic", expr=None
+                found, kernel=kernel, atoms=(*atoms, *found.atoms), route="periodic", expr=None
             )
-    if not moved:
+    if not has_shifts:
         return None
-    raise _no_atoms(
+    raise _no_route(
         f"{kernel} is a periodic formula times one that has no closed form:",
-        "write the factors as kernels of their own, k1.on([0]) * k2.on([0]).",
+        "write each factor as a kernel, k1.on([0]) * k2.on([0]).",
     )
 
 
-def _split_waves(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
-    """The atoms of the factors of waves in a term, and the product of the others.
+def _split_periodic(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
+    """The atoms of the trigonometric factors of a term, and the product of its other factors.
 
-    No atoms and the term itself if the waves are not seen to be analytic, and if other routes
-    follow the product: of polynomials in sines and cosines, or waves whose periods have no ratio.
+    There are no atoms, and the product is the whole term, if a factor is not known to be analytic
+    or the term is left to other routes.
     """
-    parts: dict[bool, list[sympy.Expr]] = {True: [], False: []}
+    factors: dict[bool, list[sympy.Expr]] = {True: [], False: []}
     for factor in sympy.Mul.make_args(sympy.expand_power_exp(term)):
-        parts[is_trigonometric(factor)].append(factor)
-    turning, rest = parts[True], sympy.Mul(*parts[False])
-    whole = sympy.Mul(*turning)
-    expands = whole.is_polynomial(*whole.atoms(sympy.sin, sympy.cos))
-    if not turning or (rest.has(Z) and (expands or not is_periodic(whole))):
+        factors[is_trigonometric(factor)].append(factor)
+    waves, rest = factors[True], sympy.Mul(*factors[False])
+    product = sympy.Mul(*waves)
+    is_polynomial = product.is_polynomial(*product.atoms(sympy.sin, sympy.cos))
+    # Other routes multiply polynomials in sines and cosines with a function of z.
+    if not waves or (rest.has(Z) and (is_polynomial or not is_periodic(product))):
         return (), term
     if not rest.has(Z):
-        turning[0], whole, rest = turning[0] * rest, whole * rest, sympy.Integer(1)
-    found = [fourier_atoms(part) for part in ([whole] if is_periodic(whole) else turning)]
+        waves[0], product, rest = waves[0] * rest, product * rest, sympy.Integer(1)
+    found = [fourier_atoms(part) for part in ([product] if is_periodic(product) else waves)]
     known = [atoms for atoms in found if atoms is not None]
     return (reduce(_convolve, known), rest) if len(known) == len(found) else ((), term)
 
 
 def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """The atoms of a product of two cosine series.
-
-    Small atoms lie between large ones here, where a law has no room for them.
-    """
-    (r, m, e), (s, n, f) = (
+    """The atoms of a product of two cosine series."""
+    (r, m, m_error), (s, n, n_error) = (
         np.array([(a.radius, a.mass, a.error) for a in atoms]).T for atoms in (left, right)
     )
     mass, outer = np.multiply.outer(m, n), np.multiply.outer
-    error = outer(np.abs(m), f) + outer(e, np.abs(n) + f) + 2.0**-52 * np.abs(mass)
+    error = outer(np.abs(m), n_error) + outer(m_error, np.abs(n) + n_error)
+    error += 2.0**-52 * np.abs(mass)
     both = np.array([np.abs(np.subtract.outer(r, s)), np.add.outer(r, s)])
-    radii, where = np.unique(both, return_inverse=True)
+    radii, index = np.unique(both, return_inverse=True)
     masses, errors = (
-        np.bincount(where.ravel(), np.tile(0.5 * x.ravel(), 2)) for x in (mass, error)
+        np.bincount(index.ravel(), np.tile(0.5 * x.ravel(), 2)) for x in (mass, error)
     )
-    return _keep_large(radii, masses, errors, _DRAWN)
+    return _keep_large(radii, masses, errors, _LEAST_SHARE)
 
 
 def _keep_large(
     radii: NDArray[Any], masses: NDArray[Any], errors: NDArray[Any], share: float
 ) -> tuple[Atom, ...]:
-    """Atoms above a share of the total mass; the others are in the error of the first."""
+    """Atoms above a share of the absolute mass; the error of the first includes the others."""
     small = np.abs(masses) < share * np.abs(masses).sum()
     errors[np.flatnonzero(~small)[0]] += np.sum((np.abs(masses) + errors)[small])
     kept = zip(radii[~small], masses[~small], errors[~small], strict=True)
@@ -150,9 +150,9 @@ def _keep_large(
 
 
 def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
-    """The cosine series of an even periodic formula in Z that is analytic near the line; else None.
+    """The cosine series of an even, periodic, analytic formula in Z as atoms; None for others.
 
-    The error of the first atom holds what is left out of the others.
+    The error of the first atom includes the atoms left out.
 
     Examples
     --------
@@ -161,44 +161,45 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     True
     """
     if is_trigonometric(expr) and not is_periodic(expr):
-        raise _no_atoms(
-            f"{expr} has waves whose periods have no ratio, and atoms of such functions are "
-            "known where they are products of periodic ones:"
+        raise _no_route(
+            f"{expr} has incommensurable periods and is no product of periodic formulas:"
         )
     if not (is_periodic(expr) and _is_analytic(expr)) or expr.subs(Z, -Z) != expr:
         return None
-    rate = _rate(expr)
-    # In x = v z the period is 2 pi.
-    k = analytic_continuation(expr.subs(Z, Z / rate), Z)
+    frequency = _base_frequency(expr)
+    # A function of x = v z has the period 2 pi.
+    k = analytic_continuation(expr.subs(Z, Z / frequency), Z)
     for count in _COUNTS:
         with working(_BITS):
-            turn = 2 * flint.arb.pi() / count
-            values = [k.to_accuracy(flint.acb(turn * j), _BITS).real for j in range(count // 2 + 1)]
+            step = 2 * flint.arb.pi() / count
+            values = [k.to_accuracy(flint.acb(step * j), _BITS).real for j in range(count // 2 + 1)]
         if not all(value.is_finite() for value in values):
             break
         masses = _find_coefficients(values)
-        # The last half of the coefficients shows what is left out and what is aliased.
-        left = float(np.abs(masses[count // 4 :]).sum())
-        if left <= _LEFT * np.abs(masses).sum():
+        # The second half of the coefficients bounds both truncation and aliasing.
+        left_out = float(np.abs(masses[count // 4 :]).sum())
+        if left_out <= _NEGLIGIBLE * np.abs(masses).sum():
             kept = masses[: count // 4]
-            errors = 2.0**-52 * np.abs(kept) + 2.0 * left
-            errors[0] += left
-            return _keep_large(float(rate) * np.arange(kept.size), kept, errors, _LEFT)
-    raise _no_atoms(
+            errors = 2.0**-52 * np.abs(kept) + 2.0 * left_out
+            errors[0] += left_out
+            radii = float(frequency) * np.arange(kept.size)
+            return _keep_large(radii, kept, errors, _NEGLIGIBLE)
+    raise _no_route(
         f"The Fourier series of {expr} has more than {_COUNTS[-1] // 4} terms above rounding, or "
-        "a pole is on the line. What can be done:",
+        "a pole is on the line. You can:",
     )
 
 
-def _no_atoms(
-    reason: str, advice: str = "make a finite measure for the distances of your data (design)."
+def _no_route(
+    reason: str, advice: str = "make a finite measure for the distances in your data (design)."
 ) -> NoRouteError:
-    at_shell = "'spectra design' makes a finite measure for the distances of your data."
+    """The error of a kernel that this route cannot handle, with advice."""
+    at_shell = "'spectra design' makes a finite measure for the distances in your data."
     return NoRouteError(reason, in_python=advice, at_shell=at_shell)
 
 
 def _is_analytic(expr: sympy.Expr) -> bool:
-    """Whether the formula is made of entire functions, sums, products and whole powers."""
+    """Whether a formula consists of entire functions, sums, products and integer powers."""
     for node in sympy.preorder_traversal(expr):
         if not node.has(Z) or node == Z or node.is_Add or node.is_Mul or node.func in _ENTIRE:
             continue
@@ -207,15 +208,15 @@ def _is_analytic(expr: sympy.Expr) -> bool:
     return True
 
 
-def _rate(expr: sympy.Expr) -> sympy.Expr:
-    """The frequency of which all waves are multiples."""
-    rates = [sympy.Abs(rate) for rate in frequencies_of(expr)]
-    shares = [sympy.nsimplify(r / rates[0]) for r in rates]
-    return rates[0] * reduce(sympy.gcd, shares)
+def _base_frequency(expr: sympy.Expr) -> sympy.Expr:
+    """The largest frequency of which all frequencies in a formula are multiples."""
+    frequencies = [sympy.Abs(rate) for rate in frequencies_of(expr)]
+    ratios = [sympy.nsimplify(f / frequencies[0]) for f in frequencies]
+    return frequencies[0] * reduce(sympy.gcd, ratios)
 
 
 def _find_coefficients(values: list[Ball]) -> FloatArray:
-    """The coefficients of cos(nx) from values at equal steps from 0 to pi."""
+    """The coefficients of cos(n x) from values at equal steps from x = 0 to pi."""
     half = len(values) - 1
     with working(_BITS):
         period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]

@@ -14,7 +14,7 @@ from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
 from spectra.density.components import SpectralDensity
 from spectra.density.gamma_sums.series import series
-from spectra.density.guard import contradiction
+from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
@@ -30,13 +30,14 @@ Route = Callable[[Kernel, int], SpectralDensity | None]
 
 
 def _symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """The symbolic route, which is loaded when it is asked for."""
+    """The symbolic route, imported on use."""
     from spectra.symbolic.route import symbolic
 
     return symbolic(kernel, dim)
 
 
-#: The routes by name; each answers None for "not mine", or says in a NoRouteError why not.
+#: The routes by name.  A route returns None for kernels that it does not cover, and raises a
+#: NoRouteError if it can say why there is no density.
 ROUTES: Mapping[str, Route] = {
     "lookup": lookup,
     "periodic": periodic,
@@ -44,13 +45,13 @@ ROUTES: Mapping[str, Route] = {
     "numeric": numeric,
     "symbolic": _symbolic,
 }
-#: What "auto" tries, in this order.  The symbolic route adds a formula to numbers that the others
-#: have, and takes seconds, so it is for those who ask for it.
+#: The routes that "auto" tries, in order.  The symbolic route adds only a formula to the numbers of
+#: the others, and takes seconds.
 AUTO = tuple(name for name in ROUTES if name != "symbolic")
 
-# A ladder of dimensions, and what follows it, ask for so many densities of one kernel.
-_RECENT = 8
-#: Constants such as 2^(d/2) are exact integers; beyond this they are too long to be printed.
+# Densities kept: those of one kernel in several dimensions are needed again by later steps.
+_KEPT_DENSITIES = 8
+#: Constants such as 2^(d/2) are exact integers, which are too long to print beyond this dimension.
 LARGEST_DIMENSION = 20_000
 
 
@@ -70,17 +71,17 @@ def spectral_density(kernel: Kernel | str, dim: int, *, route: str = "auto") -> 
 def spectral_density(
     kernel: Kernel | L1Kernel | str, dim: int, *, route: str = "auto"
 ) -> SpectralDensity | Callable[[ArrayLike], FloatArray]:
-    r"""Signed spectral density of a kernel on R^dim, by the first route that knows it.
+    r"""Spectral density of a kernel on R^dim, by the first route that covers the kernel.
 
     .. math:: \mu(w) = (2\pi)^{-d/2} w^{1-d/2} \int_0^\infty k(z) z^{d/2} J_{d/2-1}(wz)\,dz
 
-    Whether its total mass is finite is another question, which ``existence`` answers.
+    The density may have either sign.  ``existence`` decides whether its mass is finite.
 
     Parameters
     ----------
     kernel : Kernel or str
-        A kernel in z = |x - y|, or text that names one; a zonal one is 0 beyond z = 2.  That of an
-        L1Kernel is a function of frequencies of shape (..., d), without atoms, for dim >= 2.
+        A kernel in z = |x - y|, or its text; a zonal kernel is taken as 0 beyond z = 2.  For an
+        L1Kernel, the result is a function of frequencies of shape (..., d), with d >= 2.
     dim : int
         Dimension d >= 1 of the inputs.
     route : str
@@ -96,11 +97,10 @@ def spectral_density(
     ParameterError
         If ``dim`` is not an integer of at least 1, or the route is unknown.
     NoRouteError
-        If no route knows the kernel, or its transform is known not to be a measure.
+        If no route covers the kernel, or its transform is known not to be a measure.
     AccuracyError
-        If the density contradicts the kernel: averages of both sides of
-        k(z) = int Omega_d(wz) rho(w) dw, over Gaussians of many widths, are compared before any
-        density is handed out.
+        If the density does not reproduce the kernel: every density is checked by averages of both
+        sides of k(z) = int Omega_d(wz) rho(w) dw over Gaussians of many widths.
 
     Examples
     --------
@@ -114,8 +114,8 @@ def spectral_density(
     dim = checked_dim(dim)
     if dim > LARGEST_DIMENSION:
         raise ParameterError(
-            f"The dimension is {dim:.4g}, and densities are known up to d = {LARGEST_DIMENSION}: "
-            "beyond it their constants outgrow every check. Reduce the columns of the data first."
+            f"The dimension is {dim:.4g}; densities are known up to d = {LARGEST_DIMENSION}. "
+            "Reduce the number of columns of the data first."
         )
     if isinstance(kernel, L1Kernel):
         truncated, exponentials = kernel.numeric_terms()
@@ -125,45 +125,45 @@ def spectral_density(
         kernel = kernel_from_text(kernel)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
-            f"A spectral density was asked of {kernel!r}, which is a {type(kernel).__name__}, not "
-            "a kernel. Make one with radial(...), zonal(...) or catalogue[name]; a family of the "
-            "catalogue becomes a kernel when it is called with its parameters. An asymmetric "
-            "kernel has a complex measure: derive(kernel, dim) tabulates it."
+            f"The spectral density of a kernel is needed, and {kernel!r} is a "
+            f"{type(kernel).__name__}. Make a kernel with radial(...), zonal(...) or "
+            "catalogue[name]; a family of the catalogue becomes a kernel when it is called with "
+            "its parameters. An asymmetric kernel has a complex measure, which "
+            "derive(kernel, dim) tabulates."
         )
     if route != "auto" and route not in ROUTES:
         raise ParameterError(
             f"There is no transform route named {route!r}. Known are 'auto', "
             f"{', '.join(map(repr, ROUTES))}."
         )
-    # Equal kernels may have other names.
-    return replace(_first_believed(kernel, dim, route), kernel=kernel)
+    # A kept density may be that of an equal kernel with another name.
+    return replace(_find_density(kernel, dim, route), kernel=kernel)
 
 
-@lru_cache(maxsize=_RECENT)
-def _first_believed(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
-    """What verdicts, measures and tables of one kernel ask for in turn, made once."""
+@lru_cache(maxsize=_KEPT_DENSITIES)
+def _find_density(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
+    """The density by the first route that covers the kernel, compared with the kernel."""
     names = AUTO if route == "auto" else (route,)
     for name in names:
         with stage(f"density by the route {name}, d = {dim}"):
             density = ROUTES[name](kernel, dim)
         if density is None:
             continue
-        with stage(f"does the density of the route {name} give back the kernel?"):
-            why = contradiction(density)
-        if not why:
+        with stage(f"checking the density of the route {name} against the kernel"):
+            mismatch = describe_mismatch(density)
+        if not mismatch:
             return density
         raise AccuracyError(
             f"The density of {kernel} on R^{dim} by the route {name} does not give back the kernel "
-            f"({why}). Please report the kernel and the dimension. Ask for another route (the "
-            "option route), write the kernel in another way, or make a finite measure for the "
-            "distances of your data with design(...)."
+            f"({mismatch}). Please report the kernel and the dimension. Try another route (the "
+            "option route) or another form of the formula, or make a finite measure for the "
+            "distances in your data with design(...)."
         )
     raise NoRouteError(
-        f"No transform route knows {kernel} in dimension {dim} (tried: {', '.join(names)}). What "
-        "can be done:",
-        in_python='ask with another route ("auto", "symbolic"); give its values as a callable '
-        "(docs/callables.md); or make a finite measure for the distances of your data with "
+        f"No route covers {kernel} in dimension {dim} (tried: {', '.join(names)}). You can:",
+        in_python='try another route ("auto", "symbolic"); give its values as a callable '
+        "(docs/callables.md); or make a finite measure for the distances in your data with "
         "design(...).",
-        at_shell="ask with another --route (auto, symbolic), or make a finite measure for the "
-        "distances of your data with 'spectra design'.",
+        at_shell="try another --route (auto, symbolic), or make a finite measure for the "
+        "distances in your data with 'spectra design'.",
     )

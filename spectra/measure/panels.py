@@ -134,7 +134,7 @@ def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
     width = 0.5 * half * (high - low) * unit
     seen = np.any(size > TRUST * (errors + left_out[:, None]), axis=1)
     panels = np.zeros(row.size, _PANEL)
-    panels["origin"], panels["way"] = chart.origin, chart.way
+    panels["origin"], panels["way"] = chart.origin, chart.side
     panels["start"] = np.where(low == -1.0, start, middle + half * low)
     panels["stop"] = np.where(high == 1.0, stop, middle + half * high)
     panels["series"] = series * unit[:, None]

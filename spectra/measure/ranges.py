@@ -51,14 +51,14 @@ def chart_ranges(
         *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
-    places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
+    places = np.sort(np.concatenate([np.empty(0), *(c.feature_radii() for c in components)]))
     found = []
     charts = charts_between(depths, low, min(last, log_cut))
     for chart, start, stop in charts:
         edges = np.linspace(start, stop, 2 + int((stop - start) / _BESIDE_BREAK))
         if not chart.origin:
             edges = _place_edges(components, start, stop)
-        elif chart.origin == max(depths) and chart.way > 0.0:
+        elif chart.origin == max(depths) and chart.side > 0.0:
             # Beyond the last break lies all that is far.
             first, far = np.log(chart.radius(edges[[0, -1]]))
             between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
@@ -67,7 +67,7 @@ def chart_ranges(
         inside, also = (r[(r > w[0]) & (r < w[1])] for r in (places, np.asarray(ends)))
         edges = np.union1d(edges, chart.variable(also))
         found.append((chart, _divide_by_places(edges, chart.variable(inside))))
-    return found, chart.origin < cut if chart.way < 0.0 else log_cut > last
+    return found, chart.origin < cut if chart.side < 0.0 else log_cut > last
 
 
 def _find_extent(component: Component, side: float) -> float:

@@ -3,7 +3,7 @@ r"""The symbolic route: densities as formulas.
 A formula comes from the tables (closed forms, and pFq or Meijer functions of Gamma products) or
 from sympy, in a process with a time limit.  It is accepted only if it agrees with the numbers of
 another route at several radii.  These numbers give back the kernel, as every density does
-(:mod:`spectra.density.guard`).
+(:mod:`spectra.density.kernel_check`).
 """
 
 from __future__ import annotations

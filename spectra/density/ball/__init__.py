@@ -1,7 +1,7 @@
-"""Densities of formulas on a ball z <= R: closed forms and numbers.
+"""Densities of kernels with a support: formulas on a ball z <= R.
 
-A formula is a sum of powers (``ball_form``), read exactly (``read_ball_form``) or fitted to its
-values (``numeric``).  Its transform has exact moments (``ascending_series``) and a formula
-(``ball_formula``).  It becomes a component (``compact``): panels up to a radius, and from there on
-the expansions at the edge and at the origin (``edge``, ``tail``).
+A formula is written as a sum of powers (``ball_form``), exactly (``read_ball_form``) or by a fit
+to its values (``numeric``).  The density (``compact``) is computed from a power series in w up to
+some radius (``ascending_series``), and beyond from the expansions of the formula at the edge z = R
+and at the origin z = 0 (``edge``, ``tail``).  ``ball_formula`` gives it in closed form.
 """

@@ -1,10 +1,10 @@
-r"""The radial density of a formula on a ball up to moderate radii, from its ascending series.
+r"""The density of a formula on a ball z <= R at small and moderate radii, from its power series.
 
 .. math:: F(s) = \int_0^1 k(Rx)\,x^{d-1}\,\Omega_d(sx)\,dx
-          = \sum_n \frac{(-s^2/4)^n}{n!\,(d/2)_n} \int_0^1 k(Rx)\,x^{d-1+2n}\,dx .
+          = \sum_n \frac{(-s^2/4)^n}{n!\,(d/2)_n} \int_0^1 k(Rx)\,x^{d-1+2n}\,dx , \qquad s = R w .
 
-The terms cancel like e^s, so they are summed with as many bits as the result needs.  The density
-is then stored as powers next to w = 0 and on Chebyshev panels of log w beyond.
+The terms cancel by a factor of about e^s, so the precision is raised until the sum is accurate.
+The density is stored as powers of w next to 0, and as Chebyshev series in log w beyond.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ import numpy as np
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, log_of, working
-from spectra.density.ball.ball_form import BallForm, to_ball
+from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
 
-__all__ = ["Values", "ascending_series", "build_panels", "front_of"]
+__all__ = ["Values", "ascending_series", "build_panels", "front_factor"]
 
-#: F(R w) of a formula at exact radii, with which rho(w) = front w^(d-1) F(R w).
+#: F(R w) of a formula at a list of exact radii w.
 Values = Callable[[Sequence[Ball]], list[Ball]]
 
-# Every value carries at least this many correct bits, relative to the largest of its batch.
+# Correct bits of the values, relative to the largest in a list.
 _TARGET_BITS = 68
-# Precisions are multiples of this, so that few lists of moments are kept.
+# The precision is raised by multiples of this.
 _BITS_STEP = 128
-# Bits of the nodes of panels and of powers of them.
+# Working precision for the nodes of panels and their powers.
 _NODE_BITS = 256
-# Bits of the moments next to the origin: those of high powers of 1 - x cancel.
+# Working precision for moments in the series next to w = 0, where high powers of 1 - x cancel.
 _MOMENT_BITS = 1024
-# Powers of w^2 next to the origin, and the s^2 / d up to which they are used.
+# Number of powers of w^2 next to w = 0, and the s^2 / d up to which they are used.
 _POWERS, _NEAR = 12, 0.25
-# A panel holds so many radians of the wave of the edge, and no more growth than exp(this).
+# Largest width of a panel: radians of the wave cos(R w), and e-folds of w^d.
 _RADIANS, _GROWTH = 0.5 * DEGREE, 256.0
-# Values above this size relative to the nearby ones are not zero.
+# Coefficients below this share of the largest are zero: 2^-56.
 _ZERO_BITS = 56
 
 
-def front_of(form: BallForm, dim: int) -> Ball:
-    """R^d 2^(2-d) / Gamma(d/2)^2, with which rho(w) = front w^(d-1) F(R w)."""
-    radius = to_ball(form.radius)
+def front_factor(form: BallForm, dim: int) -> Ball:
+    """The factor R^d 2^(2-d) / Gamma(d/2)^2 of rho(w) = factor * w^(d-1) F(R w)."""
+    radius = to_arb(form.radius)
     return radius**dim * flint.arb(2) ** (2 - dim) / (flint.arb(dim) / 2).gamma() ** 2
 
 
 def ascending_series(form: BallForm, dim: int) -> Values:
-    """Values F(R w) at exact radii; those of w^d F have 68 bits of the largest of them."""
+    """The function F(R w); w^d F has 68 correct bits relative to the largest value in a list."""
     bits, moments = _BITS_STEP, form.moments(dim)
     known: list[Ball] = []
 
@@ -58,16 +58,16 @@ def ascending_series(form: BallForm, dim: int) -> Values:
         nonlocal bits, moments, known
         while True:
             with working(bits):
-                radius = to_ball(form.radius)
+                radius = to_arb(form.radius)
                 found = _sum_series(moments, known, dim, [(radius * x) ** 2 for x in w])
                 weighted = [v * x**dim for v, x in zip(found, w, strict=True)]
                 size = max(v.abs_lower() for v in weighted)
-                wrong = max(v.rad() for v in weighted)
-                if wrong * 2.0**_TARGET_BITS < size:
+                error = max(v.rad() for v in weighted)
+                if error * 2.0**_TARGET_BITS < size:
                     return found
-                lost = log_of(wrong / size) / math.log(2.0) if size > 0 else bits
-            # At least by a fourth: each new precision asks for all moments again.
-            more = max(int(lost) + _TARGET_BITS, bits // 4)
+                missing = log_of(error / size) / math.log(2.0) if size > 0 else bits
+            # At least a fourth more, since a new precision computes all moments again.
+            more = max(int(missing) + _TARGET_BITS, bits // 4)
             bits += _BITS_STEP * (1 + more // _BITS_STEP)
             moments, known = form.moments(dim), []
 
@@ -77,12 +77,12 @@ def ascending_series(form: BallForm, dim: int) -> Values:
 def _sum_series(
     moments: Iterator[Ball], known: list[Ball], dim: int, squares: list[Ball]
 ) -> list[Ball]:
-    """Sums of the series at s^2, with what they leave out in their balls."""
+    """Sums of the series at values of s^2; ``known`` are the first moments, which it extends."""
     half, least = flint.arb(dim) / 2, flint.arb(2) ** -flint.ctx.prec
     largest = max(q.upper() for q in squares) / 4
-    coefficients, factor, size = [], flint.arb(1), flint.arb(1)
+    coefficients, factor, size = [], flint.arb(1), flint.arb(1)  # size bounds |term / moment|
     n = 0
-    # In the end each bound is at most half of the one before it.
+    # Stop when terms are negligible and each is at most half of the one before.
     while not (size < least and 2 * largest < n * (half + n)):
         if n == len(known):
             known.append(next(moments))
@@ -96,7 +96,7 @@ def _sum_series(
 
 
 def build_panels(form: BallForm, dim: int, values: Values, stop: float) -> tuple[Powers, Panels]:
-    """The density next to the origin as powers of w, and on panels from there to a radius."""
+    """The density as powers of w next to 0, and on panels from there to the radius ``stop``."""
     radius = float(form.radius)
     first = math.sqrt(_NEAR * dim)
     edges, last = [math.log(first / radius)], math.log(stop)
@@ -104,38 +104,38 @@ def build_panels(form: BallForm, dim: int, values: Values, stop: float) -> tuple
         s = radius * math.exp(edges[-1])
         width = min(1.0, math.log1p(_RADIANS / s), _GROWTH / dim)
         edges.append(last if edges[-1] + 1.2 * width > last else edges[-1] + width)
-    return _beginning(form, dim, first), fit_panels(partial(_sample, form, dim, values), edges)
+    return _expand_at_zero(form, dim, first), fit_panels(partial(_sample, form, dim, values), edges)
 
 
 def _sample(
     form: BallForm, dim: int, values: Values, centre: float, offsets: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """w rho on a panel, as :func:`fit_panels` takes it."""
+    """w rho at centre * exp(offsets), for :func:`fit_panels`."""
     with working(_NODE_BITS):
         w = [(flint.arb(centre) * flint.arb(float(t)).exp()).mid() for t in offsets]
-        front = front_of(form, dim)
+        front = front_factor(form, dim)
         found = [front * x**dim * v for x, v in zip(w, values(w), strict=True)]
         log = max(log_of(v) for v in found)
-        unit = flint.arb(-log).exp()
-        scaled = np.array([float((v * unit).mid()) for v in found])
-        wrong = np.array([float((v.rad() * unit).upper()) for v in found])
-    return scaled, wrong + EPS * np.abs(scaled), log
+        scale = flint.arb(-log).exp()
+        scaled = np.array([float((v * scale).mid()) for v in found])
+        error = np.array([float((v.rad() * scale).upper()) for v in found])
+    return scaled, error + EPS * np.abs(scaled), log
 
 
-def _beginning(form: BallForm, dim: int, reach: float) -> Powers:
-    """The density at R w < reach as a sum of powers."""
+def _expand_at_zero(form: BallForm, dim: int, largest: float) -> Powers:
+    """The density at R w < largest as a sum of powers of w / scale, scale = largest / R."""
     with working(_MOMENT_BITS + form.cancelled_bits):
-        radius = to_ball(form.radius)
-        scale = (reach / radius).mid()
+        radius = to_arb(form.radius)
+        scale = (largest / radius).mid()
         moments, factor, found = form.moments(dim), flint.arb(1), []
         for n in range(_POWERS):
             found.append(factor * next(moments))
             factor *= (radius * scale) ** 2 / (-4 * (n + 1) * (flint.arb(dim) / 2 + n))
         least = max(abs(c).upper() for c in found) * flint.arb(2) ** -_ZERO_BITS
         first = next(n for n, c in enumerate(found) if abs(c) > least)
-        logs = (front_of(form, dim) * scale ** (dim - 1)).log()
-        sizes = [float(logs) + max(log_of(c), -1e3) for c in found[first:]]
+        log_front = float((front_factor(form, dim) * scale ** (dim - 1)).log())
+        log_sizes = [log_front + max(log_of(c), -1e3) for c in found[first:]]
         signs = [float(np.sign(float(c.mid()))) for c in found[first:]]
     exponents = np.asarray(dim - 1.0 + 2.0 * np.arange(first, _POWERS))
-    wrong = np.full(exponents.size, 2.0 * EPS)
-    return Powers(exponents, np.array(signs), np.array(sizes), wrong, float(scale))
+    errors = np.full(exponents.size, 2.0 * EPS)
+    return Powers(exponents, np.array(signs), np.array(log_sizes), errors, float(scale))

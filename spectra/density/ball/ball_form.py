@@ -1,14 +1,14 @@
-r"""Formulas on the unit ball: their moments, and their expansions at the edge and at the origin.
+r"""Formulas on a ball as sums of powers: moments, and expansions at the edge and at the origin.
 
-With x = z / R a piece becomes a formula on 0 <= x <= 1.  The ones known here are the sums of
+In x = z / R, a formula on z <= R is written as a sum of terms
 
 .. math:: c\,x^{m+s} (1 - x^2)^p, \qquad c\,x^{m+s} (1 - x)^p \qquad\text{and}\qquad
           c\,x^m \int_0^x (1 - t^2)^p dt
 
-with rational s and p.  They contain every polynomial in z (spherical, Wendland), the powers of
-Askey and of Bochner and Riesz of any order, the superspherical models, and the arc-cosine family
-with the NTK, whose edge is at R = 2 and whose arcsine is the integral of p = -1/2.  Their moments
-are Beta functions, their expansions binomial series, all of them exact:
+with integer m >= 0 and rational s and p.  These include polynomials in z (spherical, Wendland),
+the functions of Askey and of Bochner and Riesz of any order, the superspherical models, and the
+arc-cosine kernels with the NTK (R = 2; p = -1/2 gives arcsin x).  Moments are Beta functions, and
+expansions are binomial series, all of them exact:
 
 .. math:: \int_0^1 x^{a-1}(1-x)^p dx = B(a, p+1), \qquad
           (1-x)^p = (\tau/2)^p\,{}_2F_1(p/2, (p+1)/2; p+1; \tau), \quad \tau = 1 - x^2 .
@@ -30,57 +30,51 @@ import numpy as np
 import sympy
 
 from spectra.base.precision import Ball, log_of, working
-from spectra.formula.evaluation.ball_function import constant_ball as in_ball
+from spectra.formula.evaluation.ball_function import constant_ball as to_acb
 
-__all__ = [
-    "MAX_DEGREE",
-    "BallForm",
-    "Factor",
-    "Monomials",
-    "to_ball",
-]
+__all__ = ["MAX_DEGREE", "BallForm", "Factor", "Monomials", "to_arb"]
 
-# A polynomial: pairs of a power of x and its exact coefficient.
+#: A polynomial: pairs of a power of x and its exact coefficient.
 Monomials = tuple[tuple[int, sympy.Expr], ...]
 
-# Beyond this degree the set-up would take seconds, and a kernel as flat is better treated
-# numerically.
+# Formulas of a higher degree are fitted, since exact expansions would take seconds.
 MAX_DEGREE = 256
-# Bits with which polynomials and sums of their coefficients are exact, and those of a zero.
-_EXACT, _SPARE, _ZERO_BITS = 8192, 128, 1000
+# Working precision for sums that may be zero, which they are below 2^-1000; and for other sums,
+# beyond the bits that cancel.
+_EXACT_BITS, _ZERO_BITS, _SPARE_BITS = 8192, 1000, 128
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
-def to_ball(value: Any) -> Ball:
-    """The exact number ``value`` (of sympy, Python or Arb) in a ball of Arb's working precision."""
+def to_arb(value: Any) -> Ball:
+    """An exact real number (of sympy, Python or Arb) as an Arb number of the working precision."""
     if isinstance(value, flint.arb):
         return value
     if isinstance(value, int | Fraction):
         return flint.arb(flint.fmpq(value.numerator, value.denominator))
-    return in_ball(value).real
+    return to_acb(value).real
 
 
 def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator[Ball]:
-    """Values of B(a/order, power + 1)/order for a = start, start + 1, ..."""
-    whole = int(sympy.ilcm(start.q, power.q))
-    at, edge = int(start * whole), int((power + 1) * whole)
-    window = []
+    """Beta functions B(a/order, power + 1) / order for a = start, start + 1, ..."""
+    # All numbers are integers over one denominator; b = power + 1.
+    common = int(sympy.ilcm(start.q, power.q))
+    first, b = int(start * common), int((power + 1) * common)
+    upcoming = []
     for i in range(order):
-        x, y = to_ball(Fraction(at + i * whole, order * whole)), to_ball(Fraction(edge, whole))
-        window.append(x.gamma() * y.gamma() * (x + y).rgamma() / order)
-    for a in count(at, whole):
-        value, *window = window
+        x, y = to_arb(Fraction(first + i * common, order * common)), to_arb(Fraction(b, common))
+        upcoming.append(x.gamma() * y.gamma() * (x + y).rgamma() / order)
+    for a in count(first, common):
+        value, *upcoming = upcoming
         yield value
-        window.append(value * a / (a + order * edge))
+        upcoming.append(value * a / (a + order * b))
 
 
 @dataclass(frozen=True)
 class Factor:
-    """What multiplies a power of x: x^shift (1 - x^order)^power, or its integral from 0.
+    """A factor x^shift (1 - x^order)^power, or the integral of (1 - t^2)^power from 0 to x.
 
-    With 0 <= shift < 1, order 1 or 2.  For order 2 the power is below 1, for order 1 it is 0 or no
-    integer.  That of an integral is above -1 and no integer, of order 2 and without a shift: it is
-    arcsin x for -1/2.
+    The shift is in [0, 1), and 0 for an integral.  The order is 1 or 2.  The power is below 1 for
+    order 2, 0 or no integer for order 1, and for an integral no integer and above -1.
     """
 
     power: sympy.Rational
@@ -94,20 +88,22 @@ class Factor:
         return bool(self.power == 0 and self.shift == 0)
 
     @property
-    def whole(self) -> sympy.Expr:
-        """An integral up to 1."""
-        root = sympy.sqrt(sympy.pi) / 2
-        return root * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
+    def integral_to_one(self) -> sympy.Expr:
+        """The integral of (1 - t^2)^power from 0 to 1."""
+        front = sympy.sqrt(sympy.pi) / 2
+        return front * sympy.gamma(self.power + 1) / sympy.gamma(self.power + 3 * _HALF)
 
     def moments(self, first: int) -> Iterator[Ball]:
-        """Integrals of x^(a-1) times the factor, a = first, first + 1, ..."""
+        """Integrals of x^(a-1) times the factor over [0, 1], for a = first, first + 1, ..."""
         if not self.is_integral:
             return _betas(self.power, self.order, first + self.shift)
-        whole, rim = to_ball(self.whole), _betas(self.power, 2, sympy.Integer(first + 1))
-        return ((whole - b) / a for a, b in zip(count(first), rim, strict=False))
+        # Integrate by parts.
+        at_one = to_arb(self.integral_to_one)
+        betas = _betas(self.power, 2, sympy.Integer(first + 1))
+        return ((at_one - b) / a for a, b in zip(count(first), betas, strict=False))
 
-    def taylor(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
-        """The terms (power, coefficient) of the expansion at x = 0, powers below ``stop``."""
+    def origin_terms(self, stop: int) -> Iterator[tuple[sympy.Rational, sympy.Rational]]:
+        """The terms (power, coefficient) of the expansion at x = 0, for powers below ``stop``."""
         power, c = self.shift, sympy.Integer(1)
         for j in count():
             exponent = power + 1 if self.is_integral else power
@@ -117,21 +113,19 @@ class Factor:
             c = c * (j - self.power) / (j + 1)
             power += self.order
 
-    def at_edge(self, length: int) -> list[tuple[sympy.Rational, list[Ball]]]:
-        """Powers of tau = 1 - x^2, and the series in tau that multiply them.
-
-        An integral is that up to 1, less the one from x on.
-        """
+    def edge_series(self, length: int) -> list[tuple[sympy.Rational, list[Ball]]]:
+        """The expansion in tau = 1 - x^2 without x^shift: pairs of a power of tau and a series."""
         if self.is_integral:
-            terms, c, first = [], flint.arb(1) / 2, to_ball(self.power + 1)
+            # The integral from 0 to 1 minus that from x to 1.
+            terms, c, first = [], flint.arb(1) / 2, to_arb(self.power + 1)
             for j in range(length):
                 terms.append(-c / (first + j))
                 c = c * (2 * j + 1) / (2 * j + 2)
-            return [(_ZERO, [to_ball(self.whole)]), (self.power + 1, terms)]
+            return [(_ZERO, [to_arb(self.integral_to_one)]), (self.power + 1, terms)]
         if self.order == 2 or self.power == 0:
             return [(self.power, [flint.arb(1)])]
         p, q = int(self.power.p), int(self.power.q)
-        series = [to_ball(2**-self.power)]
+        series = [to_arb(2**-self.power)]
         for j in range(length - 1):
             ratio = (p + 2 * q * j) * (p + q + 2 * q * j)
             series.append(series[-1] * ratio / (4 * q * (j + 1) * (p + q + q * j)))
@@ -147,11 +141,10 @@ class BallForm:
     radius : sympy number
     parts : tuple of (Factor, monomials)
         The formula is the sum of factor(x) * sum(c x^m).
-    exponents : tuple of sympy numbers, optional
-        The exponents at the edge of a formula that is fitted: its expansions at the ends serve up
-        to their least term only.  By default they are read off the parts.
-    least_odd_power : sympy number
-        Powers of x at the origin below it that are no even integers are rounding.
+    fitted_exponents : tuple of sympy numbers, optional
+        The exponents at the edge, known before the fit; None for an exact formula.
+    least_uneven_power : sympy number
+        The lowest power of x at the origin that is no even integer, known before the fit.
 
     Examples
     --------
@@ -159,14 +152,14 @@ class BallForm:
     >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
     ((3/2,), 1)
-    >>> [(str(m), float(c)) for m, c in form.odd_origin_terms(2)]
+    >>> [(str(m), float(c)) for m, c in form.uneven_origin_terms(2)]
     [('1', -1.5), ('3', 0.0625)]
     """
 
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
-    exponents: tuple[sympy.Rational, ...] | None = None
-    least_odd_power: sympy.Rational = _ZERO
+    fitted_exponents: tuple[sympy.Rational, ...] | None = None
+    least_uneven_power: sympy.Rational = _ZERO
 
     @classmethod
     def of_chebyshev(
@@ -177,26 +170,27 @@ class BallForm:
         power: sympy.Rational,
     ) -> BallForm:
         """(1 - x^2)^exponent times a Chebyshev series on [0, 1] in x^power, power = 2 or 1/q."""
-        whole, step = int(sympy.floor(exponent)), int(power.q)
-        shifted = flint.fmpz_poly([-1, 2])
-        rim, inner = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
+        integer, root = int(sympy.floor(exponent)), int(power.q)
+        argument = flint.fmpz_poly([-1, 2])  # 2 y - 1
+        tau, x_to_p = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
         parts: list[tuple[Factor, Monomials]] = []
-        with working(_EXACT):
-            chebyshev = (flint.fmpz_poly.chebyshev_t(j)(shifted) for j in range(len(series)))
+        with working(_EXACT_BITS):
+            chebyshev = (flint.fmpz_poly.chebyshev_t(j)(argument) for j in range(len(series)))
             poly = sum((flint.arb_poly(t) * c for c, t in zip(series, chebyshev, strict=True)), 0)
-            for r in range(step):
-                mine = flint.arb_poly([poly[i] for i in range(r, len(series), step)])
-                in_x = (mine(inner) * rim**whole).coeffs()
-                terms = tuple((m, c) for m, c in enumerate(in_x) if c != 0)
-                if terms:
-                    shift = sympy.Rational(r, step)
-                    parts.append((Factor(exponent - whole, 2, shift), terms))
+            # Every root-th term from the r-th on is x^(r/root) times an integer power of x.
+            for r in range(root):
+                every_root = flint.arb_poly([poly[i] for i in range(r, len(series), root)])
+                coefficients = (every_root(x_to_p) * tau**integer).coeffs()
+                monomials = tuple((m, c) for m, c in enumerate(coefficients) if c != 0)
+                if monomials:
+                    factor = Factor(exponent - integer, 2, sympy.Rational(r, root))
+                    parts.append((factor, monomials))
         return cls(radius, tuple(parts))
 
     @property
     def value_at_zero(self) -> sympy.Expr:
-        """The formula at z = 0, exactly."""
-        with working(_SPARE + self.cancelled_bits):
+        """The formula at z = 0."""
+        with working(_SPARE_BITS + self.cancelled_bits):
             return sum(
                 c
                 for factor, monomials in self.parts
@@ -206,13 +200,13 @@ class BallForm:
 
     @cached_property
     def cancelled_bits(self) -> int:
-        """Bits that sums of its terms lose at most."""
-        sizes = (log_of(to_ball(c)) for _, monomials in self.parts for _, c in monomials)
+        """Bound of the bits that cancel in a sum of its terms."""
+        sizes = (log_of(to_arb(c)) for _, monomials in self.parts for _, c in monomials)
         return max(int(max(sizes) / np.log(2.0)), 0)
 
     @property
     def is_even(self) -> bool:
-        """Whether the formula is smooth at z = 0: a power series in z^2."""
+        """Whether the formula is a power series in z^2 at z = 0."""
         return all(
             f.order == 2 and f.shift == 0 and all(m % 2 == f.is_integral for m, _ in monomials)
             for f, monomials in self.parts
@@ -220,101 +214,100 @@ class BallForm:
 
     @property
     def has_finite_edge(self) -> bool:
-        """Whether the expansion at the edge ends: x is no root of 1 - (1 - x^2) in it."""
-        return self.exponents is None and self.is_even
+        """Whether the expansion at the edge has finitely many terms."""
+        return self.fitted_exponents is None and self.is_even
 
     @property
     def has_finite_origin(self) -> bool:
-        """Whether the expansion at the origin is a polynomial."""
-        return self.exponents is None and all(f.power == 0 for f, _ in self.parts)
+        """Whether the expansion at the origin has finitely many terms."""
+        return self.fitted_exponents is None and all(f.power == 0 for f, _ in self.parts)
 
     def moments(self, dim: int) -> Iterator[Ball]:
         """Integrals of x^(dim-1+2n) times the formula, n = 0, 1, ..., at Arb's precision."""
-        streams = [
-            (factor.moments(dim), [(m, to_ball(c)) for m, c in monomials])
+        parts = [
+            (factor.moments(dim), [(m, to_arb(c)) for m, c in monomials])
             for factor, monomials in self.parts
         ]
-        known: list[list[Ball]] = [[] for _ in streams]
+        known: list[list[Ball]] = [[] for _ in parts]
         for n in count():
             total = flint.arb(0)
-            for values, (stream, terms) in zip(known, streams, strict=True):
-                for m, c in terms:
+            for values, (moments, monomials) in zip(known, parts, strict=True):
+                for m, c in monomials:
                     while len(values) <= 2 * n + m:
-                        values.append(next(stream))
+                        values.append(next(moments))
                     total += c * values[2 * n + m]
             yield total
 
     @cached_property
     def edge_exponents(self) -> tuple[sympy.Rational, ...]:
-        """Leading exponents of (1 - x^2) at the edge, one for each class modulo 1, sorted."""
-        if self.exponents is not None:
-            return self.exponents
+        """Leading exponents of tau = 1 - x^2 at the edge, one per class modulo 1, ascending."""
+        if self.fitted_exponents is not None:
+            return self.fitted_exponents
         exponents = []
-        with working(_EXACT):
-            powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1)}
-            # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
-            count = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
+        with working(_EXACT_BITS):
+            powers = {e for factor, _ in self.parts for e, _ in factor.edge_series(1)}
+            # A sum of n linearly independent terms is zero if its first n coefficients are.
+            n = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
             for p in {e - sympy.floor(e) for e in powers}:
-                order, length = None, 2
-                while order is None and length <= 2 * count:
+                first, length = None, 2
+                while first is None and length <= 2 * n:
                     length *= 2
                     series = self.edge_series(p, length)
-                    order = next((j for j, c in enumerate(series) if not _is_zero(c)), None)
-                if order is not None:
-                    exponents.append(p + order)
+                    first = next((j for j, c in enumerate(series) if not _is_zero(c)), None)
+                if first is not None:
+                    exponents.append(p + first)
         return tuple(sorted(exponents))
 
     def edge_series(self, power: sympy.Rational, length: int) -> list[Ball]:
-        """Coefficients of tau^(power + j), tau = 1 - x^2, at the edge; ``power`` in [0, 1)."""
+        """Coefficients of tau^(power + j), tau = 1 - x^2, for j < length; ``power`` in [0, 1)."""
         total = [flint.arb(0)] * length
         for factor, monomials in self.parts:
-            for exponent, times in factor.at_edge(length):
+            for exponent, factor_series in factor.edge_series(length):
                 first = exponent - power
                 if not first.is_Integer or first >= length:
                     continue
-                series = _power_series(monomials, factor.shift, length - int(first))
-                for j in range(int(first), length):
-                    last = min(j - int(first), len(times) - 1)
-                    parts = (times[i] * series[j - int(first) - i] for i in range(last + 1))
-                    total[j] += sum(parts)
+                series = _expand_monomials(monomials, factor.shift, length - int(first))
+                for j in range(length - int(first)):
+                    last = min(j, len(factor_series) - 1)
+                    products = (factor_series[i] * series[j - i] for i in range(last + 1))
+                    total[int(first) + j] += sum(products)
         return total
 
-    def odd_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
-        """The powers of x at the origin that are no even integers, sorted.
+    def uneven_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
+        """Terms (power, coefficient) at the origin whose power of x is no even integer, ascending.
 
-        They are complete only if the expansion ends.
+        An infinite expansion is cut before the power 2 * length.
         """
         terms: dict[sympy.Rational, Ball] = {}
-        # Above the degree that every factor has reached the sums would be incomplete.
         stop = None if self.has_finite_origin else 2 * length
-        with working(_EXACT):
+        with working(_EXACT_BITS):
             for factor, monomials in self.parts:
-                for e, a in factor.taylor(1 if stop is None else stop):
+                for e, a in factor.origin_terms(1 if stop is None else stop):
                     for m, c in monomials:
                         if (e + m) % 2 != 0 and (stop is None or e + m < stop):
-                            terms[e + m] = terms.get(e + m, 0) + to_ball(a) * to_ball(c)
+                            terms[e + m] = terms.get(e + m, 0) + to_arb(a) * to_arb(c)
             return [
                 (Fraction(int(m.p), int(m.q)), c)
                 for m, c in sorted(terms.items())
-                if m >= self.least_odd_power and not _is_zero(c)
+                if m >= self.least_uneven_power and not _is_zero(c)
             ]
 
 
 def _is_zero(c: Ball) -> bool:
-    """Whether a sum is zero to so many bits that anything else would be a coincidence."""
+    """Whether a sum is zero to so many bits that it is taken as exactly zero."""
     return bool(abs(c) < 2.0**-_ZERO_BITS)
 
 
-def _power_series(monomials: Monomials, shift: sympy.Rational, length: int) -> list[Ball]:
+def _expand_monomials(monomials: Monomials, shift: sympy.Rational, length: int) -> list[Ball]:
     """Coefficients in tau of sum c x^(m + shift) with x = (1 - tau)^(1/2)."""
     total = [flint.arb(0)] * length
     p, q = int(shift.p), int(shift.q)
     for m, c in monomials:
-        term = to_ball(c)
+        term = to_arb(c)
         for j in range(length):
             total[j] = total[j] + term
-            top = q * (2 * j - m) - p
-            if top == 0:
+            numerator = q * (2 * j - m) - p
+            if numerator == 0:
                 break
-            term = term * top / (q * (2 * j + 2))
+            term = term * numerator / (q * (2 * j + 2))
     return total

@@ -1,7 +1,7 @@
-"""The radial density of a formula on a ball, as a component.
+"""The density of a formula on a ball as a component.
 
-Up to ``tail.start`` the density is held on panels; beyond, it is the expansion at the edge z = R
-plus the one at the origin, compared with values where they meet.
+It is stored on panels up to ``tail.start``.  Beyond, it is the sum of the terms from the expansions
+at the edge z = R and at the origin, which is compared with the power series at a few radii.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["ball_component"]
 
 
 def ball_component(form: BallForm, dim: int) -> Panelled:
-    """The density of a formula, on panels up to where both expansions are accurate.
+    """The density on R^dim of a formula on a ball.
 
     Examples
     --------

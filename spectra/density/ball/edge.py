@@ -1,14 +1,15 @@
-r"""The density of a formula on a ball at large radii: its edge oscillates, its origin does not.
+r"""The density of a formula on a ball at large radii: an oscillating and an algebraic part.
 
-Near the edge tau = 1 - x^2 is small and k = sum kappa_j tau^(p+j); Sonine's integral turns each
-term into a Hankel function.  Near the origin the odd powers c x^m leave an algebraic part:
+With x = z / R and s = R w, the expansion k = sum kappa_j tau^(p+j) in tau = 1 - x^2 at the edge
+gives the oscillating part: Sonine's integral (DLMF 10.22) makes a Hankel function of each term.
+The powers c_m x^m at the origin that are no even integers give the algebraic part:
 
 .. math:: \int_0^1 k x^{d/2} J_{d/2-1}(sx)\,dx = \mathrm{Re} \sum_j
           \kappa_j 2^{p+j} \Gamma(p+j+1) s^{-p-j-1} H^{(1)}_{d/2+p+j}(s)
-          + \sum_{m\ \mathrm{odd}} c_m \frac{2^{d/2+m}\Gamma((d+m)/2)}{\Gamma(-m/2)} s^{-d/2-1-m}.
+          + \sum_m c_m \frac{2^{d/2+m}\Gamma((d+m)/2)}{\Gamma(-m/2)} s^{-d/2-1-m}.
 
-Both series end for polynomials in z^2 and are exact there; otherwise they are asymptotic, with a
-least term that decreases like e^-s.  Here s = R w.  Sonine: DLMF 10.22.
+Both series are finite and exact for polynomials in z^2.  Otherwise they are asymptotic, with a
+least term that decreases like e^-s.
 """
 
 from __future__ import annotations
@@ -28,60 +29,55 @@ from numpy.typing import NDArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working
-from spectra.density.ball.ascending_series import Values, front_of
-from spectra.density.ball.ball_form import BallForm, to_ball
+from spectra.density.ball.ascending_series import Values, front_factor
+from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.ball.tail import NO_POWERS, OscillatingTail, PowerSeries
 from spectra.density.panels.log_panels import chebyshev_coefficients
 from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]
 
-# Optimal truncation of the edge series leaves about e^-phase; 42 is e^-42 = 6e-19.
+# The error of the best truncation of the Hankel sum is about e^-phase: e^-42 = 6e-19.
 _FIRST_PHASE = 42.0
-# The edge series in 1 - x^2 itself has its least term, about e^(-s/2), near index s/2; flat edges
-# (large exponents) reach it later.  Found by trial; the loop below raises them where needed.
-_FIRST_START = 76.0
-_START_PER_EXPONENT = 4.0
-_GROWTH = 1.2
-_MAX_TRIES = 12
-# The tail is accepted where its series end and agree with the ascending series to this.
+# First s of the tail for an infinite edge series, whose least term, about e^(-s/2), has the index
+# s/2.  The first number is that for the edge exponent 0, the second its growth per unit.
+_FIRST_START, _START_PER_EXPONENT = 76.0, 4.0
+# The start is multiplied by 1.2 until the tail is accurate.
+_GROWTH, _MAX_TRIES = 1.2, 12
+# Accepted error of the tail, relative to the local size.
 _TAIL_TOLERANCE = 4e-15
+# Terms of the expansions below this share of the first are left out.
 _TRUNCATION = 1e-17
-_DEGREES = (26, 52, 104, 208)
-_FIT_TOLERANCE = 3e-16
-# Where the tail is compared with the ascending series, as multiples of its start.
+# Degrees of the Chebyshev series tried in turn, and the accepted size of the last coefficients.
+_DEGREES, _FIT_TOLERANCE = (26, 52, 104, 208), 3e-16
+# Radii where the tail is compared with the power series in w, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
 _GUARD_BITS = 130
-# Terms of the expansions at the ends.
 _MOST_TERMS = 400
-# A Hankel function is computed with at most so many times the bits of its result.
-_MOST_BITS = 64
+# Arb computes a Hankel function with at most so many times the working precision.
+_MOST_PRECISION = 64
+
+#: An edge exponent p and the coefficients kappa_j of tau^(p + j).
+_EdgeSeries = tuple[sympy.Expr, list[Ball]]
 
 
-#: An exponent at the edge and the coefficients kappa_j of tau^(exponent + j).
-_Wave = tuple[sympy.Expr, list[Ball]]
-
-
-def _hankel_modulation(order: sympy.Expr, s: Ball) -> Ball:
-    """H_order(s) / (sqrt(2/(pi s)) exp(i(s - order pi/2 - pi/4))) at an exact s.
-
-    By K_order(-is), DLMF 10.27.8.
-    """
+def _scaled_hankel(order: sympy.Expr, s: Ball) -> Ball:
+    """H_n(s) / (sqrt(2/(pi s)) exp(i(s - n pi/2 - pi/4))), n = order, from K_n, DLMF 10.27.8."""
 
     def value() -> Ball:
         z = flint.acb(0, -s)
-        return (2 * z / flint.arb.pi()).sqrt() * z.bessel_k(to_ball(order), scaled=True)
+        return (2 * z / flint.arb.pi()).sqrt() * z.bessel_k(to_arb(order), scaled=True)
 
-    return flint.good(value, maxprec=_MOST_BITS * flint.ctx.prec, parts=False)
+    return flint.good(value, maxprec=_MOST_PRECISION * flint.ctx.prec, parts=False)
 
 
-def _first_start(order: float, exponent: float, *, exact: bool) -> float:
-    """The s where sqrt(s^2-n^2) - n acos(n/s) reaches _FIRST_PHASE, rounded up a little.
+def _first_start(order: float, exponent: float, *, is_finite: bool) -> float:
+    """An s where the phase sqrt(s^2-n^2) - n acos(n/s) of H_n exceeds _FIRST_PHASE, n = order.
 
-    Where the edge series is infinite its least term, of index s/2, must be small too.
+    If the edge series is not finite, its least term must be small, too.
     """
     s = order + _FIRST_PHASE
-    if not exact:
+    if not is_finite:
         s = max(s, _FIRST_START + _START_PER_EXPONENT * exponent)
     while math.sqrt(s * s - order * order) - order * math.acos(order / s) < _FIRST_PHASE:
         s *= 1.05
@@ -89,169 +85,173 @@ def _first_start(order: float, exponent: float, *, exact: bool) -> float:
 
 
 def build_tail(form: BallForm, dim: int, values: Values) -> OscillatingTail:
-    """The tail of a formula, started where it agrees with ``values`` of its ascending series."""
+    """The density at large radii, beginning where it agrees with ``values`` of the power series."""
     lead = float(form.edge_exponents[0])
-    start = _first_start(0.5 * dim + lead, lead, exact=form.has_finite_edge)
+    start = _first_start(0.5 * dim + lead, lead, is_finite=form.has_finite_edge)
     best = math.inf
     for k in range(_MAX_TRIES):
-        tail = _compare(_tail_from(form, dim, start * _GROWTH**k), form, dim, values)
+        tail = _compare(_expand_tail(form, dim, start * _GROWTH**k), form, dim, values)
         if tail.fit_error <= _TAIL_TOLERANCE:
             return tail
         best = min(best, tail.fit_error)
     raise AccuracyError(
-        f"The expansion at the edge of a kernel on a ball in dimension {dim} misses the integral "
-        f"by {best:.1e} of the local amplitude: the formula has a complex singularity near one of "
-        "its ends. Write the kernel as a sum of one that is smoother there and one with a shorter "
-        "support, or design a finite measure for the range of your data (design)."
+        f"The expansion at the edge of a kernel with a support differs from the density in "
+        f"dimension {dim} by {best:.1e} of its amplitude: the formula has a complex singularity "
+        "near the edge or near 0. Write the kernel as a sum of one that is smoother there and one "
+        "with a shorter support, or design a finite measure for the range of your data (design)."
     )
 
 
-def _tail_from(form: BallForm, dim: int, start: float) -> OscillatingTail:
+def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
     """The expansions at the edge and at the origin for R w >= start."""
     p0, length = form.edge_exponents[0], min(_MOST_TERMS, int(1.3 * start) + 24)
-    # The recursion of Hankel functions in their order widens balls by up to 1.3 bits a step.
+    # The recursion of Hankel functions in their order loses up to 1.3 bits a step.
     bits = int(_GUARD_BITS + 4.5 * float(p0) + 1.3 * length) + form.cancelled_bits
     with working(bits):
-        s, radius = flint.arb(start), to_ball(form.radius)
-        waves = _edge_waves(form, dim, length, s)
-        size = abs(sum(_hankel_terms(*waves[0], dim, s)))
-        unit = _front(p0, dim, s) * size
+        s, radius = flint.arb(start), to_arb(form.radius)
+        edge = _truncate_edge_series(form, dim, length, s)
+        size = abs(sum(_hankel_terms(*edge[0], dim, s)))
+        wave_size = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
-        wave, wave_error = _fit_waves(waves, dim, s, size)
-        slow = _fit_background(form, dim, length, s, unit, constant)
-        high = float(radius)
-        order = sympy.Rational(dim, 2) + p0
+        root, series, wave_error = _fit_wave(edge, dim, s, size)
+        background = _fit_background(form, dim, length, s, wave_size, constant)
+        *_, background_series = background
+        high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
             radius=(high, float(radius - high)),
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
-            wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * unit).log()), *wave),
-            slow=slow,
-            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(slow[3]))),
+            wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series),
+            slow=background,
+            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(background_series))),
         )
 
 
 def _front(exponent: sympy.Expr, dim: int, s: Ball) -> Ball:
-    """s^(d/2) 2^(p-d/2) Gamma(p+1) s^(-p-1) (2/(pi s))^(1/2), the unit of a wave."""
-    p = to_ball(exponent)
+    """The factor s^(d/2) 2^(p-d/2) Gamma(p+1) s^(-p-1) (2/(pi s))^(1/2) of a Hankel sum."""
+    p = to_arb(exponent)
     shape = (s / 2) ** (flint.arb(dim) / 2 - p) / s
     return (p + 1).gamma() * shape * (2 / (flint.arb.pi() * s)).sqrt()
 
 
-def _edge_waves(form: BallForm, dim: int, length: int, s: Ball) -> list[_Wave]:
-    """The expansions at the edge, with as many terms as count from s on."""
-    waves: list[_Wave] = []
+def _truncate_edge_series(form: BallForm, dim: int, length: int, s: Ball) -> list[_EdgeSeries]:
+    """The expansions at the edge, without the terms that are negligible from s on."""
+    found: list[_EdgeSeries] = []
     for p in form.edge_exponents:
-        whole = int(sympy.floor(p))
-        series = form.edge_series(p - whole, whole + length)[whole:]
+        integer = int(sympy.floor(p))
+        series = form.edge_series(p - integer, integer + length)[integer:]
         while len(series) > 1 and series[-1] == 0:
             series.pop()
-        unit = _front(p, dim, s)
-        sizes = [t.abs_upper() * unit for t in _hankel_terms(p, series, dim, s)]
-        if not waves:
-            floor = _TRUNCATION * sizes[0]
-        ends = len(sizes) < length and not form.exponents
-        waves.append((p, series[: max(_count_terms(sizes, floor, ends=ends), 1)]))
-    return waves
-
-
-def _hankel_terms(exponent: sympy.Expr, kappa: list[Ball], dim: int, s: Ball) -> list[Ball]:
-    """The terms of the Hankel sum at an exact s in units of its front, without their phase."""
-    order = sympy.Rational(dim, 2) + exponent
-    before, now = _hankel_modulation(order, s), _hankel_modulation(order + 1, s)
-    p, n = to_ball(exponent), to_ball(order)
-    weight, turn, found = flint.acb(1), flint.acb(0, 2) / s, []
-    for j, c in enumerate(kappa):
-        found.append(c * weight * before)
-        weight *= -turn * (p + j + 1)
-        before, now = now, turn * (n + j + 1) * now + before
+        front = _front(p, dim, s)
+        sizes = [term.abs_upper() * front for term in _hankel_terms(p, series, dim, s)]
+        if not found:
+            negligible = _TRUNCATION * sizes[0]
+        is_complete = len(sizes) < length and not form.fitted_exponents
+        kept = max(_count_terms(sizes, negligible, is_complete=is_complete), 1)
+        found.append((p, series[:kept]))
     return found
 
 
-def _fit_waves(
-    waves: list[_Wave], dim: int, s0: Ball, size: Ball
-) -> tuple[tuple[int, NDArray[Any]], float]:
-    """The sum of waves in units of the first one, less Debye's phase, as root and series."""
-    p0 = waves[0][0]
-    n, root = to_ball(sympy.Rational(dim, 2) + p0), math.lcm(*(int((p - p0).q) for p, _ in waves))
+def _hankel_terms(exponent: sympy.Expr, kappa: list[Ball], dim: int, s: Ball) -> list[Ball]:
+    """The terms of the Hankel sum relative to its front and phase."""
+    order = sympy.Rational(dim, 2) + exponent
+    hankel, following = _scaled_hankel(order, s), _scaled_hankel(order + 1, s)
+    p, n = to_arb(exponent), to_arb(order)
+    weight, step, found = flint.acb(1), flint.acb(0, 2) / s, []
+    for j, c in enumerate(kappa):
+        found.append(c * weight * hankel)
+        weight *= -step * (p + j + 1)
+        hankel, following = following, step * (n + j + 1) * following + hankel
+    return found
 
-    def modulation(y: float) -> Ball:
+
+def _fit_wave(
+    edge: list[_EdgeSeries], dim: int, s0: Ball, size: Ball
+) -> tuple[int, NDArray[Any], float]:
+    """The oscillating part as root, Chebyshev series in y = (s0/s)^(1/root), and error.
+
+    It is relative to ``size``, Debye's phase and the front of the first Hankel sum.
+    """
+    p0 = edge[0][0]
+    n, root = to_arb(sympy.Rational(dim, 2) + p0), math.lcm(*(int((p - p0).q) for p, _ in edge))
+
+    def amplitude(y: float) -> Ball:
         s = (s0 / flint.arb(y) ** root).mid()
-        q, side = n / s, (s * s - n * n).sqrt()
-        delta = n * q.asin() - n * n / (s + side)
-        common = flint.acb(0, -delta).exp() * (1 - q * q).sqrt().sqrt() / size
+        ratio, root_difference = n / s, (s * s - n * n).sqrt()
+        debye_phase = n * ratio.asin() - n * n / (s + root_difference)  # without s
+        common = flint.acb(0, -debye_phase).exp() * (1 - ratio * ratio).sqrt().sqrt() / size
         total = flint.acb(0)
-        for p, kappa in waves:
-            turn = flint.acb(0, to_ball(p0 - p) * flint.arb.pi() / 2).exp()
-            unit = _front(p, dim, s) / _front(p0, dim, s)
-            total += sum(_hankel_terms(p, kappa, dim, s)) * turn * unit
+        for p, kappa in edge:
+            phase = flint.acb(0, to_arb(p0 - p) * flint.arb.pi() / 2).exp()
+            front = _front(p, dim, s) / _front(p0, dim, s)
+            total += sum(_hankel_terms(p, kappa, dim, s)) * phase * front
         return total * common
 
     for degree in _DEGREES:
-        values = [modulation(y) for y in _unit_nodes(degree)]
+        values = [amplitude(y) for y in _unit_nodes(degree)]
         fit = chebyshev_coefficients(np.array([complex(v) for v in values]))
         if np.max(np.abs(fit[-3:])) <= _FIT_TOLERANCE:
             break
     error = 4.0 * max(float(v.rad()) for v in values) + 4.0 * float(np.max(np.abs(fit[-3:])))
-    return (root, _trim(fit)), error + 4.0 * EPS * float(np.sum(np.abs(fit)))
+    return root, _trim(fit), error + 4.0 * EPS * float(np.sum(np.abs(fit)))
 
 
 def _fit_background(
-    form: BallForm, dim: int, length: int, s0: Ball, unit: Ball, constant: Ball
+    form: BallForm, dim: int, length: int, s0: Ball, wave_size: Ball, constant: Ball
 ) -> PowerSeries:
-    """The background constant * sum b_m s^(-1-m) of the powers x^m at the origin."""
+    """The algebraic part constant * sum b_m s^(-1-m), from the powers x^m at the origin."""
     terms, half = [], flint.arb(dim) / 2
-    for m, c in form.odd_origin_terms(length):
-        power = to_ball(m)
+    for m, c in form.uneven_origin_terms(length):
+        power = to_arb(m)
         ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
-        terms.append((m, to_ball(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
+        terms.append((m, to_arb(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
     sizes = [abs(b).upper() for _, b in terms]
-    floor = _TRUNCATION * (unit + sum(sizes[:1]))
-    terms = terms[: _count_terms(sizes, floor, ends=form.has_finite_origin)]
+    negligible = _TRUNCATION * (wave_size + sum(sizes[:1]))
+    terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin)]
     if not terms:
         return NO_POWERS
     first = terms[0][0]
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
-    lead = max(b.abs_upper() for _, b in terms)
-    powers = [(int(root * (m - first)), b / lead) for m, b in terms]
+    largest = max(b.abs_upper() for _, b in terms)
+    powers = [(int(root * (m - first)), b / largest) for m, b in terms]
     values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in _unit_nodes(powers[-1][0] + 2)]
     series = chebyshev_coefficients(np.array(values, dtype=float))
-    return 1.0 + float(first), float((constant * lead).log()), root, _trim(series)
+    return 1.0 + float(first), float((constant * largest).log()), root, _trim(series)
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:
-    """The tail with what it misses by, against the ascending series, in its error."""
-    w = tail.start * np.array(_CHECK_POINTS)
-    front, excess = front_of(form, dim), 0.0
-    for at, sign, log, envelope, claimed in zip(w, *tail.evaluate(w), strict=True):
-        # One by one: a batch is exact relative to its largest value, and these differ widely.
-        x = flint.arb(float(at))
-        (exact,) = values([x])
+    """The tail with its error increased to its difference from the power series in w."""
+    radii = tail.start * np.array(_CHECK_POINTS)
+    front, excess = front_factor(form, dim), 0.0
+    for radius, sign, log, log_size, stated in zip(radii, *tail.evaluate(radii), strict=True):
+        # Values in one list have errors relative to the largest, and these differ widely.
+        w = flint.arb(float(radius))
+        (exact,) = values([w])
         found = int(sign) * flint.arb(float(log)).exp()
-        miss = (front * x ** (dim - 1) * exact - found) * flint.arb(-float(envelope)).exp()
-        excess = max(excess, float(abs(miss)) - float(claimed))
+        difference = (front * w ** (dim - 1) * exact - found) * flint.arb(-float(log_size)).exp()
+        excess = max(excess, float(abs(difference)) - float(stated))
     return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
 
 
 def _unit_nodes(degree: int) -> FloatArray:
+    """Chebyshev nodes on [0, 1]."""
     return np.asarray(0.5 * (chebyshev.chebpts1(degree + 1) + 1.0))
 
 
 def _trim(series: NDArray[Any]) -> NDArray[Any]:
-    """The series without the coefficients that are below its rounding."""
-    floor = 0.05 * EPS * np.max(np.abs(series))
-    kept = np.flatnonzero(np.abs(series) > floor)
+    """A Chebyshev series without its last coefficients below rounding."""
+    kept = np.flatnonzero(np.abs(series) > 0.05 * EPS * np.max(np.abs(series)))
     return series[: (kept[-1] + 1 if kept.size else 1)]
 
 
-def _count_terms(sizes: list[Ball], floor: Ball, *, ends: bool) -> int:
-    """How many terms to keep: up to two in a row below ``floor``, or up to the least pair.
+def _count_terms(sizes: list[Ball], negligible: Ball, *, is_complete: bool) -> int:
+    """The number of terms before two negligible ones; else all of a complete series.
 
-    ``ends`` says that the list is the whole series.
+    An asymptotic series is cut before its least pair of terms.
     """
     pairs = [max(pair) for pair in pairwise(sizes)]
-    small = [j for j, pair in enumerate(pairs) if pair <= floor]
-    if small or ends or not pairs:
+    small = [j for j, pair in enumerate(pairs) if pair <= negligible]
+    if small or is_complete or not pairs:
         return small[0] if small else len(sizes)
     return pairs.index(min(pairs))

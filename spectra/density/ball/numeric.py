@@ -1,11 +1,11 @@
-r"""Densities of formulas on a ball without a closed form.
+r"""Densities of formulas on a ball that are not sums of powers, by a fit.
 
-In x = z / R the formula is written as
+In x = z / R the formula is approximated by
 
-.. math:: k(Rx) = (1 - x^2)^p h(x^{1/q}) ,
+.. math:: k(Rx) = (1 - x^2)^p h(x^{1/q}) , \quad\text{or}\quad (1 - x^2)^p h(x^2)
 
-with its exponent p at the edge and a polynomial h through its values, whose transform is exact
-(:mod:`.ball_form`).  The last coefficients show the error of the fit; this is no proof.
+if it is even, with its exponent p at the edge and a polynomial h through its values.  This is a sum
+of powers (:mod:`.ball_form`).  The error is estimated from the last coefficients of h.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import sympy
 
 from spectra.base.precision import Ball, log_of, working
 from spectra.density.ball.ascending_series import ascending_series, build_panels
-from spectra.density.ball.ball_form import BallForm, to_ball
+from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.panels.log_panels import Panelled, Powers
@@ -34,23 +34,24 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["fitted_form", "integrated_component"]
 
-# Powers kept in the exact expansions at both ends, tried in turn until a term shows.
-_WINDOWS = (8, 48)
-# Exponents with a larger common denominator need too long series.
+# Powers kept in the expansions at z = 0 and z = R, increased if they do not show a term.
+_EXPANSION_LENGTHS = (8, 48)
+# Largest common denominator q of exponents: larger ones need too long series.
 _LARGEST_ROOT = 4
-# Numbers of terms tried, and the bits to which they are to give the formula: expansions at the
-# ends need many.
-_TERMS, _BITS, _FLAT_BITS = (40, 72, 120, 200, 320, 480), 250, 64
+# Numbers of terms tried in turn.
+_TERMS = (40, 72, 120, 200, 320, 480)
+# Bits of the fit.  A formula is called flat if all its derivatives vanish at the edge.
+_BITS, _FLAT_BITS = 250, 64
 # Monomials cancel in a Chebyshev polynomial of degree n on [0, 1] by up to (3 + 8^(1/2))^n.
 _BITS_PER_TERM, _SPARE_BITS = 2.55, 48
-# A formula that is flat at its edge is divided by this power of 1 - x^2.
+# A flat formula is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
-# A flat edge is followed up to this R w in such steps, until w rho is negligible beside its peak.
-_FARTHEST, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
+# For a flat formula R w is increased by this factor until w rho is below 1e-13 of its peak.
+_LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
 def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Panelled:
-    """The density of a formula in Z on z <= support that is analytic inside.
+    """The density on R^dim of a formula in Z on z <= support that is analytic inside.
 
     Examples
     --------
@@ -61,52 +62,54 @@ def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Pan
     >>> bool(abs(np.exp(log[0]) - 2 / np.pi * exact) < 1e-15)
     True
     """
-    closed = ball_form(expr, support)
-    if closed is not None:
-        return ball_component(closed, dim)
+    exact = ball_form(expr, support)
+    if exact is not None:
+        return ball_component(exact, dim)
     form, is_flat = fitted_form(expr, support)
     return _flat_component(form, dim) if is_flat else ball_component(form, dim)
 
 
 @lru_cache(maxsize=64)
 def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
-    """A formula on a ball as a sum of powers, and whether it is flat at the edge."""
-    edge = _exponents(expr, radius, -1)
+    """A fit of a formula on a ball, and whether the formula is flat at the edge."""
+    edge = _exponents_at(expr, radius, side=-1)
     lead = edge[0] if edge else sympy.Integer(_FLAT_POWER)
     if any((e - lead) % 1 != 0 for e in edge or []):
         raise _no_powers(expr, radius, "their differences are no integers")
-    origin = _exponents(expr, sympy.Integer(0), 1) or []
-    odd = [e for e in origin if e % 2 != 0]
-    power = sympy.Rational(1, math.lcm(*(int(e.q) for e in origin))) if odd else sympy.Integer(2)
+    origin = _exponents_at(expr, sympy.Integer(0), side=1) or []
+    uneven, q = [e for e in origin if e % 2 != 0], math.lcm(*(int(e.q) for e in origin))
+    power = sympy.Rational(1, q) if uneven else sympy.Integer(2)
     function, bits = BallFunction(expr.subs(Z, radius * Z), Z), _BITS if edge else _FLAT_BITS
 
-    def smooth(y: Ball) -> Ball:
-        x = (y ** to_ball(1 / power)).mid()
+    def polynomial(y: Ball) -> Ball:
+        """The function h at y = x^power."""
+        x = (y ** to_arb(1 / power)).mid()
         value = function(flint.acb(x)).real
         if not value.is_finite():
             raise AccuracyError(
-                f"The formula {expr} has no finite value at {float(x):.6g} of its support "
-                f"z <= {radius}."
+                f"The formula {expr} has no finite value at z = {float(x):.6g} * {radius}, inside "
+                "its support."
             )
-        return (value * ((1 - x) * (1 + x)) ** -to_ball(lead)).mid()
+        return (value * ((1 - x) * (1 + x)) ** -to_arb(lead)).mid()
 
     for terms in _TERMS:
-        series = _interpolated(smooth, terms, bits)
+        series = _interpolate(polynomial, terms, bits)
         sizes = [abs(c).upper() for c in series]
-        left = max(sizes[-6:]) / max(sizes)
-        if left <= 2.0**-bits:
-            form = BallForm.of_chebyshev(radius, lead, [c.mid() for c in series], power)
-            return replace(form, exponents=(lead,), least_odd_power=min(odd, default=0)), not edge
+        left_out = max(sizes[-6:]) / max(sizes)
+        if left_out <= 2.0**-bits:
+            fit = BallForm.of_chebyshev(radius, lead, [c.mid() for c in series], power)
+            least = min(uneven, default=0)
+            return replace(fit, fitted_exponents=(lead,), least_uneven_power=least), not edge
     raise AccuracyError(
         f"The formula {expr} on z <= {radius} is no short sum of powers: it has a complex "
-        f"singularity near its support, or varies too fast ({_TERMS[-1]} terms leave "
-        f"{float(left):.1e} of its size). Write the kernel as a sum of simpler ones, or design a "
-        "finite measure for the range of your data (design)."
+        f"singularity near its support, or varies too fast ({_TERMS[-1]} terms have an error of "
+        f"{float(left_out):.1e} of its size). Write the kernel as a sum of simpler ones, or design "
+        "a finite measure for the range of your data (design)."
     )
 
 
-def _interpolated(function: Callable[[Ball], Ball], count: int, bits: int) -> list[Ball]:
-    """The Chebyshev series of so many terms on [0, 1] through values at Chebyshev nodes."""
+def _interpolate(function: Callable[[Ball], Ball], count: int, bits: int) -> list[Ball]:
+    """The Chebyshev series of ``count`` terms on [0, 1] through values at Chebyshev nodes."""
     with working(int(bits + _BITS_PER_TERM * count + _SPARE_BITS)):
         values = [flint.acb(0)] * (4 * count)
         for i in range(count):
@@ -118,23 +121,24 @@ def _interpolated(function: Callable[[Ball], Ball], count: int, bits: int) -> li
 
 
 def _flat_component(form: BallForm, dim: int) -> Panelled:
-    """The density of a formula that is flat at its edge, up to where it is negligible."""
+    """The density of a flat formula, up to where it is negligible."""
     values, radius = ascending_series(form, dim), float(form.radius)
-    peak = size = -math.inf
+    log_peak = log_size = -math.inf
     s = 4.0
-    while size >= peak + math.log(_NEGLIGIBLE):
+    while log_size >= log_peak + math.log(_NEGLIGIBLE):
         s *= _FLAT_STEP
-        if s > _FARTHEST:
+        if s > _LARGEST_S:
             raise AccuracyError(
-                f"The density of a formula that is flat at its edge z = {radius:.6g} is not "
-                f"negligible at R w = {_FARTHEST:.4g} in dimension {dim}. Design a finite measure "
-                "for the range of your data (design)."
+                f"All derivatives of a formula vanish at its edge z = {radius:.6g}, and its "
+                f"density in dimension {dim} is not negligible at w = {_LARGEST_S / radius:.4g}. "
+                "Design a finite measure for the range of your data (design)."
             )
-        near = values([flint.arb(s * f / radius) for f in (1.0, 1.0 + 1.5 / s)])
-        size = max(log_of(v) for v in near) + dim * math.log(s)
-        peak = max(peak, size)
+        # Two radii a quarter of a period apart, one of which is no zero.
+        pair = values([flint.arb(s * f / radius) for f in (1.0, 1.0 + 1.5 / s)])
+        log_size = max(log_of(v) for v in pair) + dim * math.log(s)
+        log_peak = max(log_peak, log_size)
     beginning, panels = build_panels(form, dim, values, s / radius)
-    sizes = np.log(panels.top) + panels.level
+    log_sizes = np.log(panels.top) + panels.level
     last = math.exp(panels.high[-1])
     return Panelled(
         panels=panels,
@@ -143,46 +147,47 @@ def _flat_component(form: BallForm, dim: int) -> Panelled:
         bulk=panels.bulk(),
         decay=np.inf,
         beginning=beginning,
-        ending=Powers.vanishing(last, float(sizes[-1]) - math.log(last)),
+        ending=Powers.vanishing(last, float(log_sizes[-1]) - math.log(last)),
     )
 
 
-def _exponents(expr: sympy.Expr, place: sympy.Expr, side: int) -> list[sympy.Rational] | None:
-    """The first exponents at an end, ascending; None if the formula is flat there."""
-    series: tuple[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr], ...] = ()
-    for window in _WINDOWS:
+def _exponents_at(expr: sympy.Expr, place: sympy.Expr, *, side: int) -> list[sympy.Rational] | None:
+    """The first exponents at z = place, ascending; None if the formula is flat at the edge."""
+    terms: tuple[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr], ...] = ()
+    for length in _EXPANSION_LENGTHS:
         try:
-            expanded = expand_at(expr, place, side, window)
+            expansion = expand_at(expr, place, side, length)
         except ExpansionError as error:
             raise _no_powers(expr, place, str(error)) from error
-        phases = [phase != ZERO for phase, _ in expanded.parts]
-        if place != 0 and phases and all(phases):
+        has_exponential = [phase != ZERO for phase, _ in expansion.parts]
+        if place != 0 and has_exponential and all(has_exponential):
             return None
-        if any(phases):
+        if any(has_exponential):
             raise _no_powers(expr, place, "it has an essential singularity there")
-        series = expanded.as_series().terms
-        if series:
+        terms = expansion.as_series().terms
+        if terms:
             break
-    found = [sympy.nsimplify(sympy.expand(e)) for (e, _), _ in series]
-    has_log = any(minus_log != 0 for (_, minus_log), _ in series)
+    # A term is ((power, minus the power of the logarithm), coefficient).
+    found = [sympy.nsimplify(sympy.expand(power)) for (power, _), _ in terms]
+    has_log = any(log_power != 0 for (_, log_power), _ in terms)
     if has_log or not all(e.is_Rational for e in found):
         raise _no_powers(expr, place, "they are not rational, or have a logarithm")
     if not found or (place == 0 and found[0] < 0):
         raise _no_powers(
             expr,
             place,
-            "none was found, or the first is negative. If it is the difference of two branches, "
-            "the outer one has no bounded continuation to z = 0",
+            "none was found, or the first is negative. If the kernel has a different formula at "
+            "larger distances, that formula has no bounded continuation to z = 0",
         )
     if math.lcm(*(int(e.q) for e in found)) > _LARGEST_ROOT * (int(found[0].q) if place else 1):
-        reason = f"they have no common denominator up to {_LARGEST_ROOT}"
-        raise _no_powers(expr, place, reason)
+        raise _no_powers(expr, place, f"they have no common denominator up to {_LARGEST_ROOT}")
     return found
 
 
 def _no_powers(expr: sympy.Expr, place: sympy.Expr, reason: str) -> NoRouteError:
+    """The error of a formula whose exponents at z = place are not known."""
     return NoRouteError(
-        f"The density of {expr} on a ball is computed from its powers at z = {place}, which are "
-        f"not known: {reason}. Treat its summands as kernels of their own, or design a finite "
-        "measure for the range of your data (design)."
+        f"The density of {expr} is computed from the powers in its expansion at z = {place}, which "
+        f"are not known: {reason}. Transform its summands one by one, or design a finite measure "
+        "for the range of your data (design)."
     )

@@ -1,4 +1,4 @@
-"""Read a formula on a ball: polynomials, roots that vanish at its ends, and their integrals."""
+"""Read a formula on a ball as a sum of powers of z, R - z and R^2 - z^2, and their integrals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
 def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
-    """Read the piece ``expr`` in Z on z <= support, or return None where it is of another class.
+    """Write ``expr`` in Z on z <= support as a :class:`BallForm`; None if that is impossible.
 
     Examples
     --------
@@ -30,66 +30,65 @@ def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     if not support.is_finite or expr.free_symbols - {Z}:
         return None
     x = sympy.Dummy("x", positive=True)
-    known: dict[Factor, sympy.Dummy] = {}
+    symbols: dict[Factor, sympy.Dummy] = {}
     try:
-        reduced = _reduce(expr.subs(Z, support * x), x, known)
-        poly = sympy.Poly(reduced, x, *known.values())
+        replaced = _replace(expr.subs(Z, support * x), x, symbols)
+        poly = sympy.Poly(replaced, x, *symbols.values())
     except sympy.PolynomialError:
         return None
     if poly.total_degree() > MAX_DEGREE:
         return None
     collected: dict[Factor, dict[int, sympy.Expr]] = {}
     for (m, *powers), c in poly.terms():
-        found = _factor(list(zip(powers, known, strict=True)))
-        if found is None or c.free_symbols:
+        product = _multiply_factors(list(zip(powers, symbols, strict=True)))
+        if product is None or c.free_symbols:
             return None
-        factor, more = found
-        target = collected.setdefault(factor, {})
-        for j, b in more:
-            target[m + j] = target.get(m + j, _ZERO) + c * b
+        factor, monomials = product
+        collected_monomials = collected.setdefault(factor, {})
+        for j, b in monomials:
+            collected_monomials[m + j] = collected_monomials.get(m + j, _ZERO) + c * b
     parts = tuple(
         (factor, kept)
-        for factor, monomials in collected.items()
-        if (kept := _nonzero(monomials.items()))
+        for factor, coefficients in collected.items()
+        if (kept := _drop_zeros(coefficients.items()))
     )
     return BallForm(support, parts) if parts else None
 
 
-def _factor(
-    known: list[tuple[int, Factor]],
-) -> tuple[Factor, list[tuple[int, sympy.Integer]]] | None:
-    """A product of roots or one integral as a factor times a polynomial, None for any other."""
-    roots = [(k, f) for k, f in known if k and not f.is_integral]
-    integrals = [(k, f) for k, f in known if k and f.is_integral]
+def _multiply_factors(powers: list[tuple[int, Factor]]) -> tuple[Factor, Monomials] | None:
+    """A product of powers of factors as one factor times a polynomial; None if there is none."""
+    roots = [(k, f) for k, f in powers if k and not f.is_integral]
+    integrals = [(k, f) for k, f in powers if k and f.is_integral]
     if integrals:
         ((k, integral), *others) = integrals
-        return None if roots or others or k > 1 else (integral, [(0, sympy.Integer(1))])
-    shift = sum((k * r.shift for k, r in roots), _ZERO)
-    lines, rims = (sum((k * r.power for k, r in roots if r.order == o), _ZERO) for o in (1, 2))
-    whole, steps = sympy.floor(shift), 0 if not lines.is_Integer else int(lines)
-    shift, lines = shift - whole, lines - steps
-    squares = int(sympy.floor(rims))
-    rims -= squares
-    if lines != 0 and rims != 0:
+        return None if roots or others or k > 1 else (integral, ((0, sympy.Integer(1)),))
+    # The product is x^shift (1 - x)^p (1 - x^2)^q; integer powers go into the polynomial.
+    shift = sum((k * f.shift for k, f in roots), _ZERO)
+    p, q = (sum((k * f.power for k, f in roots if f.order == order), _ZERO) for order in (1, 2))
+    integer_shift, integer_q = int(sympy.floor(shift)), int(sympy.floor(q))
+    integer_p = int(p) if p.is_Integer else 0
+    shift, p, q = shift - integer_shift, p - integer_p, q - integer_q
+    if p != 0 and q != 0:
         return None
-    polynomial = sympy.Poly((1 - Z) ** steps * (1 - Z**2) ** squares * Z**whole, Z)
-    factor = Factor(lines, 1, shift) if lines != 0 else Factor(rims, 2, shift)
-    return factor, [(j, b) for (j,), b in polynomial.terms()]
+    polynomial = sympy.Poly((1 - Z) ** integer_p * (1 - Z**2) ** integer_q * Z**integer_shift, Z)
+    factor = Factor(p, 1, shift) if p != 0 else Factor(q, 2, shift)
+    return factor, tuple((j, b) for (j,), b in polynomial.terms())
 
 
-def _nonzero(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
+def _drop_zeros(monomials: Iterable[tuple[int, sympy.Expr]]) -> Monomials:
+    """The monomials whose coefficients are not zero, by ascending power."""
     expanded = ((m, sympy.expand(c)) for m, c in sorted(monomials))
     return tuple((m, c) for m, c in expanded if c != 0 and c.equals(0) is not True)
 
 
-def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy]) -> sympy.Expr:
-    """Write roots, arcsines and other integrals of roots through symbols of their own."""
+def _replace(expr: sympy.Expr, x: sympy.Symbol, symbols: dict[Factor, sympy.Dummy]) -> sympy.Expr:
+    """Replace roots, arcsines and other integrals of roots by the symbols of factors."""
 
     def symbol(factor: Factor) -> sympy.Symbol:
-        return known.setdefault(factor, sympy.Dummy("factor"))
+        return symbols.setdefault(factor, sympy.Dummy("factor"))
 
     def integral(node: sympy.hyper) -> sympy.Expr:
-        """x 2F1(1/2, -p; 3/2; x^2) is the integral of (1 - t^2)^p up to x."""
+        """2F1(1/2, -p; 3/2; x^2), which is 1/x times the integral of (1 - t^2)^p from 0 to x."""
         power = _HALF - sum(node.ap)
         is_known = len(node.ap) == 2 and _HALF in node.ap and tuple(node.bq) == (3 * _HALF,)
         is_known = is_known and power.is_Rational and not power.is_Integer and power > -1
@@ -98,24 +97,25 @@ def _reduce(expr: sympy.Expr, x: sympy.Symbol, known: dict[Factor, sympy.Dummy])
         return symbol(Factor(power, is_integral=True)) / x
 
     def root(base: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
+        """A power of a base c x^m (1 - x)^n or c x^m (1 - x^2)^n."""
         constant, factors = sympy.factor_list(sympy.expand(base), x)
         multiplicity = dict(factors)
         at_zero = multiplicity.pop(x, 0)
-        upper, lower = multiplicity.pop(x - 1, 0), multiplicity.pop(x + 1, 0)
-        constant = constant * (-1) ** upper
-        if multiplicity or lower not in (0, upper) or not constant.is_positive:
+        at_one, at_minus_one = multiplicity.pop(x - 1, 0), multiplicity.pop(x + 1, 0)
+        constant = constant * (-1) ** at_one
+        if multiplicity or at_minus_one not in (0, at_one) or not constant.is_positive:
             raise sympy.PolynomialError
-        power, rim = at_zero * exponent, upper * exponent
-        if rim < 0 or max(power, rim) > MAX_DEGREE:
+        power, edge_power = at_zero * exponent, at_one * exponent
+        if edge_power < 0 or max(power, edge_power) > MAX_DEGREE:
             raise sympy.PolynomialError
-        whole = sympy.floor(power)
-        value = constant**exponent * x**whole
-        if lower or rim.is_Integer:
-            value *= (1 - x ** (2 if lower else 1)) ** sympy.floor(rim)
-            rim -= sympy.floor(rim)
-        for left in (Factor(_ZERO, 2, power - whole), Factor(rim, 2 if lower else 1)):
-            if not left.is_one:
-                value *= symbol(left)
+        order, integer = 2 if at_minus_one else 1, sympy.floor(power)
+        value = constant**exponent * x**integer
+        if order == 2 or edge_power.is_Integer:
+            value *= (1 - x**order) ** sympy.floor(edge_power)
+            edge_power -= sympy.floor(edge_power)
+        for factor in (Factor(_ZERO, 2, power - integer), Factor(edge_power, order)):
+            if not factor.is_one:
+                value *= symbol(factor)
         return value
 
     expr = expr.replace(sympy.acos, lambda a: sympy.pi / 2 - sympy.asin(a))

@@ -1,8 +1,8 @@
 """Closed pairs: families of kernels on the half-line whose spectral density is a formula.
 
-``pair`` defines :class:`ClosedPair`, the component of a kernel in one dimension.  To add a family,
-write one file with two functions, one that reads a summand and one that makes the component
-(``plane_wave_mean`` is a short example), and add both to :data:`FAMILIES`.
+``pair`` defines :class:`ClosedPair`, the density of one such kernel on R^d.  To add a family, write
+one file with two functions, one that reads the parameters from a summand of a formula and one that
+makes the density (``plane_wave_mean`` is an example), and add both to :data:`FAMILIES`.
 """
 
 from spectra.density.closed_pairs.gaussian import (
@@ -18,7 +18,7 @@ from spectra.density.closed_pairs.plane_wave_mean import plane_wave_mean, read_p
 
 __all__ = ["FAMILIES", "ClosedPair", "W", "gaussian", "laguerre_sum", "matern"]
 
-#: All families.  A summand belongs to the first family that reads it.
+#: All families.  A summand belongs to the first family whose reader accepts it.
 FAMILIES: tuple[tuple[Reader, Maker], ...] = (
     (read_gaussian, gaussian),
     (read_gaussian_wave, gaussian_wave),

@@ -1,4 +1,4 @@
-"""What a closed pair is: the component of a kernel whose density is a formula, in one dimension."""
+"""Closed pairs: kernels with the formulas of their densities."""
 
 from __future__ import annotations
 
@@ -15,25 +15,17 @@ from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component, Evaluation
 from spectra.formula.reader.parsing import Z
 
-__all__ = [
-    "TAILS",
-    "ClosedPair",
-    "Maker",
-    "Reader",
-    "Term",
-    "Values",
-    "W",
-    "make_pair",
-]
+__all__ = ["TAILS", "ClosedPair", "Maker", "Reader", "Term", "Values", "W", "make_pair"]
 
 #: The parameters of a kernel of a family, and its coefficient.
 Term = tuple[tuple[Any, ...], sympy.Expr]
-#: The signed radial density ``exp(log_front + sum(terms)) * factor``: terms, factor, local size of
-#: the factor (not small at a change of sign), and a count of roundings not proportional to a term.
+#: The radial density is ``exp(log_front + sum(terms)) * factor``.  The members are terms, factor,
+#: size of the factor (not small where it changes sign), and the number of roundings beyond those of
+#: the terms.
 Values = tuple[tuple[FloatArray, ...], FloatArray | float, FloatArray | float, FloatArray | float]
-#: The radius of a frequency, the variable of the formulas.
+#: The radius w = |omega|, the variable of the formulas.
 W = sympy.Symbol("w", positive=True)
-#: The quantiles between which the bulk of a distribution lies.
+#: The probabilities of the quantiles that bound the bulk of a distribution.
 TAILS = np.array([0.01, 0.99])
 # Decimal digits of the constants.
 _DIGITS = 50
@@ -41,26 +33,25 @@ _DIGITS = 50
 _ROUNDING = 3.0 * float(np.finfo(float).eps)
 
 
-#: A summand as a sum of kernels of a family; None if it has none with a known transform in R^dim.
+#: Writes a summand as a sum of kernels of a family on R^dim; None if that is impossible.
 Reader = Callable[[Summand, int], list[Term] | None]
-#: The component (or atom) of a kernel from dim, its parameters and its coefficient.  It raises
-#: NoRouteError if the transform is known and is not a measure.
+#: Makes the density from (dim, *parameters, coefficient); a NoRouteError if it is not a measure.
 Maker = Callable[..., "ClosedPair | Atom"]
 
 
 def make_pair(make: Maker, dim: int, *arguments: Any) -> ClosedPair | Atom:
-    """The component of a kernel, with constants of 50 digits."""
+    """The result of a maker, with constants of 50 digits."""
     with mp.workdps(_DIGITS):
         return make(dim, *arguments)
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedPair(Component):
-    """The component of a kernel of a family in one dimension.
+    """The density on R^dim of a kernel of a family.
 
-    At d = 1000 the sum of log Gamma(d/2), d log w and the like loses digits.  So ``log_front`` is
-    computed with 50 digits, and ``values`` uses terms that are small in the bulk.  The coefficient
-    is exact: a polynomial in z for a Gaussian, a complex number for a Matern kernel with a wave.
+    At d = 1000 terms such as log Gamma(d/2) and d log w cancel.  So ``log_front`` is computed with
+    50 digits, and ``values`` uses terms that are small in the bulk.  The coefficient is exact: a
+    polynomial in z for a Gaussian, a complex number for a Matern kernel times a cosine.
     """
 
     family: Maker
@@ -92,7 +83,7 @@ class ClosedPair(Component):
         return float(self.exact_total)
 
     def evaluate(self, w: FloatArray) -> Evaluation:
-        """What is known at radii w > 0; the errors are estimates of rounding."""
+        """As for :class:`Radial`; the errors are estimates of rounding."""
         with np.errstate(over="ignore", divide="ignore"):
             terms, factor, size, roundings = self.values(np.asarray(w, dtype=float))
             log = np.asarray(self.log_front + sum(terms))

@@ -1,4 +1,4 @@
-r"""Means of plane waves over spheres of R^m, m > d; the frequencies in R^d fill a ball.
+r"""Means of plane waves over spheres of R^m, m > d; in R^d their spectrum fills a ball.
 
 .. math:: k(z) = c\,\Omega_m(R z), \qquad
           \Omega_m(t) = \Gamma(m/2)\,(2/t)^{m/2-1} J_{m/2-1}(t)
@@ -6,8 +6,8 @@ r"""Means of plane waves over spheres of R^m, m > d; the frequencies in R^d fill
 .. math:: \mu(w) = c\,\frac{\Gamma(m/2)}{\pi^{d/2}\Gamma((m-d)/2)}
                    R^{2-m} (R^2-w^2)^{(m-d)/2-1}, \quad w < R
 
-The parameters are m, which need not be an integer, and the frequency R > 0.  This is Sonine's
-first integral, DLMF 10.22.55: (w/R)^2 has the distribution Beta(d/2, (m - d)/2).
+The parameters are m, which need not be an integer, and the radius R > 0 of the sphere.  This is
+Sonine's first integral, DLMF 10.22.55: (w/R)^2 has the distribution Beta(d/2, (m - d)/2).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from spectra.base.numbers import FloatArray
 from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
+    canonical,
     positive_rate,
     scaled_argument,
-    tidy,
     to_mpf,
 )
 from spectra.density.components import Atom
@@ -33,34 +33,33 @@ __all__ = ["plane_wave_mean", "read_plane_wave_mean"]
 
 
 def read_plane_wave_mean(s: Summand, dim: int) -> list[Term] | None:
-    """z^(1 - m/2) J_(m/2-1)(R z); cos(R z) is m = 1 and sin(R z)/z is m = 3."""
-    factor = s.lone_factor
+    """Read c z^(1 - m/2) J_(m/2-1)(R z), or cos(R z), which is m = 1, or sin(R z)/z, m = 3."""
+    factor = s.single_factor
     if isinstance(factor, sympy.cos | sympy.sin):
         rate = positive_rate(factor.args[0])
         power = 0 if isinstance(factor, sympy.cos) else 1
         if rate is None or s.power != -power:
             return None
-        return [((sympy.Integer(1 + 2 * power), tidy(rate)), s.coefficient * rate**power)]
-    match = None if factor is None else scaled_argument(factor, sympy.besselj)
-    if match is None or s.power != -match[0] or not (match[0] + 1).is_positive:
+        return [((sympy.Integer(1 + 2 * power), canonical(rate)), s.coefficient * rate**power)]
+    order, rate = scaled_argument(factor, sympy.besselj) or (None, sympy.Integer(0))
+    if order is None or s.power != -order or not (order + 1).is_positive:
         return None
-    order, rate = match
     value = s.coefficient * (rate / 2) ** order / sympy.gamma(order + 1)
-    return [((2 * order + 2, tidy(rate)), value)]
+    return [((2 * order + 2, canonical(rate)), value)]
 
 
 def plane_wave_mean(
     dim: int, m: sympy.Expr, radius: sympy.Expr, c: sympy.Expr
 ) -> ClosedPair | Atom:
-    """That of a mean of plane waves over a sphere of R^m."""
+    """The density of the mean of plane waves over a sphere of R^m; an atom if m = dim."""
     if m == dim:
         return Atom.of(radius, c)
     if m < dim:
         raise NoRouteError(
-            f"The kernel contains {c} times the mean of a plane wave over a sphere of R^{m}, of "
-            f"frequency {radius}. In dimension {dim} > {m} its transform is not a measure but a "
-            f"derivative of one, so there is no spectral density to give. Use dim <= {m}, or a "
-            "finite measure designed for the distances in your data (design)."
+            f"The kernel contains {c} times the mean of plane waves over a sphere of R^{m} with "
+            f"radius {radius}. In dimension {dim} > {m} its transform is not a measure but a "
+            f"derivative of one, so it has no spectral density. Use dim <= {m}, or design a finite "
+            "measure for the distances in your data (design)."
         )
     half, rest = mp.mpf(dim) / 2, (to_mpf(m) - dim) / 2
     front = mp.log(2 * abs(to_mpf(c)) / to_mpf(radius)) - mp.log(mp.beta(half, rest))
@@ -74,12 +73,12 @@ def plane_wave_mean(
     def values(w: FloatArray) -> Values:
         inside = w < end
         u = np.where(inside, w, 0.5 * end) / end
-        # From the distance to the end, which is known better than u.
+        # 1 - u, with a smaller error next to the end.
         gap = np.where(inside, (end - w) / end, 0.5)
-        fall = power * np.where(u < 0.5, np.log1p(-u * u), np.log(gap * (1.0 + u)))
-        fall = np.where(inside, fall, -np.inf)
-        # The end is rounded, which counts near it.
-        return ((dim - 1.0) * np.log(u), fall), sign, 1.0, abs(power) / gap + dim
+        log_power = power * np.where(u < 0.5, np.log1p(-u * u), np.log(gap * (1.0 + u)))
+        log_power = np.where(inside, log_power, -np.inf)
+        # Rounding of the end changes the gap.
+        return ((dim - 1.0) * np.log(u), log_power), sign, 1.0, abs(power) / gap + dim
 
     return ClosedPair(
         plane_wave_mean, dim, (m, radius), c, formula, float(front), values,

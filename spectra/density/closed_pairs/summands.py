@@ -1,4 +1,4 @@
-"""Split a formula into summands, and read a summand as a power, an exponential and factors."""
+"""Split a formula into summands, and a summand into a power, an exponential and other factors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = [
     "Summand",
+    "canonical",
+    "parse_summand",
     "polynomial",
     "positive_rate",
-    "read",
     "scaled_argument",
     "summands",
-    "tidy",
     "to_mpf",
 ]
 
-# Larger powers of sums are not multiplied out; neither are products with more summands.
+# Larger powers of sums, and products with more summands, are not multiplied out.
 _LARGEST_POWER = 64
 _LARGEST_PRODUCT = 400
 
@@ -39,25 +39,26 @@ def summands(expr: sympy.Expr) -> tuple[sympy.Expr, ...]:
     if not expr.has(sympy.sin, sympy.cos):
         expr = expr.rewrite([sympy.cosh, sympy.sinh], sympy.exp)
     collected: dict[sympy.Expr, sympy.Expr] = {}
-    for term in _multiplied_out(expr):
+    for term in _multiply_out(expr):
         coefficient, rest = sympy.powsimp(term, combine="exp").as_independent(Z, as_Add=False)
         collected[rest] = collected.get(rest, sympy.Integer(0)) + coefficient
-    return tuple(c * rest for rest, c in collected.items() if tidy(c) != 0)
+    return tuple(c * rest for rest, c in collected.items() if canonical(c) != 0)
 
 
-def _multiplied_out(expr: sympy.Expr) -> list[sympy.Expr]:
+def _multiply_out(expr: sympy.Expr) -> list[sympy.Expr]:
+    """The summands of a formula; those of a product or power that is too long are one."""
     if expr.is_Add:
-        return [t for argument in expr.args for t in _multiplied_out(argument)]
+        return [t for argument in expr.args for t in _multiply_out(argument)]
     terms = [sympy.Integer(1)]
     if expr.is_Mul:
         for factor in expr.args:
-            parts = _multiplied_out(factor)
-            if len(terms) * len(parts) > _LARGEST_PRODUCT:
+            factor_terms = _multiply_out(factor)
+            if len(terms) * len(factor_terms) > _LARGEST_PRODUCT:
                 return [expr]
-            terms = [a * b for a in terms for b in parts]
+            terms = [a * b for a in terms for b in factor_terms]
         return terms
     if expr.is_Pow and expr.exp.is_Integer and 0 < expr.exp <= _LARGEST_POWER:
-        base = _multiplied_out(expr.base)
+        base = _multiply_out(expr.base)
         if len(base) > 1:
             expanded = sympy.expand_multinomial(sympy.Add(*base) ** expr.exp)
             terms = list(sympy.Add.make_args(expanded))
@@ -65,14 +66,11 @@ def _multiplied_out(expr: sympy.Expr) -> list[sympy.Expr]:
     return [expr]
 
 
-def tidy(number: sympy.Expr) -> sympy.Expr:
-    """One form for equal numbers, so that equal summands meet and cancellations are exact.
-
-    A complex number is split into its parts, and a polynomial in z into its coefficients.
-    """
+def canonical(number: sympy.Expr) -> sympy.Expr:
+    """A canonical form of an exact number or polynomial in z: equal numbers compare equal."""
     if number.has(Z):
         terms = sympy.Poly(number, Z).terms()
-        return sympy.Add(*(tidy(c) * Z**power for (power,), c in terms))
+        return sympy.Add(*(canonical(c) * Z**power for (power,), c in terms))
     if number.has(sympy.I):
         return sympy.expand(sympy.radsimp(number))
     return sympy.simplify(number) if number.has(sympy.Add) else number
@@ -85,7 +83,7 @@ def to_mpf(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Summand:
-    """coefficient * z^power * exp(-linear z - quadratic z^2) * the product of ``factors``."""
+    """coefficient * z^power * exp(-linear z - quadratic z^2) * product of ``factors``."""
 
     coefficient: sympy.Expr
     power: sympy.Expr
@@ -94,18 +92,18 @@ class Summand:
     factors: tuple[sympy.Expr, ...]
 
     @property
-    def lone_factor(self) -> sympy.Expr | None:
+    def single_factor(self) -> sympy.Expr | None:
         """The factor, if there is one factor and no exponential."""
         alone = len(self.factors) == 1 and self.linear == 0 and self.quadratic == 0
         return self.factors[0] if alone else None
 
 
-def read(term: sympy.Expr) -> Summand:
-    """A summand in its parts.
+def parse_summand(term: sympy.Expr) -> Summand:
+    """Split a summand into the parts of a :class:`Summand`.
 
     Examples
     --------
-    >>> read(3 * Z**2 * sympy.exp(-Z / 2) * sympy.cos(Z))
+    >>> parse_summand(3 * Z**2 * sympy.exp(-Z / 2) * sympy.cos(Z))
     Summand(coefficient=3, power=2, linear=1/2, quadratic=0, factors=(cos(z),))
     """
     coefficient, rest = term.as_independent(Z, as_Add=False)
@@ -118,7 +116,7 @@ def read(term: sympy.Expr) -> Summand:
         if base == Z and exponent.is_number:
             power += exponent
             continue
-        # E**(...) and 2**(-z) alike
+        # A power such as exp(...) or 2**(-z).
         poly = polynomial(exponent) if base.is_number and base.is_positive else None
         if poly is None or poly.degree() > 2:
             factors.append(factor)
@@ -135,14 +133,17 @@ def polynomial(expr: sympy.Expr) -> sympy.Poly | None:
 
 
 def scaled_argument(
-    factor: sympy.Expr, head: type[sympy.Expr]
+    factor: sympy.Expr | None, bessel: type[sympy.Expr]
 ) -> tuple[sympy.Expr, sympy.Expr] | None:
-    """Order nu and positive rate a of ``head(nu, a z)``."""
-    rate = positive_rate(factor.args[1]) if isinstance(factor, head) else None
-    return None if rate is None or not factor.args[0].is_real else (factor.args[0], rate)
+    """Order nu and positive rate a of a Bessel function ``bessel(nu, a z)``, or None."""
+    if not isinstance(factor, bessel):
+        return None
+    order, argument = factor.args
+    rate = positive_rate(argument)
+    return None if rate is None or not order.is_real else (order, rate)
 
 
 def positive_rate(argument: sympy.Expr) -> sympy.Expr | None:
-    """a > 0 of an argument a z, or None."""
+    """The a > 0 of an argument a z, or None."""
     rate = sympy.cancel(argument / Z)
     return None if rate.has(Z) or not rate.is_positive else rate

@@ -1,5 +1,5 @@
-"""Kernels whose Mellin transform is a product of Gamma functions.
+"""Kernels whose Mellin transform is a sum of products of Gamma functions.
 
-``gamma_product`` reads the products, ``gamma_formula`` writes densities of them as formulas, and
-``series`` is the route that inverts them.
+``gamma_product`` finds these products, ``gamma_formula`` gives their densities as formulas, and
+``series`` is the route that computes them as numbers.
 """

@@ -1,10 +1,12 @@
-r"""Densities of Gamma products as formulas in w: Bessel functions, one pFq, or Meijer's G.
+r"""Densities as formulas in w: Bessel functions, a hypergeometric function pFq, or Meijer's G.
+
+A kernel with the Mellin transform M(s), a product of Gamma functions, has the density
 
 .. math:: \mu(w) = \frac{2^{1-d}}{\pi^{d/2}}\;\frac{1}{2\pi i}\int
           \frac{\Gamma(-\tau)}{\Gamma(d/2+\tau)} M(d+2\tau) \Bigl(\frac{w^2}{4}\Bigr)^\tau d\tau
 
-With Gauss's multiplication formula for each Gamma function of M this is a Meijer function, and the
-sum of its residues at tau = n one hypergeometric function wherever M has no poles on that side.
+Gauss's multiplication formula makes all factors of tau equal to 1 or -1: this is Meijer's G.  If M
+has no poles in Re tau > 0, the residues at tau = 0, 1, 2, ... sum to a hypergeometric function.
 """
 
 from __future__ import annotations
@@ -20,28 +22,28 @@ from spectra.density.gamma_sums.gamma_product import GammaProduct
 __all__ = ["gamma_formula"]
 
 _HALF = sympy.Rational(1, 2)
-# More parameters than this make a formula that nobody reads.
+# Formulas with more parameters are too long to be useful.
 _MOST_PARAMETERS = 12
+
+#: (a, sign) of Gamma(a + sign s), with sign 1 or -1.
+_Gamma = tuple[sympy.Expr, int]
 
 
 def gamma_formula(products: Sequence[GammaProduct], dim: int) -> sympy.Expr | None:
-    """mu(w) on R^dim of a sum of Gamma products; None if that is too long or infinite."""
-    total = sympy.Integer(0)
-    for product in products:
-        if product.coefficient == 0:
-            continue
-        term = _transform(product, sympy.Integer(dim))
-        if term is None:
-            return None
-        total += term
-    # Summands that are too large at zero may have no transform each, where their sum has one.
+    """mu(w) on R^dim of a sum of Gamma products; None if it is too long or not defined."""
+    terms = [_density_formula(p, sympy.Integer(dim)) for p in products if p.coefficient != 0]
+    if None in terms:
+        return None
+    total = sympy.Add(*terms)
+    # A summand that is unbounded at z = 0 may have no transform, although the kernel has one.
     return None if total.has(sympy.nan, sympy.zoo) else total
 
 
-def _transform(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
-    # tau = scale sigma makes every slope an integer.
+def _density_formula(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
+    """mu(w) on R^dim of one Gamma product; None if it has too many parameters."""
+    # With tau = scale s every slope is an integer.
     slopes = [2 * b for _, b in (*product.above, *product.below)]
-    scale = math.lcm(*(int(s.q) for s in slopes))
+    scale = math.lcm(*(int(slope.q) for slope in slopes))
     above = [(sympy.Integer(0), -scale)]
     above += [(a + b * dim, 2 * b * scale) for a, b in product.above]
     below = [(dim * _HALF, sympy.Integer(scale))]
@@ -49,53 +51,50 @@ def _transform(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
     front = product.coefficient * product.scale ** (-dim) * scale
     front *= 2 ** (1 - dim) / sympy.pi ** (dim * _HALF)
     x = (W / (2 * product.scale)) ** (2 * scale)
-    up: list[tuple[sympy.Expr, int]] = []
-    down: list[tuple[sympy.Expr, int]] = []
-    for arguments, unit, way in ((above, up, 1), (below, down, -1)):
+    numerator: list[_Gamma] = []
+    denominator: list[_Gamma] = []
+    for arguments, gammas, power in ((above, numerator, 1), (below, denominator, -1)):
         for offset, slope in arguments:
-            constant, base, parts = _multiplied(offset, slope)
-            front *= constant**way
-            x *= base**way
-            unit += parts
-    for part in list(up):
-        if part in down:
-            up.remove(part)
-            down.remove(part)
-    if len(up) + len(down) > _MOST_PARAMETERS:
+            constant, base, factors = _multiply_gamma(offset, slope)
+            front *= constant**power
+            x *= base**power
+            gammas += factors
+    for gamma in list(numerator):
+        if gamma in denominator:
+            numerator.remove(gamma)
+            denominator.remove(gamma)
+    if len(numerator) + len(denominator) > _MOST_PARAMETERS:
         return None
-    return front * _function(up, down, x)
+    return front * _inverse_mellin(numerator, denominator, x)
 
 
-def _multiplied(
+def _multiply_gamma(
     offset: sympy.Expr, slope: sympy.Integer
-) -> tuple[sympy.Expr, sympy.Expr, list[tuple[sympy.Expr, int]]]:
-    """Gamma(offset + slope s) = constant * base^s * prod Gamma(c +- s), DLMF 5.5.6."""
+) -> tuple[sympy.Expr, sympy.Expr, list[_Gamma]]:
+    """Gamma(offset + slope s) = constant * base^s * product of gammas, DLMF 5.5.6."""
     m = int(abs(slope))
     sign = 1 if slope > 0 else -1
     constant = (2 * sympy.pi) ** (_HALF * (1 - m)) * sympy.Integer(m) ** (offset - _HALF)
-    parts = [(sympy.expand((offset + r) / m), sign) for r in range(m)]
-    return constant, sympy.Integer(m) ** slope, parts
+    gammas = [(sympy.expand((offset + r) / m), sign) for r in range(m)]
+    return constant, sympy.Integer(m) ** slope, gammas
 
 
-def _function(
-    up: list[tuple[sympy.Expr, int]], down: list[tuple[sympy.Expr, int]], x: sympy.Expr
-) -> sympy.Expr:
-    """(1/2 pi i) times the integral of prod Gamma(up) / prod Gamma(down) x^s."""
-    rising, falling = ([c for c, sign in up if sign == way] for way in (1, -1))
-    lower_rising, lower_falling = ([c for c, sign in down if sign == way] for way in (1, -1))
-    is_series = len(rising) <= len(lower_rising) + 1
-    if falling == [0] and not lower_falling and is_series:
-        gammas = sympy.Mul(*map(sympy.gamma, rising)) / sympy.Mul(*map(sympy.gamma, lower_rising))
-        return gammas * _hypergeometric(rising, lower_rising, -x)
-    if not rising and not lower_rising and not lower_falling and len(falling) == 2:
-        one, two = falling
-        return 2 * x ** ((one + two) * _HALF) * sympy.besselk(one - two, 2 * sympy.sqrt(x))
-    return sympy.meijerg(
-        [[1 - c for c in rising], lower_falling], [falling, [1 - c for c in lower_rising]], x
-    )
+def _inverse_mellin(above: list[_Gamma], below: list[_Gamma], x: sympy.Expr) -> sympy.Expr:
+    """(1/2 pi i) times the integral of x^s times a quotient of products of Gamma functions."""
+    plus, minus = ([a for a, sign in above if sign == s] for s in (1, -1))
+    plus_below, minus_below = ([a for a, sign in below if sign == s] for s in (1, -1))
+    if minus == [0] and not minus_below and len(plus) <= len(plus_below) + 1:
+        front = sympy.Mul(*map(sympy.gamma, plus)) / sympy.Mul(*map(sympy.gamma, plus_below))
+        return front * _hypergeometric(plus, plus_below, -x)
+    if not plus and not plus_below and not minus_below and len(minus) == 2:
+        a, b = minus
+        return 2 * x ** ((a + b) * _HALF) * sympy.besselk(a - b, 2 * sympy.sqrt(x))
+    first, last = ([1 - a for a in offsets] for offsets in (plus, plus_below))
+    return sympy.meijerg([first, minus_below], [minus, last], x)
 
 
 def _hypergeometric(above: list[sympy.Expr], below: list[sympy.Expr], x: sympy.Expr) -> sympy.Expr:
+    """The function pFq with its upper and lower parameters, or a simpler form of it."""
     if not above and not below:
         return sympy.exp(x)
     if len(above) == 1 and not below:

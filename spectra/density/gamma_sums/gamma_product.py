@@ -3,7 +3,7 @@ r"""Mellin transforms of kernels on the half-line, as products of Gamma function
 .. math:: M(s) = \int_0^\infty k(z) z^{s-1} dz = C\,b^{-s}
           \prod_i\Gamma(a_i + b_i s) \Big/ \prod_j \Gamma(c_j + e_j s)
 
-All of a, b, c, e are rational, so that poles are told from their cancellations exactly.
+All of a, b, c, e are rational, so cancellations of poles are exact.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ from functools import cached_property
 import sympy
 
 from spectra.base.precision import Ball, working
-from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument, summands
+from spectra.density.closed_pairs.summands import (
+    parse_summand,
+    positive_rate,
+    scaled_argument,
+    summands,
+)
 from spectra.formula.evaluation.ball_function import constant_ball
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["BITS", "GammaProduct", "LinearArgument", "gamma_product", "gamma_products"]
+__all__ = ["BITS", "GammaProduct", "gamma_product", "gamma_products"]
 
 #: The argument offset + slope * s of a Gamma function.
-LinearArgument = tuple[sympy.Rational, sympy.Rational]
+_LinearArgument = tuple[sympy.Rational, sympy.Rational]
 
-#: Bits of the residues: terms of a sum of kernels cancel in them.  A sum that is not told from zero
-#: by so many is zero.
+#: Working precision for values of the transforms, whose sums may cancel.
 BITS = 192
 _ONE = sympy.Integer(1)
 _HALF = sympy.Rational(1, 2)
@@ -49,8 +53,8 @@ class GammaProduct:
 
     coefficient: sympy.Expr
     scale: sympy.Expr
-    above: tuple[LinearArgument, ...]
-    below: tuple[LinearArgument, ...] = ()
+    above: tuple[_LinearArgument, ...]
+    below: tuple[_LinearArgument, ...] = ()
 
     @property
     def strip(self) -> tuple[sympy.Expr, sympy.Expr]:
@@ -61,17 +65,17 @@ class GammaProduct:
 
     @property
     def decay(self) -> sympy.Expr:
-        """t with abs(M(c + iy)) falling like exp(-t abs(y)) times a power; at most 0 if not."""
+        """The r for which |M(c + iy)| behaves like exp(-r |y|) times a power of |y|."""
         slopes = sum(abs(b) for _, b in self.above) - sum(abs(b) for _, b in self.below)
         return slopes * sympy.pi / 2
 
     def radial(self, dim: int) -> GammaProduct:
-        r"""That of the radial density in a dimension, in u = 1 - s; what cancels is left out.
+        r"""The Mellin transform of the radial density rho on R^dim, without factors that cancel.
 
         .. math:: R(u) = \int_0^\infty\rho(w) w^{u-1} dw
-                  = \frac{2^u\,\Gamma((u+d-1)/2)}{\Gamma(d/2)\,\Gamma((1-u)/2)}\,M(1-u) ,
+                  = \frac{2^u\,\Gamma((u+d-1)/2)}{\Gamma(d/2)\,\Gamma((1-u)/2)}\,M(1-u) .
 
-        Parseval's formula with the transform of Omega_d, DLMF 10.22.43.
+        This is Parseval's formula with the transform of Omega_d, DLMF 10.22.43.
         """
         above = [(a + b, -b) for a, b in self.above]
         below = [(a + b, -b) for a, b in self.below]
@@ -86,27 +90,26 @@ class GammaProduct:
 
     def value(self, u: Ball) -> Ball:
         """M(u) at Arb's precision."""
-        front, base = self.logs
-        total = (front + base * u).exp()
-        for arguments, is_above in ((self.above, True), (self.below, False)):
-            for a, b in arguments:
-                argument = constant_ball(a) + constant_ball(b) * u
-                total *= argument.gamma() if is_above else argument.rgamma()
-        return total
+        log_coefficient, log_scale = self._logs
+        value = (log_coefficient - log_scale * u).exp()
+        for a, b in self.above:
+            value *= (constant_ball(a) + constant_ball(b) * u).gamma()
+        for c, e in self.below:
+            value *= (constant_ball(c) + constant_ball(e) * u).rgamma()
+        return value
 
     @cached_property
-    def logs(self) -> tuple[Ball, Ball]:
-        """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
+    def _logs(self) -> tuple[Ball, Ball]:
+        """Logarithms of the coefficient and the scale."""
         with working(BITS):
-            return constant_ball(self.coefficient).log(), -constant_ball(self.scale).log()
+            return constant_ball(self.coefficient).log(), constant_ball(self.scale).log()
 
 
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:
-    """The Mellin transform of one summand in Z on [0, oo), or None where it is not in the table.
+    """The Mellin transform of one summand in Z on [0, oo); None if it is not of these forms.
 
-    The table: a power of z times one of exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z),
-    with rational p.
-    (Erdelyi and others, Tables of Integral Transforms I, chapter 6.)
+    A power of z times one of exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z), with rational
+    p (Erdelyi and others, Tables of Integral Transforms I, chapter 6).
 
     Examples
     --------
@@ -115,12 +118,13 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     >>> gamma_product(sympy.cos(Z)) is None
     True
     """
-    summand = read(term)
+    summand = parse_summand(term)
+    # The summand has the factor exp(-exponent).
     exponent, factors = summand.linear * Z + summand.quadratic * Z**2, []
     for factor in summand.factors:
-        base, top = factor.as_base_exp()
+        base, power = factor.as_base_exp()
         if base.is_number and base.is_positive:
-            exponent -= sympy.expand(sympy.log(base) * top)
+            exponent -= sympy.expand(sympy.log(base) * power)
         else:
             factors.append(factor)
     constant, exponent = exponent.as_independent(Z, as_Add=True)
@@ -130,11 +134,11 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
     if len(factors) + (exponent != 0) != 1:
         return None
     readers = (_binomial, _bessel_k, _complementary_error) if factors else (_exponential,)
-    tried = (read_one(*(factors or [exponent])) for read_one in readers)
-    found = next((product for product in tried if product is not None), None)
+    candidates = (read(*(factors or [exponent])) for read in readers)
+    found = next((product for product in candidates if product is not None), None)
     if found is None:
         return None
-    # Times z^power: s becomes s + power.
+    # The factor z^power replaces s by s + power.
     return GammaProduct(
         found.coefficient * coefficient * found.scale**-power,
         found.scale,
@@ -144,7 +148,7 @@ def gamma_product(term: sympy.Expr) -> GammaProduct | None:
 
 
 def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
-    """The Mellin transforms of the summands of a formula in Z, None if one is not in the table.
+    """The Mellin transforms of the summands of a formula in Z; None if one is not known.
 
     Examples
     --------
@@ -157,15 +161,14 @@ def gamma_products(expr: sympy.Expr) -> list[GammaProduct] | None:
 
 def _exponential(exponent: sympy.Expr) -> GammaProduct | None:
     """exp(-c z^p): Gamma(s/p) / p * (c^(1/p))^(-s)."""
-    found = _monomial(exponent)
-    if found is None or not found[0].is_positive:
+    rate, order = _monomial(exponent) or (None, _ONE)
+    if rate is None or not rate.is_positive:
         return None
-    rate, order = found
     return GammaProduct(1 / order, rate ** (1 / order), ((sympy.Integer(0), 1 / order),))
 
 
 def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
-    """c and p > 0 of c z^p."""
+    """The c and p > 0 of c z^p, or None."""
     coefficient, rest = expr.as_independent(Z, as_Add=False)
     base, order = rest.as_base_exp()
     if base != Z or not order.is_Rational or not order.is_positive or not coefficient.is_real:
@@ -175,17 +178,16 @@ def _monomial(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Rational] | None:
 
 def _binomial(factor: sympy.Expr) -> GammaProduct | None:
     """(A + B z^p)^(-alpha) = A^-alpha (1 + (z/L)^p)^-alpha, L = (A/B)^(1/p)."""
-    base, top = factor.as_base_exp()
-    if not top.is_Rational or not top.is_negative or not base.is_Add or len(base.args) != 2:
+    base, power = factor.as_base_exp()
+    if not power.is_Rational or not power.is_negative or not base.is_Add or len(base.args) != 2:
         return None
-    constant, moving = base.as_independent(Z, as_Add=True)
-    found = _monomial(moving)
-    if found is None or not constant.is_positive or not found[0].is_positive:
+    constant, variable = base.as_independent(Z, as_Add=True)
+    coefficient, order = _monomial(variable) or (None, _ONE)
+    if coefficient is None or not constant.is_positive or not coefficient.is_positive:
         return None
-    ratio, order = found[0] / constant, found[1]
-    alpha = -top
+    ratio, alpha = coefficient / constant, -power
     return GammaProduct(
-        constant**top / order / sympy.gamma(alpha),
+        constant**power / order / sympy.gamma(alpha),
         ratio ** (1 / order),
         ((sympy.Integer(0), 1 / order), (alpha, -1 / order)),
     )
@@ -193,18 +195,15 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
 
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
     """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
-    match = scaled_argument(factor, sympy.besselk)
-    if match is None or not match[0].is_Rational:
+    nu, rate = scaled_argument(factor, sympy.besselk) or (None, _ONE)
+    if nu is None or not nu.is_Rational:
         return None
-    nu, rate = match
     return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))
 
 
 def _complementary_error(factor: sympy.Expr) -> GammaProduct | None:
     """erfc(c z): Gamma((s+1)/2) / (sqrt(pi) s), DLMF 7.7."""
-    if not isinstance(factor, sympy.erfc):
-        return None
-    rate = positive_rate(factor.args[0])
+    rate = positive_rate(factor.args[0]) if isinstance(factor, sympy.erfc) else None
     if rate is None:
         return None
     above = ((_HALF, _HALF), (sympy.Integer(0), _ONE))

@@ -1,12 +1,11 @@
-r"""The series route: kernels whose Mellin transform M(s) is a product of Gamma functions.
+r"""The series route: kernels whose Mellin transform is a sum of products of Gamma functions.
 
-With :math:`R(u) = \int_0^\infty \rho(w) w^{u-1} dw`, which M gives in closed form,
+So is the Mellin transform of the density, :math:`R(u) = \int_0^\infty \rho(w) w^{u-1} dw`, and
 
 .. math:: w\rho(w) = \frac{1}{2\pi} \int_{-\infty}^\infty R(1 + it)\, w^{-it}\, dt .
 
-The trapezoidal rule gives the values on one period of log w by one discrete Fourier transform,
-exact but for images a period away: the period is doubled until both of its ends are negligible.
-Every dimension costs about the same.
+The trapezoidal rule in t is a discrete Fourier transform.  It gives the sum of all translates of
+w rho by a period in log w, which is doubled until w rho is negligible at both ends of one period.
 """
 
 from __future__ import annotations
@@ -32,21 +31,22 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["series"]
 
-# The sum ends where R is below exp(-60) of its largest value, and has no more terms than this.
+# The sum ends where R is below exp(-60) of its largest value; longer sums are refused.
 _END, _MOST_TERMS = 60.0, 60_000
-# Half of the first period, beyond the powers at both ends, which are followed down to exp(-38).
-_ROOM, _DEPTH = 18.0, 38.0
+# The first period extends on either side of the mean log w by 18, and on until the power law there
+# has fallen by exp(-38).
+_HALF_WIDTH, _DEPTH = 18.0, 38.0
 _MOST_DOUBLINGS = 3
-# So many samples at both ends of a period are negligible, or it is doubled.
-_EDGE = 64
-# Radii stay doubles.
-_FARTHEST = 300.0
+# Number of samples at either end of a period that must be negligible.
+_END_SAMPLES = 64
+# Largest log w: radii must be doubles.
+_LARGEST_LOG = 300.0
 
 
 def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density by the inverse Mellin transform, or None if a summand has none.
+    """Spectral density by an inverse Mellin transform; None if R is not known or too long to sum.
 
-    In a sum with summands of the catalogue those keep their closed forms.
+    If a summand has no such transform, the summands in closed form are left to ``lookup``.
 
     Examples
     --------
@@ -60,75 +60,77 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
     if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
     rest = kernel.pieces[0].expr
-    known: list[ClosedPair] = []
+    pairs: list[ClosedPair] = []
     atoms: list[Atom] = []
     products = gamma_products(rest)
     if products is None:
-        known, atoms, rest = known_part(rest, dim)
+        pairs, atoms, rest = known_part(rest, dim)
         products = gamma_products(rest)
-    component = _density_of(rest, products, dim) if products else None
+    component = _invert(rest, products, dim) if products else None
     if component is None:
         return None
-    return SpectralDensity(kernel, dim, (*known, component), tuple(atoms), "series")
+    return SpectralDensity(kernel, dim, (*pairs, component), tuple(atoms), "series")
 
 
-def _density_of(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Component | None:
-    """The density of a formula with these Mellin transforms; None if the sums do not settle."""
+def _invert(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Component | None:
+    """The density of a formula with these Mellin transforms; None if it cannot be computed."""
     for product in products:
-        # Bounded at zero, and with limit zero at infinity: another limit would be an atom.
+        # The kernel must be bounded at zero and tend to zero: another limit would be an atom.
         left, right = product.strip
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
-    _, found = split_limit(expr)
-    ending = power_tail(found.zero, dim)
-    gaps = min(found.decay, float(dim)), -float(ending[0].exponents[0]) - 1.0 if ending else np.inf
-    samples = _sample_inverse([product.radial(dim) for product in products], *gaps)
+    _, formula = split_limit(expr)
+    ending = power_tail(formula.zero, dim)
+    tail, _ = ending or (None, np.inf)
+    rise = min(formula.decay, float(dim))
+    fall = -float(tail.exponents[0]) - 1.0 if tail else np.inf
+    samples = _sample_inverse([product.radial(dim) for product in products], rise, fall)
     if samples is None or not np.all(np.isfinite(samples.values)):
         return None
     try:
-        return sampled_density(samples, found.total, dim, found.decay, ending)
+        return sampled_density(samples, formula.total, dim, formula.decay, ending)
     except AccuracyError:
-        # Waves too fast for these panels in high dimension, or a tail that does not agree: other
-        # routes may know the kernel.
+        # The density oscillates too fast, or its tail does not agree: try the other routes.
         return None
 
 
 def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> Samples | None:
     """w rho on one period of log w; None if that takes too many terms.
 
-    w rho rises like w^rise at the origin and falls like w^-fall at infinity.
+    w rho behaves like w^rise at the origin and like w^-fall at infinity.
     """
-    below, above = (_ROOM + _DEPTH / power for power in (rise, fall))
+    below, above = (_HALF_WIDTH + _DEPTH / power for power in (rise, fall))
     with working(BITS):
-        centre, height = _mean_log(products, -min(0.25, 0.5 * rise)), _height(products)
-        # Values are interpolated to 1e-16 at four samples for each period of the fastest wave.
+        centre, height = _mean_log(products, -min(0.25, 0.5 * rise)), _find_height(products)
+        # Interpolation of four samples per period of the fastest oscillation is accurate to 1e-16.
         step = float(2.0 ** np.floor(np.log2(pi / (2.0 * height))))
         for _ in range(_MOST_DOUBLINGS):
             count = 1 << int(np.ceil(np.log2((below + above) / step)))
             if count > 4 * _MOST_TERMS:
                 return None
             samples = _sample_period(products, round((centre - below) / step), count, step)
-            sizes = np.abs(samples.values)
-            if max(sizes[:_EDGE].max(), sizes[-_EDGE:].max()) <= NEGLIGIBLE * samples.peak:
-                return replace(samples, values=samples.values[samples.logs < _FARTHEST])
+            ends = np.abs([samples.values[:_END_SAMPLES], samples.values[-_END_SAMPLES:]])
+            if ends.max() <= NEGLIGIBLE * samples.peak:
+                return replace(samples, values=samples.values[samples.logs < _LARGEST_LOG])
             below, above = 2.0 * below, 2.0 * above
     return None
 
 
 def _mean_log(products: list[GammaProduct], tilt: float) -> float:
-    """The mean of log w under w^tilt rho."""
+    """The mean of log w under w^tilt rho, which is the derivative of log R at u = 1 + tilt."""
     small = 2.0**-30
-    turn = _transform(products, flint.acb(1.0 + tilt, small)) ** 2
-    return float(turn.arg().mid()) / (2.0 * small)
+    # The square has the argument 2 small (log R)' for either sign of R.
+    square = _transform(products, flint.acb(1.0 + tilt, small)) ** 2
+    return float(square.arg().mid()) / (2.0 * small)
 
 
-def _height(products: list[GammaProduct]) -> float:
-    """The t from which on |R(1 + it)| is negligible."""
-    top, height = -np.inf, 1.0
+def _find_height(products: list[GammaProduct]) -> float:
+    """The t beyond which |R(1 + it)| is negligible."""
+    log_peak, height = -np.inf, 1.0
     while height < _MOST_TERMS:
-        size = log_of(_transform(products, flint.acb(1, height)))
-        top = max(top, size)
-        if size < top - _END:
+        log_size = log_of(_transform(products, flint.acb(1, height)))
+        log_peak = max(log_peak, log_size)
+        if log_size < log_peak - _END:
             break
         height *= 1.125
     return height
@@ -142,19 +144,17 @@ def _transform(products: list[GammaProduct], u: Ball) -> Ball:
 def _sample_period(products: list[GammaProduct], start: int, count: int, step: float) -> Samples:
     """The trapezoidal sums at log w = (start + n) step, n < count.
 
-    Heights are odd multiples of half of the step in t: at t = 0 zeros and poles may cancel.
+    The t are odd multiples of half of their step: at t = 0 a pole may cancel a zero.
     """
-    turn = flint.arb(1) / count
+    angle = flint.arb.pi() / count
     terms = [flint.acb(0)] * count
     for j in range(count // 4):
-        t = (2 * j + 1) * flint.arb.pi() * turn / step
+        t = (2 * j + 1) * angle / step
         terms[j] = _transform(products, flint.acb(1, t)) * flint.acb(0, -t * start * step).exp()
     sums = flint.acb.dft(terms)
-    unit = 2 / (flint.arb(count) * step)
-    values = [
-        (s * flint.acb(0, -flint.arb.pi() * n * turn).exp()).real * unit for n, s in enumerate(sums)
-    ]
-    rounded = np.array([float(v.mid()) for v in values])
-    wrong = max(float(v.rad()) for v in values)
-    samples = Samples(step, float(start), rounded, wrong)
-    return replace(samples, error=wrong + samples.rounding)
+    factor = 2 / (flint.arb(count) * step)
+    values = [(s * flint.acb(0, -n * angle).exp()).real * factor for n, s in enumerate(sums)]
+    middles = np.array([float(v.mid()) for v in values])
+    error = max(float(v.rad()) for v in values)
+    samples = Samples(step, float(start), middles, error)
+    return replace(samples, error=error + samples.rounding)

@@ -60,7 +60,7 @@ class BetweenWaves(Component):
                 error = error + 2.0 * EPS * radius / np.maximum(gap, EPS * radius)
         return sign, log, envelope, error
 
-    def beside(self, radius: float, side: float) -> Component | None:
+    def by_distance(self, radius: float, side: float) -> Component | None:
         """The density as a function of the distance to a frequency, on one side of it."""
         for *place, _, density in self.pieces:
             if place == [radius, side, 0.0]:
@@ -68,7 +68,7 @@ class BetweenWaves(Component):
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
-    def telling_radii(self) -> FloatArray:
-        """The telling radii of all pieces, ascending."""
-        radii = [r + side * density.telling_radii() for r, side, _, _, density in self.pieces]
+    def feature_radii(self) -> FloatArray:
+        """The feature radii of all pieces, ascending."""
+        radii = [r + side * density.feature_radii() for r, side, _, _, density in self.pieces]
         return np.sort(np.concatenate(radii))

@@ -2,7 +2,7 @@ r"""Spectral densities of formulas on the half-line for which no closed form is 
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
 (:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it gives back the
-kernel (:mod:`spectra.density.guard`): two rays beyond one pole agree, too, and both are wrong.
+kernel (:mod:`spectra.density.kernel_check`): two rays beyond one pole agree, and both are wrong.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import sympy
 
 from spectra.base.enclosures import EPS
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.guard import contradiction
 from spectra.density.half_line.ends.plane_waves import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.slow_waves import slow_wave_density
+from spectra.density.kernel_check import describe_mismatch
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
@@ -115,7 +115,7 @@ def _check_samples(
     """The component of samples; an AccuracyError if it is not the density of the kernel."""
     component = sampled_density(samples, formula.total, dim, formula.decay, ending)
     kernel = Kernel((Piece(sympy.oo, formula.expr),))
-    if why := contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric")):
+    if why := describe_mismatch(SpectralDensity(kernel, dim, (component,), (), "numeric")):
         raise AccuracyError(why)
     return component
 

@@ -201,7 +201,7 @@ class Panels(Radial):
         error = self.error[i] * np.exp(factor - envelope) + rounding
         return np.sign(value), log, envelope, error
 
-    def telling_radii(self) -> FloatArray:
+    def feature_radii(self) -> FloatArray:
         """A few radii on every panel, more where the density oscillates."""
         counts = np.where(self.steady, _FEW, _MANY)
         each = [
@@ -322,6 +322,6 @@ class Panelled(Component):
             error = error + np.interp(np.log(w), *self.doubt)
         return sign, log, envelope, error
 
-    def telling_radii(self) -> FloatArray:
+    def feature_radii(self) -> FloatArray:
         """A few radii on every panel."""
-        return self.panels.telling_radii()
+        return self.panels.feature_radii()

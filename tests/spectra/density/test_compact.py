@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy
 
-from spectra.density.ball.ball_formula import compact_formula
+from spectra.density.ball.ball_formula import ball_formula
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.formula.reader.parsing import Z
@@ -157,15 +157,15 @@ def test_the_tail_is_amplitude_times_cosine_plus_background(name, dim):
 
 def test_formulas_take_their_textbook_form():
     w, d = sympy.Symbol("w", positive=True), 5
-    wendland = compact_formula(ball_form((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1)), d)
+    wendland = ball_formula(ball_form((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1)), d)
     (only,) = wendland.atoms(sympy.hyper)
     half = sympy.Rational(1, 2)
     assert only == sympy.hyper([4], [5 + half, 6], -(w**2) / 4)
     (piece,) = arc_cosine("arc-cosine 0").pieces
-    (only,) = compact_formula(ball_form(piece.expr, piece.support), d).atoms(sympy.hyper)
+    (only,) = ball_formula(ball_form(piece.expr, piece.support), d).atoms(sympy.hyper)
     assert only == sympy.hyper([3], [3 + half, 3 + half], -(w**2))
     flat = ball_form((1 - Z**2 / 4) ** 2, sympy.Integer(2))
-    assert not compact_formula(flat, d).atoms(sympy.hyper)
+    assert not ball_formula(flat, d).atoms(sympy.hyper)
 
 
 def test_a_density_of_zero_mean_starts_with_a_higher_power():

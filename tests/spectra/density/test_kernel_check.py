@@ -10,7 +10,7 @@ import pytest
 
 from spectra.density import AUTO, ROUTES, routes, spectral_density
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.guard import contradiction
+from spectra.density.kernel_check import describe_mismatch
 from spectra.errors import AccuracyError, SpectraError
 from spectra.kernels.kernel import radial
 from tests.oracles.kernels.problems import PROBLEMS
@@ -63,7 +63,7 @@ def test_correct_densities_are_accepted(name, dim):
         except SpectraError:  # a plane wave of fewer than d dimensions, which has no density
             return
         if density is not None:
-            assert contradiction(density) == ""
+            assert describe_mismatch(density) == ""
             return
 
 
@@ -72,8 +72,8 @@ def test_correct_densities_are_accepted(name, dim):
 )
 def test_a_relative_error_of_a_millionth_is_detected(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
-    assert contradiction(spoilt(density, lambda w: np.full_like(w, 1 + 1e-6)))
-    assert contradiction(spoilt(density, lambda w: np.full_like(w, 1 - 1e-6)))
+    assert describe_mismatch(spoilt(density, lambda w: np.full_like(w, 1 + 1e-6)))
+    assert describe_mismatch(spoilt(density, lambda w: np.full_like(w, 1 - 1e-6)))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_missing_bump_is_detected(name, dim):
         def lacking(w, centre=centre, width=width):
             return 1.0 - 1e-3 * np.exp(-0.5 * (np.log(w / centre) / width) ** 2)
 
-        assert contradiction(spoilt(density, lacking)), centre
+        assert describe_mismatch(spoilt(density, lacking)), centre
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_tail_that_falls_too_fast_is_detected(name, dim):
     density = spectral_density(PROBLEMS[name].kernel, dim)
     start = 4.0 * middle(density)
     false = spoilt(density, lambda w: np.minimum(1.0, (w / start) ** -0.25))
-    assert contradiction(false)
+    assert describe_mismatch(false)
 
 
 @pytest.mark.parametrize(("name", "dim"), [("spherical_polynomial_2_2", 16), ("ntk", 1)])
@@ -108,8 +108,8 @@ def test_missing_lobes_are_detected(name, dim):
     kernel = PROBLEMS[name].kernel
     density = spectral_density(kernel, dim)
     start = (10.0 * np.pi + dim) / kernel.support
-    assert contradiction(spoilt(density, lambda w: np.where(w < start, 1.0, 1e-30)))
-    assert contradiction(spoilt(density, lambda w: np.where(w < start, 1.0, -1.0)))
+    assert describe_mismatch(spoilt(density, lambda w: np.where(w < start, 1.0, 1e-30)))
+    assert describe_mismatch(spoilt(density, lambda w: np.where(w < start, 1.0, -1.0)))
 
 
 @pytest.mark.parametrize("dim", [1, 3])
@@ -117,15 +117,15 @@ def test_a_false_atom_is_detected(dim):
     at_rest = spectral_density(radial("exp(-z**2/2) + 1/4"), dim)
     (atom,) = at_rest.atoms
     false = (replace(atom, mass=atom.mass + 1e-9), Atom(3.0, -1e-9))
-    assert contradiction(replace(at_rest, atoms=false))
-    assert contradiction(replace(at_rest, atoms=()))
+    assert describe_mismatch(replace(at_rest, atoms=false))
+    assert describe_mismatch(replace(at_rest, atoms=()))
     known = (replace(atom, mass=atom.mass + 1e-9, error=1e-9), Atom(3.0, -1e-9, 1e-9))
-    assert contradiction(replace(at_rest, atoms=known)) == ""
+    assert describe_mismatch(replace(at_rest, atoms=known)) == ""
 
 
 @pytest.mark.parametrize("dim", [1, 256])
 def test_a_stated_error_is_accepted(dim):
-    """What the guard allows is what the density says of itself."""
+    """What the check allows is what the density says of itself."""
     density = spectral_density(radial("exp(-z)"), dim)
 
     class Confessed(Spoilt):
@@ -135,8 +135,8 @@ def test_a_stated_error_is_accepted(dim):
 
     wrong = tuple(Spoilt(c, lambda w: np.full_like(w, 1 + 1e-6)) for c in density.components)
     said = tuple(Confessed(c, lambda w: np.full_like(w, 1 + 1e-6)) for c in density.components)
-    assert contradiction(replace(density, components=wrong))
-    assert contradiction(replace(density, components=said)) == ""
+    assert describe_mismatch(replace(density, components=wrong))
+    assert describe_mismatch(replace(density, components=said)) == ""
 
 
 # --- in spectral_density ------------------------------------------------------------------------
@@ -150,9 +150,9 @@ def false_route(kernel, dim):
 def false_lookup(monkeypatch):
     """What was found by other routes is forgotten, before and after."""
     monkeypatch.setattr(routes, "ROUTES", {**ROUTES, "lookup": false_route})
-    routes._first_believed.cache_clear()
+    routes._find_density.cache_clear()
     yield
-    routes._first_believed.cache_clear()
+    routes._find_density.cache_clear()
 
 
 @pytest.mark.parametrize("dim", [1, 16])
@@ -169,4 +169,4 @@ def test_a_false_density_is_refused(false_lookup, dim):
 def test_a_density_of_a_heavy_tail_is_believed(power, dim):
     """Far below its bulk it is not yet the power w^(d-1), and has 6e-10 of the mass there."""
     density = spectral_density(radial(f"exp(-z**({power}))"), dim)
-    assert contradiction(density) == ""
+    assert describe_mismatch(density) == ""
