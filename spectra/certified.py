@@ -28,7 +28,7 @@ import sympy
 
 from spectra.base.enclosures import EPS, Enclosure
 from spectra.base.limits import stage
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation import number
@@ -86,7 +86,7 @@ def _proved(measure: SpectralMeasure) -> CertifiedMasses:
     if density is None or density.route != "lookup":
         raise NoRouteError("it has no density in closed form")
     for bits in _TOLERANCE_BITS:
-        with working(3 * bits):
+        with working_precision(3 * bits):
             up, down = _continuous(density.components, density.dim, bits)
             if max(up.rad(), down.rad()) <= _ENOUGH * (up + down).abs_lower():
                 for atom in density.atoms:

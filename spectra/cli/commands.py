@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectra.base.console import (
-    ENVIRONMENT,
-    PICTURES,
+    ENVIRONMENT_HELP,
+    PICTURE_SUFFIXES,
     add_time_option,
     add_version,
-    answered,
     check_writable,
+    run_command,
 )
 from spectra.errors import FormulaError, ParameterError, TableFileError
 
@@ -113,12 +113,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     limit = getattr(arguments, "time_limit", None)
     left = "nothing half-written was left behind"
-    return answered("spectra", lambda: _run(arguments), left=left, limit=limit)
+    return run_command("spectra", lambda: _run(arguments), left=left, limit=limit)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    check_writable(getattr(arguments, "plot", None), PICTURES)
-    endings = PICTURES if arguments.command == "tour" else (".npz",)
+    check_writable(getattr(arguments, "plot", None), PICTURE_SUFFIXES)
+    endings = PICTURE_SUFFIXES if arguments.command == "tour" else (".npz",)
     check_writable(getattr(arguments, "out", None), endings)
     return int(globals()[f"_{arguments.command}"](arguments) or 0)
 
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spectra",
         description="Spectral measures of stationary kernels, and verdicts on them.",
-        epilog=ENVIRONMENT,
+        epilog=ENVIRONMENT_HELP,
     )
     add_version(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")

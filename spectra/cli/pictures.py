@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from spectra.base.files import whole_file
+from spectra.base.files import atomic_file
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.kernels import Kernel
 
@@ -65,7 +65,7 @@ def pyplot() -> Any:
 
 def write_figure(figure: Any, path: str | PathLike[str], *, dpi: int) -> None:
     """Write a figure in the format that the ending names, whole or not at all, and close it."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         figure.savefig(file, format=Path(path).suffix[1:] or "png", dpi=dpi)
     pyplot().close(figure)
 

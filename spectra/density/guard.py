@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import ANALYSIS, EPS, NODES, Integrand, integral_of, resolve
+from spectra.base.enclosures import EPS, NODES, TO_LEGENDRE, Integrand, fit_legendre, integral_of
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
@@ -284,7 +284,7 @@ def _integrate(
         t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
         found = []
         for values, errors, unit in zip(*weighted(t), strict=True):
-            series = values @ ANALYSIS.T
+            series = values @ TO_LEGENDRE.T
             left_out = np.abs(series[:, -3:]).max(axis=1)
             integral = integral_of((start, stop, series, errors, left_out, unit))
             size = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
@@ -311,15 +311,15 @@ def _resolve_sum(weighted: Integrand, edges: FloatArray) -> tuple[FloatArray, ..
         return (values * share).sum(axis=0), (errors * share).sum(axis=0), unit
 
     try:
-        return resolve(add, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
+        return fit_legendre(add, edges, tolerance=_RESOLVED[0], negligible=_NEGLIGIBLE)
     except AccuracyError:
-        return resolve(add, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
+        return fit_legendre(add, edges, tolerance=_RESOLVED[1], negligible=_NEGLIGIBLE)
 
 
 def _weigh(
     function: Integrand, weigh: Callable[[FloatArray], _Weights], chart: Chart, t: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A function times weights, as :func:`resolve` takes it: windows in the first axis."""
+    """A function times weights, as :func:`fit_legendre` takes it: windows in the first axis."""
     value, error, unit = function(t)
     sign, log = weigh(chart.radius(t))
     top = np.maximum(log.max(axis=-1), -1e5)

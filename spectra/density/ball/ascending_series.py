@@ -18,7 +18,7 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ball_form import BallForm, to_ball
 from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
 
@@ -57,7 +57,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
     def values(w: Sequence[Ball]) -> list[Ball]:
         nonlocal bits, moments, known
         while True:
-            with working(bits):
+            with working_precision(bits):
                 radius = to_ball(form.radius)
                 found = _sum_series(moments, known, dim, [(radius * x) ** 2 for x in w])
                 weighted = [v * x**dim for v, x in zip(found, w, strict=True)]
@@ -65,7 +65,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
                 wrong = max(v.rad() for v in weighted)
                 if wrong * 2.0**_TARGET_BITS < size:
                     return found
-                lost = log_of(wrong / size) / math.log(2.0) if size > 0 else bits
+                lost = log_magnitude(wrong / size) / math.log(2.0) if size > 0 else bits
             # At least by a fourth: each new precision asks for all moments again.
             more = max(int(lost) + _TARGET_BITS, bits // 4)
             bits += _BITS_STEP * (1 + more // _BITS_STEP)
@@ -111,11 +111,11 @@ def _sample(
     form: BallForm, dim: int, values: Values, centre: float, offsets: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """w rho on a panel, as :func:`fit_panels` takes it."""
-    with working(_NODE_BITS):
+    with working_precision(_NODE_BITS):
         w = [(flint.arb(centre) * flint.arb(float(t)).exp()).mid() for t in offsets]
         front = front_of(form, dim)
         found = [front * x**dim * v for x, v in zip(w, values(w), strict=True)]
-        log = max(log_of(v) for v in found)
+        log = max(log_magnitude(v) for v in found)
         unit = flint.arb(-log).exp()
         scaled = np.array([float((v * unit).mid()) for v in found])
         wrong = np.array([float((v.rad() * unit).upper()) for v in found])
@@ -124,7 +124,7 @@ def _sample(
 
 def _beginning(form: BallForm, dim: int, reach: float) -> Powers:
     """The density at R w < reach as a sum of powers."""
-    with working(_MOMENT_BITS + form.cancelled_bits):
+    with working_precision(_MOMENT_BITS + form.cancelled_bits):
         radius = to_ball(form.radius)
         scale = (reach / radius).mid()
         moments, factor, found = form.moments(dim), flint.arb(1), []
@@ -134,7 +134,7 @@ def _beginning(form: BallForm, dim: int, reach: float) -> Powers:
         least = max(abs(c).upper() for c in found) * flint.arb(2) ** -_ZERO_BITS
         first = next(n for n, c in enumerate(found) if abs(c) > least)
         logs = (front_of(form, dim) * scale ** (dim - 1)).log()
-        sizes = [float(logs) + max(log_of(c), -1e3) for c in found[first:]]
+        sizes = [float(logs) + max(log_magnitude(c), -1e3) for c in found[first:]]
         signs = [float(np.sign(float(c.mid()))) for c in found[first:]]
     exponents = np.asarray(dim - 1.0 + 2.0 * np.arange(first, _POWERS))
     wrong = np.full(exponents.size, 2.0 * EPS)

@@ -29,7 +29,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.formula.evaluation.ball_function import number as in_ball
 
 __all__ = [
@@ -181,7 +181,7 @@ class BallForm:
         shifted = flint.fmpz_poly([-1, 2])
         rim, inner = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
         parts: list[tuple[Factor, Monomials]] = []
-        with working(_EXACT):
+        with working_precision(_EXACT):
             chebyshev = (flint.fmpz_poly.chebyshev_t(j)(shifted) for j in range(len(series)))
             poly = sum((flint.arb_poly(t) * c for c, t in zip(series, chebyshev, strict=True)), 0)
             for r in range(step):
@@ -196,7 +196,7 @@ class BallForm:
     @property
     def value_at_zero(self) -> sympy.Expr:
         """The formula at z = 0, exactly."""
-        with working(_SPARE + self.cancelled_bits):
+        with working_precision(_SPARE + self.cancelled_bits):
             return sum(
                 c
                 for factor, monomials in self.parts
@@ -207,7 +207,7 @@ class BallForm:
     @cached_property
     def cancelled_bits(self) -> int:
         """Bits that sums of its terms lose at most."""
-        sizes = (log_of(to_ball(c)) for _, monomials in self.parts for _, c in monomials)
+        sizes = (log_magnitude(to_ball(c)) for _, monomials in self.parts for _, c in monomials)
         return max(int(max(sizes) / np.log(2.0)), 0)
 
     @property
@@ -250,7 +250,7 @@ class BallForm:
         if self.exponents is not None:
             return self.exponents
         exponents = []
-        with working(_EXACT):
+        with working_precision(_EXACT):
             powers = {e for factor, _ in self.parts for e, _ in factor.at_edge(1)}
             # Powers of x are independent: a sum of so many that begins with as many zeros is zero.
             count = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
@@ -287,7 +287,7 @@ class BallForm:
         terms: dict[sympy.Rational, Ball] = {}
         # Above the degree that every factor has reached the sums would be incomplete.
         stop = None if self.has_finite_origin else 2 * length
-        with working(_EXACT):
+        with working_precision(_EXACT):
             for factor, monomials in self.parts:
                 for e, a in factor.taylor(1 if stop is None else stop):
                     for m, c in monomials:

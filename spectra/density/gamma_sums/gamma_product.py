@@ -13,7 +13,7 @@ from functools import cached_property
 
 import sympy
 
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs.summands import positive_rate, read, scaled_argument, summands
 from spectra.formula.evaluation.ball_function import number
 from spectra.formula.reader.parsing import Z
@@ -97,7 +97,7 @@ class GammaProduct:
     @cached_property
     def logs(self) -> tuple[Ball, Ball]:
         """log C and -log b, so that C b^-s = exp(log C + s (-log b))."""
-        with working(BITS):
+        with working_precision(BITS):
             return number(self.coefficient).log(), -number(self.scale).log()
 
 

@@ -18,7 +18,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.closed_pairs.pair import ClosedPair
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_products
@@ -99,7 +99,7 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
     w rho rises like w^rise at the origin and falls like w^-fall at infinity.
     """
     below, above = (_ROOM + _DEPTH / power for power in (rise, fall))
-    with working(BITS):
+    with working_precision(BITS):
         centre, height = _mean_log(products, -min(0.25, 0.5 * rise)), _height(products)
         # Values are interpolated to 1e-16 at four samples for each period of the fastest wave.
         step = float(2.0 ** np.floor(np.log2(pi / (2.0 * height))))
@@ -126,7 +126,7 @@ def _height(products: list[GammaProduct]) -> float:
     """The t from which on |R(1 + it)| is negligible."""
     top, height = -np.inf, 1.0
     while height < _MOST_TERMS:
-        size = log_of(_transform(products, flint.acb(1, height)))
+        size = log_magnitude(_transform(products, flint.acb(1, height)))
         top = max(top, size)
         if size < top - _END:
             break

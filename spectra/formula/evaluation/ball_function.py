@@ -16,7 +16,7 @@ from typing import Any
 import flint
 import sympy
 
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
@@ -68,7 +68,7 @@ class BallFunction:
 
     def once(self, z: Ball, bits: int) -> Ball:
         """The value with this many working bits, of which cancellation may lose some."""
-        with working(bits):
+        with working_precision(bits):
             return self(z)
 
     def resolved(self, z: Ball, bits: int) -> Ball:
