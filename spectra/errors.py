@@ -67,7 +67,7 @@ class SpectraError(Exception):
 
     @property
     def pointer(self) -> str:
-        """The text of ``place`` with carets under the marked characters; empty without ``place``."""
+        """The text of ``place`` with carets under the marked characters; "" if there is none."""
         if self.place is None:
             return ""
         text, start, stop = self.place
@@ -87,7 +87,7 @@ class ParameterError(SpectraError, ValueError):
 
 
 class DataError(SpectraError, ValueError):
-    """Rows of data are invalid: wrong number of columns, not finite, off the sphere, too distant."""
+    """Data are invalid: wrong number of columns, not finite, off the sphere or too far apart."""
 
 
 class NoRouteError(SpectraError):

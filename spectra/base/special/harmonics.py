@@ -37,8 +37,8 @@ Number = TypeVar("Number")
 # Values of the downward recurrence above the unit are divided by it; phases below the least one are
 # replaced by it, so that no step overflows.
 _UNIT, _LEAST_PHASE = 1e100, 1e-200
-# The downward recurrence starts this many degrees, and this many of their standard deviations, above
-# the last degree needed, so that its arbitrary initial values have no influence.
+# The downward recurrence starts this many degrees, and this many of their standard deviations,
+# above the last degree needed, so that its arbitrary initial values have no influence.
 _MARGIN, _DEVIATIONS = 60, 16.0
 
 
@@ -165,7 +165,7 @@ def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
     mean = np.sqrt(order**2 + x.max() ** 2 * (dim - 1.0) / dim) - order
     start = int(max(mean, degree) + _MARGIN + _DEVIATIONS * np.sqrt(mean))
     ratio = _norm_ratios(dim, start)
-    # ``unit`` counts how often each column was divided by _UNIT; ``units`` stores it for each value.
+    # ``unit`` counts the divisions of each column by _UNIT; ``units`` stores it for each value.
     values, units = np.zeros((degree + 1, x.size)), np.zeros((degree + 1, x.size), dtype=np.int16)
     high, low, squares = np.zeros_like(x), np.ones_like(x), np.zeros_like(x)
     unit = np.zeros(x.size, dtype=np.int16)
