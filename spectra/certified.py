@@ -1,13 +1,13 @@
 r"""Proved bounds of the masses of spectral measures, in ball arithmetic (python-flint).
 
-The kernel is a signed sum of terms of two kinds.  Let V = w^2 and h = d/2; the spectral measure is
+The kernel is a signed sum of the following terms.  Let V = w^2, w a radius, and h = d/2.
 
 ======================================  =====================================================
-Gaussian exp(-a z^2), times z^(2j)      a sum of Gamma distributions of V/(4a), h to h + j
-Matern of order nu and rate a           the distribution Beta(h, nu) of V/(a^2 + V)
+Gaussian exp(-a z^2), times z^(2j)      a sum of Gamma(h + i) distributions of V/(4a), i <= j
+Matern of order nu and rate a           the Beta(h, nu) distribution of V/(a^2 + V)
 ======================================  =====================================================
 
-with densities :math:`V^{h-1} g(V)`, where g is an elementary function.
+The densities are :math:`V^{h-1} g(V)`, where g is an elementary function.
 
 1. Find an interval of V with less mass outside than the tolerance.
 2. Bisect it until a Taylor polynomial with Lagrange's remainder proves the sign of the sum of the
@@ -44,7 +44,7 @@ _RELATIVE_RADIUS = 2.0**-57
 # Degree of the Taylor polynomials (flint keeps ten terms of a series), and the longest interval of
 # log V on which they are used.
 _DEGREE, _LONGEST = 9, 1.0
-# Intervals that are examined at most; the first one is within exp(-2^20) <= V <= exp(2^20).
+# Intervals that are examined at most; the ends of the first are exp(2^k), exp(-2^k) with k < 20.
 _MOST_INTERVALS, _FARTHEST = 20_000, 20
 _TINY = 5e-324  # the least positive double
 
@@ -162,7 +162,7 @@ def _signed_intervals(
             continue
         # The density of log V is V^h g.
         mass = (abs(value) * high**half * (high / low).log()).abs_upper()
-        if mass < tolerance / 64:
+        if mass < tolerance / 64:  # so that a few dozen of them are below the tolerance
             omitted += mass
             continue
         middle = (low * high).sqrt().mid()

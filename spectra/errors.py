@@ -32,8 +32,8 @@ class SpectraError(Exception):
     message : str
         What is wrong, and why.
     in_python, at_shell : str
-        What to do, if that differs: as a call in Python, the end of ``str(error)``, and as a
-        command, the end of ``error.at_shell``.
+        What to do, as a Python call and as a shell command; they are the ends of ``str(error)``
+        and ``error.at_shell``.
     place : (str, int, int), optional
         Text in which the error was found, and the range [start, stop) of characters to mark.
 

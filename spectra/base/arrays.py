@@ -45,9 +45,9 @@ def frozen_array(values: ArrayLike, name: str, ndim: int) -> FloatArray:
 
 
 def reduce_to_fields(instance: Any) -> tuple[Any, ...]:
-    """Pickle a dataclass by its fields alone; assign this function to its ``__reduce__``.
+    """Pickle a dataclass by its fields; assign this function to its ``__reduce__``.
 
-    Unpickling calls the constructor: fields are checked again, and arrays are read-only again.
+    Unpickling calls the constructor, which checks the fields and makes arrays read-only.
     """
     return type(instance), tuple(getattr(instance, field.name) for field in fields(instance))
 

@@ -20,8 +20,7 @@ __all__ = ["IMPLEMENTATION_VARIABLE", "compile_with_numba", "implementation", "n
 #: Environment variable that selects "numba" or "numpy"; unset, numba is used if it is installed.
 IMPLEMENTATION_VARIABLE = "SPECTRA_IMPLEMENTATION"
 
-# Seconds that the import of numba takes.
-_IMPORT_TIME = 0.5
+_IMPORT_TIME = 0.5  # seconds that the import of numba takes
 
 
 @lru_cache(maxsize=1)
@@ -34,13 +33,14 @@ def numba_import_error() -> str:
     return ""
 
 
-def implementation(*, work: float = math.inf) -> str:
+def implementation(*, time_in_numpy: float = math.inf) -> str:
     """The implementation to use: "numba" or "numpy".
 
-    ``work`` is the time that numpy needs, in seconds; numba is not imported for less than 0.5 s.
+    ``time_in_numpy`` is an estimate in seconds; numba is not imported if it is below 0.5 s.
     """
     name = os.environ.get(IMPLEMENTATION_VARIABLE, "")
-    if name == "numpy" or (not name and work < _IMPORT_TIME and "numba" not in sys.modules):
+    worth_import = time_in_numpy >= _IMPORT_TIME or "numba" in sys.modules
+    if name == "numpy" or not (name or worth_import):
         return "numpy"
     error = numba_import_error()
     if name in ("", "numba") and not error:

@@ -49,16 +49,18 @@ def add_version(parser: ArgumentParser) -> None:
     parser.add_argument("--version", action="version", version=text)
 
 
-def run_command(name: str, work: Callable[[], int], *, left: str, limit: str | None = None) -> int:
+def run_command(
+    name: str, work: Callable[[], int], *, files_left: str, limit: str | None = None
+) -> int:
     """Run the work of a command and return its exit status.
 
     The status is that of ``work``; 2 after an error, printed on stderr; 130 after an interruption,
-    where ``left`` says what files remain; and 0 if the reader of a pipe, such as head, closes it.
-    ``limit`` is the value of --time-limit.
+    with the message ``files_left``; 0 if the output is a pipe and its reader closes it.  ``limit``
+    is the value of --time-limit.
 
     Examples
     --------
-    >>> run_command("spectra", lambda: 0, left="no partial file remains")
+    >>> run_command("spectra", lambda: 0, files_left="no partial file remains")
     0
     """
     try:
@@ -75,7 +77,7 @@ def run_command(name: str, work: Callable[[], int], *, left: str, limit: str | N
         print(f"{name}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{name}: interrupted; {left}", file=sys.stderr)
+        print(f"{name}: interrupted; {files_left}", file=sys.stderr)
         return 130
 
 
@@ -88,7 +90,7 @@ def _shell_message(error: SpectraError) -> str:
 
 
 def check_writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
-    """Raise if the suffix of an output file is wrong or its folder is missing."""
+    """Raise an error if the suffix of an output file is wrong or its folder is missing."""
     if path is None:
         return
     if path.suffix not in suffixes:

@@ -41,8 +41,8 @@ ORDER = 20
 PANEL_TOLERANCE = 2e-14
 # A panel that is not accepted after this many bisections contains a singularity.
 _MAX_BISECTIONS, _MAX_PANELS = 48, 20_000
-# Noise on one half of a panel must not hide values on the other that are known to this relative
-# error, unless the panel is shorter than twice the second number.
+# Errors at some nodes of a panel must not exceed values at others that have this relative error,
+# unless the panel is shorter than twice the second number.
 _KNOWN, _NARROW = 1e-3, 1.0 / 64.0
 
 # Inverses: a step below this, relative to the distance from -1, or below 1e-9, is the last, since
@@ -173,15 +173,15 @@ def fit_legendre(
         finite = np.isfinite(values) & np.isfinite(errors)
         if not np.all(finite):
             raise AccuracyError(
-                f"The integrand is not finite where the variable of integration is "
+                "The integrand is not finite where the variable of integration is "
                 f"{t[~finite][0]:.6g}. Report the kernel and the dimension: it should be finite."
             )
         coefficients = values @ TO_LEGENDRE.T
         truncation = np.abs(coefficients[:, -3:]).max(axis=1)
-        # Noise of size e at the nodes leaves up to about 4e in a single coefficient.
+        # Errors of size e at the nodes change a coefficient by up to about 4e.
         noise = 4.0 * errors.max(axis=1)
         allowed = np.maximum(tolerance * np.abs(values).max(axis=1), noise)
-        # Values below the noise of the panel that are known by themselves.
+        # Accurate values that are smaller than the errors at other nodes.
         known = (np.abs(values) < noise[:, None]) & (errors < _KNOWN * np.abs(values))
         hides = known.any(axis=1) & (half > _NARROW)
         good = (truncation <= allowed) & ~hides
@@ -273,6 +273,7 @@ def legendre_inverse(
     # Append the reflected series, whose integrals from -1 are the integrals of the others up to 1.
     both = np.concatenate([series, series * (-1.0) ** _DEGREES])
     integrals: FloatArray = both @ _ANTIDERIVATIVE.T
+    # Coefficients of the integrals, the series and their derivatives, for one sum.
     terms = np.zeros((ORDER + 1, 3, len(both)))
     terms[:, 0], terms[:-1, 1] = integrals.T, both.T
     terms[:-2, 2] = legendre.legder(both.T)
@@ -288,7 +289,6 @@ def legendre_inverse(
         active = np.flatnonzero(~at_end)
         for _ in range(_MAX_INVERSE_STEPS if active.size else 0):
             at = x[active]
-            # Contiguous columns make the sum faster.
             basis, columns = legendre.legvander(at, ORDER).T, np.take(terms, rows[active], axis=2)
             value, density, slope = np.einsum("jn,jkn->kn", basis, columns)
             excess = value - target[active]

@@ -119,8 +119,8 @@ class stage:
 
     def __enter__(self) -> stage:
         global _watcher
-        self.thread, self.spent, self.begun = threading.get_ident(), _stopwatch(), time.monotonic()
-        self.limit, self.runs = (self.has_limit and limit_in_force()) or float("inf"), False
+        self.thread, self.spent, self.start = threading.get_ident(), _stopwatch(), time.monotonic()
+        self.limit, self.active = (self.has_limit and limit_in_force()) or float("inf"), False
         # Seconds spent and the label of the innermost stage, when the limit was exceeded.
         self.expired: tuple[float, str] | None = None
         with _lock:
@@ -128,11 +128,11 @@ class stage:
             if _watcher is None:
                 _watcher = threading.Thread(target=_watch, name="spectra time limit", daemon=True)
                 _watcher.start()
-        self.runs = True  # the watcher may interrupt it
+        self.active = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        self.runs = False
+        self.active = False
         while True:
             try:
                 _end(self)
@@ -161,7 +161,7 @@ class stage:
 
 
 def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Run a function as a stage; the error message names its first argument and its dimension."""
+    """Decorator: run a function as a stage; errors name its first argument and its dimension."""
 
     def decorate(work: Callable[P, T]) -> Callable[P, T]:
         @wraps(work)
@@ -201,7 +201,7 @@ def _end(step: stage) -> None:
         if not _stages and _shown:
             _show_line("", "\r")
     if step.expired and step.thread == threading.get_ident():
-        # Raised again and caught: after a withdrawal Python 3.11 polls for it forever.
+        # Catch the pending OutOfTime here: if it is cancelled, Python 3.11 keeps looking for it.
         try:
             _interrupt(step.thread)
             while True:
@@ -219,16 +219,16 @@ def _watch() -> None:
                 _watcher = None
                 return
             setting, newest = os.environ.get("SPECTRA_PROGRESS", ""), _stages[-1]
-            elapsed = time.monotonic() - min(s.begun for s in _stages if s.thread == newest.thread)
+            elapsed = time.monotonic() - min(s.start for s in _stages if s.thread == newest.thread)
             terminal = sys.stderr is not None and sys.stderr.isatty()
             if elapsed >= PATIENCE and setting != "off" and (setting or terminal):
                 _show_line(f"{newest.label} ... {elapsed:.0f} s")
             wait = min(_LONGEST_WAIT, PATIENCE)
-            for step in (s for s in _stages if s.runs):
+            for step in (s for s in _stages if s.active):
                 spent = step.spent()
                 if spent < step.limit:
                     wait = min(wait, step.limit - spent)
-                else:  # every time: a handler or finalizer may have caught the last one
+                else:  # again in each round: a handler or finalizer may have caught the last one
                     labels = [s.label for s in _stages if s.thread == step.thread]
                     step.expired = step.expired or (spent, labels[-1])
                     _interrupt(step.thread)

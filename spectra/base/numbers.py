@@ -27,9 +27,7 @@ __all__ = [
     "whole_number",
 ]
 
-#: An array of doubles.
 FloatArray = NDArray[np.float64]
-
 #: Default upper limit of whole numbers, which are mostly sizes of arrays.
 MOST_ENTRIES = 2**48
 
@@ -66,8 +64,8 @@ def real_array(
 
 def matching_rows(X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
     """X and Y as finite matrices with the same number of columns; Y is X if it is None."""
-    left = _rows(X, "X")
-    right = left if Y is None else _rows(Y, "Y")
+    left = _check_rows(X, "X")
+    right = left if Y is None else _check_rows(Y, "Y")
     if left.shape[1] != right.shape[1]:
         raise DataError(
             f"X has {left.shape[1]} columns and Y has {right.shape[1]}; the numbers must agree."
@@ -75,7 +73,7 @@ def matching_rows(X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray,
     return left, right
 
 
-def _rows(X: ArrayLike, name: str) -> FloatArray:
+def _check_rows(X: ArrayLike, name: str) -> FloatArray:
     rows = real_array(X, name, error=DataError)
     if rows.ndim != 2:
         raise DataError(
@@ -85,9 +83,8 @@ def _rows(X: ArrayLike, name: str) -> FloatArray:
         raise DataError(f"{name} has no columns, so its rows have no distances.")
     if not np.all(np.isfinite(rows)):
         row, column = np.argwhere(~np.isfinite(rows))[0]
-        raise DataError(
-            f"{name}[{row}, {column}] is {rows[row, column]}: kernels need finite numbers."
-        )
+        value = rows[row, column]
+        raise DataError(f"{name}[{row}, {column}] is {value}: kernels need finite numbers.")
     return rows
 
 

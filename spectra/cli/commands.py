@@ -44,21 +44,21 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "--port": {"type": int, "default": 8765},
     "--no-browser": {"action": "store_true"},
 }
-_SET = {"--set": "value of a parameter, a number or a list [A,B,...]; may be repeated"}
-_KERNEL = {
+_PARAMETERS = {"--set": "value of a parameter, a number or a list [A,B,...]; may be repeated"}
+_KERNEL_OPTIONS = {
     "kernel": "a formula in z (or u), a name in the catalogue, or a sum or product of such kernels "
     "of groups of columns, as in '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
     "--dim": "dimension",
     "--metric": "z is the Euclidean distance (l2) or the sum of coordinate distances (l1)",
     "--support": "the kernel is zero beyond this distance",
-    **_SET,
+    **_PARAMETERS,
 }
 #: The help of each command, and that of its options other than --time-limit.
 _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
     "catalogue": ("list the named kernels", {}),
     "check": (
         "is the kernel a difference of positive definite kernels?",
-        _KERNEL
+        _KERNEL_OPTIONS
         | {
             "--dim": "dimension; by default, print the condition on d",
             "--assume": "an exponent that the formula does not show: smoothness, decay or origin "
@@ -73,12 +73,12 @@ _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
             "gamma": "a formula in z that is 0 at z = 0, or a covariance in the catalogue",
             "--dim": "dimension; by default 1, 2 and 3",
             "--reach": "distance beyond which gamma is constant",
-            **_SET,
+            **_PARAMETERS,
         },
     ),
     "derive": (
         "derive the measure and tabulate its parts",
-        _KERNEL
+        _KERNEL_OPTIONS
         | {
             "--out": "file for the table (.npz)",
             "--plot": "file for a plot of the kernel and its spectral density (.png)",
@@ -90,7 +90,7 @@ _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
     "cache": ("list or delete the saved tables", {"action": "list the tables, or delete them all"}),
     "design": (
         "design a measure for a range of distances",
-        _KERNEL
+        _KERNEL_OPTIONS
         | {
             "--z-max": "largest distance; by default the support of the kernel, 2 on the sphere",
             "--objective": "with --tol: minimise the total mass, or the variance of features",
@@ -112,8 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that was explained on stderr."""
     arguments = _parser().parse_args(argv)
     limit = getattr(arguments, "time_limit", None)
-    left = "no partial file remains"
-    return run_command("spectra", lambda: _run(arguments), left=left, limit=limit)
+    files_left = "no partial file remains"
+    return run_command("spectra", lambda: _run(arguments), files_left=files_left, limit=limit)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ def asymmetric_table(
     kernel: AsymmetricKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
     """Tabulate an asymmetric kernel in R^dim; ``table_of`` derives the tables of radial kernels."""
-    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
+    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))  # k -> [(c, r), ...]
     shifted = [
         (table_of(radial, dim), _gaussian_deviation(radial), shifts)
         for radial, terms in kernels.items()
@@ -93,7 +93,7 @@ def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shift
 def _shifts_along(axis: FloatArray, terms: list[tuple[float, float]]) -> list[Shifts]:
     """The terms (c, t) of shifts t along an axis, as multiples of the shortest shift.
 
-    If they are no multiples, there is one group for each |t|; the mass is then larger.
+    If they are not multiples of it, there is one group for each |t|, and more total mass.
     """
     lengths = np.array([length for _, length in terms])
     unit = float(np.abs(lengths).min())

@@ -2,8 +2,8 @@ r"""Covariance functions for other libraries: values, power spectrum, and deriva
 
 Other libraries differentiate in the length scales :math:`\ell_j`.  By the chain rule the gradient
 of a kernel matrix needs dk/ds, with :math:`s = \sum_j (x_j - y_j)^2 / \ell_j^2`, and that of the
-power spectral density :math:`S(w) = (2\pi)^d \mu_d(w)` needs its derivative in w.  If
-:math:`\mu_d` is the spectral density of k on R^d,
+power spectral density :math:`S(w) = (2\pi)^d \mu_d(w)` needs its derivative in w.  Here
+:math:`\mu_d` is the spectral density of k on R^d, and
 
 .. math:: \frac{d\mu_d}{dw}(w) = -2 \pi w\, \mu_{d+2}(w)
 """
@@ -63,7 +63,7 @@ def positive_table(kernel: Kernel, dim: int) -> SpectralTable:
 @final
 @dataclass(frozen=True)
 class RadialCovariance:
-    """A radial kernel that is positive definite on R^dim: functions of arrays.
+    """Values and power spectrum of a radial kernel that is positive definite on R^dim.
 
     Examples
     --------
@@ -155,5 +155,5 @@ def _check_definite(kernel: Kernel, dim: int) -> RadialCovariance:
 
 def _positive(w: ArrayLike) -> FloatArray:
     w = real_array(w, "w")
-    # Densities are functions of w > 0; at 1e-60 they have their limit at 0, and w^4 is not 0.
+    # Densities need w > 0; at 1e-60 they equal their limit at 0, and powers of w do not underflow.
     return np.where(w == 0.0, 1e-60, np.abs(w))

@@ -40,7 +40,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
     gamma = -sum((piece.expr for piece in minus_gamma.pieces), sympy.Integer(0))
     refutation = _refute_by_doubling(gamma)
     if refutation is not None:
-        return Definiteness(False, refutation, 0.0)
+        return Definiteness(False, refutation, max_dim=0.0)
     proof = _prove(gamma, dim)
     if proof is not None:
         grows_like_square = limit_at_infinity(gamma / Z**2)
@@ -56,7 +56,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # The behaviour at infinity is known and allows a finite mass in dimension 1 at least.
+    # In dimension 1 nothing about infinity is unproved (a gap), and all requirements are met.
     is_known = all(g.from_dim > 1 for g in end.gaps) and all(r.largest for r in end.requirements)
     return end.limit if is_known else None
 
@@ -74,7 +74,7 @@ def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
             True,
             "It is a Bernstein function of z^2 (its slope in z^2 is completely monotone): "
             "conditionally negative definite in every dimension, by Schoenberg's theorem.",
-            math.inf,
+            max_dim=math.inf,
         )
     terms = sympy.Add.make_args(sympy.expand(gamma))
     unbounded = [term for term in terms if _is_bernstein(term)]
@@ -89,7 +89,7 @@ def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
         True,
         f"{sympy.Add(*unbounded)} is a Bernstein function of z^2, and the rest is a variogram. "
         f"{bounded.reason}",
-        bounded.max_dim,
+        max_dim=bounded.max_dim,
     )
 
 
@@ -103,7 +103,7 @@ def _is_bernstein(gamma: sympy.Expr) -> bool:
 
 
 def _refute_by_doubling(gamma: sympy.Expr) -> str | None:
-    """Where 0 <= gamma(2z) <= 4 gamma(z) fails; it follows from the triangle inequality."""
+    """Say where 0 <= gamma(2z) <= 4 gamma(z) fails, which the triangle inequality implies."""
     function = mpmath_function(gamma, Z)
     with mp.workdps(_DIGITS):
         for z in _DISTANCES:

@@ -26,9 +26,9 @@ __all__ = ["fit_on_region"]
 _LEAST_RADIUS, _PER_DECADE = 0.1, 60
 # The largest radius is 1/z for the distance z at which gamma is this fraction of the tolerance.
 _FRACTION = 0.6
-# Distances of the first programme, linearly and logarithmically spaced; programmes at most.
+# Linearly and logarithmically spaced distances of the first programme; most programmes solved.
 _LINEAR, _LOGARITHMIC, _ROUNDS = 150, 150, 6
-# Fraction of the tolerance in the programme; the rest is for distances between those.
+# Fraction of the tolerance in the programme; the rest is for the distances between its own.
 _MARGIN = 0.8
 # Smaller masses, relative to the largest, are rounding of the solver.
 _NEGLIGIBLE = 1e-11

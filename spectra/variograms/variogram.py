@@ -39,6 +39,7 @@ class Variogram:
         -gamma as a radial kernel; its value at z = 0 is 0.
     covariance : Kernel or None
         k = sill - gamma, if gamma has a finite limit, the sill; else None.
+    label : str
 
     Examples
     --------
@@ -97,7 +98,7 @@ class Variogram:
             R, the largest distance in the region.
         dim : int
         tol : float
-            Largest error of the variogram, on a grid with eight distances per shortest wavelength.
+            Largest error of gamma, on a grid with eight distances per shortest wavelength.
 
         Returns
         -------
@@ -115,12 +116,11 @@ class Variogram:
         References
         ----------
         T. Gneiting, Z. Sasvari and M. Schlather, "Analogies and correspondences between variograms
-        and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356,
-        on locally equivalent stationary covariances.
+        and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356.
         """
-        found = self.definiteness(dim)
-        if found.answer is False:
-            raise ParameterError(f"{self} is no variogram on R^{dim}: {found.reason}")
+        definiteness = self.definiteness(dim)
+        if definiteness.answer is False:
+            raise ParameterError(f"{self} is no variogram on R^{dim}: {definiteness.reason}")
         return fit_on_region(self.minus_gamma, radius, checked_dim(dim), tol=tol, name=str(self))
 
 

@@ -100,7 +100,7 @@ def signed_log_0f1(b: float, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
     x = np.asarray(x, dtype=float)
     sign = np.ones_like(x)
     log = np.zeros_like(x)
-    # There the terms of the power series are below e^3, so little precision is lost.
+    # In this region the power series cancels by less than e^3, and 60 terms are enough.
     near = x * x <= 6.0 * b
     y = -0.25 * x[near] ** 2
     term = np.ones_like(y)

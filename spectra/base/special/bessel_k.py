@@ -18,12 +18,12 @@ from spectra.base.precision import Ball, working_precision
 
 __all__ = ["bessel_k", "bessel_k_half_integer"]
 
-# The smallest term of the asymptotic series is exp(-2|q|), which is 2^-bits at |q| = 0.347 bits; it
-# is used for |q| above 0.36 bits + 8.
+# The smallest term of the asymptotic series is exp(-2|q|), which is 2^-bits at |q| = 0.347*bits;
+# it is used for |q| above 0.36*bits + 8.
 _FAR_PER_BIT, _FAR_LEAST = 0.36, 8.0
 # Cancellation in the power series loses a factor exp(2|q|), 2.9 bits for each unit of |q|.
 _BITS_LOST, _SPARE_BITS = 2.9, 24
-# The number of terms is chosen for |q| <= exp(bucket), an integer bucket of at least this.
+# Series are cached by ``bucket``, an integer near log|q|; this is the least one of power series.
 _LEAST_BUCKET = -40
 # The recurrence is used if the radius of q is below 1/10 of |q| and of 1, divided by 1 + order.
 _NARROW = 10
@@ -44,13 +44,13 @@ def bessel_k(order: int, q: Ball, bits: int) -> Ball:
     is_narrow = radius < min(size, flint.arb(1)) / (_NARROW * (1 + abs(order)))
     if not (q.is_finite() and q.real >= 0 and is_narrow):
         return q.bessel_k(order)
-    low, high = _k_zero_and_one(midpoint.log, float(size.log().mid()), bits)
+    k0, k1 = _k_zero_and_one(midpoint.log, float(size.log().mid()), bits)
     inverse = 1 / midpoint
-    below, value = (high, low) if order == 0 else (low, high)
+    previous, value = (k1, k0) if order == 0 else (k0, k1)  # K_(-1) = K_1
     for n in range(1, abs(order)):
-        below, value = value, below + 2 * n * (inverse * value)
+        previous, value = value, previous + 2 * n * (inverse * value)
     # K_n' is -K_(n-1) - n K_n/q (DLMF 10.29.2), and at most twice that in the whole ball.
-    slope = abs(below).upper() + abs(order) * abs(value).upper() / size
+    slope = abs(previous).upper() + abs(order) * abs(value).upper() / size
     error = flint.arb(0, 2 * radius * slope)
     return value + flint.acb(error, error)
 
@@ -84,8 +84,8 @@ def _k_zero_and_one(get_log_q: Callable[[], Ball], log_size: float, bits: int) -
     if size > _FAR_PER_BIT * bits + _FAR_LEAST:
         log_q = get_log_q()
         q = log_q.exp()
-        front = (flint.arb.pi() / 2).sqrt() * (-q - log_q / 2).exp()
-        return front * _asymptotic(0, 1 / q, size), front * _asymptotic(1, 1 / q, size)
+        factor = (flint.arb.pi() / 2).sqrt() * (-q - log_q / 2).exp()
+        return factor * _asymptotic(0, 1 / q, size), factor * _asymptotic(1, 1 / q, size)
     bucket = max(ceil(log_size), _LEAST_BUCKET)
     bits += int(_BITS_LOST * exp(bucket)) + _SPARE_BITS
     with working_precision(bits):
@@ -110,7 +110,7 @@ def _count_terms(bits: int, bucket: int) -> int:
 
 @lru_cache(maxsize=256)
 def _power_series(bits: int, bucket: int) -> tuple[Any, Any, Any, Any]:
-    """Series in t = q^2/4: I_0(q), the same with harmonic numbers, and both for I_1(q)/(q/2)."""
+    """Series in t = q^2/4: I_0(q), its terms times harmonic numbers, both also for I_1(q)/(q/2)."""
     arb = flint.arb
     with working_precision(bits):
         i0, sum0, i1, sum1 = [], [], [], []

@@ -1,6 +1,6 @@
 r"""Spherical harmonics of R^d: Gegenbauer polynomials, and the expansion of plane waves.
 
-A plane wave in the direction s, at a phase x in a direction e, with c = <s, e>, is
+For unit vectors s and e with c = <s, e>, the plane wave with the phase x c is
 
 .. math:: e^{i x c} = \sum_{n \ge 0} i^n N(n, d)\, j_n(x) P_n(c),
           \qquad j_n(x) = \Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
