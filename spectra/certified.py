@@ -39,8 +39,7 @@ __all__ = ["CertifiedMasses", "proved_masses"]
 # The tolerance is 2^-bits times the sum of the absolute weights; more bits are tried if the terms
 # cancel.  The working precision has three times as many bits.
 _TOLERANCE_BITS = (68, 136, 272)
-# Largest relative radius of the result; a double has 2^-53.
-_RELATIVE_RADIUS = 2.0**-57
+_RELATIVE_RADIUS = 2.0**-57  # largest of the result; a double has 2^-53
 # Degree of the Taylor polynomials (flint keeps ten terms of a series), and the longest interval of
 # log V on which they are used.
 _DEGREE, _LONGEST = 9, 1.0
@@ -157,12 +156,12 @@ def _signed_intervals(
         if value > 0 or value < 0:
             sign = 1 if value > 0 else -1
             if found and found[-1][1:] == (low, sign):
-                low = found.pop()[0]
+                low = found.pop()[0]  # join intervals of one sign
             found.append((low, high, sign))
             continue
         # The density of log V is V^h g.
         mass = (abs(value) * high**half * (high / low).log()).abs_upper()
-        if mass < tolerance / 64:  # so that a few dozen of them are below the tolerance
+        if mass < tolerance / 64:  # a few dozen of these are below the tolerance
             omitted += mass
             continue
         middle = (low * high).sqrt().mid()
@@ -197,7 +196,7 @@ def _range_of_sum(terms: Sequence[_Term], low: Ball, high: Ball) -> Ball:
 
 
 def _terms(component: Any, half: Ball) -> Iterator[_Term]:
-    """The terms of a component; a NoRouteError if its distribution is not one of the two kinds."""
+    """The terms of a component; a NoRouteError if it is neither Gaussian nor Matern."""
     if not isinstance(component, ClosedPair):
         raise NoRouteError("one of its components has no closed form")
     family, parameters = component.family, component.parameters
@@ -209,6 +208,7 @@ def _terms(component: Any, half: Ball) -> Iterator[_Term]:
         yield _Term(_ball(component.coefficient), *_beta(half, nu, rate**2))
         return
     (rate,) = parameters
+    # t^i times the density of Gamma(h) is (h)_i times that of Gamma(h + i).
     for i, q in enumerate(laguerre_sum(component.dim, rate, component.coefficient)):
         weight = _ball(sympy.simplify(q * sympy.rf(sympy.Rational(component.dim, 2), i)))
         yield _Term(weight, *_gamma(half, i, 1 / (4 * _ball(rate))))
@@ -217,19 +217,19 @@ def _terms(component: Any, half: Ball) -> Iterator[_Term]:
 def _gamma(half: Ball, i: int, scale: Ball) -> tuple[Any, Any]:
     """g and the probabilities of V if scale V has the distribution Gamma(half + i)."""
     order = half + i
-    front = scale**order / order.gamma()
+    factor = scale**order / order.gamma()
 
     def probabilities(v: Ball) -> tuple[Ball, Ball]:
         y = scale * v
         return y.gamma_lower(order, regularized=1), y.gamma_upper(order, regularized=1)
 
-    return lambda v: front * v**i * (-scale * v).exp(), probabilities
+    return lambda v: factor * v**i * (-scale * v).exp(), probabilities
 
 
 def _beta(half: Ball, nu: Ball, square: Ball) -> tuple[Any, Any]:
     """g and the probabilities of V if V / (square + V) has the distribution Beta(half, nu)."""
     order = half + nu
-    front = square**nu * order.gamma() / (half.gamma() * nu.gamma())
+    factor = square**nu * order.gamma() / (half.gamma() * nu.gamma())
 
     def probabilities(v: Ball) -> tuple[Ball, Ball]:
         if v > square:  # beta_lower is slow for arguments near 1
@@ -238,4 +238,4 @@ def _beta(half: Ball, nu: Ball, square: Ball) -> tuple[Any, Any]:
         below = (v / (square + v)).beta_lower(half, nu, regularized=1)
         return below, 1 - below
 
-    return lambda v: front * (-order * (square + v).log()).exp(), probabilities
+    return lambda v: factor * (-order * (square + v).log()).exp(), probabilities

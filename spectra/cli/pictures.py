@@ -138,10 +138,10 @@ def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Ato
         high = max(c.bulk[1] for c in density.components) * 2.0
         w = np.geomspace(low, high, _POINTS)
         # The density of log w shows parts of very different scales in one plot.
-        rho = density.radial(w) * w
-        axes.fill_between(w, rho, where=rho > 0, color=POSITIVE, alpha=0.6, lw=0, label=r"$\mu_+$")
-        axes.fill_between(w, rho, where=rho < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
-        axes.plot(w, rho, color="black", lw=0.8)
+        y = density.radial(w) * w
+        axes.fill_between(w, y, where=y > 0, color=POSITIVE, alpha=0.6, lw=0, label=r"$\mu_+$")
+        axes.fill_between(w, y, where=y < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
+        axes.plot(w, y, color="black", lw=0.8)
         axes.set_xscale("log")
         label_decades(axes.xaxis)
         axes.legend(frameon=False)
@@ -225,7 +225,7 @@ def draw_atoms(axes: Any, design: Design) -> None:
 
 
 def draw_certificate(axes: Any, design: Design) -> None:
-    """Draw the dual function of a design of least mass: |q| <= 1, and |q| = 1 at its radii."""
+    """Draw the dual function q(w) of a design of least mass; |q| <= 1, and |q| = 1 at its radii."""
     end = _DUAL_RANGE * float(design.radii.max()) + 1.0
     w = _LINEAR * np.sinh(np.linspace(0.0, np.arcsinh(end / _LINEAR), 2 * _POINTS))
     axes.plot(w, design.certificate(w), color="black", lw=1.0)

@@ -121,6 +121,7 @@ def derive(
             table = _tabulate_kernel(kernel, dim, u_error)
         if folder is not None and address is not None:
             keep_table(folder, address, table)
+    # The alias finds the table of a text without parsing it.
     if text and folder is not None and address is not None and u_error is None:
         save_alias(folder, text, table, address)
     return table
@@ -199,7 +200,7 @@ def _l1_table(
         return _grouped_table(equivalent, dim, table_of)
     if equivalent is not None:
         return table_of(equivalent, dim)
-    existence(kernel, dim).refuse()
+    existence(kernel, dim).refuse()  # raises unless the mass is finite
     truncated, exponentials = kernel.numeric_terms()
     check_l1_kernel(dim, truncated, str(kernel))
     return SpectralTable(

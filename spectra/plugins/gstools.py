@@ -34,7 +34,7 @@ _CHECKED = np.linspace(0.0, 4.0, 257)
 
 
 class ExactSpectrum:
-    """Base class of models whose frequencies are sampled from the spectral table of a kernel."""
+    """Mixin for models whose frequencies are sampled from the spectral table of a kernel."""
 
     _add_doc = False  # of GSTools: do not extend the docstring
     kernel: Any = property(lambda self: _kernel_of(self))  # the correlation in h / len_rescaled
@@ -155,7 +155,7 @@ globals().update(_MODELS)  # so that pickle finds the classes
 
 
 def _truncated_power_law(model: Any) -> Kernel:
-    """A weighted mean of modes exp(-(z/l)^power) over lengths l in [low, low + 1].
+    """A weighted mean of exp(-(z/l)^power) over l in [low, low + 1], in units of len_rescaled.
 
     It is a combination of the means over [0, low + 1] and over [0, low].
     """

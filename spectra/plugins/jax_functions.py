@@ -15,7 +15,7 @@ __all__ = ["elementwise"]
 def elementwise(
     values: Callable[[FloatArray], FloatArray], derivative: Callable[[FloatArray], FloatArray]
 ) -> Callable[[Any], Any]:
-    """Wrap an elementwise numpy function for JAX's ``jit``, ``vmap`` and ``grad`` (once).
+    """Wrap an elementwise numpy function for JAX's ``jit``, ``vmap`` and first-order ``grad``.
 
     It is evaluated on the host in double precision; the result has the type of the argument.
     """

@@ -37,12 +37,12 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
 
     Returns
     -------
-    jax.Array of shape (number of eigenfunctions,), or this times the number of rows of ``length``
+    jax.Array of shape (eigenfunctions,), or (eigenfunctions, rows of ``length``)
         Differentiable in ``alpha`` and ``length``.
     """
     jnp, laplacian = import_modules("numpyro", "jax.numpy", _LAPLACIAN)
     covariance = RadialCovariance.of(kernel, dim)
-    covariance.power_spectrum(1.0)  # raises if there is no density, outside of compiled code
+    covariance.power_spectrum(1.0)  # raises here, not in compiled code, if there is no density
     lengths = jnp.broadcast_to(length, jnp.broadcast_shapes(jnp.shape(length), (dim,)))
     omega = laplacian.sqrt_eigenvalues(ell=ell, m=m, dim=dim).T
     omega = jnp.expand_dims(omega, range(1, lengths.ndim))
@@ -55,7 +55,7 @@ def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any
 def hsgp(
     kernel: Any, x: Any, alpha: Any, length: Any, ell: Any, m: Any, *, non_centered: bool = True
 ) -> Any:
-    """Values at x of a Gaussian process on a box, like NumPyro's ``hsgp_*``, in a model.
+    """Values f(x) of a Gaussian process in a NumPyro model, like its ``hsgp_*`` functions.
 
     Parameters
     ----------

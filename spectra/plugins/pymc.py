@@ -2,8 +2,8 @@ r"""Radial kernels as covariance functions of PyMC, with the power spectral dens
 
 .. math:: S(\omega) = \prod_j \ell_j\, (2\pi)^d \mu\big(|\ell \omega|\big), \quad \ell_j \text{ the length scales}
 
-In PyMC, products and most kernels have no power spectral density.  Here every positive definite
-kernel with a density has one, products and sums included.
+In PyMC, most kernels and all products have no power spectral density.  Here every positive definite
+kernel with a density has one, sums and products included.
 """  # noqa: E501
 
 from __future__ import annotations

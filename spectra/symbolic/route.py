@@ -2,7 +2,7 @@ r"""The symbolic route: spectral densities mu(w) as formulas.
 
 A formula comes from the tables (closed forms, and hypergeometric or Meijer functions for kernels
 whose Mellin transform is a product of Gamma functions), or from sympy, in a process with a time
-limit.  It is accepted only if it agrees with the values of a numeric route at several w; those are
+limit.  It is accepted only if it agrees at several w with the values of another route, which are
 checked against the kernel (:mod:`spectra.density.guard`).
 """
 
@@ -35,16 +35,16 @@ __all__ = ["symbolic"]
 
 # Seconds for one task of sympy.
 _LIMIT = 30.0
-# Digits of the values of a formula, and their largest relative difference from the numeric values
-# in addition to the error bounds of the latter.
+# Digits of the values of a formula, and their largest relative difference from the values of the
+# other route, in addition to the error bounds of the latter.
 _DIGITS, _TOLERANCE = 25, 1e-11
 
 
 def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
     """A spectral density with a checked formula ``expr``.
 
-    Its values are those of the numeric route, since formulas may lose digits in doubles.  Raises a
-    NoRouteError if no formula was found, or none that agrees with the values.
+    Its values are those of another route, since formulas may lose digits in doubles.  Raises a
+    NoRouteError if no formula was found, or none that agrees with these values.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
     >>> symbolic(radial("exp(-z)"), 3).expr
     1/(pi**2*(w**2 + 1)**2)
     """
-    numeric = spectral_density(kernel, dim)
+    reference = spectral_density(kernel, dim)
     reasons: list[str] = []
     for source, formula in _candidates(kernel, dim, reasons):
         try:
-            _compare(formula, numeric)
-            return replace(numeric, route="symbolic", expr=formula)
+            _compare(formula, reference)
+            return replace(reference, route="symbolic", expr=formula)
         except FormulaError as error:
             reasons.append(f"the formula {formula} of {source} was rejected: {error}")
     raise NoRouteError(
@@ -66,12 +66,12 @@ def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
     )
 
 
-def _compare(formula: sympy.Expr, numeric: SpectralDensity) -> None:
-    """Raise a FormulaError if a formula differs from the numeric values."""
-    ranges = [component.bulk for component in numeric.components] or [(1.0, 1.0)]
+def _compare(formula: sympy.Expr, reference: SpectralDensity) -> None:
+    """Raise a FormulaError if a formula differs from the density ``reference``."""
+    ranges = [component.bulk for component in reference.components] or [(1.0, 1.0)]
     points = [low * (high / low) ** t for low, high in ranges for t in (1 / 3, 2 / 3)]
     for exact in [sympy.Rational(f"{w:.3e}") for w in points]:
-        w, dim = float(exact), numeric.dim
+        w, dim = float(exact), reference.dim
         where = f"at w = {w:.4g} in dimension {dim}"
         try:
             number = sympy.N(formula.subs(W, exact), _DIGITS)
@@ -82,11 +82,11 @@ def _compare(formula: sympy.Expr, numeric: SpectralDensity) -> None:
             raise FormulaError(f"{where} it is {number}, which is not real")
         # Compare the radial density rho, because mu may overflow a double.
         area = mpmath.exp(log_sphere_area(dim) + (dim - 1) * np.log(w))
-        value, expected = area * mpmath.mpf(str(real)), numeric.radial([w])[0]
-        if not abs(value - expected) <= _TOLERANCE * abs(expected) + numeric.error([w])[0]:
+        value, expected = area * mpmath.mpf(str(real)), reference.radial([w])[0]
+        if not abs(value - expected) <= _TOLERANCE * abs(expected) + reference.error([w])[0]:
             raise FormulaError(
                 f"{where} it gives {mpmath.nstr(value, 13)} for the radial density, and the "
-                f"{numeric.route} route gives {expected:.13g}"
+                f"{reference.route} route gives {expected:.13g}"
             )
 
 
