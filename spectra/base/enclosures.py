@@ -165,7 +165,7 @@ def fit_legendre(
     edges = np.asarray(edges, dtype=float)
     left, right = edges[:-1], edges[1:]
     done: list[tuple[FloatArray, ...]] = []
-    peak = -np.inf
+    log_peak = -np.inf
     for depth in range(1, _MAX_BISECTIONS + 1):
         half = 0.5 * (right - left)
         t = (left + half)[:, None] + half[:, None] * NODES
@@ -186,9 +186,9 @@ def fit_legendre(
         hides = known.any(axis=1) & (half > _NARROW)
         good = (truncation <= allowed) & ~hides
         with np.errstate(divide="ignore"):
-            size = unit + np.log(np.abs(values).max(axis=1))
-        peak = max(peak, float(size.max(initial=-np.inf)))
-        good |= size < peak - negligible
+            log_size = unit + np.log(np.abs(values).max(axis=1))
+        log_peak = max(log_peak, float(log_size.max(initial=-np.inf)))
+        good |= log_size < log_peak - negligible
         done.append(tuple(a[good] for a in (left, right, coefficients, errors, truncation, unit)))
         if np.all(good):
             break
@@ -228,12 +228,12 @@ def integrate_tail(values: FloatArray, errors: FloatArray, step: float) -> tuple
 
     ``values`` and ``errors`` are those at t, t - step/2 and t - step.
     """
-    near, far = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
-    mass = float(values[0]) / near
+    rate, earlier_rate = (2.0 / step * float(np.log(values[i + 1] / values[i])) for i in (0, 1))
+    mass = float(values[0]) / rate
     # The rate converges exponentially, so its change over half a step bounds its later changes.
-    drift = abs(near - far) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
-    error = mass * min(drift / near + 4.0 * EPS, 1.0) + float(errors[0]) / near
-    return Enclosure(mass, error), near
+    drift = abs(rate - earlier_rate) + 4.0 * float(errors[0] / values[0] + errors[1] / values[1])
+    error = mass * min(drift / rate + 4.0 * EPS, 1.0) + float(errors[0]) / rate
+    return Enclosure(mass, error), rate
 
 
 def legendre_series(coefficients: FloatArray, x: FloatArray) -> FloatArray:

@@ -128,7 +128,7 @@ class stage:
             if _watcher is None:
                 _watcher = threading.Thread(target=_watch, name="spectra time limit", daemon=True)
                 _watcher.start()
-        self.active = True
+        self.active = True  # from here on the watcher may interrupt it
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
