@@ -1,20 +1,17 @@
-"""Define a kernel, decide whether its spectral measure is finite, and tabulate its positive parts.
+"""Spectral measures of stationary kernels: densities, finiteness of the mass, tables for sampling.
 
-The path of the data, left to right::
+The main steps::
 
     radial / zonal / catalogue -> Kernel
         -> existence -> Verdict (FINITE, INFINITE or UNDECIDED, with the reason)
         -> .measure  -> SpectralMeasure (masses, sign changes, Jordan parts)
-        -> tabulate  -> SpectralTable (inverse CDFs; saved as .npz; read by the package rf)
+        -> tabulate  -> SpectralTable (inverse CDFs of both parts; saved as .npz; sampled by rf)
 
-``spectral_density`` gives the signed density itself, if one of its routes finds it;
-``design`` makes a finite measure for a range of distances, if none exists on R^d or to reduce the
-variance.
+``spectral_density`` returns the signed density of the measure.  ``design`` computes a measure that
+reproduces the kernel on a range of distances: for kernels of infinite mass, or for less variance.
+``docs/map.md`` lists the packages.
 
-Everything else is a method of these (``measure.certified()``, ``law.cdf``), or in one of the
-packages that ``docs/map.md`` lists.
-
-Names are loaded on first use, so that a saved table can be read and sampled without sympy.
+Names are imported on first use, so that a saved table can be read and sampled without sympy.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOME = {
+_MODULE_OF = {
     "AsymmetricKernel": "kernels.asymmetric",
     "Design": "designs",
     "Enclosure": "base.enclosures",
@@ -52,12 +49,12 @@ _HOME = {
     "zonal": "kernels.kernel",
 }
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"spectra.{_HOME[name]}"), name)
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"spectra.{_MODULE_OF[name]}"), name)
         globals()[name] = value
         return value
     if name == "errors":

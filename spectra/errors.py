@@ -1,8 +1,7 @@
-"""Every error of the toolkit says what was found, why it matters and what to do.
+"""The errors of ``spectra`` and ``rf``.  A message says what is wrong, why, and what to do.
 
-The children of :class:`SpectraError` also inherit the built-in error that a caller would
-expect (``ValueError`` for bad input, ``ImportError`` for a missing extra), so that generic
-code keeps working.
+Subclasses of :class:`SpectraError` also inherit from the matching built-in error, ``ValueError``
+for bad input and ``ImportError`` for a missing extra.
 """
 
 from __future__ import annotations
@@ -21,27 +20,27 @@ __all__ = [
     "UndecidedError",
 ]
 
-#: Characters of a text that are shown before and after those that are meant, and in all (chosen: a
-#: line of a page or of a terminal).
-_BEFORE, _AFTER, _LINE = 24, 24, 76
+#: Characters of a formula that are shown on each side of the marked ones, and in total.
+_CONTEXT, _LINE = 24, 76
 
 
 class SpectraError(Exception):
-    """Base class of every error that this package raises on purpose.
+    """Base class of all errors that ``spectra`` and ``rf`` raise.
 
     Parameters
     ----------
     message : str
-        What was found and why it matters.
+        What is wrong, and why.
     in_python, at_shell : str
-        What to do, where the two differ: in Python, which the message ends in, and at a shell.
+        What to do, as a Python call and as a shell command; they are the ends of ``str(error)``
+        and ``error.at_shell``.
     place : (str, int, int), optional
-        What the message is about: the text that was read, and its characters [start, stop).
+        Text in which the error was found, and the range [start, stop) of characters to mark.
 
     Attributes
     ----------
     at_shell : str
-        The message for who typed a command: it names commands and options, not calls.
+        The message as the command line prints it.
     place : (str, int, int) or None
 
     Examples
@@ -68,31 +67,31 @@ class SpectraError(Exception):
 
     @property
     def pointer(self) -> str:
-        """What was read, and under it a mark at the characters that are meant; else empty."""
+        """The text of ``place`` with carets under the marked characters; "" if there is none."""
         if self.place is None:
             return ""
         text, start, stop = self.place
-        first = max(start - _BEFORE, 0)
-        shown = text[first : min(stop + _AFTER, first + _LINE)]
+        first = max(start - _CONTEXT, 0)
+        shown = text[first : min(stop + _CONTEXT, first + _LINE)]
         marks = "^" * max(min(stop - first, len(shown)) - (start - first), 1)
         line = "".join(c if c.isprintable() else " " for c in shown)
         return f"{line}\n{' ' * (start - first)}{marks}"
 
 
 class FormulaError(SpectraError, ValueError):
-    """A text or expression is not a formula that the toolkit accepts; the offender is named."""
+    """A text or expression is not an accepted formula; the message quotes the wrong part."""
 
 
 class ParameterError(SpectraError, ValueError):
-    """A parameter, dimension, length or tolerance is outside its meaning."""
+    """An argument, such as a parameter, dimension or tolerance, has an invalid value."""
 
 
 class DataError(SpectraError, ValueError):
-    """Rows of data do not fit: wrong width, not finite, off the sphere, or too far apart."""
+    """Data are invalid: wrong number of columns, not finite, off the sphere or too far apart."""
 
 
 class NoRouteError(SpectraError):
-    """No transform route knows the spectral density of this kernel in this dimension."""
+    """No method gives the spectral density of this kernel in this dimension."""
 
 
 class InfiniteMassError(SpectraError):
@@ -100,20 +99,20 @@ class InfiniteMassError(SpectraError):
 
 
 class UndecidedError(SpectraError):
-    """Whether the total mass is finite could not be decided; the message names what is missing."""
+    """It is not known whether the total mass is finite; the message says what is missing."""
 
 
 class AccuracyError(SpectraError):
-    """A result could not be brought within the tolerance that was asked for."""
+    """The requested tolerance was not reached."""
 
 
 class TimeLimitError(SpectraError):
-    """A step took more processor time than is allowed; see :func:`spectra.time_limit`."""
+    """A step exceeded its limit of processor time; see :func:`spectra.time_limit`."""
 
 
 class TableFileError(SpectraError, ValueError):
-    """A saved table is truncated, edited, foreign, or of an unknown version."""
+    """A file is no table, or a damaged or edited one, or of an unknown version."""
 
 
 class MissingExtraError(SpectraError, ImportError):
-    """An optional dependency is needed; the message names the extra that installs it."""
+    """An optional dependency is missing; the message names the extra that installs it."""

@@ -22,7 +22,7 @@ from rf.papers.experiments.pages import quick_look, write_results
 from rf.papers.experiments.tables import run_experiment, table_lines
 from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
-from spectra.base.console import PICTURES, check_writable
+from spectra.base.console import PICTURE_SUFFIXES, check_writable
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.table import SpectralTable, interpolate
 
@@ -85,7 +85,7 @@ def add_datasets(parser: argparse.ArgumentParser) -> None:
 
 def _approximate(arguments: argparse.Namespace) -> int:
     _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
-    check_writable(arguments.plot, PICTURES)
+    check_writable(arguments.plot, PICTURE_SUFFIXES)
     X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
     spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
     make = partial(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from spectra.base.console import ENVIRONMENT, add_time_option, add_version, answered
+from spectra.base.console import ENVIRONMENT_HELP, add_time_option, add_version, run_command
 
 __all__ = ["main"]
 
@@ -21,10 +21,10 @@ _COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that was explained on stderr."""
     arguments = _parser().parse_args(argv)
-    return answered(
+    return run_command(
         "rf",
         lambda: int(arguments.run(arguments)),
-        left="finished results in the file of --out are kept",
+        files_left="finished results in the file of --out are kept",
         limit=getattr(arguments, "time_limit", None),
     )
 
@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rf",
         description="Random features of kernels: errors on data, and published tables.",
-        epilog=ENVIRONMENT,
+        epilog=ENVIRONMENT_HELP,
     )
     add_version(parser)
     commands = parser.add_subparsers(

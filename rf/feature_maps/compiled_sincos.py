@@ -30,7 +30,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.base.compiled import compiled
+from spectra.base.compiled import compile_with_numba
 
 __all__ = ["DOUBLE", "SINGLE", "SineCosine", "waves_with_numba"]
 
@@ -168,4 +168,4 @@ def _kernel(name: str) -> Any:
                 sines[j] = integer(u ^ ((quadrant & 2) << to_sign)).view(dtype)
                 cosines[j] = integer(v ^ (((quadrant + 1) & 2) << to_sign)).view(dtype)
 
-    return compiled(waves, fused=True)
+    return compile_with_numba(waves, fused=True)

@@ -86,7 +86,7 @@ def wave_kernel(dtype: Any, waves: float = np.inf) -> tuple[WaveKernel, float]:
 
     ``waves``: how many are made.
     """
-    if implementation(work=_SECONDS_OF_A_WAVE * waves) == "numpy":
+    if implementation(time_in_numpy=_SECONDS_OF_A_WAVE * waves) == "numpy":
         return waves_with_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
     return waves_with_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from spectra.base.compiled import implementation, why_no_numba
+from spectra.base.compiled import implementation, numba_import_error
 
 __all__ = ["on_threads", "serial_blas", "show_config"]
 
@@ -113,7 +113,7 @@ def show_config() -> None:
     for name in ("kernel-spectra", "numpy", "scipy", "scikit-learn", "numba"):
         print(f"{name} {_version(name)}")
     print(f"Python {platform.python_version()}, {platform.machine()}")
-    reason = why_no_numba()
+    reason = numba_import_error()
     print(f"inner loop: {implementation()}" + (f" (no numba: {reason})" if reason else ""))
     with serial_blas() as threads:
         print(f"threads: {threads}, as many as BLAS may use")

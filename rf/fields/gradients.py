@@ -68,7 +68,7 @@ def slope_of_kernel(kernel: Kernel) -> Slope:
     from spectra.derivation.covariance import RadialCovariance
 
     covariance = RadialCovariance(kernel, 1)  # values and slopes are those of every dimension
-    return lambda z: 2.0 * covariance.squared_slope(z**2)
+    return lambda z: 2.0 * covariance.derivative(z**2)
 
 
 def slope_of_table(table: SpectralTable) -> Slope:

@@ -16,7 +16,7 @@ import numpy as np
 from rf.inputs.arrays import dask_module, rows_of
 from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
-from spectra.base.files import whole_file
+from spectra.base.files import atomic_file
 from spectra.base.limits import stage
 from spectra.errors import DataError, ParameterError
 
@@ -100,7 +100,7 @@ def sums_of_chunks(
 def _write(path: Path, marks: FloatArray, state: tuple[int, KreinSums | None]) -> None:
     done, sums = state
     held = {f.name: getattr(sums, f.name) for f in fields(KreinSums)}
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         np.savez(file, chunks=done, marks=marks, **held)
 
 

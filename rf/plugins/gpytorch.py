@@ -165,7 +165,7 @@ class _Values(_Function):  # type: ignore[misc]
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(context: Any, gradient: Any) -> Any:
         (squared,) = context.saved_tensors
-        return gradient * _on_host(context.covariance.squared_slope, squared), None
+        return gradient * _on_host(context.covariance.derivative, squared), None
 
 
 def _on_host(function: Any, x: Any) -> Any:

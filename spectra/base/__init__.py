@@ -1,1 +1,1 @@
-"""What every package uses: numbers, special functions, balls, files, limits of time."""
+"""Shared by all packages: checked arguments, enclosures, special functions, files, time limits."""

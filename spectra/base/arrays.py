@@ -1,4 +1,4 @@
-"""Arrays that are checked once and then cannot be written to."""
+"""Types of arrays, read-only copies of arrays, and Gauss-Legendre quadrature on intervals."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = [
     "IntArray",
     "NumberArray",
     "frozen_array",
-    "made_again",
     "panel_rule",
+    "reduce_to_fields",
 ]
 
 ComplexArray = NDArray[np.complex128]
@@ -39,24 +39,21 @@ def frozen_array(values: ArrayLike, name: str, ndim: int) -> FloatArray:
     if array.ndim != ndim:
         raise ParameterError(f"The {name} need {ndim} axes; got an array of shape {array.shape}.")
     if not np.all(np.isfinite(array)):
-        raise ParameterError(
-            f"The {name} contain a number that is not finite, so they describe no law. Look at "
-            "how they were computed."
-        )
+        raise ParameterError(f"The {name} contain a number that is not finite.")
     array.setflags(write=False)
     return array
 
 
-def made_again(thing: Any) -> tuple[Any, ...]:
-    """What a pickle of a frozen dataclass holds: its fields, of which it is made and checked again.
+def reduce_to_fields(instance: Any) -> tuple[Any, ...]:
+    """Pickle a dataclass by its fields; assign this function to its ``__reduce__``.
 
-    As ``__reduce__`` it leaves out what was computed of them, and arrays stay closed to writing.
+    Unpickling calls the constructor, which checks the fields and makes arrays read-only.
     """
-    return type(thing), tuple(getattr(thing, field.name) for field in fields(thing))
+    return type(instance), tuple(getattr(instance, field.name) for field in fields(instance))
 
 
 def panel_rule(low: FloatArray, high: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss-Legendre nodes and weights on the intervals [low, high], shape (n, count) each."""
+    """Gauss-Legendre nodes and weights on n intervals [low, high], of shape (n, count) each."""
     x, weights = _legendre(count)
     half = 0.5 * (high - low)
     return 0.5 * (high + low)[:, None] + half[:, None] * x, half[:, None] * weights

@@ -1,6 +1,6 @@
-"""Which implementation of the inner loops runs: numba's (the extra ``fast``), or numpy's.
+"""Choose between numba (the extra ``fast``) and numpy for the inner loops.
 
-Numba is loaded when a loop is first asked for, never by an import of ours.
+Numba is imported at the first use of a compiled loop, not when ``spectra`` or ``rf`` is imported.
 """
 
 from __future__ import annotations
@@ -15,52 +15,51 @@ from typing import Any
 
 from spectra.errors import ParameterError
 
-__all__ = ["VARIABLE", "compiled", "implementation", "why_no_numba"]
+__all__ = ["IMPLEMENTATION_VARIABLE", "compile_with_numba", "implementation", "numba_import_error"]
 
-#: Names an implementation for a whole process.
-VARIABLE = "SPECTRA_IMPLEMENTATION"
+#: Environment variable that selects "numba" or "numpy"; unset, numba is used if it is installed.
+IMPLEMENTATION_VARIABLE = "SPECTRA_IMPLEMENTATION"
 
-# Seconds in which numba is loaded.
-_LOADING = 0.5
+_IMPORT_TIME = 0.5  # seconds that the import of numba takes
 
 
 @lru_cache(maxsize=1)
-def why_no_numba() -> str:
-    """Why numba cannot be loaded; empty where it can."""
+def numba_import_error() -> str:
+    """Why numba cannot be imported; empty if it can."""
     try:
         import_module("numba")
-    except ImportError as fault:
-        return str(fault).splitlines()[0]
+    except ImportError as error:
+        return str(error).splitlines()[0]
     return ""
 
 
-def implementation(*, work: float = math.inf) -> str:
-    """The implementation that runs here: "numba" or "numpy".
+def implementation(*, time_in_numpy: float = math.inf) -> str:
+    """The implementation to use: "numba" or "numpy".
 
-    ``work``: seconds that numpy would take; numba is not loaded for less than loading takes.
+    ``time_in_numpy`` is an estimate in seconds; numba is not imported if it is below 0.5 s.
     """
-    name = os.environ.get(VARIABLE, "")
-    if name == "numpy" or (not name and work < _LOADING and "numba" not in sys.modules):
+    name = os.environ.get(IMPLEMENTATION_VARIABLE, "")
+    worth_import = time_in_numpy >= _IMPORT_TIME or "numba" in sys.modules
+    if name == "numpy" or not (name or worth_import):
         return "numpy"
-    why = why_no_numba()
-    if name in ("", "numba") and not why:
+    error = numba_import_error()
+    if name in ("", "numba") and not error:
         return "numba"
     if not name:
         return "numpy"
     raise ParameterError(
-        f"The inner loop was to run with {name!r}, and "
-        + (f"numba cannot be loaded ({why})" if name == "numba" else "there is no such way")
-        + ". Take 'numpy', which always runs, or install the extra: pip install "
+        f"{IMPLEMENTATION_VARIABLE}={name}: "
+        + (f"numba cannot be imported ({error})" if name == "numba" else "no such implementation")
+        + ". Set it to 'numpy', or install the extra and set it to 'numba': pip install "
         '"kernel-spectra[fast]".'
     )
 
 
-def compiled(function: Callable[..., Any], *, fused: bool) -> Any:
-    """The function compiled by numba at its first call, kept on disk, and run beside other threads.
+def compile_with_numba(function: Callable[..., Any], *, fused: bool) -> Any:
+    """Compile a function at its first call, cached on disk; it runs without the GIL.
 
-    With ``fused``, products and sums may be fused, which makes no error larger, and results that
-    differ from those of numpy by roundings.  Nothing else is allowed to the compiler: infinities,
-    NaN and signs of zero are kept.
+    With ``fused``, the compiler may use fused multiply-add instructions, so results differ from
+    those of numpy by rounding.  Infinities, NaN and signs of zero are preserved in any case.
     """
     numba = import_module("numba")
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -68,5 +67,5 @@ def compiled(function: Callable[..., Any], *, fused: bool) -> Any:
         options["fastmath"] = {"contract"}
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder to keep it in: it is compiled anew in every process
+    except RuntimeError:  # no folder for the cache: compile in every process
         return numba.njit(**options)(function)

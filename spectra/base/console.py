@@ -1,4 +1,4 @@
-"""How a command ends: errors in words, interruptions, and files that could not be written."""
+"""Common to the commands ``spectra`` and ``rf``: options, exit status, messages for errors."""
 
 from __future__ import annotations
 
@@ -8,58 +8,59 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from spectra.base.limits import VARIABLE, limit_from, time_limit
+from spectra.base.limits import TIME_LIMIT_VARIABLE, limit_from, time_limit
 from spectra.errors import ParameterError, SpectraError
 
 __all__ = [
-    "ENVIRONMENT",
-    "PICTURES",
+    "ENVIRONMENT_HELP",
+    "PICTURE_SUFFIXES",
     "add_time_option",
     "add_version",
-    "answered",
     "check_writable",
+    "run_command",
 ]
 
-#: What both commands take from the environment, for their help.
-ENVIRONMENT = (
+#: Help on the environment variables of both commands.
+ENVIRONMENT_HELP = (
     "Environment: SPECTRA_CACHE is the folder of derived tables, or 'off'; SPECTRA_PROGRESS is "
-    "'on' or 'off' where a line on work of more than two seconds is to be shown on stderr though "
-    "it is no terminal, or not to be shown on one; SPECTRA_TIME_LIMIT is the seconds of processor "
-    "time that each step may take, or 'none' (10 by default)."
+    "'on' to show a progress line on stderr after two seconds, 'off' to hide it (by default it is "
+    "shown on terminals); SPECTRA_TIME_LIMIT is the processor time in seconds that each step may "
+    "take, or 'none' (10 by default)."
 )
-#: Before the lines that show a place.
+#: Indent of the lines that mark characters of a formula.
 _INDENT = "    "
-#: Endings of the files that pictures are drawn to.
-PICTURES = (".png", ".pdf", ".svg")
+#: File suffixes of the formats in which pictures are written.
+PICTURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def add_time_option(parser: ArgumentParser) -> None:
-    """Give a command that computes the option --time-limit."""
+    """Add the option --time-limit to the parser of a command."""
     parser.add_argument(
         "--time-limit",
         default=SUPPRESS,
         metavar="SECONDS",
-        help=f"processor time for each step, or none; by default {VARIABLE}, or 10",
+        help=f"processor time for each step, or none (default: {TIME_LIMIT_VARIABLE}, else 10)",
     )
 
 
 def add_version(parser: ArgumentParser) -> None:
-    """Give a command the option --version."""
+    """Add the option --version to the parser of a command."""
     text = f"%(prog)s of kernel-spectra {version('kernel-spectra')}"
     parser.add_argument("--version", action="version", version=text)
 
 
-def answered(program: str, work: Callable[[], int], *, left: str, limit: str | None = None) -> int:
-    """Status of a command: that of its work, or the one of the error that ended it.
+def run_command(
+    name: str, work: Callable[[], int], *, files_left: str, limit: str | None = None
+) -> int:
+    """Run the work of a command and return its exit status.
 
-    ``left`` says in words what an interruption leaves behind, ``limit`` is that of --time-limit.
-
-    It is 2 after an error that was explained on stderr, 130 after an interruption, as shells have
-    it, and 0 where the reader of a pipe, such as head, has seen enough.
+    The status is that of ``work``; 2 after an error, printed on stderr; 130 after an interruption,
+    with the message ``files_left``; 0 if the output is a pipe and its reader closes it.  ``limit``
+    is the value of --time-limit.
 
     Examples
     --------
-    >>> answered("spectra", lambda: 0, left="nothing half-written was left behind")
+    >>> run_command("spectra", lambda: 0, files_left="no partial file remains")
     0
     """
     try:
@@ -68,34 +69,34 @@ def answered(program: str, work: Callable[[], int], *, left: str, limit: str | N
         with time_limit(limit_from(limit, source="--time-limit")):
             return work()
     except BrokenPipeError:
-        # Python would complain again, of output that is left over, when it closes down.
+        # At exit, Python would report the output that it could not write.
         sys.stderr.close()
         return 0
     except (SpectraError, OSError) as error:
-        message = _with_its_place(error) if isinstance(error, SpectraError) else error
-        print(f"{program}: {message}", file=sys.stderr)
+        message = _shell_message(error) if isinstance(error, SpectraError) else error
+        print(f"{name}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{program}: interrupted; {left}", file=sys.stderr)
+        print(f"{name}: interrupted; {files_left}", file=sys.stderr)
         return 130
 
 
-def _with_its_place(error: SpectraError) -> str:
-    """What an error says at a shell, above the characters that it means where it has none yet."""
-    said = error.at_shell
-    if not error.pointer or any(line.startswith(_INDENT) for line in said.splitlines()):
-        return said
-    return "\n".join([said, *(_INDENT + line for line in error.pointer.splitlines())])
+def _shell_message(error: SpectraError) -> str:
+    """The message for a shell, with the marked formula below unless the message contains it."""
+    message = error.at_shell
+    if not error.pointer or any(line.startswith(_INDENT) for line in message.splitlines()):
+        return message
+    return "\n".join([message, *(_INDENT + line for line in error.pointer.splitlines())])
 
 
-def check_writable(path: Path | None, endings: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written before the work is done, not after it."""
+def check_writable(path: Path | None, suffixes: tuple[str, ...]) -> None:
+    """Raise an error if the suffix of an output file is wrong or its folder is missing."""
     if path is None:
         return
-    if path.suffix not in endings:
+    if path.suffix not in suffixes:
         raise ParameterError(
-            f"{path} ends in {path.suffix or 'nothing'}; write it to a file that ends in "
-            f"{', '.join(endings)}."
+            f"{path} ends in {path.suffix or 'nothing'}; choose a file name that ends in "
+            f"{', '.join(suffixes)}."
         )
     if not path.absolute().parent.is_dir():
-        raise ParameterError(f"There is no folder {path.parent}: make it first.")
+        raise ParameterError(f"There is no folder {path.parent}: create it first.")

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["whole_file"]
+__all__ = ["atomic_file"]
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place when the context ends well.
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces ``path`` if the context ends without an exception.
 
-    Until then, and after an error or an interruption for good, what was there before is there.
+    After an exception or an interruption ``path`` is unchanged.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(Path(folder) / "k.txt") as file:
-    ...         written = file.write(b"all of it")
+    ...     with atomic_file(Path(folder) / "k.txt") as file:
+    ...         written = file.write(b"content")
     ...     (Path(folder) / "k.txt").read_bytes()
-    b'all of it'
+    b'content'
     """
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
-            f"There is no folder {target.parent} to write {target.name} into: make it first."
+            f"There is no folder {target.parent} to write {target.name} into: create it first."
         )
     if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; name a file in it, such as k.npz.")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+        raise IsADirectoryError(f"{target} is a folder: give the name of a file, such as k.npz.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
-        with open(part, "xb") as file:
+        with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, target)
+        os.replace(temporary, target)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

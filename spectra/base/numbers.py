@@ -1,4 +1,4 @@
-"""What users pass as numbers, checked once and in one way; and bounds as users read them."""
+"""Validation of the numbers and arrays that users pass, and the printed form of bounds."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from spectra.errors import DataError, ParameterError
 __all__ = [
     "NORM_TOLERANCE",
     "FloatArray",
-    "bound_text",
+    "check_differences",
     "check_unit_norms",
     "checked_dim",
-    "differences_of_rows",
+    "format_bound",
     "matching_rows",
     "positive_number",
     "random_source",
@@ -27,17 +27,15 @@ __all__ = [
     "whole_number",
 ]
 
-#: An array of doubles.
 FloatArray = NDArray[np.float64]
-
-#: No array has more entries, nor has anyone the time to draw more.
+#: Default upper limit of whole numbers, which are mostly sizes of arrays.
 MOST_ENTRIES = 2**48
 
 
 def real_array(
     value: Any, name: str, *, error: type[ParameterError] | type[DataError] = ParameterError
 ) -> FloatArray:
-    """Turn what was passed into an array of doubles, or refuse text, complex and ragged input.
+    """Convert to an array of doubles; raise ``error`` for text, complex numbers and ragged lists.
 
     Examples
     --------
@@ -50,11 +48,11 @@ def real_array(
     try:
         array = np.asarray(value)
         if array.dtype.kind == "O" and all(isinstance(entry, Integral) for entry in array.flat):
-            array = array.astype(float)  # whole numbers beyond 64 bits
+            array = array.astype(float)  # integers of more than 64 bits
     except ValueError as cause:
-        raise error(f"{name} must be real numbers in a full array; its rows differ.") from cause
+        raise error(f"{name} must be real numbers, in rows of equal length.") from cause
     except OverflowError as cause:
-        raise error(f"{name} must be real numbers, and {value!r:.30} is beyond doubles.") from cause
+        raise error(f"{name} must be real numbers, and {value!r:.30} is too large.") from cause
     if array.dtype.kind not in "fiub":
         found = type(value).__name__
         if isinstance(value, np.ndarray):
@@ -65,34 +63,33 @@ def real_array(
 
 
 def matching_rows(X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-    """Two sets of rows as finite matrices of equally many columns; Y is X where it is None."""
-    left = _rows(X, "X")
-    right = left if Y is None else _rows(Y, "Y")
+    """X and Y as finite matrices with the same number of columns; Y is X if it is None."""
+    left = _check_rows(X, "X")
+    right = left if Y is None else _check_rows(Y, "Y")
     if left.shape[1] != right.shape[1]:
         raise DataError(
-            f"X has {left.shape[1]} columns and Y has {right.shape[1]}: they must agree."
+            f"X has {left.shape[1]} columns and Y has {right.shape[1]}; the numbers must agree."
         )
     return left, right
 
 
-def _rows(X: ArrayLike, name: str) -> FloatArray:
+def _check_rows(X: ArrayLike, name: str) -> FloatArray:
     rows = real_array(X, name, error=DataError)
     if rows.ndim != 2:
         raise DataError(
-            f"{name} has {rows.ndim} dimension(s): give a matrix of shape (rows, dimension)."
+            f"{name} has {rows.ndim} dimension(s): give a matrix of shape (rows, columns)."
         )
     if not rows.shape[1]:
-        raise DataError(f"{name} has no columns: there is no distance between its rows.")
+        raise DataError(f"{name} has no columns, so its rows have no distances.")
     if not np.all(np.isfinite(rows)):
-        where = np.argwhere(~np.isfinite(rows))[0]
-        raise DataError(
-            f"{name}[{where[0]}, {where[1]}] is {rows[tuple(where)]}: kernels need finite numbers."
-        )
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        value = rows[row, column]
+        raise DataError(f"{name}[{row}, {column}] is {value}: kernels need finite numbers.")
     return rows
 
 
-def differences_of_rows(differences: ArrayLike, kind: str) -> FloatArray:
-    """Differences D = x - y of shape (..., d), for a kernel of some kind that is not radial."""
+def check_differences(differences: ArrayLike, kind: str) -> FloatArray:
+    """Convert differences D = x - y to doubles of shape (..., d); ``kind`` names the kernel."""
     D = real_array(differences, "D = x - y", error=DataError)
     if D.ndim == 0 or D.shape[-1] == 0:
         raise DataError(
@@ -101,12 +98,12 @@ def differences_of_rows(differences: ArrayLike, kind: str) -> FloatArray:
     return D
 
 
-#: Rows count as unit rows up to this error of their norm: what float32 data carry.
+#: Largest error in the norm of a unit row; float32 data have about 1e-7.
 NORM_TOLERANCE = 1e-6
 
 
 def check_unit_norms(norms: FloatArray, what: str) -> None:
-    """Refuse rows off the unit sphere, by their norms, naming the worst one and what asks for it.
+    """Raise a DataError if a norm differs from 1; ``what`` names the function that needs unit rows.
 
     Examples
     --------
@@ -125,7 +122,7 @@ def check_unit_norms(norms: FloatArray, what: str) -> None:
 def whole_number(
     value: Any, name: str, *, least: int = 1, most: float = MOST_ENTRIES, why: str = ""
 ) -> int:
-    """Return a whole number as an int, or refuse it, saying why it is asked for.
+    """Return an integer in [least, most] as an int, or raise; ``why`` ends the error message.
 
     Examples
     --------
@@ -136,19 +133,19 @@ def whole_number(
     spectra.errors.ParameterError: size = True: give a whole number of at least 0.
     """
     try:
-        whole = None if isinstance(value, bool | np.bool_) else operator.index(value)
+        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
-        whole = None
-    if whole is None or not least <= whole <= most:
-        end = f" and at most {most}" if whole is not None and whole > most else ""
+        number = None
+    if number is None or not least <= number <= most:
+        end = f" and at most {most}" if number is not None and number > most else ""
         raise ParameterError(
             f"{name} = {value!r}: give a whole number of at least {least}{end}{why}."
         )
-    return whole
+    return number
 
 
 def positive_number(value: Any, name: str, *, why: str = "") -> float:
-    """Return a positive finite number as a float, or refuse it, saying why it is asked for.
+    """Return a positive finite number as a float, or raise; ``why`` ends the error message.
 
     Examples
     --------
@@ -159,7 +156,7 @@ def positive_number(value: Any, name: str, *, why: str = "") -> float:
     spectra.errors.ParameterError: tol = '1': give a positive finite number, an error allowed.
     """
     if isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_):
-        # A whole number may be too large for a double.
+        # An integer may be too large for a double.
         with suppress(OverflowError):
             number = float(value)
             if 0.0 < number < np.inf:
@@ -168,7 +165,7 @@ def positive_number(value: Any, name: str, *, why: str = "") -> float:
 
 
 def random_source(seed: Any, name: str) -> np.random.Generator:
-    """The generator of a seed, or the one that was passed.
+    """A new numpy Generator from a seed or None, or the Generator that was passed.
 
     Examples
     --------
@@ -185,7 +182,7 @@ def random_source(seed: Any, name: str) -> np.random.Generator:
 
 
 def checked_dim(dim: Any, *, least: int = 1) -> int:
-    """Return the dimension as an int >= ``least``, or refuse it.
+    """Return the dimension as an int of at least ``least``, or raise.
 
     Examples
     --------
@@ -195,12 +192,12 @@ def checked_dim(dim: Any, *, least: int = 1) -> int:
     return whole_number(dim, "The dimension", least=least)
 
 
-def bound_text(bound: float) -> str:
-    """Two digits of a bound, rounded upwards: what is printed is a bound too.
+def format_bound(bound: float) -> str:
+    """A bound with two digits, rounded upwards, so that the printed number is also a bound.
 
     Examples
     --------
-    >>> bound_text(3.14e-14), f"{3.14e-14:.1e}"
+    >>> format_bound(3.14e-14), f"{3.14e-14:.1e}"
     ('3.2e-14', '3.1e-14')
     """
     if not np.isfinite(bound):

@@ -1,4 +1,4 @@
-"""The working precision of Arb, for as long as it is wanted, and what doubles know of its balls."""
+"""Types and precision of ball arithmetic (Arb, by python-flint)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import flint
 import numpy as np
 
-__all__ = ["Ball", "log_of", "working"]
+__all__ = ["Ball", "log_magnitude", "working_precision"]
 
-#: An Arb ball, real or complex; the package has no types.
+#: An Arb ball, real (``flint.arb``) or complex (``flint.acb``).
 Ball = Any
-#: Work with so many bits; then as before.
-working = flint.ctx.workprec
+#: A context manager: compute with this number of bits.
+working_precision = flint.ctx.workprec
 
 
-def log_of(ball: Ball) -> float:
-    """log|x| of the middle of a ball, real or complex; infinite where it is not known."""
+def log_magnitude(ball: Ball) -> float:
+    """log|x| at the midpoint of a ball x, as a double; infinite if the ball is not finite."""
     if not ball.is_finite():
         return np.inf
-    middle = abs(ball).mid()
-    return float(middle.log().mid()) if middle > 0 else -np.inf
+    midpoint = abs(ball).mid()
+    return float(midpoint.log().mid()) if midpoint > 0 else -np.inf

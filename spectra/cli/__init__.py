@@ -1,4 +1,4 @@
-"""The command ``spectra``, and the pictures that it draws."""
+"""The command ``spectra``, and plots of measures, verdicts and designs."""
 
 from spectra.cli.commands import main
 

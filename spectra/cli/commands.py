@@ -1,4 +1,4 @@
-"""The ``spectra`` command: check a kernel, derive its table, explore it, take the tour."""
+"""The ``spectra`` command and its subcommands, such as ``check``, ``derive`` and ``design``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectra.base.console import (
-    ENVIRONMENT,
-    PICTURES,
+    ENVIRONMENT_HELP,
+    PICTURE_SUFFIXES,
     add_time_option,
     add_version,
-    answered,
     check_writable,
+    run_command,
 )
 from spectra.errors import FormulaError, ParameterError, TableFileError
 
@@ -28,8 +28,8 @@ __all__ = ["main"]
 
 
 _REPEATED = {"action": "append", "default": [], "metavar": "NAME=NUMBER"}
-#: How options are read that are not texts.
-_READ: dict[str, dict[str, Any]] = {
+#: Arguments of ``add_argument`` for options that are not strings.
+_ARGUMENTS: dict[str, dict[str, Any]] = {
     "--dim": {"type": int},
     "--metric": {"choices": ("l2", "l1"), "default": "l2"},
     "--set": _REPEATED,
@@ -44,66 +44,66 @@ _READ: dict[str, dict[str, Any]] = {
     "--port": {"type": int, "default": 8765},
     "--no-browser": {"action": "store_true"},
 }
-_SET = {"--set": "value of a parameter, or [A,B,...] of a sequence; may be repeated"}
-_KERNEL = {
-    "kernel": "a formula in z (or u), a name of the catalogue, or sums and products of such "
-    "kernels of groups of columns, '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
+_PARAMETERS = {"--set": "value of a parameter, a number or a list [A,B,...]; may be repeated"}
+_KERNEL_OPTIONS = {
+    "kernel": "a formula in z (or u), a name in the catalogue, or a sum or product of such kernels "
+    "of groups of columns, as in '(exp(-z**2)).on([0, 1])*(exp(-z)).on([2])'",
     "--dim": "dimension",
-    "--metric": "what z is: the Euclidean distance, or the sum of the distances of all columns",
+    "--metric": "z is the Euclidean distance (l2) or the sum of coordinate distances (l1)",
     "--support": "the kernel is zero beyond this distance",
-    **_SET,
+    **_PARAMETERS,
 }
-#: What each command is for, and its options beside --time-limit.
+#: The help of each command, and that of its options other than --time-limit.
 _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
-    "catalogue": ("list the kernels that have a name", {}),
+    "catalogue": ("list the named kernels", {}),
     "check": (
-        "does a positive decomposition exist?",
-        _KERNEL
+        "is the kernel a difference of positive definite kernels?",
+        _KERNEL_OPTIONS
         | {
-            "--dim": "dimension; without it, the condition on d is given",
-            "--assume": "what you know and the formula does not show: smoothness, decay or "
-            "origin, as an exponent (docs/verdict.md); may be repeated",
-            "--json": "print for a program",
-            "--plot": "draw the kernel and what decides here (.png)",
+            "--dim": "dimension; by default, print the condition on d",
+            "--assume": "an exponent that the formula does not show: smoothness, decay or origin "
+            "(docs/verdict.md); may be repeated",
+            "--json": "print JSON",
+            "--plot": "file for a plot of the kernel and its singularities (.png)",
         },
     ),
     "variogram": (
-        "is it a variogram, and in which dimensions?",
+        "is a formula a variogram, and in which dimensions?",
         {
-            "gamma": "a formula in z, 0 at z = 0, or a covariance of the catalogue",
-            "--dim": "dimension; without it, 1, 2 and 3",
-            "--reach": "beyond this distance gamma keeps the value it has there",
-            **_SET,
+            "gamma": "a formula in z that is 0 at z = 0, or a covariance in the catalogue",
+            "--dim": "dimension; by default 1, 2 and 3",
+            "--reach": "distance beyond which gamma is constant",
+            **_PARAMETERS,
         },
     ),
     "derive": (
         "derive the measure and tabulate its parts",
-        _KERNEL
+        _KERNEL_OPTIONS
         | {
-            "--out": "write the table here (.npz)",
-            "--plot": "draw k, rho and its two parts here (.png)",
-            "--u-error": "largest error of the inverse CDFs",
-            "--route": "show the density by this route first: lookup, periodic, series, symbolic "
+            "--out": "file for the table (.npz)",
+            "--plot": "file for a plot of the kernel and its spectral density (.png)",
+            "--u-error": "largest error of the inverse CDFs, in probability",
+            "--route": "also print the density by this route: lookup, periodic, series, symbolic "
             "or numeric",
         },
     ),
-    "cache": ("the tables that were derived before", {"action": "what to do with them"}),
+    "cache": ("list or delete the saved tables", {"action": "list the tables, or delete them all"}),
     "design": (
         "design a measure for a range of distances",
-        _KERNEL
+        _KERNEL_OPTIONS
         | {
             "--z-max": "largest distance; by default the support of the kernel, 2 on the sphere",
-            "--objective": "what is least for a tolerance",
-            "--plot": "draw kernel, error and atoms here (.png)",
+            "--objective": "with --tol: minimise the total mass, or the variance of features",
+            "--plot": "file for a plot of kernel, error and atoms (.png)",
         },
     ),
     "explore": (
-        "a page on this machine to try kernels on",
+        "try kernels in a local web app",
         {"--port": "port on 127.0.0.1; 0 for any", "--no-browser": "only print the address"},
     ),
     "tour": (
-        "the whole path on real data, in about a minute",
-        {"--out": "the picture, tour.png by default"},
+        "demonstrate the packages on real data, in about a minute",
+        {"--out": "file for the plots, tour.png by default"},
     ),
 }
 
@@ -112,39 +112,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, or 2 after an error that was explained on stderr."""
     arguments = _parser().parse_args(argv)
     limit = getattr(arguments, "time_limit", None)
-    left = "nothing half-written was left behind"
-    return answered("spectra", lambda: _run(arguments), left=left, limit=limit)
+    files_left = "no partial file remains"
+    return run_command("spectra", lambda: _run(arguments), files_left=files_left, limit=limit)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    check_writable(getattr(arguments, "plot", None), PICTURES)
-    endings = PICTURES if arguments.command == "tour" else (".npz",)
-    check_writable(getattr(arguments, "out", None), endings)
+    check_writable(getattr(arguments, "plot", None), PICTURE_SUFFIXES)
+    suffixes = PICTURE_SUFFIXES if arguments.command == "tour" else (".npz",)
+    check_writable(getattr(arguments, "out", None), suffixes)
     return int(globals()[f"_{arguments.command}"](arguments) or 0)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spectra",
-        description="Spectral measures of stationary kernels, and verdicts on them.",
-        epilog=ENVIRONMENT,
+        description="Spectral measures of stationary kernels: existence, tables and designs.",
+        epilog=ENVIRONMENT_HELP,
     )
     add_version(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     for name, (text, options) in _COMMANDS.items():
         command = commands.add_parser(name, help=text)
         add_time_option(command)
-        for option, said in options.items():
-            read = _READ.get(option, {})
+        for option, description in options.items():
+            settings = _ARGUMENTS.get(option, {})
             if option == "--dim":
-                read = read | {"required": name in ("derive", "design")}
-            command.add_argument(option, help=said, **read)
+                settings = settings | {"required": name in ("derive", "design")}
+            command.add_argument(option, help=description, **settings)
         if name == "tour":
             command.set_defaults(out=Path("tour.png"))
         if name == "design":
             goal = command.add_mutually_exclusive_group(required=True)
-            goal.add_argument("--tol", type=float, help="largest error allowed")
-            columns = "least error for this many columns"
+            goal.add_argument("--tol", type=float, help="largest error of the kernel")
+            columns = "minimise the error for this number of columns"
             goal.add_argument("--n-components", "--budget", type=int, metavar="N", help=columns)
     return parser
 
@@ -167,16 +167,16 @@ def _check(arguments: argparse.Namespace) -> None:
     from spectra.kernels.catalogue import read_numbers
     from spectra.verdict import as_data, as_text, existence
 
-    assumed = read_numbers(_settings("--assume", "smoothness=1.5", arguments.assume))
+    assumed = read_numbers(_parse_values("--assume", "smoothness=1.5", arguments.assume))
     kernel = _kernel(arguments)
     verdict = existence(kernel, dim=arguments.dim, **({"assume": assumed} if assumed else {}))
     if arguments.json:
         print(json.dumps(as_data(verdict), indent=2))
     else:
         print(as_text(verdict))
-        with suppress(FormulaError):  # it is unbounded at 0, as the verdict says
+        with suppress(FormulaError):  # raised if the kernel is unbounded at 0
             if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
-                print("  It is 0 at z = 0: if it is meant as a variogram, ask 'spectra variogram'.")
+                print("  It is 0 at z = 0; for a variogram, ask 'spectra variogram'.")
     if arguments.plot is not None:
         from spectra.cli.pictures import plot_verdict
 
@@ -188,13 +188,13 @@ def _variogram(arguments: argparse.Namespace) -> None:
     from spectra.kernels.catalogue import read_numbers
     from spectra.variograms import variogram
 
-    values = read_numbers(_settings("--set", "s=2", arguments.set))
+    values = read_numbers(_parse_values("--set", "s=2", arguments.set))
     reach = None if arguments.reach is None else read_numbers({"reach": arguments.reach})["reach"]
     gamma = variogram(arguments.gamma, reach=reach, **values)
     words = {True: "a variogram, proved", False: "no variogram", None: "not settled"}
     for dim in (1, 2, 3) if arguments.dim is None else (arguments.dim,):
-        found = gamma.definiteness(dim)
-        print(f"{gamma} on R^{dim}: {words[found.answer]}. {found.reason}")
+        verdict = gamma.definiteness(dim)
+        print(f"{gamma} on R^{dim}: {words[verdict.answer]}. {verdict.reason}")
 
 
 def _derive(arguments: argparse.Namespace) -> None:
@@ -205,7 +205,7 @@ def _derive(arguments: argparse.Namespace) -> None:
     if arguments.route is not None:
         _show_density(kernel, arguments.dim, arguments.route)
     verdict = existence(kernel, dim=arguments.dim)
-    print(verdict, flush=True)  # known, whatever becomes of the table
+    print(verdict, flush=True)  # before the table, which may raise an error
     table = derive(kernel, arguments.dim, u_error=arguments.u_error)
     print(repr(table))
     if arguments.out is not None:
@@ -244,10 +244,10 @@ def _cache(arguments: argparse.Namespace) -> None:
         for path in kept_files(folder):
             try:
                 table = SpectralTable.load(path)
-                said = f"d = {table.dim}  u-error {table.u_error:.0e}  {table.formula}"
+                summary = f"d = {table.dim}  u-error {table.u_error:.0e}  {table.formula}"
             except (TableFileError, OSError):
-                said = "damaged: it will be derived again"
-            print(f"{path.stem[:12]}  {path.stat().st_size:8d} bytes  {said}")
+                summary = "damaged: it will be derived again"
+            print(f"{path.stem[:12]}  {path.stat().st_size:8d} bytes  {summary}")
 
 
 def _design(arguments: argparse.Namespace) -> None:
@@ -257,21 +257,21 @@ def _design(arguments: argparse.Namespace) -> None:
     z_max = kernel.support if arguments.z_max is None else arguments.z_max
     if z_max == float("inf"):
         raise ParameterError(
-            f"The kernel {kernel} has no end, and a design is right on a range of distances: give "
-            "the largest one of your data with --z-max."
+            f"The kernel {kernel} has no bounded support, and a design needs a range of distances: "
+            "give the largest distance in your data with --z-max."
         )
     options = {name: getattr(arguments, name) for name in ("tol", "n_components", "objective")}
-    made = design(kernel, arguments.dim, (0.0, z_max), **options)
-    print(made)
+    result = design(kernel, arguments.dim, (0.0, z_max), **options)
+    print(result)
     if arguments.plot is not None:
         from spectra.cli.pictures import plot_design
 
-        plot_design(made, path=arguments.plot)
+        plot_design(result, path=arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
 
 
 def _tour(arguments: argparse.Namespace) -> Any:
-    # The tour and the page end in features, which are above this package.
+    # The tour and the web app use the package rf, which spectra must not import at its start.
     return importlib.import_module("rf.papers.tour").run(arguments.out)
 
 
@@ -282,7 +282,7 @@ def _explore(arguments: argparse.Namespace) -> Any:
 
 
 def _kernel(arguments: argparse.Namespace) -> Any:
-    """The kernel that is asked for; one that is not radial is refused where a measure is needed."""
+    """The kernel of the arguments; a ParameterError if an option needs a radial one."""
     from spectra.kernels import Kernel
     from spectra.kernels.catalogue import named_by_text
 
@@ -290,28 +290,28 @@ def _kernel(arguments: argparse.Namespace) -> Any:
         arguments.kernel,
         metric=arguments.metric,
         support=arguments.support,
-        parameters=_settings("--set", "nu=1.5", arguments.set),
+        parameters=_parse_values("--set", "nu=1.5", arguments.set),
     )
     used = [f"--{o}" for o in ("plot", "route", "assume") if getattr(arguments, o, None)]
     if arguments.command == "design":
         used = ["spectra design"]
     if used and not isinstance(kernel, Kernel):
         raise ParameterError(
-            f"{used[0]} is for a radial kernel, and {kernel} is not one. Ask for the kernel of one "
-            "group, or of the formula in z alone. rf.SpectralFeatures with domain='data' makes "
-            "features for all columns."
+            f"{used[0]} needs a radial kernel, and {kernel} is not one. Give the kernel of one "
+            "group, or a formula in the Euclidean distance. rf.SpectralFeatures with domain='data' "
+            "makes features for all columns."
         )
     return kernel
 
 
-def _settings(option: str, example: str, settings: Sequence[str]) -> dict[str, str]:
-    """The names and values of an option that is given as NAME=NUMBER, once for each name."""
+def _parse_values(option: str, example: str, assignments: Sequence[str]) -> dict[str, str]:
+    """Names and values of an option that is given as NAME=NUMBER, once for each name."""
     values: dict[str, str] = {}
-    for setting in settings:
-        name, found, value = setting.partition("=")
-        if not found or not name.isidentifier():
+    for assignment in assignments:
+        name, separator, value = assignment.partition("=")
+        if not separator or not name.isidentifier():
             raise ParameterError(
-                f"{option} takes NAME=NUMBER, for instance {option} {example}, not {setting!r}."
+                f"{option} takes NAME=NUMBER, for instance {option} {example}, not {assignment!r}."
             )
         if name in values:
             raise ParameterError(f"{option} gives {name} twice, as {values[name]} and as {value}.")

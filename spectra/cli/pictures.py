@@ -1,4 +1,4 @@
-"""Pictures of kernels and their measures, of verdicts, and of designs."""
+"""Plots of kernels and their measures, of verdicts, and of designs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from spectra.base.files import whole_file
+from spectra.base.files import atomic_file
 from spectra.errors import MissingExtraError, ParameterError
 from spectra.kernels import Kernel
 
@@ -36,26 +36,26 @@ __all__ = [
     "write_figure",
 ]
 
-POSITIVE = "#1f6fb4"
-NEGATIVE = "#c8442d"
+# Colours of positive and negative values, and points of a curve.
+POSITIVE, NEGATIVE = "#1f6fb4", "#c8442d"
 _POINTS = 1500
-#: Largest distance drawn, where the kernel has no end.
+#: Largest distance drawn for kernels without bounded support.
 _RANGE = 4.0
-#: Up to this ratio of its ends an axis has room for three labels a decade (chosen: 12 labels).
+#: Up to this ratio of its ends an axis has three labels in each decade (at most 12 fit).
 _FEW_DECADES = 1e4
-#: The dual is drawn this far beyond the last radius of the design, where it has come to rest.
-_BEYOND = 1.4
-#: Radii beyond the second number are drawn on a scale that is logarithmic from the first one on.
+#: The dual function is drawn up to this multiple of the largest radius.
+_DUAL_RANGE = 1.4
+#: If there are radii above the second number, the axis is logarithmic above the first.
 _LINEAR, _FAR = 10.0, 60.0
 
 
 def pyplot() -> Any:
-    """Matplotlib's pyplot on a canvas that needs no screen."""
+    """Import matplotlib's pyplot with the backend Agg, which needs no display."""
     try:
         import matplotlib as mpl
     except ImportError as error:
         raise MissingExtraError(
-            "Drawing needs matplotlib, which is not installed: pip install 'kernel-spectra[plot]'."
+            "Plots need matplotlib, which is not installed: pip install 'kernel-spectra[plot]'."
         ) from error
     mpl.use("Agg")
     import matplotlib.pyplot as plt
@@ -64,15 +64,15 @@ def pyplot() -> Any:
 
 
 def write_figure(figure: Any, path: str | PathLike[str], *, dpi: int) -> None:
-    """Write a figure in the format that the ending names, whole or not at all, and close it."""
-    with whole_file(path) as file:
+    """Save a figure atomically, in the format of the file suffix, and close it."""
+    with atomic_file(path) as file:
         figure.savefig(file, format=Path(path).suffix[1:] or "png", dpi=dpi)
     pyplot().close(figure)
 
 
 @contextmanager
 def _picture(path: str | PathLike[str], columns: int, title: object) -> Iterator[Any]:
-    """Axes in a row under a title; the picture is written when they are drawn."""
+    """Yield a row of axes under a title; save the figure when the context ends."""
     size = (4.9 * columns, 3.8)
     figure, axes = pyplot().subplots(1, columns, figsize=size, layout="constrained")
     yield axes
@@ -81,12 +81,12 @@ def _picture(path: str | PathLike[str], columns: int, title: object) -> Iterator
 
 
 def label_decades(axis: Any) -> None:
-    """Label a logarithmic axis at 1, 2 and 5 of each decade, or of many at 1, in plain numbers."""
+    """Label a logarithmic axis at 1, 2, 5 times powers of 10, or at powers of 10 if it is long."""
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
     low, high = sorted(axis.get_view_interval())
-    within = (1.0, 2.0, 5.0) if high <= _FEW_DECADES * low else (1.0,)
-    axis.set_major_locator(LogLocator(subs=within))
+    multiples = (1.0, 2.0, 5.0) if high <= _FEW_DECADES * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=multiples))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_formatter(NullFormatter())
 
@@ -103,7 +103,7 @@ def _draw_values(axes: Any, kernel: Kernel, low: float, high: float, *, title: s
 
 
 def plot_measure(measure: SpectralMeasure, *, path: str | PathLike[str]) -> None:
-    """Write a picture of k(z) and of the signed radial density."""
+    """Plot k(z) and the signed radial density, and save the figure."""
     support = _kernel_of(measure).support
     with _picture(path, 2, measure.kernel) as (left, right):
         draw_kernel(left, measure, z_max=1.1 * support if 0 < support < np.inf else _RANGE)
@@ -118,12 +118,12 @@ def draw_kernel(axes: Any, measure: SpectralMeasure, *, z_max: float) -> None:
 
 def _kernel_of(measure: SpectralMeasure) -> Kernel:
     if measure.kernel is None:
-        raise ParameterError("This measure was made from atoms alone: it has no kernel to draw.")
+        raise ParameterError("This measure was made from atoms and has no kernel to plot.")
     return measure.kernel
 
 
 def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
-    """Draw the signed density of the radius with its two parts, and its atoms as stems."""
+    """Draw the signed radial density and the atoms of a measure; the title gives the masses."""
     draw_density(axes, measure.density, measure.atoms)
     axes.set_title(
         rf"$w\,\rho(w)$:  $M_+$ = {measure.positive_mass.mid:.4g}, "
@@ -132,25 +132,25 @@ def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
 
 
 def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Atom]) -> None:
-    """Draw w rho(w) with its two parts, whatever its mass, and atoms as stems."""
+    """Draw w rho(w), its two parts, and atoms as stems; the mass may be infinite."""
     if density is not None and density.components:
         low = min(c.bulk[0] for c in density.components) / 2.0
         high = max(c.bulk[1] for c in density.components) * 2.0
         w = np.geomspace(low, high, _POINTS)
-        # Mass for each unit of log w: both parts stay visible where their scales are far apart.
-        rho = density.radial(w) * w
-        axes.fill_between(w, rho, where=rho > 0, color=POSITIVE, alpha=0.6, lw=0, label=r"$\mu_+$")
-        axes.fill_between(w, rho, where=rho < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
-        axes.plot(w, rho, color="black", lw=0.8)
+        # The density of log w shows parts of very different scales in one plot.
+        y = density.radial(w) * w
+        axes.fill_between(w, y, where=y > 0, color=POSITIVE, alpha=0.6, lw=0, label=r"$\mu_+$")
+        axes.fill_between(w, y, where=y < 0, color=NEGATIVE, alpha=0.6, lw=0, label=r"$\mu_-$")
+        axes.plot(w, y, color="black", lw=0.8)
         axes.set_xscale("log")
         label_decades(axes.xaxis)
         axes.legend(frameon=False)
     for atom in atoms:
         color = POSITIVE if atom.mass > 0 else NEGATIVE
-        place = max(atom.radius, axes.get_xlim()[0])
+        x = max(atom.radius, axes.get_xlim()[0])
         label = f"  atom {atom.mass:+.3g} at {atom.radius:.3g}"
-        axes.text(place, atom.mass, label, color=color)
-        axes.plot([place, place], [0.0, atom.mass], color=color, lw=2, marker="o", markevery=[1])
+        axes.text(x, atom.mass, label, color=color)
+        axes.plot([x, x], [0.0, atom.mass], color=color, lw=2, marker="o", markevery=[1])
     axes.axhline(0.0, color="0.5", lw=0.8)
     axes.set_xlabel("radius $w$")
 
@@ -159,28 +159,28 @@ def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Ato
 
 
 def plot_verdict(verdict: Verdict, *, path: str | PathLike[str]) -> None:
-    """Write a picture of k(z) with each radius where it is not smooth, and its exponent there."""
+    """Plot k(z) and its singularities with their exponents, and save the figure."""
     if not isinstance(verdict.kernel, Kernel):
-        raise ParameterError("A callable shows no singularities: there is nothing to draw.")
+        raise ParameterError("The singularities of a callable are not known, so there is no plot.")
     with _picture(path, 1, str(verdict).split("\n")[0]) as axes:
-        _draw_places(axes, verdict, verdict.kernel)
+        _draw_singularities(axes, verdict, verdict.kernel)
 
 
-def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
-    """k(z), with a line at each radius where it is not smooth and the term there."""
-    at_radii = [s for s in verdict.singularities if s.location not in (0, sympy.oo)]
-    places = [float(s.location) for s in at_radii]
+def _draw_singularities(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
+    """Draw k(z), with a line and the exponent at each singularity; those at 0 and oo as text."""
+    inner = [s for s in verdict.singularities if s.location not in (0, sympy.oo)]
+    places = [float(s.location) for s in inner]
     end = 1.15 * max(places) if places else _RANGE
     is_singular = any(s.location == 0 and s.exponent <= 0 for s in verdict.singularities)
     start = end / _POINTS if is_singular else 0.0
     _draw_values(axes, kernel, start, end, title="$k(z)$ and where it is not smooth")
-    place_of = {"transform": axes.get_xaxis_transform(), "ha": "right", "va": "top"}
-    for row, (s, place) in enumerate(zip(at_radii, places, strict=True)):
+    text_style = {"transform": axes.get_xaxis_transform(), "ha": "right", "va": "top"}
+    for row, (s, place) in enumerate(zip(inner, places, strict=True)):
         decides = s == verdict.deciding
         color = NEGATIVE if decides else "0.5"
         axes.axvline(place, color=color, lw=1.2, ls="--", zorder=0)
         label = f"$s = {sympy.latex(s.exponent)}$" + (", decides  " if decides else "  ")
-        axes.text(place, 0.97 - 0.08 * row, label, color=color, **place_of)
+        axes.text(place, 0.97 - 0.08 * row, label, color=color, **text_style)
     others = [str(s) for s in verdict.singularities if s.location in (0, sympy.oo)]
     note = "; ".join(others) or "no singular term at 0 or at infinity"
     axes.set_xlabel(f"distance $z$\n{note}")
@@ -190,17 +190,17 @@ def _draw_places(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
 
 
 def plot_design(design: Design, *, path: str | PathLike[str]) -> None:
-    """Write a picture of a design: kernel and error, atoms, and for least mass its certificate."""
-    certified = design.objective == "mass"
-    with _picture(path, 2 + certified, design.kernel) as axes:
+    """Plot a design and save the figure: kernel, error, atoms; for least mass also the dual."""
+    has_dual = design.objective == "mass"
+    with _picture(path, 2 + has_dual, design.kernel) as axes:
         draw_error(axes[0], design)
         draw_atoms(axes[1], design)
-        if certified:
+        if has_dual:
             draw_certificate(axes[2], design)
 
 
 def draw_error(axes: Any, design: Design) -> None:
-    """Draw k on the domain, and the error of the design on an axis of its own."""
+    """Draw k on the domain, and the error of the design on a second axis."""
     _draw_values(axes, design.kernel, *design.domain, title=f"$d = {design.dim}$")
     axes.set_ylabel("$k(z)$")
     z, right = np.linspace(*design.domain, _POINTS), axes.twinx()
@@ -212,31 +212,31 @@ def draw_error(axes: Any, design: Design) -> None:
 
 
 def draw_atoms(axes: Any, design: Design) -> None:
-    """Draw the signed masses over the radii, on a scale that shows small and large ones."""
+    """Draw the signed masses over the radii, on a symmetric logarithmic scale."""
     axes.set_yscale("symlog", linthresh=float(np.abs(design.masses).min()))
     axes.margins(y=0.12)
     for sign, color in ((1.0, POSITIVE), (-1.0, NEGATIVE)):
-        chosen = sign * design.masses > 0
-        axes.vlines(design.radii[chosen], 0.0, design.masses[chosen], color=color, lw=2)
-        axes.plot(design.radii[chosen], design.masses[chosen], "o", color=color, ms=4)
+        radii, masses = (a[sign * design.masses > 0] for a in (design.radii, design.masses))
+        axes.vlines(radii, 0.0, masses, color=color, lw=2)
+        axes.plot(radii, masses, "o", color=color, ms=4)
     axes.axhline(0.0, color="0.5", lw=0.8)
     title = f"{design.radii.size} atoms of mass {design.mass:.4g}"
-    _name_radii(axes, float(design.radii.max()), title)
+    _label_radii(axes, float(design.radii.max()), title)
 
 
 def draw_certificate(axes: Any, design: Design) -> None:
-    """Draw the dual q(w) of a design of least mass: within +-1, and +-1 at its radii."""
-    end = _BEYOND * float(design.radii.max()) + 1.0
+    """Draw the dual function q(w) of a design of least mass; |q| <= 1, and |q| = 1 at its radii."""
+    end = _DUAL_RANGE * float(design.radii.max()) + 1.0
     w = _LINEAR * np.sinh(np.linspace(0.0, np.arcsinh(end / _LINEAR), 2 * _POINTS))
     axes.plot(w, design.certificate(w), color="black", lw=1.0)
     axes.plot(design.radii, design.certificate(design.radii), "o", color=POSITIVE, ms=4)
     for level in (-1.0, 1.0):
         axes.axhline(level, color="0.5", lw=0.8, ls=":")
-    _name_radii(axes, end, f"dual: no measure has less than {design.lower_bound:.4g}")
+    _label_radii(axes, end, f"dual $q(w)$: the least mass is at least {design.lower_bound:.4g}")
 
 
-def _name_radii(axes: Any, most: float, title: str) -> None:
-    """Title and axis of radii up to the largest, logarithmic where that is far."""
-    if most > _FAR:
+def _label_radii(axes: Any, largest: float, title: str) -> None:
+    """Set the title and the axis of radii, which is logarithmic if the largest radius is large."""
+    if largest > _FAR:
         axes.set_xscale("symlog", linthresh=_LINEAR)
     axes.set(xlabel="radius $w$", title=title)

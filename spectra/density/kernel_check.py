@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import ANALYSIS, EPS, NODES, Integrand, integral_of, resolve
+from spectra.base.enclosures import EPS, NODES, TO_LEGENDRE, Integrand, fit_legendre, integral_of
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
@@ -286,7 +286,7 @@ def _integrate(
         t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
         found = []
         for values, errors, unit in zip(*weighted(t), strict=True):
-            series = values @ ANALYSIS.T
+            series = values @ TO_LEGENDRE.T
             left_out = np.abs(series[:, -3:]).max(axis=1)
             integral = integral_of((start, stop, series, errors, left_out, unit))
             absolute = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
@@ -314,9 +314,9 @@ def _resolve_all(weighted: Integrand, edges: FloatArray) -> tuple[FloatArray, ..
         return (values * scale).sum(axis=0), (errors * scale).sum(axis=0), unit
 
     try:
-        return resolve(add, edges, tolerance=_TOLERANCE, negligible=_NEGLIGIBLE)
+        return fit_legendre(add, edges, tolerance=_TOLERANCE, negligible=_NEGLIGIBLE)
     except AccuracyError:
-        return resolve(add, edges, tolerance=_NOISY_TOLERANCE, negligible=_NEGLIGIBLE)
+        return fit_legendre(add, edges, tolerance=_NOISY_TOLERANCE, negligible=_NEGLIGIBLE)
 
 
 def _multiply(

@@ -25,7 +25,7 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.components import Atom, SpectralDensity
 from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
@@ -170,7 +170,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     # A function of x = v z has the period 2 pi.
     k = analytic_continuation(expr.subs(Z, Z / frequency), Z)
     for count in _COUNTS:
-        with working(_BITS):
+        with working_precision(_BITS):
             step = 2 * flint.arb.pi() / count
             values = [k.to_accuracy(flint.acb(step * j), _BITS).real for j in range(count // 2 + 1)]
         if not all(value.is_finite() for value in values):
@@ -218,7 +218,7 @@ def _base_frequency(expr: sympy.Expr) -> sympy.Expr:
 def _find_coefficients(values: list[Ball]) -> FloatArray:
     """The coefficients of cos(n x) from values at equal steps from x = 0 to pi."""
     half = len(values) - 1
-    with working(_BITS):
+    with working_precision(_BITS):
         period = [flint.acb(v) for v in [*values, *values[half - 1 : 0 : -1]]]
         sums = [float((s.real / half).mid()) for s in flint.acb.dft(period)[: half + 1]]
     return np.array([0.5 * sums[0], *sums[1:]])

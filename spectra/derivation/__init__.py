@@ -1,4 +1,4 @@
-"""From a kernel to its spectral table, through the cache."""
+"""Derive the spectral table of a kernel, or read it from the cache."""
 
 from spectra.derivation.covariance import RadialCovariance, positive_table, radial_kernel
 from spectra.derivation.kernel_to_table import derive

@@ -1,7 +1,7 @@
-"""From an asymmetric kernel to the table of its complex measure.
+"""Tables of the complex spectral measures of asymmetric kernels.
 
-The shifted kernels of a sum are gathered by their radial kernel and by the axis of their shifts,
-so that each radial measure is found once, and its shifts along one axis multiply it together.
+An asymmetric kernel is a sum of shifted radial kernels c k(D + r), D = x - y.  The terms with the
+same k and with parallel shifts r form one part of the table: the measure of k times a multiplier.
 """
 
 from __future__ import annotations
@@ -20,97 +20,93 @@ from spectra.table import Shifts, SpectralTable
 
 __all__ = ["asymmetric_table"]
 
-# Two shifts are parallel, and commensurate, up to this: rounding of their coordinates.
-_PARALLEL = 1e-12
-# Shifts count as multiples of the least one where the multiples are at most this.
+# Tolerance for parallel shifts and for ratios of lengths: rounding of coordinates.
+_TOLERANCE = 1e-12
+# Parallel shifts form one part if they are multiples of the shortest one, up to this multiple.
 _LARGEST_STEP = 64
 
 
 def asymmetric_table(
     kernel: AsymmetricKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
-    """Tabulate the complex measure of an asymmetric kernel in R^dim: see :func:`spectra.derive`.
-
-    ``table_of(kernel, dim)`` makes the table of a radial kernel.  Each part of the result is one of
-    a radial kernel, with its shifts along one axis.
-    """
-    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
-    moved = [
-        (table_of(radial, dim), _deviation(radial), shifts)
+    """Tabulate an asymmetric kernel in R^dim; ``table_of`` derives the tables of radial kernels."""
+    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))  # k -> [(c, r), ...]
+    shifted = [
+        (table_of(radial, dim), _gaussian_deviation(radial), shifts)
         for radial, terms in kernels.items()
-        for shifts in _shifts(terms, dim)
+        for shifts in _group_shifts(terms, dim)
     ]
-    if not moved:
+    if not shifted:
         raise ParameterError("The kernel is zero: there is no measure to tabulate.")
     parts = [
         replace(part, shifts=shifts, deviation=deviation)
-        for table, deviation, shifts in moved
+        for table, deviation, shifts in shifted
         for part in table.parts
     ]
     sizes = [part.root_mean_square(dim) for part in parts]
-    # A mass within its own error, where shifts cancel, is not known to be there at all.
-    lost = sum(size + error for size, error in sizes if size <= error)
-    bias = sum(table.bias * shifts.bound for table, _, shifts in moved)
+    # Where shifts cancel, the size of a part may be below its error; such parts are omitted.
+    omitted = sum(size + error for size, error in sizes if size <= error)
+    bias = sum(table.bias * shifts.bound for table, _, shifts in shifted)
     return SpectralTable(
         dim=dim,
         parts=tuple(p for p, (size, error) in zip(parts, sizes, strict=True) if size > error),
         formula=str(kernel),
         k_zero=float(kernel(np.zeros(dim))),
-        u_error=max(table.u_error for table, _, _ in moved),
-        bias=float(lost + bias),
-        provenance="; ".join(dict.fromkeys(table.provenance for table, _, _ in moved)),
+        u_error=max(table.u_error for table, _, _ in shifted),
+        bias=float(omitted + bias),
+        provenance="; ".join(dict.fromkeys(table.provenance for table, _, _ in shifted)),
     )
 
 
-def _deviation(kernel: Kernel) -> float:
-    """Standard deviation of a coordinate of the frequency where the kernel is one Gaussian."""
-    components: tuple[Any, ...] = gaussian_components(kernel) or ()
-    return float(np.sqrt(2.0 * float(components[0][1]))) if len(components) == 1 else 0.0
+def _gaussian_deviation(kernel: Kernel) -> float:
+    """Standard deviation of the coordinates of a frequency for a Gaussian kernel, else 0."""
+    rates = [float(rate) for _, rate in gaussian_components(kernel) or ()]
+    return float(np.sqrt(2.0 * rates[0])) if len(rates) == 1 else 0.0
 
 
-def _shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
-    """The shifts of one kernel: one object for each axis along which they have a common unit."""
-    centred = 0.0
+def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
+    """Group the terms (c, r) of one kernel by the axis of r; r = 0 is added to a single group."""
+    unshifted = 0.0
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
         length = float(np.linalg.norm(offset))
         if length == 0.0:
-            centred += weight
+            unshifted += weight
             continue
-        for axis, members in axes:
+        for axis, parallel in axes:
             sign = float(np.sign(axis @ offset))
-            if np.linalg.norm(offset / length - sign * axis) < _PARALLEL:
-                members.append((weight, sign * length))
+            if np.linalg.norm(offset / length - sign * axis) < _TOLERANCE:
+                parallel.append((weight, sign * length))
                 break
         else:
             axes.append((offset / length, [(weight, length)]))
-    out = [shifts for axis, members in axes for shifts in _along(axis, members)]
-    if centred != 0.0 and len(out) == 1:
-        (one,) = out
-        steps, weights = np.append(one.steps, 0), np.append(one.weights, centred)
-        return [replace(one, steps=steps, weights=weights)]
-    if centred != 0.0:
-        out.append(Shifts(np.eye(dim)[0], 1.0, np.array([0]), np.array([centred])))
-    return out
+    groups = [shifts for axis, parallel in axes for shifts in _shifts_along(axis, parallel)]
+    if unshifted != 0.0 and len(groups) == 1:
+        (group,) = groups
+        steps, weights = np.append(group.steps, 0), np.append(group.weights, unshifted)
+        return [replace(group, steps=steps, weights=weights)]
+    if unshifted != 0.0:
+        groups.append(Shifts(np.eye(dim)[0], 1.0, np.array([0]), np.array([unshifted])))
+    return groups
 
 
-def _along(axis: FloatArray, members: list[tuple[float, float]]) -> list[Shifts]:
-    """The shifts along an axis as multiples of the least one; each on its own if they are none.
+def _shifts_along(axis: FloatArray, terms: list[tuple[float, float]]) -> list[Shifts]:
+    """The terms (c, t) of shifts t along an axis, as multiples of the shortest shift.
 
-    Shifts that have no common unit are a measure each: valid, of more mass.
+    If they are not multiples of it, there is one group for each |t|, and more total mass.
     """
-    lengths = np.array([length for _, length in members])
+    lengths = np.array([length for _, length in terms])
     unit = float(np.abs(lengths).min())
     steps = np.round(lengths / unit)
     largest = np.abs(steps).max()
-    if largest > _LARGEST_STEP or np.abs(lengths / unit - steps).max() > _PARALLEL * largest:
+    if largest > _LARGEST_STEP or np.abs(lengths / unit - steps).max() > _TOLERANCE * largest:
         return [
             shifts
             for size in dict.fromkeys(np.abs(lengths).tolist())
-            for shifts in _along(axis, [(w, t) for w, t in members if abs(t) == size])
+            for shifts in _shifts_along(axis, [(c, t) for c, t in terms if abs(t) == size])
         ]
     weights = dict.fromkeys(steps.astype(int).tolist(), 0.0)
-    for step, (weight, _) in zip(steps.astype(int).tolist(), members, strict=True):
+    for step, (weight, _) in zip(steps.astype(int).tolist(), terms, strict=True):
         weights[step] += weight
     kept = {step: weight for step, weight in weights.items() if weight != 0.0}
     return [Shifts(axis, unit, np.array(list(kept)), np.array(list(kept.values())))] if kept else []

@@ -1,11 +1,11 @@
-"""From a kernel to its table, through the cache."""
+"""Derive the table of a kernel, or read it from the cache."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable
-from functools import cache as keep_values
+from functools import cache as memoize
 from itertools import product
 from numbers import Real
 from pathlib import Path
@@ -52,37 +52,37 @@ def derive(
 ) -> SpectralTable:
     """Spectral table of a kernel on R^dim, from the cache if it was derived before.
 
-    It is ``tabulate(spectral_measure(kernel, dim))``, kept on disk by formula, dimension, tolerance
-    and version of the code.  Tables of Python callables are not kept.  In asymmetric and grouped
-    kernels each radial kernel is derived once.
+    For a radial kernel it is ``tabulate(spectral_measure(kernel, dim))``, saved by formula,
+    dimension, tolerance and version of the code; other kernels use the tables of their radial
+    kernels.  Tables of Python callables are not saved.
 
     Parameters
     ----------
     kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, Entry or str
-        Made by ``radial``, ``zonal`` or ``catalogue``; or text, as in
-        :func:`spectra.kernels.catalogue.kernel_from_text`: a name of the catalogue or a formula.
+        A kernel, an entry of the catalogue, or a text: a name in the catalogue or a formula, as in
+        :func:`spectra.kernels.catalogue.kernel_from_text`.
     dim : int
         Dimension d >= 1.
     u_error : float, optional
         Largest error in probability, as for ``tabulate``.
     cache : bool or path
-        Where tables are kept: True for the user's own cache (the folder in the environment
-        variable SPECTRA_CACHE, or the platform's), False for nowhere, or a folder.
+        Where tables are saved: True for the folder of the environment variable SPECTRA_CACHE, or by
+        default the cache folder of the platform; False to save none; or a folder.
 
     Returns
     -------
     SpectralTable
-        Its ``kind`` is "radial", "shifted", "grouped" or "l1".  An L1Kernel that is a radial or
-        grouped kernel in so many columns has a table of that kind.
+        Its ``kind`` is "radial", "shifted", "grouped" or "l1".  An L1Kernel that equals a radial or
+        grouped kernel in this dimension has a table of that kind.
 
     Raises
     ------
     InfiniteMassError, UndecidedError
         If the verdict is not FINITE.
     NoRouteError, AccuracyError
-        If the transform is not known, or the error asked for is not reached.
+        If the spectral density is not known, or the tolerance is not reached.
     ParameterError, FormulaError
-        If an argument is of the wrong kind, or a text is not a formula.
+        If an argument is invalid, or a text is not a formula.
 
     Examples
     --------
@@ -97,22 +97,22 @@ def derive(
     """
     dim = checked_dim(dim)
 
-    def of_radial(radial: Kernel, own_dim: int) -> SpectralTable:
-        return derive(radial, own_dim, u_error=u_error, cache=cache)
+    def radial_table(radial: Kernel, dim: int) -> SpectralTable:
+        return derive(radial, dim, u_error=u_error, cache=cache)
 
     text = kernel if isinstance(kernel, str) else ""
     if isinstance(kernel, str):
         kernel = named_by_text(kernel)
     if isinstance(kernel, AsymmetricKernel):
-        return asymmetric_table(kernel, dim, of_radial)
+        return asymmetric_table(kernel, dim, radial_table)
     if isinstance(kernel, GroupedKernel):
-        return _grouped_table(kernel, dim, of_radial)
+        return _grouped_table(kernel, dim, radial_table)
     if isinstance(kernel, L1Kernel):
-        return _l1_table(kernel, dim, of_radial)
+        return _l1_table(kernel, dim, radial_table)
     kernel = kernel_named(kernel, "derive")
     folder = default_cache() if cache is True else Path(cache) if cache else None
-    known = folder is not None and isinstance(u_error, Real | None)
-    address = address_of(kernel, dim, u_error=u_error) if known else None
+    is_saved = folder is not None and isinstance(u_error, Real | None)
+    address = address_of(kernel, dim, u_error=u_error) if is_saved else None
     formula, table = str(kernel), None
     if folder is not None and address is not None:
         table = load_kept(folder, address, formula=formula, dim=dim)
@@ -121,13 +121,14 @@ def derive(
             table = _tabulate_kernel(kernel, dim, u_error)
         if folder is not None and address is not None:
             keep_table(folder, address, table)
+    # The alias finds the table of a text without parsing it.
     if text and folder is not None and address is not None and u_error is None:
         save_alias(folder, text, table, address)
     return table
 
 
 def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None:
-    """File name of the table of a kernel: a SHA-256 of all inputs; None for a callable."""
+    """File name of a table in the cache: a SHA-256 of all inputs; None for a callable."""
     try:
         pieces = [
             [sympy.srepr(p.support), sympy.srepr(parse_formula(p.expr, variable="z"))]
@@ -147,7 +148,7 @@ def address_of(kernel: Kernel, dim: int, *, u_error: float | None) -> str | None
 
 
 def _tabulate_kernel(kernel: Kernel, dim: int, u_error: float | None) -> SpectralTable:
-    """The table from the automatic route, or from the numeric one if Gamma sums cancel."""
+    """Tabulate by the automatic route, or by the numeric route if a series loses accuracy."""
     measure = spectral_measure(kernel, dim)
     try:
         return tabulate(measure, u_error=u_error)
@@ -161,11 +162,11 @@ def _tabulate_kernel(kernel: Kernel, dim: int, u_error: float | None) -> Spectra
 def _grouped_table(
     kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
-    """Derive each radial kernel once for each size of group, and form the products."""
+    """The table of products over groups; ``table_of`` derives the tables of radial kernels."""
     kernel.checked(dim)
     tables: dict[Factor, SpectralTable] = {}
     groups: dict[Factor, list[tuple[Part, Group]]] = {}
-    cached_table = keep_values(table_of)
+    cached_table = memoize(table_of)
     for factor in kernel.factors:
         table = cached_table(cast("Kernel", factor.kernel), len(factor.columns))
         lengths = np.array(factor.lengths)
@@ -175,10 +176,10 @@ def _grouped_table(
     u_error = bias = 0.0
     for weight, factors in kernel.terms:
         parts += (ProductPart.of(weight, p) for p in product(*(groups[f] for f in factors)))
-        own = [tables[f] for f in factors]
-        # The error of a product in probability is at most the sum of those of its factors.
-        u_error = max(u_error, sum(t.u_error for t in own))
-        bias += abs(weight) * float(error_of_product((t.mass, t.bias) for t in own))
+        factor_tables = [tables[f] for f in factors]
+        # The error in probability of a product is at most the sum of the errors of its factors.
+        u_error = max(u_error, sum(t.u_error for t in factor_tables))
+        bias += abs(weight) * float(error_of_product((t.mass, t.bias) for t in factor_tables))
     return SpectralTable(
         dim=dim,
         parts=tuple(parts),
@@ -193,7 +194,7 @@ def _grouped_table(
 def _l1_table(
     kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
-    """The table of the equivalent radial or grouped kernel, or of the summands."""
+    """The table of the equivalent radial or grouped kernel, or of the terms in closed form."""
     equivalent = kernel.equivalent(dim)
     if isinstance(equivalent, GroupedKernel):
         return _grouped_table(equivalent, dim, table_of)

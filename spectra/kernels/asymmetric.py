@@ -19,7 +19,7 @@ import sympy
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from spectra.base.numbers import FloatArray, differences_of_rows, real_array
+from spectra.base.numbers import FloatArray, check_differences, real_array
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
@@ -85,7 +85,7 @@ class AsymmetricKernel(Algebra):
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = differences_of_rows(differences, "An asymmetric kernel")
+        D = check_differences(differences, "An asymmetric kernel")
         value = np.zeros(D.shape[:-1])
         for kernel, offset, tilt in self._summands(D.shape[-1]):
             distance = np.linalg.norm(D + offset, axis=-1)

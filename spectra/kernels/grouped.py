@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows, real_array
+from spectra.base.numbers import FloatArray, check_differences, checked_dim, real_array
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.algebra import Algebra, Radial, finite_factor, refuse_zonal
 
@@ -115,7 +115,7 @@ class GroupedKernel(Algebra):
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = differences_of_rows(differences, "A kernel of groups of columns")
+        D = check_differences(differences, "A kernel of groups of columns")
         self.checked(D.shape[-1])
         return self._combine(lambda f: f.kernel(np.linalg.norm(f.rows(D), axis=-1)), D.shape[:-1])
 

@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from spectra.base.numbers import FloatArray, checked_dim, differences_of_rows
+from spectra.base.numbers import FloatArray, check_differences, checked_dim
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
@@ -50,7 +50,7 @@ class L1Kernel(Algebra):
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = differences_of_rows(differences, "A kernel of the l1 distance")
+        D = check_differences(differences, "A kernel of the l1 distance")
         return self.profile(np.abs(D).sum(axis=-1))
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.base.enclosures import (
-    ANALYSIS,
     EPS,
     NODES,
     ORDER,
-    RESOLVED,
+    PANEL_TOLERANCE,
+    TO_LEGENDRE,
     WEIGHTS,
     Enclosure,
-    close_tail,
+    fit_legendre,
+    integrate_tail,
     legendre_series,
-    resolve,
 )
 from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, proved_sign, sample_density
@@ -72,7 +72,7 @@ def radial_panels(
     ranges, is_open = chart_ranges(components, cut, ends)
     found = []
     for chart, edges in ranges:
-        fit = resolve(sample_density(components, dim, chart), edges, negligible=_VANISHED)
+        fit = fit_legendre(sample_density(components, dim, chart), edges, negligible=_VANISHED)
         found.append(_cut_at_roots(chart, fit))
     panels = np.concatenate(found)
     _assign_signs(panels, proved_sign(components))
@@ -124,7 +124,7 @@ def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
     middle = start + half
     cut = np.flatnonzero((low > -1.0) | (high < 1.0))
     x = low[cut, None] + 0.5 * (high - low)[cut, None] * (1.0 + NODES)
-    series[cut] = legendre_series(series[cut], x) @ ANALYSIS.T
+    series[cut] = legendre_series(series[cut], x) @ TO_LEGENDRE.T
     # Between two nodes the larger of their errors counts.
     after = np.clip(np.searchsorted(NODES, x), 1, NODES.size - 1)
     beside = (np.take_along_axis(errors[cut], k, axis=1) for k in (after - 1, after))
@@ -170,10 +170,10 @@ def _merge_half_waves(p: SignedPanels) -> SignedPanels:
     held = p[i[:, None] + (t > p["stop"][i, None])]
     x = 2.0 * (t - held["start"]) / (held["stop"] - held["start"]) - 1.0
     values = legendre_series(held["series"].reshape(-1, ORDER), x.reshape(-1, 1)).reshape(t.shape)
-    series = values @ ANALYSIS.T
+    series = values @ TO_LEGENDRE.T
     left_out = half * np.abs(series[:, -3:]).max(axis=1)
     errors = p["errors"][i] + p["errors"][i + 1]
-    good = left_out <= np.maximum(RESOLVED * half * np.abs(values).max(axis=1), 2.0 * errors)
+    good = left_out <= np.maximum(PANEL_TOLERANCE * half * np.abs(values).max(axis=1), 2.0 * errors)
     i = i[good]
     p["stop"][i], p["series"][i] = p["stop"][i + 1], series[good]
     p["errors"][i] = (errors + left_out / NODES.size)[good]
@@ -203,7 +203,7 @@ def _close_end(panel: SignedPanels, inward: int) -> SignedPanels:
     f, e = legendre_series(panel["series"], x)[0], np.full(3, panel["errors"][0] / width)
     mass, rate = Enclosure(0.0, abs(float(f[0])) + float(e[0])), np.inf
     if f[0] > TRUST * e[0] and f[1] > f[0] and f[2] > f[1]:
-        mass, rate = close_tail(f, e, step)
+        mass, rate = integrate_tail(f, e, step)
     end = panel.copy()
     end["start" if inward < 0 else "stop"] = end["stop" if inward < 0 else "start"]
     end["power"] = inward * end["way"] / rate

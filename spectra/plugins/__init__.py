@@ -1,7 +1,7 @@
-"""Our kernels in other libraries, one to a file, each with an extra of its own.
+"""Kernels of ``spectra`` as kernels of other libraries, one module and one extra for each library.
 
-``scikit_learn``, ``gstools``, ``pymc``, ``numpyro``, ``gpjax``; ``jax_functions`` serves those on
-JAX.  A plug-in imports its library, or raises a MissingExtraError that names the extra.
+The modules are ``scikit_learn``, ``gstools``, ``pymc``, ``numpyro`` and ``gpjax``;
+``jax_functions`` is used by the last two.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 from spectra.errors import MissingExtraError
 
-__all__ = ["imported"]
+__all__ = ["import_modules"]
 
 
-def imported(extra: str, *modules: str) -> list[Any]:
-    """The modules; a MissingExtraError names the extra, which has the name of the plug-in."""
+def import_modules(extra: str, *modules: str) -> list[Any]:
+    """Import modules, or raise a MissingExtraError; the extra has the name of the plug-in."""
     try:
         return [import_module(module) for module in modules]
     except ImportError as error:

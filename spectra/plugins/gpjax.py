@@ -1,6 +1,7 @@
-r"""Our kernels as kernels of GPJax, with gradients in lengths and variance, and random features.
+r"""Radial kernels as kernels of GPJax, with gradients, and frequencies for its random features.
 
-.. math:: k(x, y) = \sigma^2\, k\Big(\big(\textstyle\sum_j (x_j - y_j)^2 / \ell_j^2\big)^{1/2}\Big)
+.. math:: K(x, y) = \sigma^2\, k\Big(\big(\textstyle\sum_j (x_j - y_j)^2 / \ell_j^2\big)^{1/2}\Big),
+          \quad \ell_j \text{ the length scales}, \quad \sigma^2 \text{ the variance}
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spectra.derivation import RadialCovariance, positive_table
-from spectra.plugins import imported
+from spectra.plugins import import_modules
 from spectra.plugins.jax_functions import elementwise
 
-__all__ = ["Radial", "SpectralLaw", "kernel_of"]
+__all__ = ["FrequencyDistribution", "Radial", "kernel_of"]
 
-jax, equinox, base, stationary, distributions = imported(
+jax, equinox, base, stationary, distributions = import_modules(
     "gpjax", "jax", "equinox", "gpjax.kernels.base", "gpjax.kernels.stationary",
     "numpyro.distributions",
 )  # fmt: skip
@@ -29,17 +30,16 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
     Parameters
     ----------
     kernel : Kernel, Entry or str
-        Positive definite on R^n_dims; k(0) is part of its values, beside ``variance``.
+        Positive definite on R^n_dims; the variance of the process is k(0) times ``variance``.
     n_dims : int
-        Columns that count.
+        Number of active columns.
     **options
         ``lengthscale``, ``variance``, ``active_dims`` and ``compute_engine``, as in GPJax.
 
     Returns
     -------
     Radial
-        A ``gpjax.kernels.stationary.StationaryKernel``, whose ``spectral_density`` can be sampled,
-        so that ``gpjax.kernels.RFF`` works with it.
+        A ``gpjax.kernels.stationary.StationaryKernel`` for all models and ``gpjax.kernels.RFF``.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def kernel_of(kernel: Any, n_dims: int, **options: Any) -> Radial:
 
 
 class Radial(_StationaryKernel):  # type: ignore[misc]
-    """The stationary kernel of a radial kernel of ours."""
+    """A radial kernel as a stationary kernel of GPJax."""
 
     name: ClassVar[str] = "Radial"
     covariance: RadialCovariance = equinox.field(static=True)
@@ -62,17 +62,17 @@ class Radial(_StationaryKernel):  # type: ignore[misc]
         super().__init__(**options)
 
     def __call__(self, x: Any, y: Any) -> Any:
-        apart = (self.slice_input(x) - self.slice_input(y)) / base.val(self.lengthscale)
-        known, squared = self.covariance, jax.numpy.sum(apart**2)
-        return base.val(self.variance) * elementwise(known.values, known.squared_slope)(squared)
+        difference = (self.slice_input(x) - self.slice_input(y)) / base.val(self.lengthscale)
+        values = elementwise(self.covariance.values, self.covariance.derivative)
+        return base.val(self.variance) * values(jax.numpy.sum(difference**2))
 
     @property
-    def spectral_density(self) -> SpectralLaw:
-        return SpectralLaw(self.covariance, np.asarray(base.val(self.lengthscale)))
+    def spectral_density(self) -> FrequencyDistribution:
+        return FrequencyDistribution(self.covariance, np.asarray(base.val(self.lengthscale)))
 
 
-class SpectralLaw(_Distribution):  # type: ignore[misc]
-    """The distribution of the frequencies, sampled from the table of the kernel."""
+class FrequencyDistribution(_Distribution):  # type: ignore[misc]
+    """The normalised spectral measure of a kernel, sampled from its table."""
 
     support = distributions.constraints.real_vector
 
@@ -84,12 +84,13 @@ class SpectralLaw(_Distribution):  # type: ignore[misc]
         seed = np.asarray(jax.random.key_data(key)).astype(np.uint32)
         count = int(np.prod(sample_shape, dtype=int))
         table = positive_table(self.covariance.kernel, self.covariance.dim)
-        drawn = table.sample(count, rng=np.random.default_rng(seed)).frequencies / self.lengths
-        return jax.numpy.asarray(drawn.reshape(*sample_shape, self.covariance.dim))
+        sample = table.sample(count, rng=np.random.default_rng(seed)).frequencies / self.lengths
+        return jax.numpy.asarray(sample.reshape(*sample_shape, self.covariance.dim))
 
     def log_prob(self, value: Any) -> Any:
-        known, dim = self.covariance, self.covariance.dim
+        covariance, dim = self.covariance, self.covariance.dim
         lengths = jax.numpy.broadcast_to(self.lengths, (dim,))
         radius = jax.numpy.sqrt(jax.numpy.sum((value * lengths) ** 2, axis=-1))
-        density = elementwise(known.power, known.power_slope)(radius) / known.kernel.at_zero
+        power = elementwise(covariance.power_spectrum, covariance.power_spectrum_derivative)(radius)
+        density = power / covariance.kernel.at_zero
         return jax.numpy.log(density) + jax.numpy.sum(jax.numpy.log(lengths / (2.0 * np.pi)))

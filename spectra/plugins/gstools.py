@@ -1,9 +1,9 @@
-r"""Kernels as covariance models of GSTools, with frequencies from their exact spectral laws.
+r"""Kernels as covariance models of GSTools, whose frequencies have their exact distribution.
 
-GSTools draws a random field as a sum of waves whose radii have the density
-:math:`\rho(w) = S_{d-1} w^{d-1} S(w)`.  For a model without a closed quantile function it computes
-this density by a numerical Hankel transform and samples it by a Markov chain; noise in the far tail
-adds a nugget to the fields.  The models here have the quantile function of their table.
+GSTools samples a random field as a sum of plane waves.  For models without a quantile function of
+the length of a frequency, it computes the density of lengths by a numerical Hankel transform and
+samples it by a Markov chain; noise at large lengths adds a nugget to the fields.  The models here
+have the quantile function of the spectral table of the kernel.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import ParameterError
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
-from spectra.plugins import imported
+from spectra.plugins import import_modules
 
 __all__ = ["SpectralModel", "SumModel", "cov_model", "of"]
 
-(gstools,) = imported("gstools", "gstools")
+(gstools,) = import_modules("gstools", "gstools")
 _CovModel: Any = gstools.CovModel
 _SumModel: Any = gstools.SumModel
 
-# Largest difference between the correlation of GSTools and the formula.
-_SAME = 1e-12
-_COMPARED = np.linspace(0.0, 4.0, 257)
+# Largest difference between the correlation of GSTools and the formula, and where it is computed.
+_TOLERANCE = 1e-12
+_CHECKED = np.linspace(0.0, 4.0, 257)
 
 
-class Drawn:
-    """Frequencies of a covariance model from the spectrum of its kernel."""
+class ExactSpectrum:
+    """Mixin for models whose frequencies are sampled from the spectral table of a kernel."""
 
-    _add_doc = False
-    kernel: Any = property(lambda self: _kernel_of(self))  # the correlation in z = h
+    _add_doc = False  # of GSTools: do not extend the docstring
+    kernel: Any = property(lambda self: _kernel_of(self))  # the correlation in h / len_rescaled
 
     def __add__(self, other: Any) -> Any:
         return SumModel(self, other)
@@ -48,68 +48,65 @@ class Drawn:
         return True
 
     def spectral_rad_ppf(self: Any, u: Any) -> FloatArray:
-        """Quantile of the radius of a frequency."""
+        """Quantiles of the length of a frequency."""
         (part,) = positive_table(self.kernel, int(self.dim)).parts
         return np.asarray(part.law.ppf(u) / self.len_rescaled)
 
     def spectral_density(self: Any, k: Any) -> FloatArray:
-        """The density of the frequencies on R^d; it has mass 1."""
+        """The probability density of frequencies of length k on R^d."""
         kernel, length = self.kernel, self.len_rescaled
-        power = RadialCovariance.of(kernel, int(self.dim)).power(np.asarray(k) * length)
+        power = RadialCovariance.of(kernel, int(self.dim)).power_spectrum(np.asarray(k) * length)
         return np.asarray(power * (length / (2.0 * np.pi)) ** self.dim / kernel.at_zero)
 
 
-class SpectralModel(Drawn, _CovModel):  # type: ignore[misc]
-    """A covariance model whose correlation and spectrum are those of a kernel."""
+class SpectralModel(ExactSpectrum, _CovModel):  # type: ignore[misc]
+    """A covariance model with the correlation and spectrum of a kernel."""
 
     kernel: Any = None
 
     def __init__(self, kernel: Kernel, dim: int, **options: Any) -> None:
         self.kernel = kernel
         super().__init__(dim=dim, **options)
-        positive_table(kernel, int(self.dim))  # refused here, if it is no covariance
+        positive_table(kernel, int(self.dim))  # raises if it is not positive definite
 
     def cor(self, h: Any) -> FloatArray:
-        """The correlation k(h) / k(0) at distances in units of the rescaled length."""
+        """The correlation k(h) / k(0) at distances h in units of ``len_rescaled``."""
         distance = np.abs(np.asarray(h, dtype=float))
         return np.asarray(self.kernel(distance) / self.kernel.at_zero)
 
 
 class SumModel(_SumModel):  # type: ignore[misc]
-    """A sum of models whose frequencies are drawn from the mixture of their exact spectra."""
+    """A sum of models, with frequencies sampled from the mixture of their exact spectra."""
 
     _add_doc = False
-    __add__ = __radd__ = Drawn.__add__
+    __add__ = __radd__ = ExactSpectrum.__add__
 
     def _has_ppf(self) -> bool:
         return bool(self.models)
 
     def spectral_rad_ppf(self, u: Any) -> FloatArray:
-        """Radii with the distribution of the mixture for uniform u, one model after the other.
-
-        It is no quantile function, since it does not ascend from one model to the next.
-        """
+        """Lengths with the distribution of the mixture for uniform u: one model after another."""
         u = np.asarray(u, dtype=float)
-        found, start = np.zeros_like(u), 0.0
-        for share, model in zip(self.ratios, self.models, strict=True):
-            within = np.clip((u - start) / share, 0.0, 1.0)
-            found = np.where(u >= start, of(model).spectral_rad_ppf(within), found)
-            start += share
-        return np.asarray(found)
+        lengths, start = np.zeros_like(u), 0.0
+        for weight, model in zip(self.ratios, self.models, strict=True):
+            p = np.clip((u - start) / weight, 0.0, 1.0)
+            lengths = np.where(u >= start, of(model).spectral_rad_ppf(p), lengths)
+            start += weight
+        return np.asarray(lengths)
 
 
 def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralModel:
-    r"""A model of GSTools with the correlation k(h)/k(0), sampled from its exact spectrum.
+    r"""A covariance model of GSTools for a kernel, sampled from its exact spectrum.
 
     Parameters
     ----------
     kernel : Kernel or str
-        Radial and positive definite on R^dim; a formula in z, or a name of the catalogue.
+        Radial and positive definite on R^dim; a formula in z, or a name in the catalogue.
     dim : int
         Dimension of space.
     **options
-        As for every model of GSTools: ``var`` (by default k(0)), ``len_scale``, ``nugget``,
-        ``anis``, ``angles``, ...
+        ``support`` for a formula, as in :func:`spectra.radial`, and the options of every model of
+        GSTools: ``var`` (by default k(0)), ``len_scale``, ``nugget``, ``anis``, ``angles``, ...
 
     Returns
     -------
@@ -128,7 +125,7 @@ def cov_model(kernel: Kernel | str, dim: int = 3, **options: Any) -> SpectralMod
     return SpectralModel(kernel, dim, **{"var": kernel.at_zero} | options)
 
 
-#: Correlations in z = h, with the parameters that they take from the model, and their supports.
+#: Formula of the correlation, names of its parameters in GSTools, and support (None: unbounded).
 _FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
     "Gaussian": ("exp(-z**2)", (), None),
     "Exponential": ("exp(-z)", (), None),
@@ -145,55 +142,56 @@ _FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
     "JBessel": ("gamma(nu + 1)*(2/z)**nu*besselj(nu, z)", ("nu",), None),
     "TPLSimple": ("(1 - z)**nu", ("nu",), 1),
 }  # fmt: skip
-#: What two balls have in common, of as many dimensions as the order says.
-_BY_ORDER = ("HyperSpherical", "SuperSpherical")
-_ORDERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
-#: The models of GSTools, drawn from their exact spectra.
+#: Models whose correlation is the relative volume of the intersection of two balls.
+_INTERSECTIONS = ("HyperSpherical", "SuperSpherical")
+#: The power of z in the modes of truncated power laws; None for the parameter alpha.
+_MODE_POWERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
+#: Subclasses of the models of GSTools that are sampled from their exact spectra.
 _MODELS = {
-    name: type(name, (Drawn, getattr(gstools, name)), {"__module__": __name__})
-    for name in (*_FORMULAS, *_BY_ORDER, *_ORDERS)
+    name: type(name, (ExactSpectrum, getattr(gstools, name)), {"__module__": __name__})
+    for name in (*_FORMULAS, *_INTERSECTIONS, *_MODE_POWERS)
 }
-globals().update(_MODELS)  # where pickle looks for them
+globals().update(_MODELS)  # so that pickle finds the classes
 
 
 def _truncated_power_law(model: Any) -> Kernel:
-    """The mean of modes exp(-(z/l)^power) over lengths l from the lower one, a, to a + 1.
+    """A weighted mean of exp(-(z/l)^power) over l in [low, low + 1], in units of len_rescaled.
 
-    It is a difference of two means from 0 on.
+    It is a combination of the means over [0, low + 1] and over [0, low].
     """
-    hurst = _exact(model.hurst)
-    power = _exact(_ORDERS[model.name] or model.alpha)
-    low = _exact(model.len_low_rescaled / model.len_rescaled)
+    hurst = _to_rational(model.hurst)
+    power = _to_rational(_MODE_POWERS[model.name] or model.alpha)
+    low = _to_rational(model.len_low_rescaled / model.len_rescaled)
     tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
     if low == 0:
         return tpl(hurst=hurst, power=power, length=1)
-    top, bottom = (1 + low) ** (2 * hurst), low ** (2 * hurst)
-    above, below = (tpl(hurst=hurst, power=power, length=length) for length in (1 + low, low))
-    mean: Kernel = above * (top / (top - bottom)) - below * (bottom / (top - bottom))
+    upper_mean, lower_mean = (tpl(hurst=hurst, power=power, length=x) for x in (1 + low, low))
+    upper, lower = (1 + low) ** (2 * hurst), low ** (2 * hurst)
+    mean: Kernel = upper_mean * (upper / (upper - lower)) - lower_mean * (lower / (upper - lower))
     return mean
 
 
 def _kernel_of(model: Any) -> Kernel:
-    """The correlation of a model of GSTools at its present parameters, as a kernel in z = h."""
-    if model.name in _ORDERS:
+    """The correlation of a model of GSTools at its current parameters, as a kernel."""
+    if model.name in _MODE_POWERS:
         return _truncated_power_law(model)
-    if model.name in _BY_ORDER:
-        order = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
-        # In one dimension the balls are intervals.
-        return catalogue["superspherical"](nu=_exact(order)) if order else radial("1-z", support=1)
+    if model.name in _INTERSECTIONS:
+        nu = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu
+        # For nu = 0, in one dimension, the balls are intervals.
+        return catalogue["superspherical"](nu=_to_rational(nu)) if nu else radial("1-z", support=1)
     text, parameters, support = _FORMULAS[model.name]
-    values = {name: _exact(getattr(model, name)) for name in parameters}
+    values = {name: _to_rational(getattr(model, name)) for name in parameters}
     return radial(text, support=support, **values)
 
 
-def _exact(value: float) -> Any:
-    """A parameter as the short fraction that it is the double of, where there is one."""
+def _to_rational(value: float) -> Any:
+    """A fraction of small integers that rounds to ``value``, if any, else the exact value."""
     short = sympy.nsimplify(value, rational=True, tolerance=1e-15)
     return short if float(short) == float(value) else sympy.Rational(value)
 
 
 def of(model: Any) -> Any:
-    """A model of GSTools that is drawn from its exact spectrum, and is otherwise the same.
+    """A copy of a model of GSTools that is sampled from its exact spectrum.
 
     Parameters
     ----------
@@ -205,44 +203,44 @@ def of(model: Any) -> Any:
     Returns
     -------
     gstools.CovModel
-        A copy, which can be set and fitted as the model: its class is derived from that of GSTools.
-        The spectrum is that of the parameters at the time when a field is drawn.
+        An instance of a subclass of the model's class.  Its parameters can be changed and fitted;
+        each field is sampled with the current ones.
 
     Raises
     ------
     ParameterError
-        If the model is not one of these, its correlation differs from its formula, or it is
-        no covariance in its dimension.
+        If the model is not one of these, if its correlation differs from its formula here, or if
+        it is not positive definite in its dimension.
 
     Examples
     --------
     >>> import gstools                                                     # doctest: +SKIP
     >>> from spectra.plugins.gstools import of                             # doctest: +SKIP
-    >>> right = of(gstools.Spherical(dim=3, len_scale=2))                  # doctest: +SKIP
+    >>> model = of(gstools.Spherical(dim=3, len_scale=2))                  # doctest: +SKIP
     """
     if not isinstance(model, gstools.CovModel):
-        raise ParameterError(f"{model!r} is no covariance model of GSTools.")
-    if isinstance(model, Drawn | SumModel):
+        raise ParameterError(f"{model!r} is not a covariance model of GSTools.")
+    if isinstance(model, ExactSpectrum | SumModel):
         return model
-    drawn = copy.deepcopy(model)
+    exact = copy.deepcopy(model)
     if isinstance(model, _SumModel):
-        drawn._models = [of(each) for each in model.models]
-        drawn.__class__ = SumModel
-        return drawn
+        exact._models = [of(summand) for summand in model.models]
+        exact.__class__ = SumModel
+        return exact
     if model.name not in _MODELS or type(model) is not getattr(gstools, model.name):
         raise ParameterError(
-            f"The formula of GSTools' model {model.name} is not known here. Known are "
-            f"{', '.join(_MODELS)}. Write its correlation as a formula in z and use "
+            f"The formula of GSTools' model {model.name} is not known here. Known models are "
+            f"{', '.join(_MODELS)}. For others, write the correlation as a formula in z and use "
             "cov_model(formula, dim)."
         )
-    drawn.__class__ = _MODELS[model.name]
-    kernel = drawn.kernel
-    own = np.asarray(model.correlation(_COMPARED * model.len_rescaled))
-    apart = float(np.abs(own - kernel(_COMPARED)).max())
-    if apart > _SAME:
+    exact.__class__ = _MODELS[model.name]
+    kernel = exact.kernel
+    correlation = np.asarray(model.correlation(_CHECKED * model.len_rescaled))
+    difference = float(np.abs(correlation - kernel(_CHECKED)).max())
+    if difference > _TOLERANCE:
         raise ParameterError(
-            f"The correlation of this {model.name} differs by {apart:.2g} from {kernel}, "
-            "which it should be: GSTools has changed it, or it was changed by hand."
+            f"The correlation of this {model.name} differs by {difference:.2g} from {kernel}, the "
+            "formula of this model: another version of GSTools or the user has changed it."
         )
-    positive_table(kernel, int(model.dim))  # refused here, if it is no covariance
-    return drawn
+    positive_table(kernel, int(model.dim))  # raises if it is not positive definite
+    return exact

@@ -1,4 +1,4 @@
-"""Functions of numpy arrays, with their derivatives, inside programs of JAX."""
+"""Numpy functions as functions of JAX."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["elementwise"]
 
 
 def elementwise(
-    values: Callable[[FloatArray], FloatArray], slope: Callable[[FloatArray], FloatArray]
+    values: Callable[[FloatArray], FloatArray], derivative: Callable[[FloatArray], FloatArray]
 ) -> Callable[[Any], Any]:
-    """A function of arrays that JAX may compile, map and differentiate once.
+    """Wrap an elementwise numpy function for JAX's ``jit``, ``vmap`` and first-order ``grad``.
 
-    It is evaluated on the host, in double precision, and comes back in that of its argument.
+    It is evaluated on the host in double precision; the result has the type of the argument.
     """
     import jax
 
@@ -34,8 +34,8 @@ def elementwise(
         return on_host(values, x)
 
     @call.defjvp  # type: ignore[untyped-decorator]
-    def derivative(primals: Any, tangents: Any) -> Any:
+    def jvp(primals: Any, tangents: Any) -> Any:
         (x,), (direction,) = primals, tangents
-        return call(x), on_host(slope, x) * direction
+        return call(x), on_host(derivative, x) * direction
 
     return lambda x: call(jax.numpy.asarray(x, dtype=jax.numpy.result_type(x, float)))

@@ -1,7 +1,11 @@
-r"""The spectra of our kernels for the Hilbert space Gaussian processes of NumPyro.
+r"""Hilbert space Gaussian processes (HSGP) of NumPyro with any radial kernel.
 
-.. math:: f(x) = \sum_j \sqrt{S(\sqrt{\lambda_j})}\, \phi_j(x)\, \beta_j, \qquad
-          S(\omega) = \alpha \prod_j \ell_j\, (2\pi)^d \mu\big(|\ell \omega|\big)
+.. math:: f(x) = \sum_j \sqrt{S(\omega_j)}\, \phi_j(x)\, \beta_j, \qquad
+          S(\omega) = \alpha \prod_i \ell_i\, (2\pi)^d \mu\big(|\ell \omega|\big)
+
+Here :math:`\phi_j` are the eigenfunctions of the Laplacian on a box, the components of the vector
+:math:`\omega_j` are the roots of its eigenvalues, the :math:`\beta_j` are standard normal,
+:math:`\alpha` is a variance, :math:`\ell_i` are length scales, and mu is the spectral density of k.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from spectra.derivation import RadialCovariance
-from spectra.plugins import imported
+from spectra.plugins import import_modules
 from spectra.plugins.jax_functions import elementwise
 
 __all__ = ["diag_spectral_density", "hsgp"]
@@ -18,40 +22,40 @@ _LAPLACIAN = "numpyro.contrib.hsgp.laplacian"
 
 
 def diag_spectral_density(kernel: Any, alpha: Any, length: Any, ell: Any, m: Any, dim: int) -> Any:
-    """S at the square roots of the first eigenvalues, as NumPyro's own ``diag_spectral_density_*``.
+    """S at all omega_j, like NumPyro's ``diag_spectral_density_*``.
 
     Parameters
     ----------
     kernel : Kernel, Entry or str
         Positive definite on R^dim.
     alpha, length : float or array of JAX
-        Factor of the kernel, a variance, and what the coordinates are divided by, one for all or
-        one for each; a matrix has lengths of one kernel in a row.
+        Factor of the kernel, and length scales: one for all columns, or one for each; a matrix has
+        the length scales of one kernel in each row.
     ell, m : float and int, or lists of them
-        Half-lengths of the box and numbers of functions, as in NumPyro.
+        Half-lengths of the box and numbers of eigenfunctions, as in NumPyro.
     dim : int
 
     Returns
     -------
-    jax.Array of shape (number of functions,), or (number of functions, rows of ``length``)
+    jax.Array of shape (eigenfunctions,), or (eigenfunctions, rows of ``length``)
         Differentiable in ``alpha`` and ``length``.
     """
-    jnp, laplacian = imported("numpyro", "jax.numpy", _LAPLACIAN)
-    known = RadialCovariance.of(kernel, dim)
-    known.power(1.0)  # refused here, where a model is made, and not where it runs
+    jnp, laplacian = import_modules("numpyro", "jax.numpy", _LAPLACIAN)
+    covariance = RadialCovariance.of(kernel, dim)
+    covariance.power_spectrum(1.0)  # raises here, not in compiled code, if there is no density
     lengths = jnp.broadcast_to(length, jnp.broadcast_shapes(jnp.shape(length), (dim,)))
     omega = laplacian.sqrt_eigenvalues(ell=ell, m=m, dim=dim).T
     omega = jnp.expand_dims(omega, range(1, lengths.ndim))
-    # No eigenvalue is 0, so that the root has a derivative.
+    # All eigenvalues are positive, so the square root is differentiable.
     radius = jnp.sqrt(jnp.sum((omega * lengths) ** 2, axis=-1))
-    spectrum = elementwise(known.power, known.power_slope)
+    spectrum = elementwise(covariance.power_spectrum, covariance.power_spectrum_derivative)
     return alpha * jnp.prod(lengths, axis=-1) * spectrum(radius)
 
 
 def hsgp(
     kernel: Any, x: Any, alpha: Any, length: Any, ell: Any, m: Any, *, non_centered: bool = True
 ) -> Any:
-    """A Gaussian process with any radial kernel on a box, as the ``hsgp_*`` of NumPyro.
+    """Values f(x) of a Gaussian process in a NumPyro model, like its ``hsgp_*`` functions.
 
     Parameters
     ----------
@@ -59,7 +63,7 @@ def hsgp(
     x : array of shape (n,) or (n, d)
     alpha, length, ell, m : as in :func:`diag_spectral_density`
     non_centered : bool
-        How the coefficients "beta" are sampled.
+        Whether the coefficients "beta" are sampled with variance 1 or with variance S.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def hsgp(
     ...     f = hsgp("spherical", x, 1.0, length, ell=2.0, m=30)
     ...     numpyro.sample("y", dist.Normal(f, 0.1), obs=y)
     """
-    jnp, laplacian, approximation = imported(
+    jnp, laplacian, approximation = import_modules(
         "numpyro", "jax.numpy", _LAPLACIAN, "numpyro.contrib.hsgp.approximation"
     )
     x = jnp.asarray(x)

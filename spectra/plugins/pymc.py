@@ -1,10 +1,10 @@
-r"""Our kernels as covariance functions of PyMC, with the power spectral density that HSGP asks for.
+r"""Radial kernels as covariance functions of PyMC, with the power spectral density for HSGP.
 
-.. math:: S(\omega) = \prod_j \ell_j\, (2\pi)^d \mu\big(|\ell \omega|\big)
+.. math:: S(\omega) = \prod_j \ell_j\, (2\pi)^d \mu\big(|\ell \omega|\big), \quad \ell_j \text{ the length scales}
 
-Products of kernels have no power spectral density in PyMC, and most kernels have none at all; a
-product or a sum of ours is a kernel of ours, whose density is known.
-"""
+In PyMC, most kernels and all products have no power spectral density.  Here every positive definite
+kernel with a density has one, sums and products included.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -14,46 +14,45 @@ import numpy as np
 
 from spectra.derivation import RadialCovariance
 from spectra.errors import ParameterError
-from spectra.plugins import imported
+from spectra.plugins import import_modules
 
 __all__ = ["Radial", "covariance"]
 
-pt, gradient, basic, op, pymc_cov = imported(
+pt, gradient, basic, op, pymc_cov = import_modules(
     "pymc", "pytensor.tensor", "pytensor.gradient", "pytensor.graph.basic", "pytensor.graph.op",
     "pymc.gp.cov",
 )  # fmt: skip
 _Stationary: Any = pymc_cov.Stationary
 _Op: Any = op.Op
-# Functions of a RadialCovariance, with their derivatives.
-_SLOPES = {"values": "squared_slope", "power": "power_slope"}
+# Methods of RadialCovariance, and those of their derivatives.
+_DERIVATIVES = {"values": "derivative", "power_spectrum": "power_spectrum_derivative"}
 
 
 def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None) -> Radial:
-    """A covariance function of PyMC for any radial kernel, for ``gp.HSGP`` and the other models.
+    """A covariance function of PyMC for any radial kernel, also for ``gp.HSGP``.
 
     Parameters
     ----------
     kernel : Kernel, Entry or str
-        Positive definite on R^d, d the number of active columns; its values are those of k, so that
-        k(0) is the variance.
+        Positive definite on R^d, d the number of active columns.  The variance is k(0).
     input_dim : int
-        Columns of the data.
+        Number of columns of the data.
     ls : float, array_like or random variable of PyMC
-        What the columns are divided by, one for all or one for each active one.
+        Length scale of all active columns, or one for each.
     active_dims : sequence of int, optional
-        The columns that count.
+        The columns that the covariance depends on; by default all.
 
     Returns
     -------
     Radial
-        A ``pymc.gp.cov.Stationary``, which adds and multiplies with the others.  Its first
-        derivatives are exact; the covariance matrix has no second ones.
+        A ``pymc.gp.cov.Stationary``, which can be added and multiplied.  First derivatives are
+        exact; second derivatives of the covariance matrix are not available.
 
     Raises
     ------
     ParameterError
-        If the kernel is not radial or not positive definite; and, when HSGP asks for the power
-        spectral density, if there is none.
+        If the kernel is not radial or not positive definite; with HSGP also if it has no power
+        spectral density.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def covariance(kernel: Any, input_dim: int, *, ls: Any, active_dims: Any = None)
 
 
 class Radial(_Stationary):  # type: ignore[misc]
-    """The covariance function of a radial kernel."""
+    """A radial kernel as a stationary covariance function of PyMC."""
 
     def __init__(self, kernel: Any, input_dim: int, *, ls: Any, active_dims: Any) -> None:
         super().__init__(input_dim, ls=ls, active_dims=active_dims)
@@ -77,48 +76,45 @@ class Radial(_Stationary):  # type: ignore[misc]
         return self._alloc(self.covariance.kernel.at_zero, X.shape[0])
 
     def square_dist(self, X: Any, Xs: Any) -> Any:
-        # By differences: PyMC expands the square, and 1e-16 at equal points is 1e-8 in the
-        # distance, where most of these kernels have a kink.
+        # PyMC expands the square; then rounding makes the distance of equal points up to 1e-8, and
+        # many of these kernels have a kink at 0.
         Xs = X if Xs is None else Xs
-        apart = (pt.as_tensor(X)[:, None, :] - pt.as_tensor(Xs)[None, :, :]) / self.ls
-        return pt.sum(pt.square(apart), axis=-1)
+        differences = (pt.as_tensor(X)[:, None, :] - pt.as_tensor(Xs)[None, :, :]) / self.ls
+        return pt.sum(pt.square(differences), axis=-1)
 
     def full_from_distance(self, dist: Any, squared: bool = False) -> Any:
         return Elementwise(self.covariance, "values")(dist if squared else dist**2)
 
     def power_spectral_density(self, omega: Any) -> Any:
-        self.covariance.power(1.0)  # refused here, where a model is made, and not where it runs
+        self.covariance.power_spectrum(1.0)  # raises if there is no density
         ls = pt.ones(self.n_dims) * self.ls
         radius = pt.sqrt(pt.dot(pt.square(omega), pt.square(ls)))
-        return pt.prod(ls) * Elementwise(self.covariance, "power")(radius)
+        return pt.prod(ls) * Elementwise(self.covariance, "power_spectrum")(radius)
 
 
 class Elementwise(_Op):  # type: ignore[misc]
-    """A function of a covariance, by its name, as an operation of PyTensor."""
+    """A method of RadialCovariance as an elementwise operation of PyTensor."""
 
-    __props__ = ("covariance", "name")
+    __props__ = ("covariance", "method")
 
-    def __init__(self, covariance: RadialCovariance, name: str) -> None:
-        self.covariance, self.name = covariance, name
+    def __init__(self, covariance: RadialCovariance, method: str) -> None:
+        self.covariance, self.method = covariance, method
 
     def make_node(self, x: Any) -> Any:
         x = pt.as_tensor_variable(x).astype("float64")
         return basic.Apply(self, [x], [x.type()])
 
     def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-        values = getattr(self.covariance, self.name)
-        outputs[0][0] = np.asarray(values(np.asarray(inputs[0], dtype=float)))
+        function = getattr(self.covariance, self.method)
+        outputs[0][0] = np.asarray(function(np.asarray(inputs[0], dtype=float)))
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> Any:
-        if self.name not in _SLOPES:
-            raise ParameterError(
-                "A second derivative of a covariance was asked for, and only the first ones are "
-                "known."
-            )
+        if self.method not in _DERIVATIVES:
+            raise ParameterError("Second derivatives of a covariance are not available.")
         if isinstance(output_gradients[0].type, gradient.DisconnectedType):
             return [inputs[0].zeros_like()]
-        slope = Elementwise(self.covariance, _SLOPES[self.name])
-        return [output_gradients[0] * slope(inputs[0])]
+        derivative = Elementwise(self.covariance, _DERIVATIVES[self.method])
+        return [output_gradients[0] * derivative(inputs[0])]
 
     def infer_shape(self, fgraph: Any, node: Any, shapes: Any) -> Any:
         return shapes

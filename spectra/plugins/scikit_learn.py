@@ -1,4 +1,6 @@
-r"""Our kernels for ``sklearn.gaussian_process``, with gradients in their lengths.
+r"""Radial kernels for ``sklearn.gaussian_process``, with gradients in their length scales.
+
+With s the squared scaled distance and :math:`\ell_l` the length scale of column l,
 
 .. math:: K_{ij} = k\Big(\big(\textstyle\sum_l (x_{il} - y_{jl})^2/\ell_l^2\big)^{1/2}\Big), \qquad
           \frac{\partial K_{ij}}{\partial \log \ell_l} = -2 \frac{dk}{ds} \frac{(x_{il} - x_{jl})^2}{\ell_l^2}
@@ -24,16 +26,15 @@ __all__ = ["RadialGPKernel"]
 class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """A radial kernel for ``GaussianProcessRegressor`` and ``GaussianProcessClassifier``.
 
-    It adds and multiplies with the kernels of scikit-learn; its lengths are fitted with exact
-    gradients.  A kernel that is not positive definite for that number of columns is refused when it
-    is first evaluated.
+    It can be added to and multiplied with kernels of scikit-learn, and has exact gradients.  Its
+    evaluation raises a ParameterError if it is not positive definite for that number of columns.
 
     Parameters
     ----------
     kernel : Kernel, Entry or str
-        A radial kernel, a formula in z, or a name of the catalogue.
+        A radial kernel, a formula in z, or a name in the catalogue.
     length_scale : float or array_like of shape (d,)
-        What the columns are divided by, one for all or one for each.
+        Length scale of all columns, or one for each.
     length_scale_bounds : pair of floats or "fixed"
         As in scikit-learn.
 
@@ -58,22 +59,22 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
 
     @property
     def anisotropic(self) -> bool:
-        """Whether there is one length for each column."""
+        """Whether each column has its own length scale."""
         return np.ndim(self.length_scale) > 0
 
     @property
     def hyperparameter_length_scale(self) -> Any:
-        """The lengths, as scikit-learn wants them declared."""
+        """The length scales, as scikit-learn declares them."""
         shape = (len(self.length_scale),) if self.anisotropic else ()
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds, *shape)
 
     def __call__(
         self, X: ArrayLike, Y: ArrayLike | None = None, eval_gradient: bool = False
     ) -> Any:
-        """The kernel matrix; with ``eval_gradient`` also its gradient in log length, (n, n, p)."""
+        """The kernel matrix; with ``eval_gradient`` also its gradient in log length scales."""
         X = np.atleast_2d(np.asarray(X, dtype=float))
         if Y is not None and eval_gradient:
-            raise ParameterError("The gradient is that of the matrix of X alone: leave out Y.")
+            raise ParameterError("The gradient is available for Y = None only.")
         covariance, lengths = self._covariance(X.shape[1])
         rows = X / lengths
         other = rows if Y is None else np.atleast_2d(np.asarray(Y, dtype=float)) / lengths
@@ -88,11 +89,11 @@ class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     ) -> FloatArray:
         if self.hyperparameter_length_scale.fixed:
             return np.empty((*s.shape, 0))
-        slope = covariance.squared_slope(s)
+        derivative = covariance.derivative(s)
         if not self.anisotropic:
-            return np.asarray((-2.0 * slope * s)[:, :, None])
+            return np.asarray((-2.0 * derivative * s)[:, :, None])
         squares = (rows[:, None, :] - rows[None, :, :]) ** 2
-        return np.asarray(-2.0 * slope[:, :, None] * squares)
+        return np.asarray(-2.0 * derivative[:, :, None] * squares)
 
     def _covariance(self, dim: int) -> tuple[RadialCovariance, FloatArray]:
         lengths = np.asarray(self.length_scale, dtype=float)

@@ -1,1 +1,1 @@
-"""Densities as formulas in w: from tables, or from sympy in a process with a time limit."""
+"""Spectral densities as formulas in w: from tables of closed forms, or by sympy."""

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from spectra.base.files import whole_file
+from spectra.base.files import atomic_file
 from spectra.errors import ParameterError, TableFileError
 from spectra.table.spectral_table import SpectralTable
 
@@ -36,7 +36,7 @@ __all__ = [
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
-# Names of the temporary files that an interrupted whole_file leaves behind.
+# Names of the temporary files that an interrupted atomic_file leaves behind.
 _REMAINDER = re.compile(r"\.[0-9a-f]{64}\.(npz|json)\.[0-9a-f]{16}\.part")
 _ALIAS = re.compile(r"[0-9a-f]{64}\.json")
 
@@ -99,7 +99,7 @@ def save_alias(folder: Path, text: str, table: SpectralTable, address: str) -> N
     if table.sphere or path.exists() or not (folder / f"{address}.npz").exists():
         return
     entry = json.dumps([text, table.dim, address, table.formula])
-    with suppress(OSError), whole_file(path) as file:
+    with suppress(OSError), atomic_file(path) as file:
         file.write(entry.encode())
 
 

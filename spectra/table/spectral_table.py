@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.arrays import FloatArray
-from spectra.base.numbers import bound_text, random_source, real_array, whole_number
+from spectra.base.numbers import format_bound, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
 from spectra.table.l1_part import L1Part
 from spectra.table.parts import PHASES, Group, Part, ProductPart, SignedMass
@@ -180,7 +180,7 @@ class SpectralTable:
         parts = f"{len(self.parts)} parts of mass {self.mass:.12g}"
         if self.kind in ("radial", "shifted"):
             parts = ", ".join(repr(p) for p in self.parts) or "no mass"
-        error = bound_text(self.u_error)
+        error = format_bound(self.u_error)
         return f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {error}"
 
     @cached_property

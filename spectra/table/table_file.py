@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spectra.base.files import whole_file
+from spectra.base.files import atomic_file
 from spectra.errors import TableFileError
 from spectra.table.l1_part import L1Part
 from spectra.table.parts import PHASES, Group, Part, ProductPart, Shifts
@@ -65,7 +65,7 @@ def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: A
     stored["sha256"] = np.frombuffer(_digest(stored), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **stored)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(buffer.getvalue())
 
 

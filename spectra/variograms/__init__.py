@@ -1,7 +1,7 @@
-"""Variograms: conditionally negative definite functions, and fields with their increments.
+"""Variograms: half the mean squared increments of random fields.
 
-Read in this order: ``variogram`` (what it is), ``decision`` (whether it is one), ``region``
-(measures with its increments).
+``variogram`` defines them, ``decision`` decides whether a function is one, and ``region`` finds
+covariances with the same increments on a bounded region.
 """
 
 from spectra.variograms.variogram import Variogram, variogram

@@ -1,8 +1,9 @@
-r"""Positive measures with the increments of a variogram on a bounded region.
+r"""Stationary covariances with the increments of a variogram on a bounded region.
 
-The columns of a linear programme are the increments :math:`1 - \Omega_d(w_j z)` of single waves;
-masses are positive by its bounds.  Distances at which the result is off by more than the tolerance
-are added to the programme until none is left.
+A linear programme minimises the total of positive masses m_j at radii w_j such that
+:math:`\sum_j m_j (1 - \Omega_d(w_j z))` is within a tolerance of gamma(z) at some distances z;
+:math:`\Omega_d` is ``plane_wave_mean``.  The maxima of the error on a finer grid are added to these
+distances until the error on that grid is within the tolerance.
 """
 
 from __future__ import annotations
@@ -18,37 +19,38 @@ from spectra.errors import AccuracyError
 from spectra.kernels import Kernel
 from spectra.table import Part, RadialLaw, SpectralTable
 
-__all__ = ["covariance_on_region"]
+__all__ = ["fit_on_region"]
 
-# In units of sqrt(d)/R; the lowest wave is a parabola to 1e-3 on the region.
-_LOWEST, _PER_DECADE = 0.1, 60
-# The highest wave is the reciprocal of the distance at which gamma is this share of the tolerance.
-_SHARE_BELOW = 0.6
-# Distances of the first programme: equal steps, and equal ratios towards 0 where gamma is steep.
-_EQUAL, _RATIOS, _ROUNDS = 150, 150, 6
-# Share of the tolerance that the programme may use; what lies between its distances takes the rest.
+# The least radius in units of sqrt(dim)/radius of the region, and radii per decade.  The increment
+# of the least one is a parabola to 1e-3 on the region.
+_LEAST_RADIUS, _PER_DECADE = 0.1, 60
+# The largest radius is 1/z for the distance z at which gamma is this fraction of the tolerance.
+_FRACTION = 0.6
+# Linearly and logarithmically spaced distances of the first programme; most programmes solved.
+_LINEAR, _LOGARITHMIC, _ROUNDS = 150, 150, 6
+# Fraction of the tolerance in the programme; the rest is for the distances between its own.
 _MARGIN = 0.8
-# A mass below this share of the largest is the solver's rounding.
-_NOTHING = 1e-11
-# Distances checked: so many to the shortest wave, between which a wave rises by this factor at
-# most, 1/cos(pi/8).  With more in all, the check takes longer than 10 s.
+# Smaller masses, relative to the largest, are rounding of the solver.
+_NEGLIGIBLE = 1e-11
+# Distances per shortest wavelength in the check.  Between two of them a wave exceeds its values by
+# this factor at most, 1/cos(pi/8).  Checks of more distances take over 10 s and are refused.
 _PER_WAVE, _BETWEEN, _MOST_CHECKED = 8, 1.0824, 50_000
 
 
-def covariance_on_region(
-    minus: Kernel, radius: float, dim: int, *, tol: float, name: str
+def fit_on_region(
+    minus_gamma: Kernel, radius: float, dim: int, *, tol: float, name: str
 ) -> SpectralTable:
-    """The table of least mass with increments within ``tol`` of -minus on [0, radius]."""
+    """The table of least mass with increments within ``tol`` of gamma on [0, radius]."""
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
-    w, z, dense = _grids(minus, radius, dim, tol, name)
+    w, z, dense = _grids(minus_gamma, radius, dim, tol, name)
     bound = math.inf
     for _ in range(_ROUNDS):
-        found = _least_masses(minus, w, z, dim, _MARGIN * tol)
-        if found is None:
+        solution = _least_masses(minus_gamma, w, z, dim, _MARGIN * tol)
+        if solution is None:
             break
-        used = found > _NOTHING * found.max()
-        radii, masses = w[used], found[used]
-        error = np.abs(_increments(dim, dense, radii) @ masses + minus(dense))
+        used = solution > _NEGLIGIBLE * solution.max()
+        radii, masses = w[used], solution[used]
+        error = np.abs(_increments(dim, dense, radii) @ masses + minus_gamma(dense))
         bound = _BETWEEN * float(error.max())
         if bound <= tol:
             total = math.fsum(masses)
@@ -61,12 +63,12 @@ def covariance_on_region(
                 bias=bound,
                 domain=radius,
                 provenance=f"positive atoms of least mass with the increments of {name} on "
-                f"distances up to {radius:.6g}, error seen at a grid of distances",
+                f"distances up to {radius:.6g}, error measured on a grid of distances",
             )
         peak = (error > np.roll(error, 1)) & (error > np.roll(error, -1))
         worst = np.flatnonzero(peak & (error > _MARGIN * tol))
-        z = np.append(z, dense[worst[np.argsort(-error[worst])[:_EQUAL]]])
-    reached = "no positive measure came near" if bound == math.inf else f"{bound:.3g} was reached"
+        z = np.append(z, dense[worst[np.argsort(-error[worst])[:_LINEAR]]])
+    reached = "the programme has no solution" if bound == math.inf else f"the error is {bound:.3g}"
     raise AccuracyError(
         f"No positive measure was found with the increments of {name} within {tol:.3g} on "
         f"distances up to {radius:.6g} in dimension {dim}: {reached}. Allow a larger error."
@@ -74,28 +76,24 @@ def covariance_on_region(
 
 
 def _grids(
-    minus: Kernel, radius: float, dim: int, tol: float, name: str
+    minus_gamma: Kernel, radius: float, dim: int, tol: float, name: str
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Radii of waves, distances of the first programme, and distances of the check."""
-    ratios = radius * np.geomspace(1e-12, 1.0, 2000)
-    near = ratios[np.abs(minus(ratios)) <= _SHARE_BELOW * tol]
-    lowest = _LOWEST * math.sqrt(dim) / radius
-    highest = max(1e3 * lowest, 1.0 / (near[-1] if near.size else ratios[0]))
-    checked = int(_PER_WAVE * highest * radius / (2 * math.pi))
+    """Radii, distances of the first programme, and distances of the check."""
+    logarithmic = radius * np.geomspace(1e-12, 1.0, 2000)
+    small = logarithmic[np.abs(minus_gamma(logarithmic)) <= _FRACTION * tol]
+    least = _LEAST_RADIUS * math.sqrt(dim) / radius
+    largest = max(1e3 * least, 1.0 / (small[-1] if small.size else logarithmic[0]))
+    checked = int(_PER_WAVE * largest * radius / (2 * math.pi))
     if checked > _MOST_CHECKED:
         raise AccuracyError(
-            f"{name} is so steep at 0 that increments within {tol:.3g} need waves of {highest:.3g} "
-            f"radians to a unit on distances up to {radius:.6g}. Allow a larger error."
+            f"{name} is so steep at 0 that increments within {tol:.3g} on distances up to "
+            f"{radius:.6g} need frequencies up to {largest:.3g}. Allow a larger error."
         )
-    count = int(_PER_DECADE * math.log10(highest / lowest)) + 1
-    w = np.geomspace(lowest, highest, count)
-    dense = np.sort(np.concatenate([np.linspace(0.0, radius, checked + 2)[1:], ratios]))
-    z = np.concatenate(
-        [
-            radius * np.linspace(0.0, 1.0, _EQUAL + 1)[1:],
-            np.geomspace(0.1 / highest, radius, _RATIOS),
-        ]
-    )
+    count = int(_PER_DECADE * math.log10(largest / least)) + 1
+    w = np.geomspace(least, largest, count)
+    dense = np.sort(np.concatenate([np.linspace(0.0, radius, checked + 2)[1:], logarithmic]))
+    linear = radius * np.linspace(0.0, 1.0, _LINEAR + 1)[1:]
+    z = np.concatenate([linear, np.geomspace(0.1 / largest, radius, _LOGARITHMIC)])
     return w, z, dense
 
 
@@ -104,14 +102,14 @@ def _increments(dim: int, z: FloatArray, w: FloatArray) -> FloatArray:
 
 
 def _least_masses(
-    minus: Kernel, w: FloatArray, z: FloatArray, dim: int, tol: float
+    minus_gamma: Kernel, w: FloatArray, z: FloatArray, dim: int, tol: float
 ) -> FloatArray | None:
-    """Masses of least sum at the radii ``w``; None if the programme has no solution."""
-    increments, wanted = _increments(dim, z, w), -minus(z)
+    """Masses at the radii ``w`` with the least sum; None if the programme has no solution."""
+    increments, gamma = _increments(dim, z, w), -minus_gamma(z)
     solution = linprog(
         np.ones(w.size),
         A_ub=np.concatenate([increments, -increments]),
-        b_ub=np.concatenate([wanted + tol, tol - wanted]),
+        b_ub=np.concatenate([gamma + tol, tol - gamma]),
         bounds=(0.0, None),
         method="highs",
     )

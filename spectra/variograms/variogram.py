@@ -1,9 +1,9 @@
-r"""A variogram, half the mean square of the increments of a field.
+r"""Variograms: half the mean squared increments of a random field f.
 
 .. math:: \gamma(|x - y|) = \tfrac12 E (f(x) - f(y))^2
 
-It exists if gamma is conditionally negative definite, which is less than a covariance: fields
-whose values have no variance, such as Brownian motion on all of R^d, have increments.
+A function is a variogram iff it is 0 at 0 and conditionally negative definite.  A covariance k has
+the variogram k(0) - k; unbounded ones, such as that of Brownian motion, have no covariance.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from spectra.formula.reader import Z, exact_parameter
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue, kernel_from_text, named_with_parameters
 from spectra.table import SpectralTable
-from spectra.variograms.decision import decide, limit_far_out
-from spectra.variograms.region import covariance_on_region
+from spectra.variograms.decision import decide, limit_at_infinity
+from spectra.variograms.region import fit_on_region
 from spectra.verdict import Definiteness
 
 __all__ = ["Variogram", "variogram"]
@@ -31,14 +31,15 @@ __all__ = ["Variogram", "variogram"]
 @final
 @dataclass(frozen=True)
 class Variogram:
-    """A function gamma(z) of the distance; make one with :func:`variogram`.
+    """A function gamma(z) of the distance; use :func:`variogram` to make one.
 
     Attributes
     ----------
-    minus : Kernel
-        -gamma, as a radial kernel with the value 0 at z = 0.
+    minus_gamma : Kernel
+        -gamma as a radial kernel; its value at z = 0 is 0.
     covariance : Kernel or None
-        k with gamma(z) = k(0) - k(z) and k(z) -> 0, if gamma has a limit, the sill; else None.
+        k = sill - gamma, if gamma has a finite limit, the sill; else None.
+    label : str
 
     Examples
     --------
@@ -52,7 +53,7 @@ class Variogram:
     (1.0, 'exp(-z)')
     """
 
-    minus: Kernel
+    minus_gamma: Kernel
     covariance: Kernel | None
     label: str
 
@@ -66,7 +67,7 @@ class Variogram:
         """Values gamma(z) at distances z >= 0; an array of the shape of z."""
         if self.covariance is not None:
             return self.covariance.at_zero - self.covariance(z)
-        return 0.0 - self.minus(z)
+        return 0.0 - self.minus_gamma(z)
 
     @cached_property
     def sill(self) -> float | None:
@@ -74,20 +75,22 @@ class Variogram:
         return None if self.covariance is None else self.covariance.at_zero
 
     def definiteness(self, dim: int) -> Definiteness:
-        """Whether gamma is conditionally negative definite on R^dim: a variogram there.
+        """Whether gamma is conditionally negative definite, and so a variogram, on R^dim.
 
-        True is proved and False refuted; None says that neither is known.  By Schoenberg's theorem
+        The answer is True (proved), False (refuted) or None (not known).  By Schoenberg's theorem
         Bernstein functions of z^2 are variograms in every dimension; a gamma with a sill is one iff
         sill - gamma is positive definite.
         """
-        return decide(self.minus, self.covariance, checked_dim(dim))
+        return decide(self.minus_gamma, self.covariance, checked_dim(dim))
 
     def on_region(self, radius: float, dim: int, *, tol: float) -> SpectralTable:
-        r"""A stationary covariance whose increments are those of gamma on distances up to a radius.
+        r"""A stationary covariance with the variogram gamma on distances up to a radius.
 
-        A measure of positive atoms, the one of least total mass with
+        Its spectral measure is the one of least total mass with
 
         .. math:: \sup_{z \le R} \Big| \sum_j m_j (1 - \Omega_d(w_j z)) - \gamma(z) \Big| \le tol
+
+        for positive masses m_j at radii w_j; Omega_d is the mean of a plane wave.
 
         Parameters
         ----------
@@ -95,46 +98,44 @@ class Variogram:
             R, the largest distance in the region.
         dim : int
         tol : float
-            Largest error of the variogram there, on a grid with eight distances to the shortest
-            wave.
+            Largest error of gamma, on a grid with eight distances per shortest wavelength.
 
         Returns
         -------
         SpectralTable
-            For :class:`rf.GaussianField`.  Its ``bias`` is the error on the whole range; its k(0)
-            is the total mass, whose field has gamma's increments and a large common random level.
+            For :class:`rf.GaussianField`.  Its ``bias`` is the error of the variogram.  The field
+            has a random level of large variance, which cancels in its increments.
 
         Raises
         ------
         ParameterError
             If gamma is refuted as a variogram on R^dim.
         AccuracyError
-            If no such measure was found within tol.
+            If no such measure was found.
 
         References
         ----------
         T. Gneiting, Z. Sasvari and M. Schlather, "Analogies and correspondences between variograms
-        and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356,
-        on locally equivalent stationary covariances.
+        and covariance functions", Adv. Appl. Probab. 33 (2001) 617, doi:10.1239/aap/1005091356.
         """
-        found = self.definiteness(dim)
-        if found.answer is False:
-            raise ParameterError(f"{self} is no variogram on R^{dim}: {found.reason}")
-        return covariance_on_region(self.minus, radius, checked_dim(dim), tol=tol, name=str(self))
+        definiteness = self.definiteness(dim)
+        if definiteness.answer is False:
+            raise ParameterError(f"{self} is no variogram on R^{dim}: {definiteness.reason}")
+        return fit_on_region(self.minus_gamma, radius, checked_dim(dim), tol=tol, name=str(self))
 
 
 def variogram(
     gamma: str | sympy.Expr | Kernel, *, reach: float | None = None, **parameters: Any
 ) -> Variogram:
-    """Read a variogram: a formula in z = |x - y|, or that of a covariance.
+    """Make a variogram from a formula in z = |x - y|, or from a covariance.
 
     Parameters
     ----------
     gamma : str, sympy expression or Kernel
-        A formula in z with gamma(0) = 0; of a kernel k, also one named as in the catalogue,
-        "matern(nu=5/2)", it is k(0) - k(z).
+        A formula in z with gamma(0) = 0; or a covariance k, as a kernel or as a name in the
+        catalogue such as "matern(nu=5/2)", for the variogram k(0) - k(z).
     reach : float, optional
-        Distance beyond which gamma keeps the value it has there.
+        Distance beyond which gamma is constant.
     **parameters
         Values of the names in the formula.
 
@@ -147,7 +148,7 @@ def variogram(
     FormulaError
         If the formula cannot be read, or gamma(0) is not 0.
     ParameterError
-        If a kernel is one of the unit sphere.
+        If the kernel is defined on the unit sphere.
 
     Examples
     --------
@@ -162,21 +163,21 @@ def variogram(
         gamma = kernel_from_text(gamma, parameters=parameters)
     if isinstance(gamma, Kernel):
         if gamma.is_zonal:
-            raise ParameterError(f"{gamma} lives on the unit sphere: give a radial kernel.")
+            raise ParameterError(f"{gamma} is defined on the unit sphere: give a radial kernel.")
         return Variogram(gamma - gamma.at_zero, gamma, f"k(0) - k, k = {gamma}")
     formula = radial(gamma, **parameters)
     if formula.at_zero != 0.0:
         raise FormulaError(
             f"gamma(0) = {formula.at_zero:.6g} in {formula}: a variogram is 0 at 0. A nugget is "
-            "independent noise: leave it out here and add it to the values."
+            "independent noise: omit it here and add noise to the values."
         )
     expr = sum((piece.expr for piece in formula.pieces), sympy.Integer(0))
     if reach is None:
-        sill = limit_far_out(expr)
+        sill = limit_at_infinity(expr)
         covariance = None if sill is None else radial(sill - expr)
         return Variogram(-formula, covariance, str(gamma))
     end = exact_parameter("reach", reach)
     if not end.is_positive:
-        raise ParameterError(f"reach = {reach}: gamma reaches its sill at a positive distance.")
+        raise ParameterError(f"reach = {reach}: give a positive distance.")
     covariance = radial(expr.subs(Z, end) - expr, support=end)
     return Variogram(covariance - covariance.at_zero, covariance, f"{gamma} up to z = {end}")

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.stats.sampling import NumericalInverseHermite, NumericalInversePolynomial
 
 import spectra as sp
-from spectra.base.compiled import VARIABLE
+from spectra.base.compiled import IMPLEMENTATION_VARIABLE
 from tests.oracles.exact_radii import EXACT, ExactLaw
 
 from .timing import Table, best_time, number, patiently, say, seconds
@@ -93,7 +93,7 @@ def _ours(table: Table, kernel: Any, dim: int, exact: ExactLaw, places: FloatArr
         number(error),
         number(made.u_error),
     )
-    with patch.dict(os.environ, {VARIABLE: "numpy"}):
+    with patch.dict(os.environ, {IMPLEMENTATION_VARIABLE: "numpy"}):
         alone = best_time(lambda: law.ppf(u)) / _DRAWS
     name = "the same table, numpy alone"
     table.add(name, "-", number(1e9 * alone), number(alone / each), "the same bits", "-")

@@ -16,7 +16,7 @@ from sklearn.kernel_approximation import RBFSampler
 from threadpoolctl import threadpool_limits
 
 from rf import SpectralFeatures
-from spectra.base.compiled import VARIABLE
+from spectra.base.compiled import IMPLEMENTATION_VARIABLE
 
 from .pictures import PICTURE, draw_times
 from .timing import Table, number, say
@@ -74,7 +74,7 @@ def _plain(X: Any, features: Any) -> Any:
 
 def _by(name: Any, work: Callable[[], Any]) -> Callable[[], Any]:
     def made() -> Any:
-        with patch.dict(os.environ, {VARIABLE: name}):
+        with patch.dict(os.environ, {IMPLEMENTATION_VARIABLE: name}):
             return work()
 
     return made

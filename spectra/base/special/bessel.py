@@ -1,6 +1,6 @@
-"""Bessel-type functions that stay finite, and right, from dimension 1 to 1000.
+"""Bessel functions without overflow or underflow, in dimensions 1 to 1000.
 
-Everything here is numpy and scipy only, because saved tables are used without sympy.
+Sympy is not imported: saved tables are used without it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = [
     "signed_log_0f1",
 ]
 
-# Up to this order scipy jv does not underflow outside the reach of the power series.
+# Up to this order scipy's jv does not underflow where the power series is not used.
 _DEBYE_ORDER = 250.0
-# Debye's expansion is used up to this fraction of the turning point x = order.
-_DEBYE_REACH = 0.5
+# Debye's expansion is used for x below this fraction of the order.
+_DEBYE_FRACTION = 0.5
 _DEBYE_TERMS = 9
 
 
@@ -42,7 +42,7 @@ def log_sphere_area(dim: int) -> float:
 
 @cache
 def debye_polynomials(terms: int) -> tuple[Polynomial, ...]:
-    """U_0, ..., U_terms of DLMF 10.41.9, the coefficients of Debye's expansions.
+    """The polynomials U_0, ..., U_terms of DLMF 10.41.9 in Debye's expansions.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def debye_polynomials(terms: int) -> tuple[Polynomial, ...]:
 
 
 def _log_bessel_j_debye(order: float, x: FloatArray) -> FloatArray:
-    """log J_order(x) for x well below the order (DLMF 10.19.3), where J is positive."""
+    """log J_order(x) for x well below the order, where J is positive (DLMF 10.19.3)."""
     alpha = np.arccosh(order / x)
     tanh = np.tanh(alpha)
     series = np.zeros_like(x)
@@ -75,32 +75,32 @@ def log_bessel_j(order: float, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> sign, log = log_bessel_j(500.0, 50.0)     # about 1e-436: jv itself gives 0
+    >>> sign, log = log_bessel_j(500.0, 50.0)     # about 1e-436, where jv gives 0
     >>> round(float(log / np.log(10.0)), 3)
     -435.659
     """
     x = np.asarray(x, dtype=float)
     sign = np.ones_like(x)
     log = np.empty_like(x)
-    deep = (order > _DEBYE_ORDER) & (x < _DEBYE_REACH * order)
-    log[deep] = _log_bessel_j_debye(order, x[deep])
-    value = jv(order, x[~deep])
-    sign[~deep] = np.sign(value)
+    small = (order > _DEBYE_ORDER) & (x < _DEBYE_FRACTION * order)
+    log[small] = _log_bessel_j_debye(order, x[small])
+    value = jv(order, x[~small])
+    sign[~small] = np.sign(value)
     with np.errstate(divide="ignore"):
-        log[~deep] = np.log(np.abs(value))
+        log[~small] = np.log(np.abs(value))
     return sign, log
 
 
 def signed_log_0f1(b: float, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Sign and logarithm of 0F1(; b; -x^2/4) = Gamma(b) (2/x)^(b-1) J_(b-1)(x), b > 0, x >= 0.
 
-    The relative error is a few units of rounding times ``1 + log Gamma(b)``, except near a zero
-    of the function, where it is relative to the local envelope.
+    The relative error is a few machine epsilons times ``1 + log Gamma(b)``; near a zero of the
+    function the error is relative to the amplitude of the oscillation.
     """
     x = np.asarray(x, dtype=float)
     sign = np.ones_like(x)
     log = np.zeros_like(x)
-    # In this region the series starts to decrease after few terms and cancels by less than e^3.
+    # In this region the power series cancels by less than e^3, and 60 terms are enough.
     near = x * x <= 6.0 * b
     y = -0.25 * x[near] ** 2
     term = np.ones_like(y)
@@ -119,12 +119,12 @@ def signed_log_0f1(b: float, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def plane_wave_mean(dim: int, t: ArrayLike) -> FloatArray:
-    r"""Mean of the plane wave cos(t e.s) over the unit sphere of R^dim.
+    r"""Mean of the plane wave cos(t <e, s>) over unit vectors s of R^dim, e a fixed one.
 
     .. math:: \Omega_d(t) = {}_0F_1(; d/2; -t^2/4) = \Gamma(d/2) (2/t)^{d/2-1} J_{d/2-1}(t)
 
-    The absolute error is a few 1e-15 for t up to 1e4 (1e-13 at d = 1000); ``t`` is radius times
-    distance.
+    For a frequency of length w and a distance z, t = w z.  The absolute error is a few 1e-15 for t
+    up to 1e4 (1e-13 at d = 1000).
 
     Examples
     --------

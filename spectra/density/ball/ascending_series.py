@@ -18,7 +18,7 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
 
@@ -57,7 +57,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
     def values(w: Sequence[Ball]) -> list[Ball]:
         nonlocal bits, moments, known
         while True:
-            with working(bits):
+            with working_precision(bits):
                 radius = to_arb(form.radius)
                 found = _sum_series(moments, known, dim, [(radius * x) ** 2 for x in w])
                 weighted = [v * x**dim for v, x in zip(found, w, strict=True)]
@@ -65,7 +65,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
                 error = max(v.rad() for v in weighted)
                 if error * 2.0**_TARGET_BITS < size:
                     return found
-                missing = log_of(error / size) / math.log(2.0) if size > 0 else bits
+                missing = log_magnitude(error / size) / math.log(2.0) if size > 0 else bits
             # At least a fourth more, since a new precision computes all moments again.
             more = max(int(missing) + _TARGET_BITS, bits // 4)
             bits += _BITS_STEP * (1 + more // _BITS_STEP)
@@ -111,11 +111,11 @@ def _sample(
     form: BallForm, dim: int, values: Values, centre: float, offsets: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """w rho at centre * exp(offsets), for :func:`fit_panels`."""
-    with working(_NODE_BITS):
+    with working_precision(_NODE_BITS):
         w = [(flint.arb(centre) * flint.arb(float(t)).exp()).mid() for t in offsets]
         front = front_factor(form, dim)
         found = [front * x**dim * v for x, v in zip(w, values(w), strict=True)]
-        log = max(log_of(v) for v in found)
+        log = max(log_magnitude(v) for v in found)
         scale = flint.arb(-log).exp()
         scaled = np.array([float((v * scale).mid()) for v in found])
         error = np.array([float((v.rad() * scale).upper()) for v in found])
@@ -124,7 +124,7 @@ def _sample(
 
 def _expand_at_zero(form: BallForm, dim: int, largest: float) -> Powers:
     """The density at R w < largest as a sum of powers of w / scale, scale = largest / R."""
-    with working(_MOMENT_BITS + form.cancelled_bits):
+    with working_precision(_MOMENT_BITS + form.cancelled_bits):
         radius = to_arb(form.radius)
         scale = (largest / radius).mid()
         moments, factor, found = form.moments(dim), flint.arb(1), []
@@ -134,7 +134,7 @@ def _expand_at_zero(form: BallForm, dim: int, largest: float) -> Powers:
         least = max(abs(c).upper() for c in found) * flint.arb(2) ** -_ZERO_BITS
         first = next(n for n, c in enumerate(found) if abs(c) > least)
         log_front = float((front_factor(form, dim) * scale ** (dim - 1)).log())
-        log_sizes = [log_front + max(log_of(c), -1e3) for c in found[first:]]
+        log_sizes = [log_front + max(log_magnitude(c), -1e3) for c in found[first:]]
         signs = [float(np.sign(float(c.mid()))) for c in found[first:]]
     exponents = np.asarray(dim - 1.0 + 2.0 * np.arange(first, _POWERS))
     errors = np.full(exponents.size, 2.0 * EPS)

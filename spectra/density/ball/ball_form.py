@@ -29,7 +29,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.formula.evaluation.ball_function import constant_ball as to_acb
 
 __all__ = ["MAX_DEGREE", "BallForm", "Factor", "Monomials", "to_arb"]
@@ -174,7 +174,7 @@ class BallForm:
         argument = flint.fmpz_poly([-1, 2])  # 2 y - 1
         tau, x_to_p = flint.arb_poly([1, 0, -1]), flint.arb_poly([0] * int(power.p) + [1])
         parts: list[tuple[Factor, Monomials]] = []
-        with working(_EXACT_BITS):
+        with working_precision(_EXACT_BITS):
             chebyshev = (flint.fmpz_poly.chebyshev_t(j)(argument) for j in range(len(series)))
             poly = sum((flint.arb_poly(t) * c for c, t in zip(series, chebyshev, strict=True)), 0)
             # Every root-th term from the r-th on is x^(r/root) times an integer power of x.
@@ -190,7 +190,7 @@ class BallForm:
     @property
     def value_at_zero(self) -> sympy.Expr:
         """The formula at z = 0."""
-        with working(_SPARE_BITS + self.cancelled_bits):
+        with working_precision(_SPARE_BITS + self.cancelled_bits):
             return sum(
                 c
                 for factor, monomials in self.parts
@@ -201,7 +201,7 @@ class BallForm:
     @cached_property
     def cancelled_bits(self) -> int:
         """Bound of the bits that cancel in a sum of its terms."""
-        sizes = (log_of(to_arb(c)) for _, monomials in self.parts for _, c in monomials)
+        sizes = (log_magnitude(to_arb(c)) for _, monomials in self.parts for _, c in monomials)
         return max(int(max(sizes) / np.log(2.0)), 0)
 
     @property
@@ -244,7 +244,7 @@ class BallForm:
         if self.fitted_exponents is not None:
             return self.fitted_exponents
         exponents = []
-        with working(_EXACT_BITS):
+        with working_precision(_EXACT_BITS):
             powers = {e for factor, _ in self.parts for e, _ in factor.edge_series(1)}
             # A sum of n linearly independent terms is zero if its first n coefficients are.
             n = int(max(powers)) + 1 + sum(len(monomials) for _, monomials in self.parts)
@@ -280,7 +280,7 @@ class BallForm:
         """
         terms: dict[sympy.Rational, Ball] = {}
         stop = None if self.has_finite_origin else 2 * length
-        with working(_EXACT_BITS):
+        with working_precision(_EXACT_BITS):
             for factor, monomials in self.parts:
                 for e, a in factor.origin_terms(1 if stop is None else stop):
                     for m, c in monomials:

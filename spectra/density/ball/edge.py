@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.ball.ascending_series import Values, front_factor
 from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.ball.tail import NO_POWERS, OscillatingTail, PowerSeries
@@ -107,7 +107,7 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
     p0, length = form.edge_exponents[0], min(_MOST_TERMS, int(1.3 * start) + 24)
     # The recursion of Hankel functions in their order loses up to 1.3 bits a step.
     bits = int(_GUARD_BITS + 4.5 * float(p0) + 1.3 * length) + form.cancelled_bits
-    with working(bits):
+    with working_precision(bits):
         s, radius = flint.arb(start), to_arb(form.radius)
         edge = _truncate_edge_series(form, dim, length, s)
         size = abs(sum(_hankel_terms(*edge[0], dim, s)))

@@ -19,7 +19,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.ball.compact import ball_component
@@ -110,7 +110,7 @@ def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
 
 def _interpolate(function: Callable[[Ball], Ball], count: int, bits: int) -> list[Ball]:
     """The Chebyshev series of ``count`` terms on [0, 1] through values at Chebyshev nodes."""
-    with working(int(bits + _BITS_PER_TERM * count + _SPARE_BITS)):
+    with working_precision(int(bits + _BITS_PER_TERM * count + _SPARE_BITS)):
         values = [flint.acb(0)] * (4 * count)
         for i in range(count):
             cosine = flint.arb.cos_pi_fmpq(flint.fmpq(2 * i + 1, 2 * count))
@@ -135,7 +135,7 @@ def _flat_component(form: BallForm, dim: int) -> Panelled:
             )
         # Two radii a quarter of a period apart, one of which is no zero.
         pair = values([flint.arb(s * f / radius) for f in (1.0, 1.0 + 1.5 / s)])
-        log_size = max(log_of(v) for v in pair) + dim * math.log(s)
+        log_size = max(log_magnitude(v) for v in pair) + dim * math.log(s)
         log_peak = max(log_peak, log_size)
     beginning, panels = build_panels(form, dim, values, s / radius)
     log_sizes = np.log(panels.top) + panels.level

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import sympy
 
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs.summands import (
     parse_summand,
     positive_rate,
@@ -101,7 +101,7 @@ class GammaProduct:
     @cached_property
     def _logs(self) -> tuple[Ball, Ball]:
         """Logarithms of the coefficient and the scale."""
-        with working(BITS):
+        with working_precision(BITS):
             return constant_ball(self.coefficient).log(), constant_ball(self.scale).log()
 
 

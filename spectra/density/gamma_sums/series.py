@@ -17,7 +17,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball, log_of, working
+from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.closed_pairs.pair import ClosedPair
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.gamma_sums.gamma_product import BITS, GammaProduct, gamma_products
@@ -100,7 +100,7 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
     w rho behaves like w^rise at the origin and like w^-fall at infinity.
     """
     below, above = (_HALF_WIDTH + _DEPTH / power for power in (rise, fall))
-    with working(BITS):
+    with working_precision(BITS):
         centre, height = _mean_log(products, -min(0.25, 0.5 * rise)), _find_height(products)
         # Interpolation of four samples per period of the fastest oscillation is accurate to 1e-16.
         step = float(2.0 ** np.floor(np.log2(pi / (2.0 * height))))
@@ -128,7 +128,7 @@ def _find_height(products: list[GammaProduct]) -> float:
     """The t beyond which |R(1 + it)| is negligible."""
     log_peak, height = -np.inf, 1.0
     while height < _MOST_TERMS:
-        log_size = log_of(_transform(products, flint.acb(1, height)))
+        log_size = log_magnitude(_transform(products, flint.acb(1, height)))
         log_peak = max(log_peak, log_size)
         if log_size < log_peak - _END:
             break

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expansion_of
 from spectra.density.half_line.ends.read_waves import oscillation, read_waves
 from spectra.errors import FormulaError, NoRouteError
@@ -48,7 +48,7 @@ class HalfLineFormula:
         """The value with an error below 2^-unit, or a ball that is not finite."""
         bits = _round_up(max(unit, 0) + 40)
         for _ in range(_MOST_DOUBLINGS):
-            with working(bits + _SPARE):
+            with working_precision(bits + _SPARE):
                 z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
             value = self._continued.at_precision(z, bits)
             if (
@@ -61,7 +61,7 @@ class HalfLineFormula:
 
     def is_finite_on(self, s: float, ds: float, angle: float, da: float) -> bool:
         """Whether values are finite on a box of points: then no pole lies in it."""
-        with working(_BITS_STEP):
+        with working_precision(_BITS_STEP):
             z = flint.acb(flint.arb(s, ds), flint.arb(angle, da)).exp()
         return bool(self._continued.at_precision(z, _BITS_STEP).is_finite())
 

@@ -13,8 +13,8 @@ from math import lgamma, log, sin
 import flint
 import numpy as np
 
-from spectra.base.precision import Ball, working
-from spectra.base.special.bessel_k import bessel_k, k_half_way
+from spectra.base.precision import Ball, working_precision
+from spectra.base.special.bessel_k import bessel_k, bessel_k_half_integer
 
 __all__ = ["find_range", "hankel_factor"]
 
@@ -26,7 +26,7 @@ _KEPT = 1 << 17
 def hankel_factor(dim: int, angle: float, s: float, bits: int) -> Ball:
     """g(y) at y = exp(s + i angle), to about so many bits."""
     # The series of K of half-integer orders cancels.
-    with working(bits + dim // 3):
+    with working_precision(bits + dim // 3):
         log_y, half = flint.acb(flint.arb(s), flint.arb(angle)), flint.arb(dim) / 2
         front = (flint.arb(2).log() * (1 - half) - half.lgamma()).exp()
         power = front * ((half + 1) * log_y).exp()
@@ -35,7 +35,7 @@ def hankel_factor(dim: int, angle: float, s: float, bits: int) -> Ball:
         i = flint.acb(0, 1)
         turn = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
         if dim % 2:
-            k = k_half_way(max(dim - 3, 0) // 2, -i * y)
+            k = bessel_k_half_integer(max(dim - 3, 0) // 2, -i * y)
         else:
             k = bessel_k(dim // 2 - 1, -i * y, flint.ctx.prec)
         return power * turn * k

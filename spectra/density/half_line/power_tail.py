@@ -18,7 +18,7 @@ import numpy as np
 import sympy
 
 from spectra.base.enclosures import EPS
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.half_line.ends.power_terms import PowerTerms
 from spectra.density.panels.log_panels import Powers
 from spectra.errors import FormulaError, NoRouteError
@@ -44,7 +44,7 @@ def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
     exponents: list[float] = []
     sizes: list[float] = []
     polynomials: list[list[float]] = []
-    with working(_BITS):
+    with working_precision(_BITS):
         half = flint.arb(dim) / 2
         for a, q, c in zero:
             if q == 0 and a.is_Integer and a % 2 == 0:

@@ -21,7 +21,7 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.hankel_factor import find_range, hankel_factor
 from spectra.errors import AccuracyError
@@ -263,7 +263,7 @@ def _correlate(
             for i in (0, 1)
         )
         total = one * real - other * imag
-        with working(64):
+        with working_precision(64):
             sums = [float((total[count - 1 + j] * scale).mid()) for j in range(size)]
         halves.append(np.array(sums))
     even, uneven = halves

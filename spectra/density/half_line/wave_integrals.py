@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import hankel1e, hankel2e, jv
 
 from spectra.base.numbers import FloatArray
-from spectra.base.precision import working
+from spectra.base.precision import working_precision
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation
 from spectra.formula.reader.parsing import Z
@@ -67,7 +67,7 @@ class WaveIntegrals:
 
     def _evaluate_amplitude(self, f: BallFunction, angle: float) -> _ComplexArray:
         """f_b on a ray, times dz/ds and the step."""
-        with working(4 * _BITS):
+        with working_precision(4 * _BITS):
             turn = flint.acb(0, flint.arb(angle)).exp()
             z = [flint.acb(flint.arb(self._scale)) + turn * flint.arb(float(t)) for t in self._t]
             values = np.array([complex(f.to_accuracy(place, 2 * _BITS)) for place in z])

@@ -18,7 +18,7 @@ from typing import Any
 import flint
 import sympy
 
-from spectra.base.precision import Ball, working
+from spectra.base.precision import Ball, working_precision
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
@@ -70,7 +70,7 @@ class BallFunction:
 
     def at_precision(self, z: Ball, bits: int) -> Ball:
         """The value at a working precision in bits; cancellation may lose some of them."""
-        with working(bits):
+        with working_precision(bits):
             return self(z)
 
     def to_accuracy(self, z: Ball, bits: int) -> Ball:

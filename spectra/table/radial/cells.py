@@ -19,7 +19,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.base.arrays import FloatArray, IntArray
-from spectra.base.compiled import compiled, implementation
+from spectra.base.compiled import compile_with_numba, implementation
 
 __all__ = ["Fill", "Refine", "fit_cells"]
 
@@ -199,7 +199,7 @@ def _compiled_fill() -> Any:
             number += is_open[row]
         return number
 
-    return compiled(fill, fused=False)
+    return compile_with_numba(fill, fused=False)
 
 
 @cache

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.base.arrays import FloatArray, IntArray, frozen_array, made_again
+from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
 from spectra.base.enclosures import ORDER, legendre_antiderivative, legendre_inverse
 from spectra.errors import ParameterError
 
@@ -76,7 +76,7 @@ class Panels:
         if np.any(self.low[1:] < self.high[:-1] * (1.0 - _JOIN_TOLERANCE)):
             raise ParameterError("The radii of panels must ascend: check the order of the rows.")
 
-    __reduce__ = made_again
+    __reduce__ = reduce_to_fields
 
     @classmethod
     def points(cls, radii: ArrayLike, masses: ArrayLike) -> Self:

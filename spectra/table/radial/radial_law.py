@@ -16,7 +16,7 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.base.arrays import FloatArray, IntArray, frozen_array, made_again
+from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
 from spectra.errors import ParameterError
 from spectra.table.radial.cells import Fill, Refine, fit_cells
@@ -83,7 +83,7 @@ class RadialLaw:
                 f"tail, {self.tail.start}."
             )
 
-    __reduce__ = made_again
+    __reduce__ = reduce_to_fields
 
     @classmethod
     def from_atoms(cls, radii: ArrayLike, probabilities: ArrayLike) -> Self:

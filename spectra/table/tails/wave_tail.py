@@ -19,7 +19,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 
-from spectra.base.arrays import ComplexArray, FloatArray, made_again, panel_rule
+from spectra.base.arrays import ComplexArray, FloatArray, panel_rule, reduce_to_fields
 from spectra.errors import ParameterError
 from spectra.table.radial.plane_wave import hankel_amplitude, wave_envelope, wave_region
 from spectra.table.tails.wave_sum import Wave, WaveSum, amplitude, values_of
@@ -73,7 +73,7 @@ class WaveTail:
                 f"starts at the radius {self.start} and has mass {self.mass}."
             )
 
-    __reduce__ = made_again
+    __reduce__ = reduce_to_fields
 
     @property
     def start(self) -> float:

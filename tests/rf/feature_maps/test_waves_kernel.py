@@ -14,7 +14,7 @@ import rf
 from rf.feature_maps.fourier_features import Rays, wave_columns
 from rf.feature_maps.sincos import LIMIT
 from rf.feature_maps.threads import on_threads, serial_blas
-from spectra.base.compiled import VARIABLE, implementation
+from spectra.base.compiled import IMPLEMENTATION_VARIABLE, implementation
 from spectra.errors import ParameterError
 
 IMPLEMENTATIONS = ["numpy", "numba"]
@@ -25,7 +25,7 @@ TYPES = [np.float64, np.float32]
 def implementation_in_turn(request, monkeypatch):
     if request.param == "numba":
         pytest.importorskip("numba")
-    monkeypatch.setenv(VARIABLE, request.param)
+    monkeypatch.setenv(IMPLEMENTATION_VARIABLE, request.param)
     return request.param
 
 
@@ -215,10 +215,10 @@ class TestConfiguration:
         assert "threads: " in text
 
     def test_the_environment_decides_for_a_process(self, monkeypatch):
-        monkeypatch.setenv(VARIABLE, "numpy")
+        monkeypatch.setenv(IMPLEMENTATION_VARIABLE, "numpy")
         assert implementation() == "numpy"
-        monkeypatch.setenv(VARIABLE, "fortran")
-        with pytest.raises(ParameterError, match="no such way"):
+        monkeypatch.setenv(IMPLEMENTATION_VARIABLE, "fortran")
+        with pytest.raises(ParameterError, match="no such implementation"):
             implementation()
-        monkeypatch.delenv(VARIABLE)
+        monkeypatch.delenv(IMPLEMENTATION_VARIABLE)
         assert implementation() in IMPLEMENTATIONS

@@ -11,7 +11,7 @@ import pytest
 import rf.cli.commands
 import rf.cli.parser
 import spectra.cli.commands
-from spectra.base.console import PICTURES, answered, check_writable
+from spectra.base.console import PICTURE_SUFFIXES, check_writable, run_command
 from spectra.errors import ParameterError
 
 
@@ -23,18 +23,18 @@ def ending(error):
 
 
 def test_a_command_that_works_has_its_own_status():
-    assert answered("spectra", lambda: 7, left="") == 7
+    assert run_command("spectra", lambda: 7, files_left="") == 7
 
 
 def test_an_explained_error_is_one_line(capsys):
     for error in (ParameterError("no"), PermissionError(13, "no"), OSError("no")):
-        assert answered("spectra", ending(error), left="") == 2
+        assert run_command("spectra", ending(error), files_left="") == 2
         assert capsys.readouterr().err == f"spectra: {error}\n"
 
 
 def test_a_mistake_in_the_code_is_not_explained_away():
     with pytest.raises(ZeroDivisionError):
-        answered("spectra", ending(ZeroDivisionError()), left="")
+        run_command("spectra", ending(ZeroDivisionError()), files_left="")
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_an_interruption_says_what_is_left_and_the_help_names_the_environment(
 def test_the_reader_of_a_pipe_may_leave(monkeypatch):
     closed = io.StringIO()
     monkeypatch.setattr(sys, "stderr", closed)
-    assert answered("rf", ending(BrokenPipeError()), left="") == 0
+    assert run_command("rf", ending(BrokenPipeError()), files_left="") == 0
     assert closed.closed
 
 
 def test_a_file_that_could_not_be_written_is_refused_before(tmp_path):
-    check_writable(None, PICTURES)
-    check_writable(tmp_path / "k.png", PICTURES)
+    check_writable(None, PICTURE_SUFFIXES)
+    check_writable(tmp_path / "k.png", PICTURE_SUFFIXES)
     check_writable(Path("k.npz"), (".npz",))
     with pytest.raises(ParameterError, match=r"ends in \.txt"):
-        check_writable(tmp_path / "k.txt", PICTURES)
+        check_writable(tmp_path / "k.txt", PICTURE_SUFFIXES)
     with pytest.raises(ParameterError, match="no folder"):
-        check_writable(tmp_path / "none" / "k.png", PICTURES)
+        check_writable(tmp_path / "none" / "k.png", PICTURE_SUFFIXES)

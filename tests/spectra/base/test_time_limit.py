@@ -65,7 +65,7 @@ def test_a_refusal_says_what_was_stopped_and_what_to_do():
     said, spent = refused(lambda: endless(of="exp(-z)", advice="do without"))
     assert SHORT <= spent < SHORT + LATE
     assert said.startswith("counting of exp(-z): stopped after 0.")
-    assert "0.1 s are allowed" in said
+    assert "limit for a step is 0.1 s" in said
     assert "spectra.time_limit" in said
     assert "SPECTRA_TIME_LIMIT" in said
     assert said.endswith("; or do without.")
@@ -84,7 +84,7 @@ def test_without_a_limit_nothing_is_stopped():
 
 def test_the_environment_sets_the_limit_and_a_context_goes_before_it(monkeypatch):
     monkeypatch.setenv("SPECTRA_TIME_LIMIT", str(SHORT))
-    with pytest.raises(TimeLimitError, match=r"0\.1 s are allowed"):
+    with pytest.raises(TimeLimitError, match=r"limit for a step is 0\.1 s"):
         endless()
     with sp.time_limit(30.0), stage("working"):
         work(SHORT)
@@ -198,7 +198,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_step_that_swallows_the_signal_is_still_refused(monkeypatch):
-    monkeypatch.setattr(steps, "_TICK", 0.05)
+    monkeypatch.setattr(steps, "_LONGEST_WAIT", 0.05)
 
     def deaf():
         with stage("deaf"):
@@ -240,7 +240,7 @@ def test_errors_and_interruptions_pass_as_they_are():
 
 @pytest.mark.slow
 def test_steps_that_end_just_when_their_time_does_return_or_refuse_and_nothing_else(monkeypatch):
-    monkeypatch.setattr(steps, "_TICK", 0.001)
+    monkeypatch.setattr(steps, "_LONGEST_WAIT", 0.001)
     monkeypatch.setattr(steps, "_LEAST_WAIT", 0.0005)
     # The signal and the end of the step race: whoever wins, nothing is left behind.
     limit = 0.003

@@ -10,7 +10,7 @@ from mpmath import mp
 from numpy.polynomial import Polynomial
 from scipy.special import betainc
 
-from spectra.base.enclosures import Enclosure, resolve
+from spectra.base.enclosures import Enclosure, fit_legendre
 from spectra.density import spectral_density
 from spectra.density.ball.tail import NO_POWERS, OscillatingTail
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -64,7 +64,7 @@ class HalfPower(Component):
 
 def test_a_jump_is_refused():
     with pytest.raises(AccuracyError, match="singularity or a jump"):
-        resolve(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t, 0.0 * t[:, 0]), [0.0, 1.0])
+        fit_legendre(lambda t: (np.where(t < 1 / 3, 1.0, 2.0), 0.0 * t, 0.0 * t[:, 0]), [0.0, 1.0])
 
 
 def test_an_enclosure_adds_its_radii():

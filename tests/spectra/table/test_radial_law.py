@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spectra.base.compiled import VARIABLE
+from spectra.base.compiled import IMPLEMENTATION_VARIABLE
 from spectra.base.enclosures import ORDER, legendre_antiderivative, legendre_inverse
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
@@ -109,7 +109,7 @@ def test_the_compiled_loop_draws_the_same_bits(name, monkeypatch):
     u[:4] = 0.0, 1.0, law.split, np.nextafter(law.split, 0.0)
     q = np.concatenate([u, np.geomspace(5e-324, 0.1, 500)])
     with monkeypatch.context() as environment:
-        environment.setenv(VARIABLE, "numpy")
+        environment.setenv(IMPLEMENTATION_VARIABLE, "numpy")
         below, above = law.ppf(u), law.isf(q)
     assert np.array_equal(law.ppf(u), below)
     assert np.array_equal(law.isf(q), above)

@@ -7,7 +7,7 @@ import sympy
 from mpmath import mp
 
 import spectra as sp
-from spectra.base.precision import working
+from spectra.base.precision import working_precision
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
 from spectra.formula.evaluation.ball_function import analytic_continuation, constant_ball
@@ -31,7 +31,7 @@ def test_a_formula_in_balls_is_the_formula(text):
 def test_cancellation_costs_bits_and_no_digits():
     k = analytic_continuation(sympy.sqrt(1 + Z**2) - Z, Z)
     far = k.to_accuracy(flint.acb(10) ** 12, 128)
-    with working(128):
+    with working_precision(128):
         assert abs(far.real * 2 * flint.arb(10) ** 12 - 1) < 1e-20
 
 
@@ -40,10 +40,10 @@ def test_cancellation_costs_bits_and_no_digits():
 def test_bessel_k_of_whole_order_lies_in_its_ball(order, size):
     for angle in (-0.4, 1.57):
         q = flint.acb(size * np.cos(angle), size * np.sin(angle))
-        with working(600):
+        with working_precision(600):
             true = q.bessel_k(order)
         for wide in (q, q + flint.acb(flint.arb(0, 1e-20 * size), flint.arb(0, 1e-20 * size))):
-            with working(128):
+            with working_precision(128):
                 found = bessel_k(order, wide, 128)
             assert found.overlaps(true)
             assert found.rel_accuracy_bits() > (100 if wide is q else 45)
@@ -55,7 +55,10 @@ def test_functions_without_a_continuation_are_refused():
 
 
 def test_a_number_without_a_ball_is_said_to_be_one():
-    with working(64), pytest.raises(FormulaError, match="zeta is not available in ball arithmetic"):
+    with (
+        working_precision(64),
+        pytest.raises(FormulaError, match="zeta is not available in ball arithmetic"),
+    ):
         constant_ball(sympy.zeta(3))
 
 

@@ -7,7 +7,7 @@ import sympy
 from mpmath import mp
 
 import spectra as sp
-from spectra.base.precision import working
+from spectra.base.precision import working_precision
 from spectra.density import spectral_density
 from spectra.density.half_line.ends.read_waves import read_waves
 from spectra.density.half_line.half_line import half_line
@@ -139,7 +139,7 @@ def test_without_that_phase_the_mass_is_infinite_and_the_refusal_says_so():
 def test_the_waves_of_a_formula_add_up_to_it(text):
     expr = sp.radial(text).pieces[0].expr
     for x in np.geomspace(0.3, 90.0, 40).tolist():
-        with working(128):
+        with working_precision(128):
             total = flint.arb(0)
             for b, f in read_waves(expr).items():
                 both = 2 if b else 1
