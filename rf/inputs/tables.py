@@ -158,7 +158,7 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
         equivalent = kernel.equivalent(dim)
         return (kernel if equivalent is None else equivalent), None
 
-    found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
+    found = kernel.as_radial(dim) if isinstance(kernel, GroupedKernel) else None
     return (kernel, None) if found is None else found
 
 

@@ -34,7 +34,7 @@ def asymmetric_table(
     ``table_of(kernel, dim)`` makes the table of a radial kernel.  Each part of the result is one of
     a radial kernel, with its shifts along one axis.
     """
-    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))
+    kernels = cast("Mapping[Kernel, Any]", kernel.as_shifted_kernels(dim))
     moved = [
         (table_of(radial, dim), _deviation(radial), shifts)
         for radial, terms in kernels.items()

@@ -162,7 +162,7 @@ def _grouped_table(
     kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
     """Derive each radial kernel once for each size of group, and form the products."""
-    kernel.checked(dim)
+    kernel.check_dim(dim)
     tables: dict[Factor, SpectralTable] = {}
     groups: dict[Factor, list[tuple[Part, Group]]] = {}
     cached_table = keep_values(table_of)

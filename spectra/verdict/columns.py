@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
-from spectra.kernels.grouped import Factor, GroupedKernel, Product
+from spectra.kernels.grouped import Factor, GroupedKernel, Term
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.status import Definiteness, Status
@@ -43,7 +43,7 @@ _ROUNDING = 2.0**-40
 def decide_groups(kernel: GroupedKernel, dim: int | None, verdict_of: VerdictOf) -> Answer:
     """Decide from the verdict on each group; ``verdict_of(kernel, dim)`` computes one."""
     if dim is not None:
-        kernel.checked(dim)
+        kernel.check_dim(dim)
     problems = {(f.kernel, len(f.columns)) for f in kernel.factors}
     known = {key: verdict_of(*key) for key in problems}
     by_group = tuple((f, known[f.kernel, len(f.columns)]) for f in kernel.factors)
@@ -105,11 +105,11 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
     return Definiteness(None, "Some factors or weights are negative, and may cancel or not.")
 
 
-def _columns(term: Product) -> set[int]:
+def _columns(term: Term) -> set[int]:
     return {c for factor in term[1] for c in factor.columns}
 
 
-def _is_disjoint(term: Product) -> bool:
+def _is_disjoint(term: Term) -> bool:
     """Whether no column is in two factors."""
     return len(_columns(term)) == sum(len(factor.columns) for factor in term[1])
 
@@ -129,7 +129,7 @@ def decide_l1(kernel: L1Kernel, dim: int | None, verdict_of: VerdictOf) -> Answe
     if line.status is Status.INFINITE:
         why = "If all columns but one agree, it is f on the line, whose mass is infinite."
         return Status.INFINITE, (why, *line.reasons), by_group
-    return Status.UNDECIDED, (kernel.why_refused(),), by_group
+    return Status.UNDECIDED, (kernel.no_route_message(),), by_group
 
 
 def definiteness_of_l1(kernel: L1Kernel, dim: int | None, by_group: ByGroup) -> Definiteness:

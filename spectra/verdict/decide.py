@@ -107,7 +107,7 @@ def existence(
     if isinstance(kernel, GroupedKernel | L1Kernel):
         return _verdict_by_columns(kernel, dim, stated)
     if isinstance(kernel, AsymmetricKernel):
-        dim = kernel.dim if dim is None else kernel.checked(dim)
+        dim = kernel.dim if dim is None else kernel.check_dim(dim)
         places, notes = apply_assumptions(asymmetric_places(kernel, dim), stated)
         status, condition, reasons, deciding = combine(places, dim, _FINITE)
         # Tilts have another length in another dimension: the answer in one d is for this d only.
