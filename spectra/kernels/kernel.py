@@ -35,8 +35,7 @@ __all__ = ["Kernel", "radial", "zonal"]
 
 # Number of distances at which each formula of a new kernel is evaluated, to refuse complex values.
 _CHECKED_DISTANCES = 61
-# A formula such as sin(z)/z has no value at isolated distances, where its limit is used instead.
-# Formulas have at most this many such distances; the other values stay nan.
+# At most this many distances at which a formula such as 0/0 is replaced by its limit.
 _MOST_LIMITS = 3
 
 

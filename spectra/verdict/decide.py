@@ -18,7 +18,7 @@ from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue.entry import Entry
-from spectra.kernels.catalogue.reading import named_by_text
+from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -97,7 +97,7 @@ def existence(
     if dim is not None:
         dim = checked_dim(dim)
     if isinstance(kernel, str):
-        kernel = named_by_text(kernel)
+        kernel = any_kernel_from_text(kernel)
     if isinstance(kernel, Entry):
         raise ParameterError(
             f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
