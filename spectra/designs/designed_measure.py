@@ -116,9 +116,8 @@ class Design:
         """Number of feature columns: cosines and sines, the constant and monomials."""
         constant = bool(np.any(self.radii == 0.0)) or bool(self.powers.size)
         frequencies = sum(n for n, w in zip(self.counts, self.radii, strict=True) if w > 0.0)
-        return (
-            2 * frequencies + constant + power_columns(self.kernel, self.dim, self.powers.size) - 1
-        )
+        monomials = power_columns(self.kernel, self.dim, self.powers.size) - 1  # without constant
+        return 2 * frequencies + constant + monomials
 
     @property
     def gap(self) -> float | None:

@@ -122,9 +122,8 @@ class AsymmetricKernel(BaseKernel):
                 log_factor = 0.5 * variance * float(tilt @ tilt)
                 if log_factor > _LARGEST_LOG_FACTOR:
                     raise ParameterError(
-                        f"The tilt of {kernel} multiplies its measure by exp({log_factor:.6g}): "
-                        "features of such a mass are useless. Use a smaller tilt, or a kernel of "
-                        "shorter length."
+                        f"The tilt of {kernel} multiplies its measure by exp({log_factor:.6g}), "
+                        "too much for features. Use a smaller tilt or a shorter length."
                     )
                 piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
                 gaussian = replace(kernel, pieces=(piece,), label="")

@@ -20,9 +20,11 @@ RadialKernel = Any
 class BaseKernel:
     """The operations that every kernel derives from its own ``+``, ``*`` and kernel matrix."""
 
-    # Not an ABC, whose metaclass slows isinstance down: only type checkers use abstractmethod here.
+    #: The text that is printed if it is not empty, and the formula in u = <x, y> of a zonal kernel.
     label: str = ""
+    zonal: Any = None
 
+    # Not an ABC, whose metaclass slows isinstance down: only type checkers use abstractmethod here.
     @property
     @abstractmethod
     def formula(self) -> str:
@@ -31,7 +33,7 @@ class BaseKernel:
     @property
     def is_zonal(self) -> bool:
         """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
-        return False
+        return self.zonal is not None
 
     def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """Exact kernel matrix of two sets of rows: its entries are k(x_i, y_j).

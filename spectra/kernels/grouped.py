@@ -85,7 +85,7 @@ class GroupedKernel(BaseKernel):
 
     @property
     def formula(self) -> str:
-        """The kernel as text, which ``any_kernel_from_text`` reads."""
+        """The kernel as text, such as 2*(exp(-z)).on([0])."""
         return " + ".join(map(_term_text, self.terms)) or "0"
 
     @property
@@ -205,7 +205,7 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
     r"""The sum of a radial kernel over all groups of ``order`` columns, by default single columns.
 
     .. math:: k_1(D) = \sum_i k(|D_i|), \qquad
-              k_2(D) = \sum_{i < j} k\bigl(\sqrt{D_i^2 + D_j^2}\bigr).
+              k_2(D) = \sum_{i < j} k\bigl(\sqrt{D_i^2 + D_j^2}\bigr), \qquad D = x - y.
 
     Parameters
     ----------
@@ -223,9 +223,7 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
     (exp(-z)).on([0]) + (exp(-z)).on([1])
     """
     if not hasattr(kernel, "pieces"):
-        raise ParameterError(
-            f"additive takes a radial kernel, such as radial('exp(-z)'), and got {kernel!r}."
-        )
+        raise ParameterError(f"additive takes a radial kernel, and got {kernel!r}.")
     dim, order = checked_dim(dim), checked_dim(order)
     if order > dim:
         raise ParameterError(f"order = {order}: groups of {dim} columns have at most {dim}.")
@@ -234,7 +232,7 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
 
 
 def add_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Add terms with equal factors, and add single kernels of the same columns and lengths."""
+    """Add the terms with equal factors, and the kernels of equal columns and lengths."""
     added: dict[Any, Term] = {}
     for term in terms:
         weight, factors = _extract_constants(term)
@@ -264,6 +262,7 @@ def _extract_constants(term: Term) -> Term:
 
 
 def _factor(kernel: RadialKernel, columns: Iterable[int], lengths: Iterable[float]) -> Factor:
+    """A factor with its columns in ascending order."""
     pairs = sorted(zip(columns, lengths, strict=True))
     return Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs))
 

@@ -35,7 +35,7 @@ __all__ = ["Kernel", "radial", "zonal"]
 
 # Number of distances at which each formula of a new kernel is evaluated, to refuse complex values.
 _CHECKED_DISTANCES = 61
-# At most this many distances at which a formula such as 0/0 is replaced by its limit.
+# Values such as 0/0 are replaced by limits at no more than this many distances.
 _MOST_LIMITS = 3
 
 
@@ -79,11 +79,6 @@ class Kernel(BaseKernel):
         )
 
     @property
-    def is_zonal(self) -> bool:
-        """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
-        return self.zonal is not None
-
-    @property
     def support(self) -> float:
         """The radius beyond which the kernel is zero (``inf`` if there is none)."""
         return max((float(p.support) for p in self.pieces), default=0.0)
@@ -123,8 +118,7 @@ class Kernel(BaseKernel):
         z = real_array(z, "z")
         if not np.all(z >= 0):
             raise ParameterError(
-                f"A radial kernel is a function of a distance z >= 0, and cannot be evaluated at "
-                f"z = {z[~(z >= 0)].ravel()[0]}."
+                f"A kernel has values at distances z >= 0, not at z = {z[~(z >= 0)].ravel()[0]}."
             )
         value = np.zeros_like(z)
         for i, piece in enumerate(self.pieces):
@@ -153,8 +147,8 @@ class Kernel(BaseKernel):
     ) -> Kernel | GroupedKernel:
         """The kernel k(z / length), which is radial even if k was zonal.
 
-        With one length for each column of the data it is k(|(x - y) / length|): the columns of the
-        data are divided by the lengths, and the spectral measure of k is used.
+        With one length for each column of the data it is k(|(x - y) / length|), the kernel k of the
+        data with each column divided by its length.
 
         Examples
         --------
@@ -196,7 +190,7 @@ class Kernel(BaseKernel):
         return shift_and_tilt(self, tilt=beta)
 
     def split_constant(self) -> tuple[float, Kernel]:
-        """Split off the constant factor c: (c, k / c), so that multiples of k share a measure."""
+        """The pair (c, k / c) for the constant factor c of k: multiples of k share one measure."""
         split = [piece.expr.as_independent(Z, as_Add=False) for piece in self.pieces]
         constants = {constant for constant, _ in split}
         if len(constants) != 1 or constants == {1} or not all(rest.has(Z) for _, rest in split):
@@ -246,9 +240,11 @@ def _sum_pieces(
 
 
 def _combine_zonal(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
+    """The formula in u of a sum or a product; None unless both kernels are zonal."""
     return None if a.zonal is None or b.zonal is None else combine(a.zonal, b.zonal)
 
 
+# ``staged`` limits the processor time of the call, and ``stage`` that of a block.
 @staged("making a kernel", advice="simplify the formula, or pass a callable")
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],
@@ -270,8 +266,8 @@ def radial(
         A value for every other symbol of the formula.  For a callable: ``edge`` (k behaves like
         (support - z)**edge at its support), ``breaks`` (other radii where k is not smooth, or a
         mapping from these to exponents; ``()`` for none), ``origin`` ("smooth" for a smooth
-        function of z**2, else the lowest power of z at 0 that is not an even integer) and ``decay``
-        without a support ("gaussian", "exponential" or the exponent of a power of 1/z).
+        function of z**2, else the lowest power of z at 0 that is not an even integer) and, if there
+        is no support, ``decay`` ("gaussian", "exponential" or the exponent of a power of 1/z).
 
     Raises
     ------

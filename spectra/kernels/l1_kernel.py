@@ -111,12 +111,15 @@ class L1Kernel(BaseKernel):
         """The radial or grouped kernel that equals this one in d columns; None if there is none."""
         if checked_dim(dim) == 1:
             return self.profile
-        truncated, exponentials = self.terms or ((), None)
-        if truncated or exponentials is None:
+        if self.terms is None:
+            return None
+        truncated, exponentials = self.terms
+        if truncated:
             return None
         products = []
         for weight, rate in exponentials:
-            exponential, columns = radial(sympy.exp(-rate * Z)), range(dim) if rate != 0 else ()
+            exponential = radial(sympy.exp(-rate * Z))
+            columns = range(dim) if rate != 0 else ()
             factors = tuple(Factor(exponential, (j,), (1.0,)) for j in columns)
             products.append((float(weight), factors))
         return GroupedKernel(add_terms(products), dim)

@@ -66,7 +66,7 @@ def _spectral_mixture(
     lengths: tuple[sympy.Expr, ...],
 ) -> Kernel:
     terms = zip(weights, frequencies, lengths, strict=True)
-    return radial(sum(w * sympy.exp(-(Z**2) / (2 * x**2)) * sympy.cos(b * Z) for w, b, x in terms))
+    return radial(sum(w * sympy.exp(-(Z**2) / (2 * s**2)) * sympy.cos(f * Z) for w, f, s in terms))
 
 
 def _gaussian_mixture(weights: tuple[sympy.Expr, ...], lengths: tuple[sympy.Expr, ...]) -> Kernel:

@@ -32,8 +32,8 @@ DIMENSION = sympy.Symbol("d", integer=True, positive=True)
 class Parameter(NamedTuple):
     """A parameter of a named kernel.
 
-    ``condition`` is a sympy relation in ``parameter_symbol(name)``.  If the default is a tuple, the
-    parameter is a sequence with a number for each summand or column, and each must satisfy it.
+    ``condition`` is a sympy relation in ``parameter_symbol(name)`` that a value must satisfy.  If
+    the default is a tuple, the value is a sequence of numbers, one for each summand or column.
     """
 
     name: str
@@ -57,7 +57,8 @@ class Entry:
     parameters, aliases : tuple of Parameter, tuple of str
         The parameters, each with a default, and other names of the kernel.
     support, zonal : str, bool
-        The parameter or number beyond which the kernel is zero, or ""; whether the formula is in u.
+        The parameter beyond which the kernel is zero, "2" for a zonal kernel, or "" if there is
+        none; whether the formula is in u.
     build : callable or None
         Makes the kernel from the exact values of its parameters, if ``formula`` is not parsed.
 
@@ -96,9 +97,9 @@ class Entry:
         else:
             text = self.formula.removesuffix(f" on z <= {self.support}")
             kernel = radial(text, support=values.get(self.support), **values)
-        return (
-            replace(kernel, label=self.call_text(values)) if isinstance(kernel, Kernel) else kernel
-        )
+        if isinstance(kernel, Kernel):
+            kernel = replace(kernel, label=self.call_text(values))
+        return kernel
 
     @cached_property
     def default_kernel(self) -> Kernel:
@@ -113,8 +114,8 @@ class Entry:
             raise ParameterError(
                 f"The kernel {self.id} has no parameter {unknown[0]!r}. It has {known or 'none'}."
             )
-        named = ((p, given.get(p.name, p.default)) for p in self.parameters)
-        values = {p.name: _exact_value(p, value, self.id) for p, value in named}
+        pairs = ((p, given.get(p.name, p.default)) for p in self.parameters)
+        values = {p.name: _exact_value(p, value, self.id) for p, value in pairs}
         lengths = {name: len(v) for name, v in values.items() if isinstance(v, tuple)}
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ParameterError(
@@ -138,11 +139,11 @@ class Entry:
         return f"{self.id}({arguments})" if values else self.id
 
     def finite_for(self, **parameters: Any) -> Any:
-        """The condition on d for finite mass with these parameters; None if unknown."""
+        """The condition on d for finite mass with these parameters, or None."""
         return _substitute(self.finite, parameters)
 
     def positive_definite_for(self, **parameters: Any) -> Any:
-        """The condition on d for a positive definite kernel; None if unknown."""
+        """The condition on d for a positive definite kernel with these parameters, or None."""
         return _substitute(self.positive_definite, parameters)
 
 

@@ -25,20 +25,19 @@ __all__ = ["GEOSTATISTICS"]
 _NU, _MU, _SMOOTHNESS, _LENGTH, _FREQUENCY, _HURST = map(
     parameter_symbol, ("nu", "mu", "smoothness", "length", "frequency", "hurst")
 )
-_3_2 = sympy.Rational(3, 2)
 _CHILES = (
     "Chiles and Delfiner, Geostatistics: Modeling Spatial Uncertainty (2012), section 2.5.1, "
     "doi:10.1002/9781118136188"
 )
 _MATERN = "Matern, Spatial Variation (1960; 1986), section 2.5, doi:10.1007/978-1-4615-7892-5"
-_HAT = "Gneiting, J. Multivariate Anal. 69 (1999) 88, doi:10.1006/jmva.1998.1800"
+_GNEITING = "Gneiting, J. Multivariate Anal. 69 (1999) 88, doi:10.1006/jmva.1998.1800"
 
 
 def _superspherical(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
-    """S_nu(x) = int_x^1 (1 - t^2)^nu dt / I_nu with I_nu = int_0^1 (1 - t^2)^nu dt, x = z / length.
+    """The kernel S_nu(x) = int_x^1 (1 - t^2)^nu dt / I_nu with x = z / length, S_nu(0) = 1.
 
-    Integration by parts gives S_nu = S_(nu-1) - x (1 - x^2)^nu / ((2 nu + 1) I_nu), down to S_0 =
-    1 - x for integer nu, or S_(-1/2) = 2 acos(x) / pi for half-integer nu.
+    Integration by parts gives S_nu = S_(nu-1) - x (1 - x^2)^nu / ((2 nu + 1) I_nu), which starts at
+    S_0 = 1 - x for integer nu and at S_(-1/2) = 2 acos(x) / pi for half-integer nu.
     """
     if not (2 * nu).is_Integer:
         return radial(
@@ -48,12 +47,14 @@ def _superspherical(nu: sympy.Expr, length: sympy.Expr) -> Kernel:
             nu=nu,
             length=length,
         )
-    x = Z / length
+    x, gamma = Z / length, sympy.gamma
     ratio, order = 1 - x, sympy.Integer(1)
     if not nu.is_Integer:
         ratio, order = 2 * sympy.acos(x) / sympy.pi, sympy.S.Half
     while order <= nu:
-        integral = sympy.sqrt(sympy.pi) * sympy.gamma(order + 1) / (2 * sympy.gamma(order + _3_2))
+        integral = (
+            sympy.sqrt(sympy.pi) * gamma(order + 1) / (2 * gamma(order + sympy.Rational(3, 2)))
+        )
         ratio -= x * (1 - x**2) ** order / ((2 * order + 1) * integral)
         order += 1
     return radial(sympy.expand(ratio) if nu.is_Integer else ratio, support=length)
@@ -75,7 +76,7 @@ def _generalized_wendland(mu: sympy.Expr, smoothness: sympy.Expr, length: sympy.
 
 
 def _truncated_power_law(modes: str, power: str, *more: Parameter) -> Entry:
-    """Make the entry of a mixture of modes exp(-(z/l)^power) of lengths 0 < l < length."""
+    """Make the entry of a mixture of kernels (modes) exp(-(z/l)^power) over 0 < l < length."""
     formula = f"2*hurst/{power}*expint(1 + 2*hurst/{power}, (z/length)**{power})"
     return positive_definite_entry(
         id=f"tpl_{modes.lower()}",
@@ -126,7 +127,7 @@ GEOSTATISTICS: tuple[Entry, ...] = (
         build=_superspherical,
         finite=2 * _NU + 3 > DIMENSION,
         positive_definite=2 * _NU + 1 >= DIMENSION,
-        reference=f"{_MATERN}; {_HAT}",
+        reference=f"{_MATERN}; {_GNEITING}",
         parameters=(positive_parameter("nu", "3/2", "exponent of the derivative at z = length"),),
         note="nu = 1/2, 1, 2 are the circular, the spherical and the pentaspherical model.",
     ),
@@ -141,8 +142,8 @@ GEOSTATISTICS: tuple[Entry, ...] = (
     compact_entry(
         id="generalized_wendland",
         title="Generalized Wendland function phi_{mu, smoothness}",
-        formula="(1 - x)**mu, x = z/length, mapped f(x) -> int_x^1 t f(t) dt `smoothness` times, "
-        "over its value at 0,",
+        formula="(1 - x)**mu, x = z/length, after `smoothness` maps f(x) -> int_x^1 t f(t) dt, "
+        "normalised to k(0) = 1,",
         build=_generalized_wendland,
         finite=2 * (_MU + _SMOOTHNESS) + 1 > DIMENSION,
         positive_definite=2 * (_MU - _SMOOTHNESS) - 1 >= DIMENSION,

@@ -39,7 +39,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
-_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)  # name(arguments)
 
 
 def kernel_from_text(
@@ -190,8 +190,8 @@ def any_kernel_from_text(
         raise
     except (*_PARSE_ERRORS, TypeError) as error:
         raise ParameterError(
-            f"{short(text)!r} is not a valid kernel of groups of columns: {error}. Here on takes "
-            "columns, and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
+            f"{short(text)!r} is not a valid kernel of groups of columns: {error}. Use .on, which "
+            "takes columns and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
         ) from error
     if unused := set(values) - used:
         raise ParameterError(f"No kernel of {short(text)!r} has the parameter {min(unused)!r}.")
@@ -201,13 +201,11 @@ def any_kernel_from_text(
 def _evaluate_groups(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
     """Evaluate a syntax tree with groups as operands; add the parameters they have to ``used``."""
     match node:
-        case ast.Call(
-            func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=keywords
-        ):
+        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=named):
             text = ast.get_source_segment(source, inner) or ""
             own = {n: v for n, v in values.items() if re.search(rf"\b{re.escape(n)}\b", text)}
             used.update(own)
-            options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
+            options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in named}
             return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **options)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)

@@ -62,14 +62,14 @@ def test_malformed_text_is_refused():
     for text, offender in (
         ("(exp(-z)).on([0]) + exp(-z)", "is not a number"),
         ("(exp(-z)).on([0]) + (exp(-z)", "never closed"),
-        ("(exp(-z)).on([a])", "on takes columns"),
+        ("(exp(-z)).on([a])", "takes columns and length"),
         ("(exp(-z)).on([])", "columns"),
-        ("(exp(-z)).on([0 1])", "on takes columns"),
-        ("(exp(-z)).on([0,,1])", "on takes columns"),
+        ("(exp(-z)).on([0 1])", "takes columns and length"),
+        ("(exp(-z)).on([0,,1])", "takes columns and length"),
         ("(exp(-z)).on([0, 0])", "different columns"),
         ("(exp(-z)).on([0, 1], length=[1, 2, 3])", "3 lengths"),
         ("(exp(-z)).on([0], length=-1)", "positive"),
-        ("(exp(-z)).on([0], length=__import__)", "on takes columns"),
+        ("(exp(-z)).on([0], length=__import__)", "takes columns and length"),
         ("(exp(u)).on([0])", "sphere"),
     ):
         with pytest.raises(ParameterError, match=offender):
