@@ -5,9 +5,9 @@ r"""A design: signed masses c_j on spheres |w| = w_j, and powers of a variable u
 Omega_d(t) is the mean of cos(t s.e) over unit vectors s of R^d.  Masses may be large and cancel:
 the variance is low only if each sphere has its own frequencies.
 
-The powers of u have exact features.  For unit rows u = <x, y> = 1 - z^2/2, and the features are
-monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which is in [-1, 1] too;
-its powers are polynomials in <x, y>, |x|^2 and |y|^2.
+Features reproduce the powers of u exactly.  For unit rows u = <x, y> = 1 - z^2/2, and the features
+are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which is in [-1, 1]
+too; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
 """
 
 from __future__ import annotations
@@ -163,9 +163,10 @@ class Design:
     def table(self) -> SpectralTable:
         """The table from which features are drawn, with a part for each sphere."""
         self._refuse_powers()
+        phases = np.where(self.masses > 0.0, 0.0, np.pi).tolist()
         spheres = tuple(
-            Part(abs(c), 0.0, 0.0 if c > 0 else float(np.pi), RadialLaw.from_atoms([w], [1.0]))
-            for w, c in zip(self.radii.tolist(), self.masses.tolist(), strict=True)
+            Part(abs(c), mass_error=0.0, phase=phase, law=RadialLaw.from_atoms([w], [1.0]))
+            for w, c, phase in zip(self.radii.tolist(), self.masses.tolist(), phases, strict=True)
             if c != 0.0
         )
         low, high = self.domain

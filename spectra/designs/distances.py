@@ -24,7 +24,7 @@ _PROBABILITIES = np.sin(0.5 * np.pi * np.arange(_NODES + 1) / _NODES) ** 2
 NODE_WEIGHTS = np.diff(_PROBABILITIES)
 # Smallest node, relative to z_max: the recurrence of the waves divides by the distance.
 _SMALLEST_NODE = 1e-6
-# Samples of an error: for each of its shortest periods, and at least.
+# Samples of an error for each of its shortest periods, and the least number of samples.
 _SAMPLES_PER_PERIOD, _LEAST_SAMPLES = 40, 500
 # Between two samples, pi^2 / (40 w) apart, a wave of frequency w exceeds the larger one by at most
 # this fraction.
@@ -43,21 +43,21 @@ def checked_distances(
     """
     low, high = _checked_domain(domain)
     middle = 0.5 * (_PROBABILITIES[1:] + _PROBABILITIES[:-1])
-    least, most = low, high
+    smallest, largest = low, high
     sample = np.zeros(1) if distances is None else np.asarray(distances, dtype=float).ravel()
     if sample.size == 0 or not np.all(np.isfinite(sample)):
         raise DataError("The distances must be finite numbers, and there must be at least one.")
     if np.any(sample):
-        nodes, least, most = np.quantile(sample, middle), sample.min(), sample.max()
+        nodes, smallest, largest = np.quantile(sample, middle), sample.min(), sample.max()
     elif kernel.is_zonal and high <= 2.0:
         start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
-        nodes = 2.0 * np.sin(start + (stop - start) * middle)
+        nodes = 2.0 * np.sin(start + (stop - start) * middle)  # z = 2 sin(angle / 2)
     else:
         nodes = low + (high - low) * middle
-    slack = 1e-9 * high
-    if least < low - slack or most > high + slack:
+    slack = 1e-9 * high  # for rounding
+    if smallest < low - slack or largest > high + slack:
         raise DataError(
-            f"The distances {least:.6g} to {most:.6g} are not inside the domain {low:g} to "
+            f"The distances {smallest:.6g} to {largest:.6g} are not inside the domain {low:g} to "
             f"{high:g} of the design. Widen the domain."
         )
     return (low, high), tuple(np.maximum(nodes, _SMALLEST_NODE * high).tolist())

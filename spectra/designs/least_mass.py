@@ -1,7 +1,8 @@
 r"""The measure of least mass or variance within a tolerance on a range of distances.
 
 The signed masses c_j on spheres |w| = w_j satisfy
-:math:`|\sum_j c_j \Omega_d(w_j z) - k(z)| \le \epsilon` on the domain of distances z.
+:math:`|\sum_j c_j \Omega_d(w_j z) - k(z)| \le \epsilon` on the domain of distances z, for the mean
+Omega_d of a plane wave over directions (see ``wave_variance``).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def design_within(
 
     ``nodes`` represent the distribution of the distances: see :func:`checked_distances`.
     """
-    tol = positive_number(tol, "tol", why=", the largest error")
+    tol = positive_number(tol, "tol", why=", the largest error allowed")
     max_mass = _largest_mass(kernel, domain, tol)
     max_radius = _LARGEST_RADIUS * (float(np.sqrt(dim)) + 5.0) / domain[1]
     if objective == "variance" and dim == 1:
@@ -98,7 +99,7 @@ def design_within(
         objective=objective,
         value=value,
         lower_bound=max(lower_bound, 0.0),
-        dual=(dual.distances, dual.weights / (1.0 + dual.multiplier)),
+        dual=(dual.distances, dual.weights / (1.0 + dual.multiplier)),  # |q| <= 1 for "mass"
     )
     return replace(result, bias=float(np.sqrt(NODE_WEIGHTS @ (result(z) - kernel(z)) ** 2)))
 
