@@ -114,7 +114,7 @@ class _Exchange:
     def _cheapest_masses(
         self, radii: FloatArray, cost: FloatArray, tol: float, cost_limit: FloatArray
     ) -> tuple[FloatArray, float, float, FloatArray]:
-        """Minimise cost @ (positive masses, negative masses, excess), cost_limit @ masses <= 1.
+        """Minimise cost @ (positive masses, negative masses, excess) with cost_limit @ masses <= 1.
 
         Returns the masses, the excess of their error over ``tol``, the minimum and the marginals.
         """

@@ -119,7 +119,7 @@ class L1Kernel(BaseKernel):
         products = []
         for weight, rate in exponentials:
             exponential = radial(sympy.exp(-rate * Z))
-            columns = range(dim) if rate != 0 else ()
+            columns = range(dim) if rate != 0 else ()  # exp(-0 z) is a constant
             factors = tuple(Factor(exponential, (j,), (1.0,)) for j in columns)
             products.append((float(weight), factors))
         return GroupedKernel(add_terms(products), dim)

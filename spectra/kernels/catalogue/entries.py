@@ -149,7 +149,7 @@ ENTRIES: tuple[Entry, ...] = (
         reference=f"{_RW}, equation (4.14)",
         parameters=(
             positive_parameter(
-                "nu", "3/2", "smoothness; above 400 it is the Gaussian", largest=400
+                "nu", "3/2", "smoothness; above 400 it is the Gaussian to within 6e-4", largest=400
             ),
             _SCALE,
         ),
