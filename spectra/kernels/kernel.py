@@ -51,7 +51,7 @@ class Kernel(BaseKernel):
     pieces : tuple of Piece
         Formulas and the radii where they end (see :class:`Piece`), sorted by radius; none is zero.
     zonal : sympy expression or None
-        The formula in u = <x, y> if the kernel lives on the unit sphere.
+        The formula in u = <x, y> if the kernel is defined on the unit sphere.
     label : str
         The text that made the kernel, or its name in the catalogue; printed if it is not empty.
 
