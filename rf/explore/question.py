@@ -10,7 +10,7 @@ from typing import final
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
 from spectra.kernels import GroupedKernel, Kernel, L1Kernel
-from spectra.kernels.catalogue import named_by_text
+from spectra.kernels.catalogue import any_kernel_from_text
 
 __all__ = ["Question"]
 
@@ -64,7 +64,7 @@ class Question:
         """
         if self.metric not in _METRICS:
             raise ParameterError(f"metric = {self.metric!r} is not one of {', '.join(_METRICS)}.")
-        return named_by_text(
+        return any_kernel_from_text(
             self.k,
             metric="l1" if self.metric == "l1" else "l2",
             support=self.support or None,

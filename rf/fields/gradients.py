@@ -51,7 +51,7 @@ def gradient_of_products(
     out = np.zeros(X.shape)
     for rows in _blocks(X, Y):
         for weight, factors in kernel.terms:
-            own = [(factor.rows(X[rows]), factor.rows(Y)) for factor in factors]
+            own = [(factor.scaled_columns(X[rows]), factor.scaled_columns(Y)) for factor in factors]
             values = [f.kernel(cdist(x, y)) for f, (x, y) in zip(factors, own, strict=True)]
             for i, (factor, (x, y)) in enumerate(zip(factors, own, strict=True)):
                 columns, lengths = list(factor.columns), np.array(factor.lengths)

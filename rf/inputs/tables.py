@@ -158,7 +158,7 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
         equivalent = kernel.equivalent(dim)
         return (kernel if equivalent is None else equivalent), None
 
-    found = kernel.one_radial(dim) if isinstance(kernel, GroupedKernel) else None
+    found = kernel.as_radial(dim) if isinstance(kernel, GroupedKernel) else None
     return (kernel, None) if found is None else found
 
 
@@ -196,12 +196,12 @@ def _from_text_alone(text: str) -> Any:
 
 
 def _from_text(text: str, given: dict[str, Any]) -> Any:
-    from spectra.kernels.catalogue import catalogue, named_by_text, named_with_parameters
+    from spectra.kernels.catalogue import any_kernel_from_text, catalogue, parse_name
 
-    name, values = named_with_parameters(text, given)
+    name, values = parse_name(text, given)
     if name in catalogue.asymmetric:
         return catalogue[name](**values)
-    return named_by_text(text, parameters=given)
+    return any_kernel_from_text(text, parameters=given)
 
 
 @lru_cache(maxsize=_RECENT_TABLES)

@@ -155,7 +155,7 @@ def _catalogue(_: argparse.Namespace) -> None:
 
     for entry in catalogue.entries.values():
         variable = "u" if entry.zonal else "z"
-        print(entry.called(entry.defaults))
+        print(entry.call_text(entry.defaults))
         print(f"    {entry.title}: {entry.formula}, in {variable}")
         if entry.aliases:
             print(f"    also called {', '.join(entry.aliases)}")
@@ -164,10 +164,10 @@ def _catalogue(_: argparse.Namespace) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     from spectra.kernels import Kernel
-    from spectra.kernels.catalogue import read_numbers
+    from spectra.kernels.catalogue import parse_numbers
     from spectra.verdict import as_data, as_text, existence
 
-    assumed = read_numbers(_parse_values("--assume", "smoothness=1.5", arguments.assume))
+    assumed = parse_numbers(_parse_values("--assume", "smoothness=1.5", arguments.assume))
     kernel = _kernel(arguments)
     verdict = existence(kernel, dim=arguments.dim, **({"assume": assumed} if assumed else {}))
     if arguments.json:
@@ -185,11 +185,11 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _variogram(arguments: argparse.Namespace) -> None:
-    from spectra.kernels.catalogue import read_numbers
+    from spectra.kernels.catalogue import parse_numbers
     from spectra.variograms import variogram
 
-    values = read_numbers(_parse_values("--set", "s=2", arguments.set))
-    reach = None if arguments.reach is None else read_numbers({"reach": arguments.reach})["reach"]
+    values = parse_numbers(_parse_values("--set", "s=2", arguments.set))
+    reach = None if arguments.reach is None else parse_numbers({"reach": arguments.reach})["reach"]
     gamma = variogram(arguments.gamma, reach=reach, **values)
     words = {True: "a variogram, proved", False: "no variogram", None: "not settled"}
     for dim in (1, 2, 3) if arguments.dim is None else (arguments.dim,):
@@ -284,9 +284,9 @@ def _explore(arguments: argparse.Namespace) -> Any:
 def _kernel(arguments: argparse.Namespace) -> Any:
     """The kernel of the arguments; a ParameterError if an option needs a radial one."""
     from spectra.kernels import Kernel
-    from spectra.kernels.catalogue import named_by_text
+    from spectra.kernels.catalogue import any_kernel_from_text
 
-    kernel = named_by_text(
+    kernel = any_kernel_from_text(
         arguments.kernel,
         metric=arguments.metric,
         support=arguments.support,

@@ -30,7 +30,7 @@ def asymmetric_table(
     kernel: AsymmetricKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
     """Tabulate an asymmetric kernel in R^dim; ``table_of`` derives the tables of radial kernels."""
-    kernels = cast("Mapping[Kernel, Any]", kernel.in_dimension(dim))  # k -> [(c, r), ...]
+    kernels = cast("Mapping[Kernel, Any]", kernel.as_shifted_kernels(dim))  # k -> [(c, r), ...]
     shifted = [
         (table_of(radial, dim), _gaussian_deviation(radial), shifts)
         for radial, terms in kernels.items()

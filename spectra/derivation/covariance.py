@@ -26,7 +26,7 @@ from spectra.errors import AccuracyError, ParameterError
 from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
-from spectra.kernels.catalogue import kernel_named
+from spectra.kernels.catalogue import as_kernel
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
@@ -37,7 +37,7 @@ def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
     """The radial kernel of a formula in z, of a name or entry of the catalogue, or the kernel."""
     if isinstance(kernel, str) and support is not None:
         kernel = radial(kernel, support=support)
-    found = kernel_named(kernel, "a stationary covariance")
+    found = as_kernel(kernel, "a stationary covariance")
     if found.is_zonal:
         raise ParameterError(
             f"{found!r} is not a radial kernel: a stationary covariance is a function of the "

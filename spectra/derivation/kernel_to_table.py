@@ -21,8 +21,8 @@ from spectra.derivation.asymmetric_measure import asymmetric_table
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.reader.parsing import parse_formula
 from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.catalogue import Entry, kernel_named
-from spectra.kernels.catalogue.reading import named_by_text
+from spectra.kernels.catalogue import Entry, as_kernel
+from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.grouped import Factor, GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -102,14 +102,14 @@ def derive(
 
     text = kernel if isinstance(kernel, str) else ""
     if isinstance(kernel, str):
-        kernel = named_by_text(kernel)
+        kernel = any_kernel_from_text(kernel)
     if isinstance(kernel, AsymmetricKernel):
         return asymmetric_table(kernel, dim, radial_table)
     if isinstance(kernel, GroupedKernel):
         return _grouped_table(kernel, dim, radial_table)
     if isinstance(kernel, L1Kernel):
         return _l1_table(kernel, dim, radial_table)
-    kernel = kernel_named(kernel, "derive")
+    kernel = as_kernel(kernel, "derive")
     folder = default_cache() if cache is True else Path(cache) if cache else None
     is_saved = folder is not None and isinstance(u_error, Real | None)
     address = address_of(kernel, dim, u_error=u_error) if is_saved else None
@@ -163,7 +163,7 @@ def _grouped_table(
     kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
 ) -> SpectralTable:
     """The table of products over groups; ``table_of`` derives the tables of radial kernels."""
-    kernel.checked(dim)
+    kernel.check_dim(dim)
     tables: dict[Factor, SpectralTable] = {}
     groups: dict[Factor, list[tuple[Part, Group]]] = {}
     cached_table = memoize(table_of)

@@ -1,17 +1,15 @@
-"""Finite measures designed for a range of distances.
+"""Finite measures that are designed for a range of distances.
 
-``solve`` holds :func:`design`, ``designed_measure`` the :class:`Design` that it returns.
-``least_mass`` minimises the mass or the variance within a tolerance, by linear programmes with
-exchange (``linear_programme``); ``shared_directions`` minimises the mean squared error for a number
-of columns.  They use ``wave_columns`` (variances of plane waves) and ``distances`` (the domain,
-the distribution of distances and the largest error).
+A design is a signed measure on few spheres of frequencies; its features approximate a kernel on a
+range of distances.  :func:`design` minimises the variance or the mass within a tolerance (module
+``least_mass``), or the mean squared error for a number of columns (``shared_directions``).
 """
 
 from spectra.designs.designed_measure import Coupling, Design, power_columns
 from spectra.designs.distances import checked_distances
 from spectra.designs.shared_directions import design_for_columns
 from spectra.designs.solve import design
-from spectra.designs.wave_columns import angular_means, wave_moment
+from spectra.designs.wave_variance import angular_means, wave_moment
 
 __all__ = [
     "Coupling",

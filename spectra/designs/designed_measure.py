@@ -1,13 +1,13 @@
-r"""A design: signed masses on few spheres, whose plane waves approximate a kernel on a range.
+r"""A design: signed masses c_j on spheres |w| = w_j, and powers of a variable u.
 
-.. math:: \hat k(z) = \sum_j c_j \Omega_d(w_j z) + \sum_{i \le L} a_i u^i
+.. math:: \hat k(z) = \sum_j c_j \Omega_d(w_j z) + \sum_{i = 1}^L a_i u^i
 
-The masses may be large and cancel.  The features keep a low variance if each sphere has its own
-frequencies, as in :attr:`Design.table`, and not if radii are sampled from the two Jordan parts.
+Omega_d(t) is the mean of cos(t s.e) over unit vectors s of R^d.  Masses may be large and cancel:
+the variance is low only if each sphere has its own frequencies.
 
-The powers of u have exact features: on the unit sphere u = <x, y> = 1 - z^2/2, and the features of
-its powers are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which also
-runs over [-1, 1]; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
+Features reproduce the powers of u exactly.  For unit rows u = <x, y> = 1 - z^2/2, and the features
+are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which is in [-1, 1]
+too; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from spectra.measure import SpectralMeasure
 from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = [
-    "FLOAT32_ROUNDING",
-    "MOST_KEPT",
-    "ULPS_PER_MASS",
+    "CACHED_DESIGNS",
+    "FLOAT32_ERROR_PER_MASS",
     "Coupling",
     "Design",
     "Objective",
@@ -43,43 +42,40 @@ __all__ = [
 
 Coupling = Literal["orthogonal", "shared", "iid"]
 Objective = Literal["mass", "variance"]
-#: Designs kept in memory by each method; each is a few kilobytes.
-MOST_KEPT = 64
+#: Number of designs that each method caches; each takes a few kilobytes.
+CACHED_DESIGNS = 64
 
-#: Rounding error of a feature matrix, in units in the last place for each unit of mass.
-ULPS_PER_MASS = 8.0
-FLOAT32_ROUNDING = 2.0**-24
-# Most spheres printed; designs of a kernel with a kink at z = 0 have dozens.
+#: Rounding error of the kernel values of float32 features for each unit of mass.
+FLOAT32_ERROR_PER_MASS = 8.0 * 2.0**-24
+# Largest number of spheres that are printed; a kernel with a kink at z = 0 needs dozens.
 _MOST_LINES = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    r"""A kernel on a range of distances by signed masses on few spheres.
+    r"""Signed masses on spheres of frequencies that approximate a kernel on a range of distances.
 
     Attributes
     ----------
-    kernel, dim, domain, coupling :
-        What was asked for; "shared" directions are the same for all radii.
+    kernel, dim, domain, coupling, tol, n_components :
+        The arguments of :func:`design`; either ``tol`` or ``n_components`` is None.
     radii, masses : ndarray of shape (m,)
         Radii w_j, ascending, and signed masses c_j; the radius 0 is one constant column.
     counts : tuple of int
-        Number of directions of each radius (1 for the radius 0): for a tolerance one block (one
-        direction for "iid"), for a number of columns as many as fit.
+        Number of directions of each radius (1 for the radius 0).  With ``tol`` it is one block of
+        orthonormal directions (one direction for "iid"), with ``n_components`` as many as fit.
     bias, deviation : float
         Root mean squares over the distances of the error of :meth:`__call__`, and of the standard
-        deviation of the estimate with these directions.
+        deviation of the approximate kernel with these directions.
     sup_error : Enclosure
-        Largest error of :meth:`__call__` on the domain, an estimate.
-    tol, n_components : float or None, int or None
-        What was asked for; one of the two is None.
+        Estimate of the largest error of :meth:`__call__` on the domain.
     powers : ndarray of shape (L,)
         Coefficients a_1, ..., a_L of the powers of u = 1 - (z/unit)^2/2, which have exact features.
     objective, value, lower_bound : str, float, float
-        For a tolerance: what was minimised, its value for the design, and a lower bound of its
-        value for every measure within ``tol``, by duality; None for a number of columns.
+        With ``tol``: the objective, its value for the design, and a lower bound of its value for
+        every measure within ``tol``, by duality.  With ``n_components``: None.
     dual : (ndarray, ndarray) or None
-        For a tolerance, the distances z_i and weights y_i of the dual; see :meth:`certificate`.
+        With ``tol``: distances z_i and weights y_i of the dual function :meth:`certificate`.
     """
 
     kernel: Kernel
@@ -107,50 +103,51 @@ class Design:
 
     @property
     def expected_error(self) -> float:
-        """Root mean squared error over the distances: sqrt(bias^2 + deviation^2)."""
+        """Expected root mean squared error over the distances, sqrt(bias^2 + deviation^2)."""
         return float(np.hypot(self.bias, self.deviation))
 
     @property
     def n_directions(self) -> int:
-        """The largest number of directions of a radius; shared directions have the same for all."""
+        """The largest number of directions of a radius."""
         return max(self.counts)
 
     @property
     def columns(self) -> int:
-        """Columns of the features: a cosine and a sine for each wave, constants and monomials."""
+        """Number of feature columns: cosines and sines, the constant and monomials."""
         constant = bool(np.any(self.radii == 0.0)) or bool(self.powers.size)
-        waves = sum(n for n, w in zip(self.counts, self.radii, strict=True) if w > 0.0)
-        return 2 * waves + constant + power_columns(self.kernel, self.dim, self.powers.size) - 1
+        frequencies = sum(n for n, w in zip(self.counts, self.radii, strict=True) if w > 0.0)
+        monomials = power_columns(self.kernel, self.dim, self.powers.size) - 1  # without constant
+        return 2 * frequencies + constant + monomials
 
     @property
     def gap(self) -> float | None:
-        """Relative duality gap: a bound of how far the objective is above its minimum."""
+        """Relative duality gap, a bound of (value - minimum) / value; None without ``tol``."""
         if self.value is None or self.lower_bound is None:
             return None
         return 0.0 if self.value == 0.0 else (self.value - self.lower_bound) / self.value
 
     def certificate(self, w: ArrayLike) -> FloatArray:
-        r"""The dual function :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, a proof of optimality.
+        r"""The dual function :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which proves optimality.
 
-        If the mass is minimised, |q| is at most 1 at every allowed radius, and 1 at the radii of
+        For the objective "mass", |q| is at most 1 at every allowed radius, and 1 at the radii of
         the design.
         """
         if self.dual is None:
             raise ParameterError(
-                f"The design is the best that was found for {self.n_components} columns, and has "
-                "no dual. Design for a tol to know how far from the optimum it may be."
+                f"A design for a number of columns (n_components={self.n_components}) has no dual. "
+                "Use tol for a design with a bound of its distance from the optimum."
             )
-        points, weights = self.dual
+        distances, weights = self.dual
         w = np.asarray(w, dtype=float)
-        return np.asarray(plane_wave_mean(self.dim, w[..., None] * points) @ weights)
+        return np.asarray(plane_wave_mean(self.dim, w[..., None] * distances) @ weights)
 
     @property
     def unit(self) -> float:
-        """The unit of distances in the powers: 1 on the unit sphere, else z_max/2."""
+        """The unit of z in u = 1 - (z/unit)^2/2: 1 for a zonal kernel, else z_max/2."""
         return unit_of_powers(self.kernel, self.domain)
 
     def __call__(self, z: ArrayLike) -> FloatArray:
-        """The expected kernel of the features at distances z."""
+        """The approximate kernel at distances z: the expected value of the features' product."""
         z = np.asarray(z, dtype=float)
         value = plane_wave_mean(self.dim, z[..., None] * self.radii) @ self.masses
         u = 1.0 - 0.5 * (z / self.unit) ** 2
@@ -158,17 +155,18 @@ class Design:
 
     @property
     def measure(self) -> SpectralMeasure:
-        """The design as a finite measure."""
+        """The design as a finite measure; a ParameterError if it has powers."""
         self._refuse_powers()
         return SpectralMeasure.from_atoms(self.dim, self.radii, self.masses, kernel=self.kernel)
 
     @property
     def table(self) -> SpectralTable:
-        """The table that features draw from, with a part for each sphere."""
+        """The table from which features are drawn, with a part for each sphere."""
         self._refuse_powers()
+        phases = np.where(self.masses > 0.0, 0.0, np.pi).tolist()
         spheres = tuple(
-            Part(abs(c), 0.0, 0.0 if c > 0 else float(np.pi), RadialLaw.from_atoms([w], [1.0]))
-            for w, c in zip(self.radii.tolist(), self.masses.tolist(), strict=True)
+            Part(abs(c), mass_error=0.0, phase=phase, law=RadialLaw.from_atoms([w], [1.0]))
+            for w, c, phase in zip(self.radii.tolist(), self.masses.tolist(), phases, strict=True)
             if c != 0.0
         )
         low, high = self.domain
@@ -187,8 +185,8 @@ class Design:
     def _refuse_powers(self) -> None:
         if self.powers.size:
             raise ParameterError(
-                f"The design holds exact powers of z^2 up to degree {self.powers.size}, which are "
-                "not plane waves. Use exact_degree=0 for a measure."
+                f"The design has powers of z^2 up to degree {self.powers.size}, which have no "
+                "spectral measure. Use exact_degree=0."
             )
 
     def __repr__(self) -> str:
@@ -206,7 +204,7 @@ class Design:
             f"  error at most {self.sup_error.mid + self.sup_error.rad:.4g}",
         ]
         if self.tol is not None:
-            rounding = ULPS_PER_MASS * FLOAT32_ROUNDING * self.mass
+            rounding = FLOAT32_ERROR_PER_MASS * self.mass
             lines += [
                 f"  mass {self.mass:.6g}, {self.objective} {self.value:.6g} (no measure within "
                 f"{self.tol:g} has less than {self.lower_bound:.4g})",
@@ -228,18 +226,18 @@ class Design:
 
 
 def power_columns(kernel: Kernel, dim: int, degree: int) -> int:
-    """Columns of the powers of u up to a degree L, the constant included: C(m + L, L)."""
+    """Number of columns of the powers of u up to a degree, with the constant."""
     variables = dim if kernel.is_zonal else dim + 1
     return comb(variables + degree, degree)
 
 
 def unit_of_powers(kernel: Kernel, domain: tuple[float, float]) -> float:
-    """The unit of distances in the powers: 1 on the unit sphere, else half of the largest one."""
+    """The unit of z in u = 1 - (z/unit)^2/2: 1 for a zonal kernel, else z_max/2."""
     return 1.0 if kernel.is_zonal else 0.5 * domain[1]
 
 
 def without_powers(kernel: Kernel, powers: FloatArray, unit: float) -> Kernel:
-    """The kernel minus sum_i powers[i - 1] u^i, with the coefficients as exact rationals."""
+    """The kernel minus sum_i a_i u^i, with a_i = powers[i - 1] as exact rationals."""
     if not powers.size:
         return kernel
     u = U if kernel.is_zonal else 1 - (Z / sympy.Rational(unit)) ** 2 / 2

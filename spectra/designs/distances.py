@@ -1,4 +1,4 @@
-"""The distances of a design: nodes of their distribution, and the largest error on the domain."""
+"""Nodes of the distribution of distances, and the largest error of a design on its domain."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["NODE_WEIGHTS", "checked_distances", "largest_error"]
 
-# Nodes of the distribution of distances: 4 k of them give the mean square of an error that
-# oscillates k times over the domain to a few percent.  They are dense at both ends, since
-# errors are largest at the rarest distances.
-_DISTANCE_NODES = 48
-_LEVELS = np.sin(0.5 * np.pi * np.arange(_DISTANCE_NODES + 1) / _DISTANCE_NODES) ** 2
-#: The probability that each node represents.
-NODE_WEIGHTS = np.diff(_LEVELS)
-# Smallest node, relative to z_max: nothing varies at distance 0, and the recurrence of the waves
-# divides by the distance.
-_NEAREST = 1e-6
-# Distances at which an error is evaluated: for each of its shortest periods, and in all at least.
-_PER_WAVE, _LEAST_COUNT = 40, 500
-# Between two of them, at most pi^2 / (40 w) apart, a wave rises by at most this fraction.
-_RISE = float(1.0 / np.cos(0.5 * np.pi**2 / _PER_WAVE)) - 1.0
+# Number of nodes: 4 k of them give the mean square of an error that oscillates k times over the
+# domain to a few percent.
+_NODES = 48
+# Probabilities that separate the nodes, dense at 0 and 1: errors are largest at rare distances.
+_PROBABILITIES = np.sin(0.5 * np.pi * np.arange(_NODES + 1) / _NODES) ** 2
+#: The probability of each node.
+NODE_WEIGHTS = np.diff(_PROBABILITIES)
+# Smallest node, relative to z_max: the recurrence of the waves divides by the distance.
+_SMALLEST_NODE = 1e-6
+# Samples of an error for each of its shortest periods, and the least number of samples.
+_SAMPLES_PER_PERIOD, _LEAST_SAMPLES = 40, 500
+# Between two samples, pi^2 / (40 w) apart, a wave of frequency w exceeds the larger one by at most
+# this fraction.
+_RISE = float(1.0 / np.cos(0.5 * np.pi**2 / _SAMPLES_PER_PERIOD)) - 1.0
 # Error of one float64 wave or kernel value, in units in the last place.
 _VALUE_ULPS = 32.0
 
@@ -36,31 +36,31 @@ _VALUE_ULPS = 32.0
 def checked_distances(
     kernel: Kernel, domain: tuple[float, float], distances: ArrayLike | None = None
 ) -> tuple[tuple[float, float], tuple[float, ...]]:
-    """The domain as floats, and the nodes of the distribution of distances (see NODE_WEIGHTS).
+    """The domain as floats, and nodes of the distances with the probabilities NODE_WEIGHTS.
 
-    They are quantiles of a sample of distances; by default, or if all of these are 0, they are
-    uniform in z, or in the angle for a zonal kernel.
+    The nodes are quantiles of ``distances``.  Without distances, or if all are 0, z is uniform, or
+    the angle between rows for a zonal kernel.
     """
     low, high = _checked_domain(domain)
-    middle = 0.5 * (_LEVELS[1:] + _LEVELS[:-1])
-    least, most = low, high
+    middle = 0.5 * (_PROBABILITIES[1:] + _PROBABILITIES[:-1])
+    smallest, largest = low, high
     sample = np.zeros(1) if distances is None else np.asarray(distances, dtype=float).ravel()
     if sample.size == 0 or not np.all(np.isfinite(sample)):
-        raise DataError("The distances must be finite numbers, at least one of them.")
+        raise DataError("The distances must be finite numbers, and there must be at least one.")
     if np.any(sample):
-        nodes, least, most = np.quantile(sample, middle), sample.min(), sample.max()
+        nodes, smallest, largest = np.quantile(sample, middle), sample.min(), sample.max()
     elif kernel.is_zonal and high <= 2.0:
         start, stop = np.arcsin(0.5 * low), np.arcsin(0.5 * high)
-        nodes = 2.0 * np.sin(start + (stop - start) * middle)
+        nodes = 2.0 * np.sin(start + (stop - start) * middle)  # z = 2 sin(angle / 2)
     else:
         nodes = low + (high - low) * middle
-    slack = 1e-9 * high
-    if least < low - slack or most > high + slack:
+    slack = 1e-9 * high  # for rounding
+    if smallest < low - slack or largest > high + slack:
         raise DataError(
-            f"Distances from {least:.6g} to {most:.6g} occur, outside the domain "
-            f"{low:g} to {high:g} of the design. Widen the domain to hold them."
+            f"The distances {smallest:.6g} to {largest:.6g} are not inside the domain {low:g} to "
+            f"{high:g} of the design. Widen the domain."
         )
-    return (low, high), tuple(np.maximum(nodes, _NEAREST * high).tolist())
+    return (low, high), tuple(np.maximum(nodes, _SMALLEST_NODE * high).tolist())
 
 
 def _checked_domain(domain: tuple[float, float]) -> tuple[float, float]:
@@ -69,8 +69,8 @@ def _checked_domain(domain: tuple[float, float]) -> tuple[float, float]:
         low, high = (float(end) for end in domain)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"domain = {domain!r} is not a pair of distances (z_min, z_max): give the range of "
-            "those in your data, such as (0, 2)."
+            f"domain = {domain!r} is not a pair of distances (z_min, z_max): pass the range of the "
+            "distances in your data, such as (0, 2)."
         ) from None
     if not 0.0 <= low < high < np.inf:
         raise ParameterError(
@@ -84,13 +84,14 @@ def largest_error(
 ) -> Enclosure:
     """Estimate of the largest error of a design on a domain, from densely spaced distances."""
     low, high = domain
-    breaks = {float(p.support) for p in kernel.pieces}
-    edges = [low, *sorted(b for b in breaks if low < b < high), high]
-    per_distance = _PER_WAVE * float(radii.max(initial=0.0)) / (2.0 * np.pi)
+    supports = {float(p.support) for p in kernel.pieces}
+    breaks = [low, *sorted(s for s in supports if low < s < high), high]
+    samples_per_distance = _SAMPLES_PER_PERIOD * float(radii.max(initial=0.0)) / (2.0 * np.pi)
     sampled = 0.0
-    for a, b in pairwise(edges):
+    for a, b in pairwise(breaks):
         # Samples are dense at both ends, where a kernel may have a kink or a square root.
-        angle = np.linspace(0.0, 0.5 * np.pi, _LEAST_COUNT + int(per_distance * (b - a)))
+        count = _LEAST_SAMPLES + int(samples_per_distance * (b - a))
+        angle = np.linspace(0.0, 0.5 * np.pi, count)
         z = np.minimum(a + (b - a) * np.sin(angle) ** 2, b)
         error = plane_wave_mean(dim, z[:, None] * radii) @ masses - kernel(z)
         sampled = max(sampled, float(np.abs(error).max()))

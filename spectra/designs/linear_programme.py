@@ -4,60 +4,63 @@ r"""The cheapest measure within a tolerance on a range of distances: a linear pr
           \Bigl|\sum_j c_j \Omega_d(w_j z) - k(z)\Bigr| \le \epsilon
           \ \text{on } [z_0, z_1], \qquad \sum_j |c_j| \le M .
 
-Radii and distances are both continuous.  The programme is solved on finitely many of each; its dual
-:math:`q(w) = \sum_i y_i \Omega_d(w z_i)` obeys :math:`|q(w)| \le g(w) + \lambda` at the radii used,
-and each radius that violates this is added, as is each distance where the error exceeds the
-tolerance (Remez exchange in both variables).  The dual also bounds the value of every measure from
-below.
+The programme is solved on finitely many radii w_j and distances z_i.  At these radii its dual
+:math:`q(w) = \sum_i y_i \Omega_d(w z_i)` satisfies :math:`|q(w)| \le g(w) + \lambda`, where lambda
+is the multiplier of the bound M.  Other radii that violate this, and distances where the
+error exceeds the tolerance, are added until there are none (a Remez exchange in both variables).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
 from spectra.base.limits import seconds_left
 from spectra.base.numbers import FloatArray
-from spectra.designs.wave_columns import tabulated_wave
+from spectra.designs.wave_variance import tabulated_wave
 from spectra.errors import AccuracyError
 
-__all__ = ["solve"]
+__all__ = ["solve_programme"]
 
-#: Distances z_i and weights y_i of q, and lambda, the multiplier of the bound of the mass.
-Dual = tuple[FloatArray, FloatArray, float]
-
-# Step of the grid of radii on which the dual is checked, in units of 1/z_max.  The bandwidth of the
-# dual is z_max, so a maximum is at least seven steps wide.
-_PRICING_STEP = 0.4
-# Points of the first grid of distances, and of radii.
-_FIRST_POINTS, _FIRST_RADII = 40, 60
+# Step of the grid of radii, in units of 1/z_max, at most a seventh of the width of a maximum of the
+# dual, whose bandwidth is z_max.
+_GRID_STEP = 0.4
+# Numbers of distances and radii in the first programme.
+_FIRST_DISTANCES, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
-# The exchange stops when the value is within this part of its lower bound, and the error exceeds
-# the tolerance by no more than this part.
+# The exchange stops when the cost is this close to its lower bound, and the error to the tolerance.
 _GAP, _EXCESS = 2e-3, 2e-3
-# Cost of a unit of error beyond the tolerance, times the size of the kernel relative to it.
+# Cost of a unit of error beyond the tolerance, times max |k| / tolerance.
 _PENALTY = 1e4
-# Masses below this part of the whole are rounding of the simplex method.
+# Masses below this fraction of the total mass are rounding errors of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
-# A design keeps only radii at which the dual is this close to its bound, if they suffice.
+# Radii at which the dual is further from its bound than this fraction are dropped, if possible.
 _NEARLY_TIGHT = 1e-2
-# Radii closer than this, times 1/z_max, are merged: maxima of the dual are further apart.
-_CLUSTER = 1.0
-# Methods and feasibilities of HiGHS, tried in turn: the strictest (1e-10 is its least) sometimes
-# fails on the nearly parallel columns of a fine grid of radii.
+# Else radii closer than this, in units of 1/z_max, are merged: maxima of the dual never are.
+_MERGING_DISTANCE = 1.0
+# Methods and feasibility tolerances of HiGHS, tried in turn.  The strictest (1e-10 is the least it
+# accepts) sometimes fails, because the columns of neighbouring radii are nearly parallel.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
-# HiGHS has a limit of wall time: seconds of it for each second of processor time that is left, the
-# least limit, and the status with which scipy reports that the limit was reached.
-_WALL_TIME, _LEAST_WALL_TIME, _STOPPED = 2.0, 0.1, 1
+# Wall time of a call of HiGHS in seconds, for each second of processor time that is left and at
+# least, and the status of scipy's linprog when it is over.
+_WALL_TIME, _LEAST_WALL_TIME, _TIME_LIMIT_REACHED = 2.0, 0.1, 1
+
+
+class Dual(NamedTuple):
+    """Distances z_i and weights y_i of q, and the multiplier lambda of the bound of the mass."""
+
+    distances: FloatArray
+    weights: FloatArray
+    multiplier: float
 
 
 @dataclass
 class _Exchange:
-    """The programme of :func:`solve`, and the radii and distances in use."""
+    """The programme of :func:`solve_programme`, with the radii and distances in use."""
 
     target: Callable[[FloatArray], FloatArray]
     dim: int
@@ -68,122 +71,122 @@ class _Exchange:
     max_radius: float
 
     def __post_init__(self) -> None:
-        high = self.domain[1]
-        self.wave = tabulated_wave(self.dim, self.max_radius * high)
-        steps = int(self.max_radius / (_PRICING_STEP / high))
+        z_max = self.domain[1]
+        self.wave = tabulated_wave(self.dim, self.max_radius * z_max)
+        steps = int(self.max_radius / (_GRID_STEP / z_max))
         self.grid = np.linspace(0.0, self.max_radius, 2 + steps)
         self.grid_cost = self.cost(self.grid)
-        bulk = min((3.0 * np.sqrt(self.dim) + 12.0) / high, self.max_radius)
-        first = np.linspace(0.0, bulk, _FIRST_RADII)
-        if bulk < self.max_radius:
-            first = np.append(first, np.geomspace(bulk, self.max_radius, _FIRST_RADII // 2)[1:])
-        self.radii = first
-        self.points = self.distances(_FIRST_POINTS)
-        size = float(np.abs(self.target(self.points)).max())
+        dense = min((3.0 * np.sqrt(self.dim) + 12.0) / z_max, self.max_radius)
+        self.radii = np.linspace(0.0, dense, _FIRST_RADII)
+        if dense < self.max_radius:
+            sparse = np.geomspace(dense, self.max_radius, _FIRST_RADII // 2)[1:]
+            self.radii = np.append(self.radii, sparse)
+        self.distances = self.spaced_distances(_FIRST_DISTANCES)
+        size = float(np.abs(self.target(self.distances)).max())
         self.penalty = _PENALTY * max(size, self.tol) / self.tol
 
-    def distances(self, count: int) -> FloatArray:
+    def spaced_distances(self, count: int) -> FloatArray:
         """Distances of the domain, dense at its ends, where errors oscillate fastest."""
         low, high = self.domain
         angle = np.linspace(0.0, np.pi, count)
         return np.asarray(low + (high - low) * np.sin(0.5 * angle) ** 2)
 
     def solve_on(self, radii: FloatArray) -> tuple[FloatArray, float, float, Dual]:
-        """Solve the programme on some radii; error beyond the tolerance costs the penalty.
+        """Solve the programme on some radii, where error beyond the tolerance costs a penalty.
 
-        Returns the masses, how far their error exceeds the tolerance, the value and the dual.
+        Returns the masses, the excess of their error over the tolerance, their cost and the dual.
         """
-        m, cost = self.points.size, np.tile(self.cost(radii), 2)
-        masses, excess, value, marginals = self._masses(
+        m, cost = self.distances.size, np.tile(self.cost(radii), 2)
+        masses, excess, value, marginals = self._cheapest_masses(
             radii, np.append(cost, self.penalty), self.tol, np.zeros((0, cost.size))
         )
         weights = marginals[:m] - marginals[m : 2 * m]
         active = weights != 0.0
-        price = -float(marginals[-1]) / np.sqrt(self.max_mass)
-        return masses, excess, value, (self.points[active], weights[active], price)
+        multiplier = -float(marginals[-1]) / np.sqrt(self.max_mass)
+        return masses, excess, value, Dual(self.distances[active], weights[active], multiplier)
 
-    def least_error(self, radii: FloatArray, budget: float) -> FloatArray:
-        """Masses of least error on the distances in use, among those that cost at most a budget."""
+    def least_error_masses(self, radii: FloatArray, max_cost: float) -> FloatArray:
+        """Masses of least error on the distances in use that cost at most ``max_cost``."""
         cost = np.tile(self.cost(radii), 2)
-        error_alone = np.append(np.zeros(cost.size), 1.0)
-        return self._masses(radii, error_alone, 0.0, cost[None] / budget)[0]
+        only_excess = np.append(np.zeros(cost.size), 1.0)
+        return self._cheapest_masses(radii, only_excess, 0.0, cost[None] / max_cost)[0]
 
-    def _masses(
-        self, radii: FloatArray, cost: FloatArray, tol: float, budget: FloatArray
+    def _cheapest_masses(
+        self, radii: FloatArray, cost: FloatArray, tol: float, cost_limit: FloatArray
     ) -> tuple[FloatArray, float, float, FloatArray]:
-        """Least cost of the masses of each sign and of the excess of their error over ``tol``."""
-        n, waves = radii.size, self.wave(self.points[:, None] * radii)
-        target = self.target(self.points)
-        # HiGHS drops entries below 1e-9: half of the scale of the mass bound goes to each side.
+        """Minimise cost @ (positive masses, negative masses, excess) with cost_limit @ masses <= 1.
+
+        Returns the masses, the excess of their error over ``tol``, the minimum and the marginals.
+        """
+        n, waves = radii.size, self.wave(self.distances[:, None] * radii)
+        target = self.target(self.distances)
+        # HiGHS ignores entries below 1e-9: the bound of the mass is divided by its square root.
         scale = np.sqrt(self.max_mass)
-        cap = np.full((1, 2 * n), 1.0 / scale)
-        rows = np.block([[waves, -waves], [-waves, waves], [budget], [cap]])
-        excess = np.append(-np.ones(2 * target.size), np.zeros(len(budget) + 1))[:, None]
+        mass_limit = np.full((1, 2 * n), 1.0 / scale)
+        rows = np.block([[waves, -waves], [-waves, waves], [cost_limit], [mass_limit]])
+        excess = np.append(-np.ones(2 * target.size), np.zeros(len(cost_limit) + 1))[:, None]
         x, value, marginals = _minimise(
             cost,
             np.concatenate([rows, excess], axis=1),
-            np.concatenate([tol + target, tol - target, np.ones(len(budget)), [scale]]),
+            np.concatenate([tol + target, tol - target, np.ones(len(cost_limit)), [scale]]),
         )
         return x[:n] - x[n : 2 * n], float(x[-1]), value, marginals
 
-    def size(self, dual: Dual, w: FloatArray) -> FloatArray:
-        """|q(w)|, by the table of the wave."""
+    def abs_dual(self, dual: Dual, w: FloatArray) -> FloatArray:
+        """|q(w)|."""
         total = np.zeros_like(w)
-        for z, y in zip(*dual[:2], strict=True):
+        for z, y in zip(dual.distances, dual.weights, strict=True):
             total += y * self.wave(w * z)
         return np.abs(total)
 
     def dual_violations(self, dual: Dual) -> tuple[FloatArray, FloatArray]:
-        """Local maxima in w of |q(w)| - g(w), refined between grid points, less lambda."""
-        height = self.size(dual, self.grid) - self.grid_cost
-        top = _is_peak(height)
-        best, value = self.grid[top], height[top]
+        """Local maxima of |q(w)| - g(w) - lambda, refined from those on the grid: radii, values."""
+        height = self.abs_dual(dual, self.grid) - self.grid_cost
+        radii, values = _peaks(self.grid, height)
         step = self.grid[1] - self.grid[0]
+        rows = np.arange(radii.size)
         for _ in range(3):
-            offsets = step * np.linspace(-1.0, 1.0, 9)
-            w = np.clip(best[:, None] + offsets, 0.0, self.max_radius)
-            flat = w.ravel()
-            height = (self.size(dual, flat) - self.cost(flat)).reshape(w.shape)
-            at = height.argmax(axis=1)
-            rows = np.arange(best.size)
-            best, value = w[rows, at], height[rows, at]
+            w = np.clip(radii[:, None] + step * np.linspace(-1.0, 1.0, 9), 0.0, self.max_radius)
+            height = (self.abs_dual(dual, w.ravel()) - self.cost(w.ravel())).reshape(w.shape)
+            best = height.argmax(axis=1)
+            radii, values = w[rows, best], height[rows, best]
             step /= 4.0
-        return best, value - dual[2]
+        return radii, values - dual.multiplier
 
     def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Local maxima in z of the absolute error."""
+        """Local maxima of the absolute error: distances and values."""
         used = masses != 0.0
-        fastest = float(radii[used].max(initial=0.0)) * (self.domain[1] - self.domain[0])
-        z = self.distances(400 + int(4.0 * fastest))
+        phase = float(radii[used].max(initial=0.0)) * (self.domain[1] - self.domain[0])
+        z = self.spaced_distances(400 + int(4.0 * phase))
         error = -self.target(z)
         for w, c in zip(radii[used], masses[used], strict=True):
             error += c * self.wave(w * z)
-        height = np.abs(error)
-        top = _is_peak(height)
-        return z[top], height[top]
+        return _peaks(z, np.abs(error))
 
-    def lower_bound(self, value: float, worst: float) -> float:
-        """Value of the dual, made feasible: raise lambda by the excess, or divide q by a factor."""
-        raised = value - worst * self.max_mass
-        cheapest = float(self.grid_cost[0])
-        return max(raised, value / (1.0 + worst / cheapest)) if cheapest > 0.0 else raised
+    def lower_bound(self, value: float, violation: float) -> float:
+        """A bound from a dual that violates its constraint: increase lambda, or scale q down."""
+        increased = value - violation * self.max_mass
+        least_cost = float(self.grid_cost[0])
+        scaled = value / (1.0 + violation / least_cost) if least_cost > 0.0 else increased
+        return max(increased, scaled)
 
-    def add(self, radii: FloatArray, points: FloatArray) -> bool:
+    def add(self, radii: FloatArray, distances: FloatArray) -> bool:
         """Add radii and distances; False if all of them are in use already."""
-        before = self.radii.size, self.points.size
-        self.radii, self.points = np.union1d(self.radii, radii), np.union1d(self.points, points)
-        return (self.radii.size, self.points.size) != before
+        before = self.radii.size, self.distances.size
+        self.radii = np.union1d(self.radii, radii)
+        self.distances = np.union1d(self.distances, distances)
+        return (self.radii.size, self.distances.size) != before
 
 
 def _minimise(
     cost: FloatArray, rows: FloatArray, limits: FloatArray
 ) -> tuple[FloatArray, float, FloatArray]:
-    """Minimise cost x with rows x <= limits, x >= 0, by HiGHS: x, the value and the marginals."""
+    """Minimise cost @ x with rows @ x <= limits and x >= 0: x, the minimum and the marginals."""
     for method, feasibility in _ATTEMPTS:
         names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         options: dict[str, Any] = dict.fromkeys(names, feasibility)
         wall_time, stopped = _WALL_TIME, True
-        # It returns to Python, where its step can be ended, and begins again with more time.
+        # Python can be interrupted between calls of HiGHS only; each call gets twice the time.
         while stopped:
             left = seconds_left()
             if left is not None:
@@ -191,23 +194,24 @@ def _minimise(
             result = linprog(
                 cost, A_ub=rows, b_ub=limits, bounds=(0, None), method=method, options=options
             )
-            stopped = left is not None and result.status == _STOPPED
+            stopped = left is not None and result.status == _TIME_LIMIT_REACHED
             wall_time *= 2.0
         if result.status == 0:
             return result.x, float(result.fun), result.ineqlin.marginals
     raise AccuracyError(
-        "The linear programme of the design was not solved by HiGHS: the tolerance asks for masses "
-        "that cancel to rounding. Ask for a larger tolerance or a smaller domain."
+        "HiGHS did not solve the linear programme of the design, because masses cancel to rounding "
+        "errors. Use a larger tolerance or a smaller domain."
     )
 
 
-def _is_peak(height: FloatArray) -> np.ndarray:
-    """Where no neighbour is higher."""
+def _peaks(x: FloatArray, height: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The points x with no higher neighbour, and their heights."""
     padded = np.pad(height, 1, constant_values=-np.inf)
-    return np.asarray((height >= padded[:-2]) & (height >= padded[2:]))
+    is_peak = (height >= padded[:-2]) & (height >= padded[2:])
+    return x[is_peak], height[is_peak]
 
 
-def solve(
+def solve_programme(
     target: Callable[[FloatArray], FloatArray],
     dim: int,
     domain: tuple[float, float],
@@ -217,61 +221,66 @@ def solve(
     max_mass: float,
     max_radius: float,
 ) -> tuple[FloatArray, FloatArray, float, float, Dual]:
-    """Radii and masses that solve the programme, their value, its lower bound, and the dual."""
+    """Radii and masses of the cheapest measure, its cost, a lower bound of the cost, and the dual.
+
+    ``cost(w)`` is the cost g(w) of a unit of mass at the radius w.
+    """
     exchange = _Exchange(target, dim, domain, tol, cost, max_mass, max_radius)
-    most_cost = max_mass * float(exchange.grid_cost.max())
+    largest_cost = max_mass * float(exchange.grid_cost.max())
     for _ in range(_MOST_ROUNDS):
         masses, excess, value, dual = exchange.solve_on(exchange.radii)
-        w, gain = exchange.dual_violations(dual)
-        worst = max(float(gain.max(initial=0.0)), 0.0)
-        z, height = exchange.error_peaks(exchange.radii, masses)
-        allowed = (tol + excess) * (1.0 + _EXCESS)
+        w, violations = exchange.dual_violations(dual)
+        worst = max(float(violations.max(initial=0.0)), 0.0)
+        z, errors = exchange.error_peaks(exchange.radii, masses)
+        max_error = (tol + excess) * (1.0 + _EXCESS)
         lower_bound = exchange.lower_bound(value, worst)
-        if lower_bound > most_cost:
-            raise _infeasible_error(exchange, lower_bound / most_cost)
-        within, converged = excess <= _EXCESS * tol, not np.any(height > allowed)
+        if lower_bound > largest_cost:
+            raise _infeasible_error(exchange, lower_bound / largest_cost)
+        within, converged = excess <= _EXCESS * tol, not np.any(errors > max_error)
         close = value - lower_bound <= _GAP * value
         if within and close and not converged:
-            # One of the measures of this value may be within the tolerance everywhere.
-            masses = exchange.least_error(exchange.radii, value * (1.0 + _GAP))
-            more, high = exchange.error_peaks(exchange.radii, masses)
-            converged = not np.any(high > allowed)
-            z, height = np.append(z, more), np.append(height, high)
-        # The gap between the value and its bound may be rounding of the simplex method.
+            # Another measure of about this cost may be within the tolerance at all distances.
+            masses = exchange.least_error_masses(exchange.radii, value * (1.0 + _GAP))
+            more_z, more_errors = exchange.error_peaks(exchange.radii, masses)
+            converged = not np.any(more_errors > max_error)
+            z, errors = np.append(z, more_z), np.append(errors, more_errors)
         done = within and converged
-        grown = not (done and close) and exchange.add(w[gain > 0.05 * worst], z[height > allowed])
+        # If nothing can be added, the gap that remains is rounding of the simplex method.
+        new_radii, new_distances = w[violations > 0.05 * worst], z[errors > max_error]
+        grown = not (done and close) and exchange.add(new_radii, new_distances)
         if done and not grown:
-            tight = np.unique(w[gain > -_NEARLY_TIGHT * (exchange.cost(w) + dual[2])])
-            return *_drop_radii(exchange, masses, value, allowed, tight), lower_bound, dual
+            slack = _NEARLY_TIGHT * (exchange.cost(w) + dual.multiplier)
+            tight = np.unique(w[violations > -slack])
+            return *_drop_radii(exchange, masses, value, max_error, tight), lower_bound, dual
     raise AccuracyError(
-        f"The exchange of radii and distances did not settle in {_MOST_ROUNDS} rounds: the "
-        f"tolerance {tol:g} is too small for double precision here, where masses of "
-        f"{np.abs(masses).sum():.3g} cancel. Ask for a larger tolerance or a smaller domain."
+        f"The exchange of radii and distances did not converge in {_MOST_ROUNDS} rounds: the "
+        f"tolerance {tol:g} is too small for double precision, because masses of "
+        f"{np.abs(masses).sum():.3g} cancel. Use a larger tolerance or a smaller domain."
     )
 
 
 def _drop_radii(
-    exchange: _Exchange, masses: FloatArray, value: float, allowed: float, tight: FloatArray
+    exchange: _Exchange, masses: FloatArray, value: float, max_error: float, tight: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Radii, masses and value; fewer radii if those with a tight bound, or clusters, suffice."""
-    radii, masses = _without_rounding(exchange.radii, masses)
-    for trial in (tight, _cluster(radii, masses, _CLUSTER / exchange.domain[1])):
+    """Radii, masses and cost, with only ``tight`` or merged radii if these cost hardly more."""
+    radii, masses = _drop_negligible(exchange.radii, masses)
+    merged = _merge_close(radii, masses, _MERGING_DISTANCE / exchange.domain[1])
+    for trial in (tight, merged):
         if trial.size < radii.size:
-            fewer, _, small, _ = exchange.solve_on(trial)
-            within = np.all(exchange.error_peaks(trial, fewer)[1] <= allowed)
-            if within and small <= value * (1.0 + 3.0 * _GAP):
-                return *_without_rounding(trial, fewer), small
+            trial_masses, _, trial_value, _ = exchange.solve_on(trial)
+            within = np.all(exchange.error_peaks(trial, trial_masses)[1] <= max_error)
+            if within and trial_value <= value * (1.0 + 3.0 * _GAP):
+                return *_drop_negligible(trial, trial_masses), trial_value
     return radii, masses, float(np.abs(masses) @ exchange.cost(radii))
 
 
-def _without_rounding(radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The radii whose masses are not rounding, and these."""
+def _drop_negligible(radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
     used = np.abs(masses) > _NEGLIGIBLE_MASS * np.abs(masses).sum()
     return radii[used], masses[used]
 
 
-def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
-    """Means by mass of radii closer than ``width`` whose masses have one sign."""
+def _merge_close(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
+    """Replace neighbouring radii whose masses have one sign by their mean, weighted by mass."""
     starts_new = (np.diff(radii) >= width) | (masses[1:] * masses[:-1] < 0.0) | (radii[:-1] == 0.0)
     starts = np.flatnonzero(np.append(True, starts_new))
     weighted, total = (np.add.reduceat(x, starts) for x in (radii * masses, masses))
@@ -280,16 +289,16 @@ def _cluster(radii: FloatArray, masses: FloatArray, width: float) -> FloatArray:
 
 def _infeasible_error(exchange: _Exchange, factor: float) -> AccuracyError:
     low, high = exchange.domain
-    smaller = (
-        "for instance z <= sqrt(2) for unit rows without negative entries: a kink or a root at the "
-        "end of the domain, or inside it, has this effect in every large dimension."
+    advice = (
+        "for instance z <= sqrt(2) for unit rows without negative entries: a kernel with a kink or "
+        "a square root in the domain needs large masses in every large dimension."
     )
     return AccuracyError(
         f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
         f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
-        f"the kernel on [{low:g}, {high:g}]: at least {factor:.3g} times that much is needed.",
-        in_python=f"Allow a larger tol, or make the domain smaller, {smaller} On the sphere itself "
+        f"the kernel on [{low:g}, {high:g}]: it would cost {factor:.3g} times as much or more.",
+        in_python=f"Use a larger tol or a smaller domain, {advice} On the sphere itself "
         "rf.SpectralFeatures finds features that need no measure.",
-        at_shell=f"Allow a larger --tol, or make the range smaller with --z-max, {smaller} 'rf "
-        "approximate' tries features that need no measure.",
+        at_shell=f"Use a larger --tol or a smaller --z-max, {advice} 'rf approximate' tries "
+        "features that need no measure.",
     )

@@ -1,4 +1,4 @@
-"""Design a finite measure for a range of distances: within a tolerance, or for so many columns."""
+"""The function ``design``: a finite measure for a tolerance or for a number of columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spectra.designs.distances import checked_distances
 from spectra.designs.least_mass import design_within
 from spectra.designs.shared_directions import design_for_columns
 from spectra.errors import ParameterError
-from spectra.kernels.catalogue import Entry, kernel_named
+from spectra.kernels.catalogue import Entry, as_kernel
 from spectra.kernels.kernel import Kernel
 
 __all__ = ["design"]
@@ -29,17 +29,16 @@ def design(
 ) -> Design:
     r"""Design a signed measure whose plane waves approximate a kernel on a range of distances.
 
-    With ``tol``, the measure of least variance or mass whose error is at most ``tol`` on the whole
-    domain.  With ``n_components``, the measure of least mean squared error, bias and variance
-    together, for so many feature columns.
+    With ``tol``, the result is the measure of least variance or mass whose error is at most ``tol``
+    on the whole domain.  With ``n_components``, it is the measure of least mean squared error (bias
+    and variance together) for that number of feature columns.
 
-    Recent designs are kept in memory.  :func:`spectra.designs.design_for_columns` has further
-    options.
+    Recent designs are cached.  :func:`spectra.designs.design_for_columns` has further options.
 
     Parameters
     ----------
     kernel : Kernel, Entry or str
-        Any kernel that has values on the domain; its spectral density is not needed.
+        Any radial or zonal kernel; its spectral density is not needed.
     dim : int
         Dimension d >= 1.
     domain : (float, float)
@@ -47,16 +46,17 @@ def design(
     tol : float
         Largest error on the domain.  Give this or ``n_components``.
     n_components : int
-        Number of columns, two for each frequency.
+        Number of feature columns, two for each frequency.
     objective : {"variance", "mass"}
-        For a tolerance: minimise :math:`\sum_j |c_j| \sigma_j`, with the exact standard deviations
-        of the coupling over the distances, or :math:`\sum_j |c_j|`.
+        With ``tol``, minimise :math:`\sum_j |c_j| \sigma_j` or :math:`\sum_j |c_j|` for the masses
+        c_j, where sigma_j^2 is the mean variance over the distances of a sphere of mass 1.
     coupling : {"orthogonal", "shared", "iid"}
-        Directions: in orthonormal blocks for each radius, the same blocks for all radii (for a
-        number of columns only), or independent.  The default is "shared" for a number of columns,
-        which is best, and "orthogonal" for a tolerance.
+        Orthonormal blocks of directions for each radius, the same blocks for all radii (only with
+        ``n_components``), or independent directions.  The default is "shared" with
+        ``n_components``, where it is best, and "orthogonal" with ``tol``.
     distances : array_like, optional
-        The distances that occur; by default uniform in z, or in the angle for a zonal kernel.
+        A sample of the distances between rows; by default they are uniform in z, or in the angle
+        for a zonal kernel.
 
     Returns
     -------
@@ -65,12 +65,12 @@ def design(
     Raises
     ------
     AccuracyError
-        If no measure is within ``tol``; the message says what is possible.
+        If no measure is within ``tol``.
     DataError
         If distances lie outside the domain.
     ParameterError
-        If both or none of ``tol`` and ``n_components`` are given, an option is not
-        valid, or the variance is asked for in dimension 1, in which there is none.
+        If not exactly one of ``tol`` and ``n_components`` is given, an option is not valid, or
+        ``objective="variance"`` is used with ``tol`` in dimension 1, where the variance is 0.
 
     Examples
     --------
@@ -82,27 +82,28 @@ def design(
     >>> d.columns <= 481, d.expected_error < 0.03
     (True, True)
     """
-    kernel, dim = kernel_named(kernel, "design"), checked_dim(dim)
-    nodes = checked_distances(kernel, domain, distances)
+    kernel, dim = as_kernel(kernel, "design"), checked_dim(dim)
+    domain_and_nodes = checked_distances(kernel, domain, distances)
     if tol is not None and n_components is None:
         _check_option("coupling", coupling, (None, "orthogonal", "iid"), "tol")
         _check_option("objective", objective, ("mass", "variance"), "tol")
-        by: Coupling = coupling or "orthogonal"
-        return design_within(kernel, dim, *nodes, tol=tol, objective=objective, coupling=by)
+        coupling = coupling or "orthogonal"
+        return design_within(
+            kernel, dim, *domain_and_nodes, tol=tol, objective=objective, coupling=coupling
+        )
     if n_components is not None and tol is None:
         _check_option("coupling", coupling, (None, "shared", "orthogonal", "iid"), "n_components")
         # The variance is minimised together with the bias.
         _check_option("objective", objective, ("variance",), "n_components")
-        by = coupling or "shared"
-        return design_for_columns(kernel, dim, *nodes, n_components=n_components, coupling=by)
+        return design_for_columns(
+            kernel, dim, *domain_and_nodes, n_components=n_components, coupling=coupling or "shared"
+        )
     raise ParameterError(
-        f"tol = {tol} and n_components = {n_components}: a design is made for a tolerance or for a "
-        "number of columns. Give one of the two."
+        f"tol = {tol} and n_components = {n_components}: a design needs one of the two."
     )
 
 
-def _check_option(name: str, value: object, known: tuple[object, ...], goal: str) -> None:
-    if value not in known:
-        raise ParameterError(
-            f"{name} = {value!r}: a design for {goal} takes one of {', '.join(map(repr, known))}."
-        )
+def _check_option(name: str, value: object, allowed: tuple[object, ...], goal: str) -> None:
+    if value not in allowed:
+        values = ", ".join(map(repr, allowed))
+        raise ParameterError(f"{name} = {value!r}: with {goal} it must be one of {values}.")

@@ -1,4 +1,9 @@
-"""Kernels and their algebra: radial, zonal, grouped, asymmetric, and of the l1 distance."""
+"""Kernels that add, multiply and evaluate kernel matrices.
+
+A :class:`Kernel` is radial, a function of z = |x - y|, or zonal, a function of u = <x, y> on the
+unit sphere.  Grouped kernels are sums of products of radial kernels of some columns of the data,
+asymmetric kernels are sums of shifted radial kernels, and l1 kernels are functions of |x - y|_1.
+"""
 
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.grouped import Factor, GroupedKernel, additive

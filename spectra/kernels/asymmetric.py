@@ -1,8 +1,8 @@
 r"""Asymmetric kernels: sums of radial kernels that are shifted or tilted.
 
 A shift D -> k(D + r) multiplies the spectral measure of k by the phase :math:`e^{i w \cdot r}`, so
-the measure stays finite and becomes complex.  A tilt D -> k(D) exp(beta.D) moves the measure into
-the complex plane; for a Gaussian it is a shift again, with a factor:
+the measure stays finite and becomes complex.  A tilt D -> k(D) exp(beta.D) moves the frequencies
+into the complex plane.  A tilted Gaussian is a multiple of a shifted Gaussian:
 
 .. math:: e^{-|D|^2/2\sigma^2} e^{\beta \cdot D}
           = e^{\sigma^2 |\beta|^2 / 2}\, e^{-|D - \sigma^2 \beta|^2 / 2 \sigma^2}.
@@ -23,26 +23,25 @@ from spectra.base.numbers import FloatArray, check_differences, real_array
 from spectra.errors import DataError, NoRouteError, ParameterError
 from spectra.formula.pieces import exponential_terms
 from spectra.formula.reader.parsing import Z
-from spectra.kernels.algebra import Algebra, Radial, finite_factor, refuse_zonal
+from spectra.kernels.base_kernel import BaseKernel, RadialKernel, finite_number, refuse_zonal
 
-__all__ = ["AsymmetricKernel", "gaussian_components", "moved"]
+__all__ = ["AsymmetricKernel", "gaussian_components", "shift_and_tilt"]
 
 Vector = tuple[float, ...]
-#: The summand D -> kernel(|D + offset|) * exp(tilt.D); a vector of one number stands for as many
-#: coordinates as there are.
-Summand = tuple[Radial, Vector, Vector]
+#: (k, r, beta) for k(|D + r|) exp(beta.D).  A vector of length 1 applies to every coordinate.
+Term = tuple[RadialKernel, Vector, Vector]
 
-# Factors beyond the square root of the largest double overflow in the variance.
-_LARGEST_LOG = 350.0
+# The variance of the features contains the square of a factor, and exp(709) is the largest double.
+_LARGEST_LOG_FACTOR = 350.0
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class AsymmetricKernel(Algebra):
-    r"""A kernel K(D), D = x - y, with K(D) other than K(-D): a sum of shifted and tilted kernels.
+class AsymmetricKernel(BaseKernel):
+    r"""A sum of shifted and tilted radial kernels: a function K of D = x - y with K(D) != K(-D).
 
-    Made by :meth:`spectra.Kernel.shift` and :meth:`spectra.Kernel.tilt`.  It adds and subtracts
-    others of its kind and radial kernels (on its right), and multiplies with numbers.
+    Made by :meth:`spectra.Kernel.shift` and :meth:`spectra.Kernel.tilt`.  Asymmetric and radial
+    kernels can be added to it and subtracted from it, and numbers multiply it.
 
     Attributes
     ----------
@@ -58,59 +57,58 @@ class AsymmetricKernel(Algebra):
     array([0.848367, 0.90803 , 0.27591 ])
     """
 
-    terms: tuple[Summand, ...]
+    terms: tuple[Term, ...]
 
     def __post_init__(self) -> None:
-        if len(self._sizes) > 1:
+        if len(self._vector_lengths) > 1:
             raise ParameterError(
-                f"The shifts and tilts of a kernel have {sorted(self._sizes)} coordinates. They "
-                "must have as many as the data, or be single numbers that stand for every "
-                "coordinate."
+                f"The shifts and tilts have {sorted(self._vector_lengths)} coordinates. "
+                "Give one number for every column of the data, or a single number for all."
             )
 
     @property
-    def _sizes(self) -> set[int]:
-        """The lengths of the vectors that are not single numbers."""
+    def _vector_lengths(self) -> set[int]:
+        """The lengths of the offsets and tilts that are not single numbers."""
         return {len(v) for _, *vectors in self.terms for v in vectors} - {1}
 
     @property
     def formula(self) -> str:
         """The kernel as text in D = x - y."""
-        return " + ".join(map(_summand_text, self.terms)) or "0"
+        return " + ".join(map(_term_text, self.terms)) or "0"
 
     @property
     def dim(self) -> int | None:
-        """The dimension that the shifts and tilts fix; None if all of them are numbers."""
-        return max(self._sizes, default=None)
+        """The number of coordinates of the shifts and tilts; None if all are single numbers."""
+        return max(self._vector_lengths, default=None)
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values K(D) at differences D = x - y, shape (..., d); an array of shape (...)."""
         D = check_differences(differences, "An asymmetric kernel")
         value = np.zeros(D.shape[:-1])
-        for kernel, offset, tilt in self._summands(D.shape[-1]):
+        for kernel, offset, tilt in self._terms_in(D.shape[-1]):
             distance = np.linalg.norm(D + offset, axis=-1)
             value += kernel(distance) * np.exp(D @ tilt)
         return value
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        value = np.zeros((len(X), len(Y)))
-        for kernel, offset, tilt in self._summands(X.shape[1]):
-            part = kernel(cdist(X + offset, Y))
+        total = np.zeros((len(X), len(Y)))
+        for kernel, offset, tilt in self._terms_in(X.shape[1]):
+            value = kernel(cdist(X + offset, Y))
             if np.any(tilt):
-                part *= np.exp((X @ tilt)[:, None] - (Y @ tilt)[None, :])
-            value += part
-        return value
+                value *= np.exp((X @ tilt)[:, None] - (Y @ tilt)[None, :])
+            total += value
+        return total
 
-    def in_dimension(self, dim: int) -> dict[Radial, list[tuple[float, FloatArray]]]:
-        """Radial kernels k, each with the (c, r) of the summands c k(D + r) in R^dim.
+    def as_shifted_kernels(self, dim: int) -> dict[RadialKernel, list[tuple[float, FloatArray]]]:
+        """Write the kernel on R^dim as a sum of c k(D + r): the pairs (c, r) of each radial k.
 
-        Tilted Gaussians are shifted ones; a NoRouteError if another kernel is tilted.
+        Tilted Gaussians become shifted ones; a NoRouteError if another kernel is tilted.
         """
-        found: dict[Radial, list[tuple[float, FloatArray]]] = {}
-        for kernel, offset, tilt in self._summands(dim):
+        shifts: dict[RadialKernel, list[tuple[float, FloatArray]]] = {}
+        for kernel, offset, tilt in self._terms_in(dim):
             if not np.any(tilt):
-                factor, bare = kernel.without_factor()
-                found.setdefault(bare, []).append((factor, offset))
+                constant, rest = kernel.split_constant()
+                shifts.setdefault(rest, []).append((constant, offset))
                 continue
             gaussians = gaussian_components(kernel)
             if gaussians is None:
@@ -122,66 +120,65 @@ class AsymmetricKernel(Algebra):
             for coefficient, rate in gaussians:
                 variance = float(1 / (2 * rate))
                 log_factor = 0.5 * variance * float(tilt @ tilt)
-                if log_factor > _LARGEST_LOG:
+                if log_factor > _LARGEST_LOG_FACTOR:
                     raise ParameterError(
                         f"The tilt of {kernel} multiplies its measure by exp({log_factor:.6g}), "
-                        "and no features are of use with such a mass. Tilt by less, or measure "
-                        "distances in a larger unit."
+                        "too much for features. Use a smaller tilt or a shorter length."
                     )
                 piece = replace(kernel.pieces[0], expr=sympy.exp(-rate * Z**2))
                 gaussian = replace(kernel, pieces=(piece,), label="")
-                total = float(coefficient) * float(np.exp(log_factor))
-                found.setdefault(gaussian, []).append((total, -variance * tilt))
-        return found
+                factor = float(coefficient) * float(np.exp(log_factor))
+                shifts.setdefault(gaussian, []).append((factor, -variance * tilt))
+        return shifts
 
-    def checked(self, dim: int) -> int:
-        """The number of columns of the data; a DataError if the vectors have another."""
+    def check_dim(self, dim: int) -> int:
+        """Return ``dim``, the number of columns of the data; a DataError if it does not fit."""
         if self.dim not in (None, dim):
             raise DataError(
-                f"The shifts and tilts of the kernel {self} have {self.dim} coordinates, and it "
-                f"was asked in {dim}. Give them as many, or a single number for every coordinate."
+                f"The shifts and tilts of the kernel {self} have {self.dim} coordinates, and the "
+                f"data have {dim} columns. Give a number for each column, or one for all of them."
             )
         return dim
 
-    def _summands(self, dim: int) -> list[tuple[Radial, FloatArray, FloatArray]]:
+    def _terms_in(self, dim: int) -> list[tuple[RadialKernel, FloatArray, FloatArray]]:
         """The terms with their vectors in R^dim."""
-        zero = np.zeros(self.checked(dim))
+        zero = np.zeros(self.check_dim(dim))
         return [(kernel, zero + offset, zero + tilt) for kernel, offset, tilt in self.terms]
 
     def __add__(self, other: Any) -> AsymmetricKernel:
         if isinstance(other, AsymmetricKernel):
-            return _collect((*self.terms, *other.terms))
-        if hasattr(other, "pieces"):
-            return _collect((*self.terms, (other, (0.0,), (0.0,))))
+            return _add_terms((*self.terms, *other.terms))
+        if hasattr(other, "pieces"):  # a radial kernel
+            return _add_terms((*self.terms, (other, (0.0,), (0.0,))))
         return NotImplemented
 
     def __mul__(self, factor: Any) -> AsymmetricKernel:
-        if (number := finite_factor(factor)) is None:
+        if (number := finite_number(factor)) is None:
             return NotImplemented
-        return _collect((kernel * number, *vectors) for kernel, *vectors in self.terms)
+        return _add_terms((kernel * number, *vectors) for kernel, *vectors in self.terms)
 
 
-def moved(
-    kernel: Radial, *, offset: float | ArrayLike = 0.0, tilt: float | ArrayLike = 0.0
+def shift_and_tilt(
+    kernel: RadialKernel, *, offset: float | ArrayLike = 0.0, tilt: float | ArrayLike = 0.0
 ) -> AsymmetricKernel:
-    """A shifted or a tilted kernel; see :meth:`spectra.Kernel.shift` and ``tilt``."""
+    """The kernel k(D + offset) exp(tilt.D); see :meth:`spectra.Kernel.shift` and ``tilt``."""
     refuse_zonal(kernel, "a shift or a tilt")
-    return _collect([(kernel, _vector(offset, "offset"), _vector(tilt, "tilt"))])
+    return _add_terms([(kernel, _vector(offset, "offset"), _vector(tilt, "tilt"))])
 
 
-def gaussian_components(kernel: Radial) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
-    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None if it is none."""
+def gaussian_components(kernel: RadialKernel) -> tuple[tuple[sympy.Expr, sympy.Expr], ...] | None:
+    """The pairs (c, a) of a kernel sum c exp(-a z^2), a > 0; None if it is not such a sum."""
     if len(kernel.pieces) != 1 or kernel.pieces[0].support != sympy.oo:
         return None
-    found = exponential_terms(kernel.pieces[0].expr, 2)
-    if found is None or any(rate == 0 for _, rate in found):
+    pairs = exponential_terms(kernel.pieces[0].expr, 2)
+    if pairs is None or any(rate == 0 for _, rate in pairs):
         return None
-    return tuple(sorted(found, key=lambda pair: -pair[1]))
+    return tuple(sorted(pairs, key=lambda pair: -pair[1]))
 
 
-def _collect(terms: Iterable[Summand]) -> AsymmetricKernel:
-    """Add the kernels of one offset and tilt, and leave out those that cancel."""
-    kernels: dict[tuple[Vector, Vector], Radial] = {}
+def _add_terms(terms: Iterable[Term]) -> AsymmetricKernel:
+    """The sum of the terms: kernels of equal offset and tilt are added, and zeros left out."""
+    kernels: dict[tuple[Vector, Vector], RadialKernel] = {}
     for kernel, offset, tilt in terms:
         key = offset, tilt
         kernels[key] = kernels[key] + kernel if key in kernels else kernel
@@ -192,22 +189,22 @@ def _vector(value: float | ArrayLike, name: str) -> Vector:
     array = np.atleast_1d(real_array(value, f"The {name} of a kernel"))
     if array.ndim != 1 or array.size == 0 or not np.all(np.isfinite(array)):
         raise ParameterError(
-            f"The {name} of a kernel is a vector of d finite numbers, or one for all of them; got "
-            f"{value!r:.60}."
+            f"The {name} of a kernel is a vector of d finite numbers, or one number for all d "
+            f"coordinates; got {value!r:.60}."
         )
-    # Adding 0 turns -0 into 0, so that equal kernels are equal objects.
+    # Adding 0 turns -0 into 0, so that equal kernels compare equal and print alike.
     return tuple((array + 0.0).tolist())
 
 
-def _summand_text(term: Summand) -> str:
+def _term_text(term: Term) -> str:
     kernel, offset, tilt = term
-    shown = f" + {_vector_text(offset)}" if any(offset) else ""
+    shift = f" + {_vector_text(offset)}" if any(offset) else ""
     factor = f"*exp({_vector_text(tilt)}.D)" if any(tilt) else ""
-    return f"k[{kernel}](D{shown}){factor}"
+    return f"k[{kernel}](D{shift}){factor}"
 
 
 def _vector_text(vector: Vector) -> str:
     if len(set(vector)) == 1:
         return f"{vector[0]:.6g}"
-    shown = ", ".join(f"{v:.6g}" for v in vector[:4])
-    return f"({shown}{', ...' if len(vector) > 4 else ''})"
+    first = ", ".join(f"{v:.6g}" for v in vector[:4])
+    return f"({first}{', ...' if len(vector) > 4 else ''})"

@@ -1,8 +1,8 @@
-"""Radial kernels as formulas on balls, and how they are made from formulas and functions.
+"""Radial and zonal kernels, made from formulas or Python functions.
 
-A kernel is a finite sum of pieces, each a formula in z = |x - y| on a ball z <= support and zero
-beyond it (support may be infinite).  Pieces with one support are merged, so that equal kernels
-are equal objects and cancellations are exact.
+A kernel is a finite sum of pieces.  A piece is a formula in z = |x - y| for z <= support and zero
+beyond; its support is positive, and infinite by default.  The formulas of pieces with the same
+support are added symbolically, so that terms cancel exactly.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, valu
 from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
-from spectra.kernels.algebra import Algebra
-from spectra.kernels.asymmetric import AsymmetricKernel, moved
+from spectra.kernels.asymmetric import AsymmetricKernel, shift_and_tilt
+from spectra.kernels.base_kernel import BaseKernel
 from spectra.kernels.grouped import GroupedKernel, on_columns
 
-__all__ = ["Algebra", "Kernel", "Piece", "radial", "zonal"]
+__all__ = ["Kernel", "radial", "zonal"]
 
-# Distances at which a new piece must be real.
-_PROBES_PER_PIECE = 61
-# Points without a value at which a limit is looked for: more of them are not isolated.
+# Number of distances at which each formula of a new kernel is evaluated, to refuse complex values.
+_CHECKED_DISTANCES = 61
+# Values such as 0/0 are replaced by limits at no more than this many distances.
 _MOST_LIMITS = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Kernel(Algebra):
-    """A stationary radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
+class Kernel(BaseKernel):
+    """A radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
 
-    Kernels are immutable, hashable, picklable and compare by their formulas.  They add, subtract
-    and multiply with one another and with real numbers.
+    Kernels are immutable, hashable, picklable and compare by their formulas.  Sums, differences
+    and products of kernels and real numbers are kernels.
 
     Attributes
     ----------
     pieces : tuple of Piece
-        Sorted by support; none of them is zero.
+        Formulas and the radii where they end (see :class:`Piece`), sorted by radius; none is zero.
     zonal : sympy expression or None
-        The formula in u = <x, y> if the kernel lives on the unit sphere.
+        The formula in u = <x, y> if the kernel is defined on the unit sphere.
     label : str
-        How to print it if it was named: the text it came from, or its name in the catalogue.
+        The text that made the kernel, or its name in the catalogue; printed if it is not empty.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Kernel(Algebra):
 
     @property
     def formula(self) -> str:
-        """The kernel as text in z (or u), with its supports."""
+        """The kernel as text: formulas in z with their supports, or the formula in u."""
         if self.zonal is not None:
             return f"{self.zonal} at u = <x, y>"
         if not self.pieces:
@@ -79,11 +79,6 @@ class Kernel(Algebra):
         )
 
     @property
-    def is_zonal(self) -> bool:
-        """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
-        return self.zonal is not None
-
-    @property
     def support(self) -> float:
         """The radius beyond which the kernel is zero (``inf`` if there is none)."""
         return max((float(p.support) for p in self.pieces), default=0.0)
@@ -91,35 +86,31 @@ class Kernel(Algebra):
     @cached_property
     @staged("finding the limit at z = 0")
     def at_zero(self) -> float:
-        """k(0), the limit of k(z) as z falls to 0; a FormulaError if it is not finite or found."""
-        total = sympy.Integer(0)
-        for piece in self.pieces:
-            value = value_at_zero(piece.expr)
-            if value is None:
-                raise FormulaError(
-                    f"The kernel {self} has no finite limit at z = 0 that could be found. A kernel "
-                    "with a spectral measure is bounded by k(0): check the formula at z = 0."
-                )
-            total += value
-        return float(total)
+        """k(0), the limit of k(z) as z falls to 0; a FormulaError if no finite limit is found."""
+        values = [value_at_zero(piece.expr) for piece in self.pieces]
+        if None in values:
+            raise FormulaError(
+                f"No finite limit of the kernel {self} at z = 0 was found. A kernel with a finite "
+                "spectral measure has one: check the formula at z = 0."
+            )
+        return float(sympy.Add(*values))
 
     @cached_property
-    def _functions(self) -> tuple[tuple[float, Callable[[FloatArray], FloatArray]], ...]:
-        return tuple(
-            (float(p.support), numpy_function(p.expr, Z, end=float(p.support))) for p in self.pieces
-        )
+    def _functions(self) -> tuple[Callable[[FloatArray], FloatArray], ...]:
+        """The formulas of the pieces as numpy functions of z."""
+        return tuple(numpy_function(p.expr, Z, end=float(p.support)) for p in self.pieces)
 
-    def _values(self, i: int, z: FloatArray) -> FloatArray:
+    def _evaluate_piece(self, i: int, z: FloatArray) -> FloatArray:
         """Values of a piece at 0 < z <= its support; at isolated points its limits, or nan."""
-        piece, (support, function) = self.pieces[i], self._functions[i]
-        values = function(z)
+        piece, values = self.pieces[i], self._functions[i](z)
         for point in np.unique(z[np.isnan(values)])[:_MOST_LIMITS]:
-            ends = bool(point == support)
-            radius = piece.support if ends else sympy.Rational(float(point))
-            values[z == point] = limit_at(piece.expr, radius, from_above=not ends)
+            at_support = bool(point == float(piece.support))
+            radius = piece.support if at_support else sympy.Rational(float(point))
+            values[z == point] = limit_at(piece.expr, radius, from_above=not at_support)
         return values
 
     def __getstate__(self) -> dict[str, Any]:
+        # Cached properties are left out: compiled functions cannot be pickled.
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
 
     def __call__(self, z: ArrayLike) -> FloatArray:
@@ -127,13 +118,12 @@ class Kernel(Algebra):
         z = real_array(z, "z")
         if not np.all(z >= 0):
             raise ParameterError(
-                f"A radial kernel is a function of a distance z >= 0, and it was asked at z = "
-                f"{z[~(z >= 0)].ravel()[0]}."
+                f"A kernel has values at distances z >= 0, not at z = {z[~(z >= 0)].ravel()[0]}."
             )
         value = np.zeros_like(z)
-        for i, (support, _) in enumerate(self._functions):
-            inside = (z <= support) & (z > 0)
-            value[inside] += self._values(i, z[inside])
+        for i, piece in enumerate(self.pieces):
+            inside = (z <= float(piece.support)) & (z > 0)
+            value[inside] += self._evaluate_piece(i, z[inside])
         if np.any(z == 0):
             value[z == 0] = self.at_zero
         return value
@@ -143,7 +133,7 @@ class Kernel(Algebra):
         if self.is_zonal:
             for rows in (X, Y):
                 check_unit_norms(np.linalg.norm(rows, axis=1), f"the zonal kernel {self}")
-            distances = np.minimum(distances, 2.0)  # unit rows: only rounding can exceed 2
+            distances = np.minimum(distances, 2.0)  # rounding may exceed the diameter
         return self(distances)
 
     @overload
@@ -157,8 +147,8 @@ class Kernel(Algebra):
     ) -> Kernel | GroupedKernel:
         """The kernel k(z / length), which is radial even if k was zonal.
 
-        With a length for each column of the data it is k(|(x - y) / length|), whose verdict and
-        table are those of k: the rows are divided.
+        With one length for each column of the data it is k(|(x - y) / length|), the kernel k of the
+        data with each column divided by its length.
 
         Examples
         --------
@@ -172,13 +162,13 @@ class Kernel(Algebra):
             dim = np.size(length)
             return on_columns(self, range(dim), length, dim)
         scale = exact_length(length)
-        return _assembled((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
+        return _sum_pieces((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
 
     def on(self, columns: int | Sequence[int], length: float | ArrayLike = 1.0) -> GroupedKernel:
-        """The kernel of the distance in some columns alone, counted from 0.
+        """The kernel of the distance in the given columns only, which are counted from 0.
 
-        Each column is divided by its ``length``, or all of them by one.  Such kernels add and
-        multiply with one another, and with numbers.
+        ``length`` divides these columns: one number for all of them, or one for each.  Sums and
+        products of such kernels and numbers are kernels of groups of columns.
 
         Examples
         --------
@@ -189,35 +179,32 @@ class Kernel(Algebra):
         return on_columns(self, columns, length)
 
     def shift(self, offset: float | ArrayLike) -> AsymmetricKernel:
-        """The asymmetric kernel D -> k(D + offset), D = x - y.
-
-        ``offset`` has one number for each column of the data, or is one number for all of them.
-        """
-        return moved(self, offset=offset)
+        """The kernel D -> k(|D + offset|), D = x - y; one number per column, or one for all."""
+        return shift_and_tilt(self, offset=offset)
 
     def tilt(self, beta: float | ArrayLike) -> AsymmetricKernel:
-        """The asymmetric kernel D -> k(D) exp(beta.D): ``existence`` says whether it has a measure.
+        """The kernel D -> k(|D|) exp(beta.D), D = x - y; one number per column, or one for all.
 
-        ``beta`` has one number for each column of the data, or is one number for all of them.
+        Its spectral measure is known if k is a sum of Gaussians.
         """
-        return moved(self, tilt=beta)
+        return shift_and_tilt(self, tilt=beta)
 
-    def without_factor(self) -> tuple[float, Kernel]:
-        """A number and a kernel whose product this is, so that multiples share a measure."""
+    def split_constant(self) -> tuple[float, Kernel]:
+        """The pair (c, k / c) for the constant factor c of k: multiples of k share one measure."""
         split = [piece.expr.as_independent(Z, as_Add=False) for piece in self.pieces]
-        factors = {factor for factor, _ in split}
-        if len(factors) != 1 or factors == {1} or not all(rest.has(Z) for _, rest in split):
+        constants = {constant for constant, _ in split}
+        if len(constants) != 1 or constants == {1} or not all(rest.has(Z) for _, rest in split):
             return 1.0, self
         pieces = tuple(
             Piece(p.support, rest) for p, (_, rest) in zip(self.pieces, split, strict=True)
         )
-        return float(factors.pop()), Kernel(pieces)
+        return float(constants.pop()), Kernel(pieces)
 
     def __add__(self, other: Any) -> Kernel:
         if (other := self._operand(other)) is None:
             return NotImplemented
         pieces = [(p.support, p.expr) for p in (*self.pieces, *other.pieces)]
-        return _assembled(pieces, zonal=_both(self, other, sympy.Add))
+        return _sum_pieces(pieces, zonal=_combine_zonal(self, other, sympy.Add))
 
     def __mul__(self, other: Any) -> Kernel:
         if (other := self._operand(other)) is None:
@@ -227,61 +214,65 @@ class Kernel(Algebra):
             for p in self.pieces
             for q in other.pieces
         ]
-        return _assembled(pieces, zonal=_both(self, other, sympy.Mul))
+        return _sum_pieces(pieces, zonal=_combine_zonal(self, other, sympy.Mul))
 
     def _operand(self, other: Any) -> Kernel | None:
-        """A kernel, or a number as one; None for kernels of other kinds, which know how to add."""
+        """A radial kernel or a number as a :class:`Kernel`; None for an operand of another type."""
         if isinstance(other, Kernel):
             return other
         if not isinstance(other, numbers.Number | sympy.Basic | np.generic):
             return None
         value = exact_parameter("coefficient", other)
+        # Distances between unit vectors are at most 2.
         piece = Piece(sympy.Integer(2) if self.is_zonal else sympy.oo, value)
         return Kernel((piece,) if value != 0 else (), value if self.is_zonal else None)
 
 
-def _assembled(
+def _sum_pieces(
     pieces: Iterable[tuple[sympy.Expr, sympy.Expr]],
     *,
     zonal: sympy.Expr | None = None,
     label: str = "",
 ) -> Kernel:
+    """The kernel that is the sum of pieces, which are pairs (support, formula in z)."""
     with stage("adding up the pieces of a kernel", of=label):
         return Kernel(merge_pieces(pieces), zonal, label)
 
 
-def _both(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
+def _combine_zonal(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Expr | None:
+    """The formula in u of a sum or a product; None unless both kernels are zonal."""
     return None if a.zonal is None or b.zonal is None else combine(a.zonal, b.zonal)
 
 
-@staged("making a kernel", advice="write its formula shorter, or give a callable")
+# ``staged`` limits the processor time of the call, and ``stage`` that of a block.
+@staged("making a kernel", advice="simplify the formula, or pass a callable")
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],
     *,
     support: float | sympy.Expr | None = None,
     **parameters: Any,
 ) -> Kernel:
-    """Make a kernel from a formula in z = |x - y|, or a callable of z, zero beyond ``support``.
+    """Make a radial kernel from a formula in z = |x - y| or a callable of z.
 
     Parameters
     ----------
     formula : str, sympy expression or callable
-        A formula in ``z``.  Text is read through a whitelist and never evaluated.  A callable
-        takes distances (one, or an array) and shows nothing of itself, so that its facts are
-        stated by keywords instead of parameters; see ``docs/callables.md``.
+        A formula in ``z``.  Text is parsed with a whitelist, never executed.  A callable takes a
+        distance or an array of distances.  Describe where it is not smooth and how it decays with
+        keywords; see ``docs/callables.md``.
     support : number, optional
-        Radius beyond which the kernel is zero; by default there is none.
+        Radius beyond which the kernel is zero; infinite by default.
     **parameters : numbers
         A value for every other symbol of the formula.  For a callable: ``edge`` (k behaves like
-        (support - z)**edge at its support), ``breaks`` (the radii inside where it is not smooth,
-        with exponents in a mapping; ``()`` for none), ``origin`` ("smooth" for a smooth function of
-        z**2, or the least power of z that is no even integer) and ``decay`` ("gaussian",
-        "exponential" or the power of 1/z, where there is no support).
+        (support - z)**edge at its support), ``breaks`` (other radii where k is not smooth, or a
+        mapping from these to exponents; ``()`` for none), ``origin`` ("smooth" for a smooth
+        function of z**2, else the lowest power of z at 0 that is not an even integer) and, if there
+        is no support, ``decay`` ("gaussian", "exponential" or the exponent of a power of 1/z).
 
     Raises
     ------
     FormulaError
-        If the text is not a formula, or is not real on 0 < z <= support.
+        If the text is not a valid formula, or its value is not real for 0 < z <= support.
     ParameterError
         If a parameter or the support is not a real number in its range.
 
@@ -298,20 +289,20 @@ def radial(
     expr = None if is_callable else parse_formula(formula, variable="z", parameters=parameters)
     if not radius.is_extended_positive:
         raise ParameterError(
-            f"The support of a kernel is a radius and must be positive, and {support} is not."
+            f"The support of a kernel is a radius and must be positive; got {support}."
         )
     if expr is None:
         assert callable(formula)
         expr = opaque_function(formula, **check_stated_properties(radius, parameters))(Z)
     label = formula if isinstance(formula, str) and not parameters and support is None else ""
-    return _checked_real(_assembled([(radius, expr)], label=label))
+    return _check_values(_sum_pieces([(radius, expr)], label=label))
 
 
-@staged("making a kernel", advice="write its formula shorter")
+@staged("making a kernel", advice="simplify the formula")
 def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel:
     """Make a kernel on the unit sphere from a formula in u = <x, y>.
 
-    As a radial kernel it is taken at z^2 = 2 - 2u for z <= 2 and zero beyond z = 2.
+    As a radial kernel it is the formula at u = 1 - z^2/2 for z <= 2, and zero beyond.
 
     Parameters
     ----------
@@ -328,22 +319,21 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     expr = parse_formula(formula, variable="u", parameters=parameters)
     label = formula if isinstance(formula, str) and not parameters else ""
     pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
-    return _checked_real(_assembled(pieces, zonal=expr, label=label))
+    return _check_values(_sum_pieces(pieces, zonal=expr, label=label))
 
 
-def _checked_real(kernel: Kernel) -> Kernel:
-    for i, (support, _) in enumerate(kernel._functions):
-        if np.isinf(support):
-            probes = np.geomspace(1e-3, 1e3, _PROBES_PER_PIECE)
+def _check_values(kernel: Kernel) -> Kernel:
+    """Return the kernel; a FormulaError if it has complex values or a jump at z = 0."""
+    for i, piece in enumerate(kernel.pieces):
+        if np.isinf(support := float(piece.support)):
+            z = np.geomspace(1e-3, 1e3, _CHECKED_DISTANCES)
         else:
-            probes = support * np.linspace(0.0, 1.0, _PROBES_PER_PIECE)[1:]
-        bad = np.isnan(kernel._values(i, probes))
+            z = support * np.linspace(0.0, 1.0, _CHECKED_DISTANCES)[1:]
+        bad = np.isnan(kernel._evaluate_piece(i, z))
         if np.any(bad):
             raise FormulaError(
-                f"The formula {kernel.pieces[i].expr} has no real value at z = "
-                f"{probes[bad][0]:.6g}. A kernel must be real on its whole domain: restrict it "
-                "with support=..., or mend the formula."
+                f"The formula {piece.expr} has no real value at z = {z[bad][0]:.6g}. A kernel must "
+                "be real on its whole domain: restrict it with support=..., or correct the formula."
             )
-    for piece in kernel.pieces:
         refuse_jump_at_zero(piece.expr)
     return kernel

@@ -19,7 +19,7 @@ from spectra.base.numbers import checked_dim
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.reader import Z, exact_parameter
 from spectra.kernels import Kernel, radial
-from spectra.kernels.catalogue import catalogue, kernel_from_text, named_with_parameters
+from spectra.kernels.catalogue import catalogue, kernel_from_text, parse_name
 from spectra.table import SpectralTable
 from spectra.variograms.decision import decide, limit_at_infinity
 from spectra.variograms.region import fit_on_region
@@ -159,7 +159,7 @@ def variogram(
     >>> variogram("spherical").definiteness(4).answer
     False
     """
-    if isinstance(gamma, str) and reach is None and named_with_parameters(gamma)[0] in catalogue:
+    if isinstance(gamma, str) and reach is None and parse_name(gamma)[0] in catalogue:
         gamma = kernel_from_text(gamma, parameters=parameters)
     if isinstance(gamma, Kernel):
         if gamma.is_zonal:

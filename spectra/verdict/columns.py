@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
-from spectra.kernels.grouped import Factor, GroupedKernel, Product
+from spectra.kernels.grouped import Factor, GroupedKernel, Term
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
 from spectra.verdict.status import Definiteness, Status
@@ -43,7 +43,7 @@ _ROUNDING = 2.0**-40
 def decide_groups(kernel: GroupedKernel, dim: int | None, existence: Existence) -> Answer:
     """Decide from the verdict on each factor in the dimension of its group."""
     if dim is not None:
-        kernel.checked(dim)
+        kernel.check_dim(dim)
     problems = {(f.kernel, len(f.columns)) for f in kernel.factors}
     verdicts = {problem: existence(*problem) for problem in problems}
     by_group = tuple((f, verdicts[f.kernel, len(f.columns)]) for f in kernel.factors)
@@ -105,12 +105,12 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
     return Definiteness(None, "Some factors or weights are negative, and may cancel or not.")
 
 
-def _columns(term: Product) -> set[int]:
+def _columns(term: Term) -> set[int]:
     _, factors = term
     return {c for factor in factors for c in factor.columns}
 
 
-def _is_disjoint(term: Product) -> bool:
+def _is_disjoint(term: Term) -> bool:
     """Whether no column is in two factors."""
     _, factors = term
     return len(_columns(term)) == sum(len(factor.columns) for factor in factors)
@@ -128,7 +128,7 @@ def decide_l1(kernel: L1Kernel, dim: int | None, existence: Existence) -> Answer
     if on_line.status is Status.INFINITE:
         reason = "If all columns but one agree, it is f on the line, whose mass is infinite."
         return Status.INFINITE, (reason, *on_line.reasons), by_group
-    return Status.UNDECIDED, (kernel.why_refused(),), by_group
+    return Status.UNDECIDED, (kernel.no_route_message(),), by_group
 
 
 def definiteness_of_l1(kernel: L1Kernel, dim: int | None, by_group: ByGroup) -> Definiteness:

@@ -17,7 +17,7 @@ from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
 from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue.entry import Entry
-from spectra.kernels.catalogue.reading import named_by_text
+from spectra.kernels.catalogue.reading import any_kernel_from_text
 from spectra.kernels.grouped import GroupedKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.l1_kernel import L1Kernel
@@ -96,7 +96,7 @@ def existence(
     if dim is not None:
         dim = checked_dim(dim)
     if isinstance(kernel, str):
-        kernel = named_by_text(kernel)
+        kernel = any_kernel_from_text(kernel)
     if isinstance(kernel, Entry):
         raise ParameterError(
             f"{kernel.id} has parameters, and the verdict may depend on them: call it first, for "
@@ -106,7 +106,7 @@ def existence(
     if isinstance(kernel, GroupedKernel | L1Kernel):
         return _decide_by_columns(kernel, dim, assumptions)
     if isinstance(kernel, AsymmetricKernel):
-        dim = kernel.dim if dim is None else kernel.checked(dim)
+        dim = kernel.dim if dim is None else kernel.check_dim(dim)
         points, notes = apply_assumptions(analyse_asymmetric(kernel, dim), assumptions)
         status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
         if dim is not None:

@@ -1,27 +1,27 @@
-"""Named kernels as data, and the way from a text to a kernel.
+"""The catalogue of named kernels, and functions that make kernels from text.
 
-``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` becomes one when it is called with its
-parameters.
+``catalogue["ntk"]`` is a kernel; ``catalogue["matern"]`` has parameters, and is called to get a
+kernel: ``catalogue["matern"](nu=1.5)``.
 """
 
 from spectra.kernels.catalogue.entry import DIMENSION, Entry
 from spectra.kernels.catalogue.named import Catalogue, catalogue
 from spectra.kernels.catalogue.reading import (
+    any_kernel_from_text,
+    as_kernel,
     kernel_from_text,
-    kernel_named,
-    named_by_text,
-    named_with_parameters,
-    read_numbers,
+    parse_name,
+    parse_numbers,
 )
 
 __all__ = [
     "DIMENSION",
     "Catalogue",
     "Entry",
+    "any_kernel_from_text",
+    "as_kernel",
     "catalogue",
     "kernel_from_text",
-    "kernel_named",
-    "named_by_text",
-    "named_with_parameters",
-    "read_numbers",
+    "parse_name",
+    "parse_numbers",
 ]

@@ -1,31 +1,36 @@
-"""The entries of the asymmetric kernels of He et al.: moved Gaussians of the difference D = x - y.
+"""The entries of the asymmetric kernels of He et al.: shifted and tilted Gaussians of D = x - y.
 
-Their vector has one number for each column of the data, or one for all of them.
+Their vector parameter, r or beta, has one number for each column of the data, or one for all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import sympy
 
+from spectra.base.numbers import FloatArray
 from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.catalogue.entry import Entry, positive
+from spectra.kernels.catalogue.entry import Entry, Parameter, positive_parameter
 from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["ASYMMETRIC"]
 
 
-def _move(vector: str, move: Any, *, sigma: sympy.Expr, **values: Any) -> AsymmetricKernel:
-    gaussian = radial("exp(-z**2/(2*sigma**2))", sigma=sigma)
-    moved: AsymmetricKernel = move(gaussian, np.array(values[vector], dtype=float))
-    return moved
+Transform = Callable[[Kernel, FloatArray], AsymmetricKernel]
 
 
-def _entry(name: str, title: str, formula: str, vector: str, move: Any) -> Entry:
-    default = (sympy.Rational(1, 10),)
+def _build(vector: str, transform: Transform, **values: Any) -> AsymmetricKernel:
+    """Apply ``transform`` to a Gaussian and the parameter whose name is ``vector``."""
+    gaussian = radial("exp(-z**2/(2*sigma**2))", sigma=values["sigma"])
+    return transform(gaussian, np.array(values[vector], dtype=float))
+
+
+def _entry(name: str, title: str, formula: str, vector: str, transform: Transform) -> Entry:
+    default, meaning = (sympy.Rational(1, 10),), "one number for each column, or for all"
     return Entry(
         id=name,
         title=title,
@@ -34,30 +39,30 @@ def _entry(name: str, title: str, formula: str, vector: str, move: Any) -> Entry
         positive_definite=None,
         reference="He, He, Liu, Huang, Random Fourier features for asymmetric kernels, 2022",
         parameters=(
-            (vector, default, True, "one number for each column, or for all"),
-            positive("sigma", 1, "length of the Gaussian"),
+            Parameter(vector, default, condition=True, meaning=meaning),
+            positive_parameter("sigma", 1, "standard deviation of the Gaussian"),
         ),
-        build=partial(_move, vector, move),
+        build=partial(_build, vector, transform),
     )
 
 
-def _sinh(gaussian: Kernel, beta: Any) -> AsymmetricKernel:
+def _add_sinh(gaussian: Kernel, beta: FloatArray) -> AsymmetricKernel:
     return 0.5 * (gaussian.tilt(beta) - gaussian.tilt(-beta)) + gaussian
 
 
 #: The named asymmetric kernels.
 ASYMMETRIC: tuple[Entry, ...] = (
-    _entry("shift_gaussian", "Gaussian of D + r", "exp(-|D + r|^2/(2*sigma^2))", "r", Kernel.shift),
+    _entry("shift_gaussian", "Shifted Gaussian", "exp(-|D + r|^2/(2*sigma^2))", "r", Kernel.shift),
     _entry(
         "sinh_gaussian",
         "Gaussian times 1 + sinh",
         "exp(-|D|^2/(2*sigma^2)) * (1 + sinh(beta.D))",
         "beta",
-        _sinh,
+        _add_sinh,
     ),
     _entry(
         "cosh_gaussian",
-        "Gaussian times an exponential, a shifted Gaussian with a factor",
+        "Tilted Gaussian, a multiple of a shifted Gaussian",
         "exp(-|D|^2/(2*sigma^2)) * exp(beta.D)",
         "beta",
         Kernel.tilt,

@@ -1,11 +1,11 @@
-"""A kernel with a name: its formula, parameters, conditions and source, and how it is made."""
+"""The entry of a named kernel: formula, parameters, conditions and reference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import sympy
 
@@ -18,21 +18,28 @@ __all__ = [
     "DIMENSION",
     "Entry",
     "Parameter",
-    "ending_at_length",
-    "length",
+    "compact_entry",
+    "length_parameter",
     "parameter_symbol",
-    "positive",
-    "valid_everywhere",
+    "positive_definite_entry",
+    "positive_parameter",
 ]
 
-#: The symbol d of the conditions.
+#: The dimension d in the conditions of an entry.
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)
 
 
-#: Name, exact default, condition and meaning of a parameter.  The condition is a sympy relation in
-#: ``parameter_symbol(name)`` for the values allowed.  If the default is a tuple, so is every value:
-#: a number for each summand, or for each column.
-Parameter = tuple[str, Any, Any, str]
+class Parameter(NamedTuple):
+    """A parameter of a named kernel.
+
+    ``condition`` is a sympy relation in ``parameter_symbol(name)`` that a value must satisfy.  If
+    the default is a tuple, the value is a sequence of numbers, one for each summand or column.
+    """
+
+    name: str
+    default: Any
+    condition: Any
+    meaning: str
 
 
 @final
@@ -42,19 +49,18 @@ class Entry:
 
     Attributes
     ----------
-    id, title, formula :
-        The name, a line of words, and the formula in z (or u) with its parameters.
-    finite, positive_definite : sympy condition
-        When the spectral measure on R^d has finite mass, and when the kernel is positive definite,
-        in :data:`DIMENSION` and the symbols of the parameters; None if it depends on more.
-    reference :
-        Paper and equation.
-    parameters, support, zonal :
-        What may be chosen; where the kernel ends, as text; whether it is in u = <x, y>.
-    note, aliases :
-        What to know before using it; other names in the catalogue.
-    build :
-        Makes the kernel from exact values of the parameters, if the formula is not its text.
+    id, title, formula, reference, note : str
+        Name, description, formula in z or u with parameters, paper and equation, properties.
+    finite, positive_definite : sympy condition or None
+        Conditions on :data:`DIMENSION` and the parameters for a spectral measure of finite mass on
+        R^d, and for a positive definite kernel on R^d; None if no condition is known.
+    parameters, aliases : tuple of Parameter, tuple of str
+        The parameters, each with a default, and other names of the kernel.
+    support, zonal : str, bool
+        The parameter beyond which the kernel is zero, "2" for a zonal kernel, or "" if there is
+        none; whether the formula is in u.
+    build : callable or None
+        Makes the kernel from the exact values of its parameters, if ``formula`` is not parsed.
 
     Examples
     --------
@@ -76,12 +82,12 @@ class Entry:
     aliases: tuple[str, ...] = ()
     build: Callable[..., Kernel | AsymmetricKernel] | None = None
 
-    def __call__(self, *unnamed: Any, **parameters: Any) -> Any:
-        """Make the kernel from parameters by name; those left out have their defaults."""
-        if unnamed:
+    def __call__(self, *positional: Any, **parameters: Any) -> Any:
+        """Make the kernel from parameters given by name; the others have their defaults."""
+        if positional:
             raise ParameterError(
-                f"The parameters of {self.id} go by their names, and {unnamed[0]!r} has none: "
-                f'write catalogue["{self.id}"]({next(iter(self.defaults))}={unnamed[0]!r}).'
+                f"The parameters of {self.id} are given by name, and {positional[0]!r} has none: "
+                f'write catalogue["{self.id}"]({next(iter(self.defaults))}={positional[0]!r}).'
             )
         values = self._exact_values(parameters)
         if self.build is not None:
@@ -91,58 +97,62 @@ class Entry:
         else:
             text = self.formula.removesuffix(f" on z <= {self.support}")
             kernel = radial(text, support=values.get(self.support), **values)
-        return replace(kernel, label=self.called(values)) if isinstance(kernel, Kernel) else kernel
+        if isinstance(kernel, Kernel):
+            kernel = replace(kernel, label=self.call_text(values))
+        return kernel
 
     @cached_property
-    def fixed(self) -> Kernel:
-        """The kernel of the default parameters."""
+    def default_kernel(self) -> Kernel:
+        """The kernel with the default parameters."""
         kernel: Kernel = self()
         return kernel
 
     def _exact_values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of all parameters as exact numbers or tuples of them, checked."""
         if unknown := [name for name in given if name not in self.defaults]:
-            known = ", ".join(f"{n} = {value} ({said})" for n, value, _, said in self.parameters)
+            known = ", ".join(f"{p.name} = {p.default} ({p.meaning})" for p in self.parameters)
             raise ParameterError(
                 f"The kernel {self.id} has no parameter {unknown[0]!r}. It has {known or 'none'}."
             )
-        values = {p[0]: _exact(p, given.get(p[0], p[1]), self.id) for p in self.parameters}
+        pairs = ((p, given.get(p.name, p.default)) for p in self.parameters)
+        values = {p.name: _exact_value(p, value, self.id) for p, value in pairs}
         lengths = {name: len(v) for name, v in values.items() if isinstance(v, tuple)}
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ParameterError(
                 f"The sequences of the kernel {self.id} are empty or differ in length "
-                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())}). Give one value of "
-                "each for every summand."
+                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())}). Each must have one "
+                "value for every summand."
             )
         return values
 
     def __repr__(self) -> str:
-        return f"Entry({self.called(self.defaults)}: {self.title})"
+        return f"Entry({self.call_text(self.defaults)}: {self.title})"
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The default values of the parameters by name."""
-        return {name: default for name, default, _, _ in self.parameters}
+        """The default values of the parameters, by name."""
+        return {p.name: p.default for p in self.parameters}
 
-    def called(self, values: Mapping[str, Any]) -> str:
-        """The name with values of its parameters, as it is called; the name alone without any."""
+    def call_text(self, values: Mapping[str, Any]) -> str:
+        """The call with these values, such as ``matern(nu=3/2, length=1)``, or the name alone."""
         arguments = ", ".join(f"{name}={value}" for name, value in values.items())
         return f"{self.id}({arguments})" if values else self.id
 
     def finite_for(self, **parameters: Any) -> Any:
-        """The condition on d for finite mass, with these values of the parameters."""
-        return _substituted(self.finite, parameters)
+        """The condition on d for finite mass with these parameters, or None."""
+        return _substitute(self.finite, parameters)
 
     def positive_definite_for(self, **parameters: Any) -> Any:
-        """The condition on d for a positive definite kernel, with these values; None if unknown."""
-        return _substituted(self.positive_definite, parameters)
+        """The condition on d for a positive definite kernel with these parameters, or None."""
+        return _substitute(self.positive_definite, parameters)
 
 
-def _exact(parameter: Parameter, value: Any, kernel: str) -> Any:
-    """A value as an exact number (or a tuple of them) in the range of a parameter."""
+def _exact_value(parameter: Parameter, value: Any, kernel: str) -> Any:
+    """The value of a parameter as an exact number or a tuple of them; refused if out of range."""
     name, default, condition, meaning = parameter
     if isinstance(default, tuple):
         values = value if hasattr(value, "__iter__") and not isinstance(value, str) else [value]
-        return tuple(_exact((name, 0, condition, meaning), v, kernel) for v in values)
+        return tuple(_exact_value(parameter._replace(default=0), v, kernel) for v in values)
     number = exact_parameter(name, value)
     if sympy.sympify(condition, strict=True).subs(parameter_symbol(name), number) != sympy.true:
         raise ParameterError(
@@ -152,11 +162,7 @@ def _exact(parameter: Parameter, value: Any, kernel: str) -> Any:
     return number
 
 
-#: The entry of a kernel that is positive definite on every R^d.
-valid_everywhere = partial(Entry, finite=sympy.true, positive_definite=sympy.true)
-
-
-def _substituted(condition: Any, parameters: Mapping[str, Any]) -> Any:
+def _substitute(condition: Any, parameters: Mapping[str, Any]) -> Any:
     if condition is None:
         return None
     values = {parameter_symbol(name): value for name, value in parameters.items()}
@@ -164,27 +170,33 @@ def _substituted(condition: Any, parameters: Mapping[str, Any]) -> Any:
 
 
 def parameter_symbol(name: str) -> sympy.Symbol:
-    """The symbol that stands for a parameter in the conditions of an entry."""
+    """The symbol of a parameter in the conditions of an entry."""
     return sympy.Symbol(name, real=True)
 
 
-def positive(name: str, default: int | str, meaning: str, *, most: Any = sympy.oo) -> Parameter:
-    """A parameter for the numbers above 0, up to ``most``."""
+def positive_parameter(
+    name: str, default: int | str, meaning: str, *, largest: int | None = None
+) -> Parameter:
+    """A parameter whose values are numbers above 0, up to ``largest``."""
     x = parameter_symbol(name)
-    condition = x > 0 if most is sympy.oo else (x > 0) & (x <= most)
-    return name, sympy.Rational(default), condition, meaning
+    condition = x > 0 if largest is None else (x > 0) & (x <= largest)
+    return Parameter(name, sympy.Rational(default), condition, meaning)
 
 
-def length(meaning: str = "the length of z") -> Parameter:
-    """The parameter that a distance is divided by."""
-    return positive("length", 1, meaning)
+def length_parameter(meaning: str = "length scale") -> Parameter:
+    """The parameter ``length``, which divides z."""
+    return positive_parameter("length", 1, meaning)
 
 
-def ending_at_length(*, formula: str, parameters: tuple[Parameter, ...] = (), **said: Any) -> Entry:
-    """The entry of a kernel that is zero beyond its length."""
+#: Makes the entry of a kernel that is positive definite on every R^d.
+positive_definite_entry = partial(Entry, finite=sympy.true, positive_definite=sympy.true)
+
+
+def compact_entry(*, formula: str, parameters: tuple[Parameter, ...] = (), **fields: Any) -> Entry:
+    """Make the entry of a kernel that is zero for z > length."""
     return Entry(
         formula=f"{formula} on z <= length",
-        parameters=(*parameters, length("where the kernel ends")),
+        parameters=(*parameters, length_parameter("radius beyond which the kernel is zero")),
         support="length",
-        **said,
+        **fields,
     )

@@ -1,4 +1,4 @@
-"""The catalogue of named kernels; ``catalogue.entries`` holds the data behind each name."""
+"""The catalogue of named kernels, a mapping from names to kernels."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ from spectra.kernels.catalogue.entry import Entry
 
 __all__ = ["Catalogue", "catalogue"]
 
-_SCIKIT_LEARN_LAPLACIAN = (
-    " In scikit-learn it is exp(-gamma*|x - y|_1), which is spectra.l1('exp(-gamma*z)', gamma=1) "
-    "here; 'laplace' is exp(-z/length) of the Euclidean distance z."
-)
-
 
 @final
 class Catalogue(Mapping[str, Any]):
-    """The named kernels, in a fixed order; a kernel is built when it is first asked for.
+    """The named kernels, each made on first use.
 
-    A value is a :class:`~spectra.kernels.kernel.Kernel`, or an :class:`Entry` to be called with
-    parameters.  Iteration runs over the symmetric kernels; :attr:`asymmetric` lists the others.
+    A value is a :class:`~spectra.kernels.kernel.Kernel` if the kernel has no parameters; otherwise
+    it is an :class:`Entry`, to be called with parameters.  Iteration runs over the symmetric
+    kernels; :attr:`asymmetric` has the others.
 
     Examples
     --------
@@ -39,40 +35,43 @@ class Catalogue(Mapping[str, Any]):
     """
 
     def __init__(self) -> None:
-        #: The data behind each name.
+        #: The entries of the symmetric kernels by name.
         self.entries: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ENTRIES})
-        #: The asymmetric kernels by name; they are found by ``catalogue[name]`` as well.
+        #: The entries of the asymmetric kernels by name.
         self.asymmetric: Mapping[str, Entry] = MappingProxyType({e.id: e for e in ASYMMETRIC})
         aliases = {alias: entry for entry in ENTRIES for alias in entry.aliases}
-        #: The same by every name, aliases among them.
+        #: All entries by name and by alias, for ``catalogue[name]``.
         self.by_name: Mapping[str, Entry] = {**self.entries, **self.asymmetric, **aliases}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:
-            raise ParameterError(self.unknown(name))
+            raise ParameterError(self.unknown_name_message(name))
         entry = self.by_name[name]
-        return entry if entry.parameters else entry.fixed
+        return entry if entry.parameters else entry.default_kernel
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.by_name
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a name, or ``default`` for an unknown one."""
+        """The kernel or entry of a name, or ``default`` for an unknown name."""
         try:
             return self[name]
         except ParameterError:
             return default
 
-    def unknown(self, name: object) -> str:
-        """The message for an unknown name, with the nearest one that is known."""
+    def unknown_name_message(self, name: object) -> str:
+        """The error message for an unknown name, which suggests a similar known one."""
         close = difflib.get_close_matches(str(name), self, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         if name == "laplacian":
-            hint = _SCIKIT_LEARN_LAPLACIAN
+            hint = (
+                " In scikit-learn it is exp(-gamma*|x - y|_1): use spectra.l1('exp(-gamma*z)', "
+                "gamma=1). The catalogue's 'laplace' has the Euclidean distance."
+            )
         return (
-            f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. "
-            "A formula contains z = |x - y| or u = <x, y>, and radial(...) or zonal(...) makes a "
-            "kernel of it."
+            f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. A "
+            "formula contains z = |x - y| or u = <x, y>: make a kernel of it with radial(...) or "
+            "zonal(...)."
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -85,5 +84,5 @@ class Catalogue(Mapping[str, Any]):
         return f"catalogue of {len(self)} kernels: {', '.join(self)}"
 
 
-#: Every kernel the toolkit knows by name.
+#: All named kernels.
 catalogue: Catalogue = Catalogue()

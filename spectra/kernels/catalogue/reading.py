@@ -1,7 +1,7 @@
-"""From what a user types to a kernel: a name of the catalogue, or a formula in z or u.
+"""Kernels from text: a name of the catalogue, a formula in z or u, or groups of columns.
 
-A kernel of groups of columns is a sum of terms, each a product of numbers and of
-``(KERNEL).on([columns])``, with ``length=`` for columns that are divided.
+A kernel of groups of columns is written as sums and products of numbers and
+``(KERNEL).on([columns], length=...)``, where KERNEL is a name or a formula.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.l1_kernel import L1Kernel
 
 __all__ = [
+    "any_kernel_from_text",
+    "as_kernel",
     "kernel_from_text",
-    "kernel_named",
-    "named_by_text",
-    "named_with_parameters",
-    "read_numbers",
+    "parse_name",
+    "parse_numbers",
 ]
 
-# What Python's parser raises for a text that it cannot read.
-_UNREADABLE = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
+# Errors of ``ast.parse`` for text that is not a Python expression, is too long or too deep.
+_PARSE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
 _HAS_GROUPS = re.compile(r"\.\s*on\s*\(")
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -39,7 +39,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
-_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)  # name(arguments)
 
 
 def kernel_from_text(
@@ -48,172 +48,170 @@ def kernel_from_text(
     support: float | str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Kernel:
-    """Find or make the kernel that a text names.
+    """Make a radial or zonal kernel from text.
 
     Parameters
     ----------
     text : str
-        A name of the catalogue (with its default parameters), such a name with
-        parameters, "matern(nu=5/2, length=2)", or a formula in z = |x - y| or in u = <x, y>.
+        A formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, with parameters as in
+        "matern(nu=5/2, length=2)" or with the default parameters as in "matern".
     support : number or str, optional
         Radius beyond which a formula in z is zero.
     parameters : mapping, optional
-        Values by name: numbers, or texts such as ``"sqrt(3)/2"``.
+        Values of parameters by name: numbers, or text such as ``"sqrt(3)/2"``.
 
     Examples
     --------
     >>> print(kernel_from_text("matern", parameters={"nu": "3/2"}))
     matern(nu=3/2, length=1)
     """
-    name, values = named_with_parameters(text, parameters)
+    name, values = parse_name(text, parameters)
     if name in catalogue.asymmetric:
         raise ParameterError(
-            f"{text!r} is an asymmetric kernel, a function of x - y and not of |x - y|. Make it "
-            f"with catalogue[{name!r}](...); rf.AsKRFF and rf.SpectralFeatures take it."
+            f"{text!r} is an asymmetric kernel, which is a function of x - y, not of |x - y|. Pass "
+            f"catalogue[{name!r}](...) to rf.AsKRFF or rf.SpectralFeatures."
         )
     if name in catalogue:
         if support is not None:
             raise ParameterError(
-                f"{name!r} is a kernel of the catalogue, whose support is known: it cannot be set."
+                f"The support of {name!r}, a kernel of the catalogue, cannot be changed."
             )
         kernel: Kernel = catalogue.by_name[name](**values)
         return kernel
     if re.fullmatch(r"[A-Za-z_]\w*", text) and text not in ("z", "u", *values):
-        raise ParameterError(catalogue.unknown(text))
+        raise ParameterError(catalogue.unknown_name_message(text))
     if re.search(r"\bu\b", text) is None:
-        return radial(text, support=None if support is None else _number(support), **values)
+        return radial(text, support=None if support is None else _parse_number(support), **values)
     if support is not None:
-        raise ParameterError("A kernel in u lives on the unit sphere: it takes no support.")
+        raise ParameterError("A kernel in u = <x, y> lives on the unit sphere: omit its support.")
     return zonal(text, **values)
 
 
-def kernel_named(named: Kernel | Entry | str, asked: str) -> Kernel:
-    """The kernel itself, or of a text or an entry; ``asked`` is the caller, for the message."""
-    if isinstance(named, str):
-        return kernel_from_text(named)
-    kernel = named() if isinstance(named, Entry) else named
-    if not isinstance(kernel, Kernel):
+def as_kernel(kernel: Kernel | Entry | str, caller: str) -> Kernel:
+    """The kernel of a text or an entry, or the kernel itself; errors name the caller."""
+    if isinstance(kernel, str):
+        return kernel_from_text(kernel)
+    made = kernel() if isinstance(kernel, Entry) else kernel
+    if not isinstance(made, Kernel):
         raise ParameterError(
-            f"{asked} takes a kernel, and got {named!r} of type {type(named).__name__}. Pass a "
-            "formula, a name of the catalogue, or what radial(...) or zonal(...) made."
+            f"{caller} takes a kernel, and got {kernel!r} of type {type(kernel).__name__}. Pass a "
+            "formula, a name of the catalogue, or a kernel made by radial(...) or zonal(...)."
         )
-    return kernel
+    return made
 
 
-def named_with_parameters(
+def parse_name(
     text: str, parameters: Mapping[str, Any] | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """A name of the catalogue, or any other text, with parameters as numbers.
+    """Split "matern(nu=5/2)" into "matern" and its parameters, joined with the given ones.
 
-    The parameters are those of the text, "matern(nu=5/2)", and those given beside it.
+    Text that is not a call of a catalogue name is returned as it is.
     """
-    values = read_numbers(parameters or {})
-    if foreign := [name for name in values if not isinstance(name, str)]:
-        raise ParameterError(f"A parameter is named by text, and {foreign[0]!r} was given.")
-    found = _CALL.fullmatch(text)
-    if found is None or found[1] not in catalogue:
+    values = parse_numbers(parameters or {})
+    if not_text := [name for name in values if not isinstance(name, str)]:
+        raise ParameterError(f"The name of a parameter is text, and {not_text[0]!r} is not.")
+    match = _CALL.fullmatch(text)
+    if match is None or match[1] not in catalogue:
         return text, values
-    call = _parsed(text)
+    call = _parse(text)
     if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
         raise ParameterError(
-            f"{text!r}: a kernel of the catalogue takes parameter=value, each once, and stands by "
-            "itself. Add and multiply kernels in Python, as catalogue[name](...) or radial(...)."
+            f"{text!r}: write a kernel of the catalogue as name(parameter=value, ...), and add and "
+            "multiply kernels in Python: catalogue[name](...) + radial(...)."
         )
     for keyword in call.keywords:
         if keyword.arg in values:
-            raise ParameterError(f"The parameter {keyword.arg!r} is given twice: give it once.")
-        values[str(keyword.arg)] = _number(ast.unparse(keyword.value))
-    return found[1], values
+            raise ParameterError(f"The parameter {keyword.arg!r} is given twice.")
+        values[str(keyword.arg)] = _parse_number(ast.unparse(keyword.value))
+    return match[1], values
 
 
-def read_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with their texts read as numbers, or lists of them: "5/2", "[1, 2/3]"."""
-    return {name: _number(value) for name, value in parameters.items()}
+def parse_numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, with text parsed as numbers or lists of numbers: "5/2", "[1, 2/3]"."""
+    return {name: _parse_number(value) for name, value in parameters.items()}
 
 
-def _number(value: Any) -> Any:
-    """A text as a number, or as a sequence of them such as [1, 2]; other values as they are."""
+def _parse_number(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    node = _parsed(value)
+    node = _parse(value)
     if isinstance(node, ast.List | ast.Tuple):
-        return [_number(ast.unparse(entry)) for entry in node.elts]
+        return [_parse_number(ast.unparse(element)) for element in node.elts]
     return parse_formula(value, variable="z")
 
 
-def _parsed(text: str) -> ast.expr | None:
-    """The expression of a text; None if it cannot be read: the reader of formulas says why."""
+def _parse(text: str) -> ast.expr | None:
+    """The syntax tree of an expression; None if the text is not a valid one."""
     try:
         return ast.parse(text.strip(), mode="eval").body
-    except _UNREADABLE:
+    except _PARSE_ERRORS:
         return None
 
 
-def named_by_text(
+def any_kernel_from_text(
     text: str,
     *,
     metric: Literal["l2", "l1"] = "l2",
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Kernel | GroupedKernel | L1Kernel:
-    """The kernel that a text names, of groups of columns where it has ``.on(`` in it.
+    """Make a kernel from text: radial, zonal, of the l1 distance, or of groups of columns.
 
-    ``metric`` says what z is: the Euclidean distance, or the sum of the distances of all columns
-    ("l1"); the rest is as for :func:`spectra.kernels.catalogue.kernel_from_text`.  Of groups the
-    parameters are for the kernel of each group that has them, and there are no other options.
+    ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
+    columns: ``parameters`` go to the kernel of each group that contains them, and ``options`` are
+    not allowed.  Otherwise both are those of :func:`spectra.kernels.catalogue.kernel_from_text`.
 
     Examples
     --------
-    >>> kernel = named_by_text("(exp(-z**2/2)).on([0, 1])*(matern(nu=5/2)).on([2], length=30) - .5")
-    >>> named_by_text(str(kernel)) == kernel
+    >>> kernel = any_kernel_from_text("(exp(-z**2/2)).on([0, 1])*(matern).on([2], length=30) - .5")
+    >>> any_kernel_from_text(str(kernel)) == kernel
     True
     """
     if metric == "l1":
-        profile = named_by_text(text, parameters=parameters, **options)
+        profile = any_kernel_from_text(text, parameters=parameters, **options)
         if not isinstance(profile, Kernel) or profile.is_zonal:
             raise ParameterError(
-                f"{profile} is no formula in z, and the l1 distance (--metric l1) takes one."
+                f"The l1 distance (--metric l1) takes a formula in z, and {profile} is not one."
             )
         return L1Kernel(profile)
     if _HAS_GROUPS.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
-    given = [name for name, value in options.items() if value is not None]
-    if given:
+    if given := [name for name, value in options.items() if value is not None]:
         raise ParameterError(
-            f"{shorten(text)!r} is a kernel of groups of columns, which takes no {given[0]}: write "
-            "it into the kernel of a group."
+            f"{shorten(text)!r} is a kernel of groups of columns, which takes no {given[0]}: "
+            "include it in the kernel of a group."
         )
     values, used = dict(parameters or {}), set[str]()
     source = " ".join(text.split())
     try:
         tree = ast.parse(source, mode="eval").body
-        kernel: GroupedKernel = _evaluate(tree, source, values, used)
+        kernel: GroupedKernel = _evaluate_groups(tree, source, values, used)
     except SpectraError:
         raise
-    except (*_UNREADABLE, TypeError) as error:
+    except (*_PARSE_ERRORS, TypeError) as error:
         raise ParameterError(
-            f"{shorten(text)!r} is read as a kernel of groups of columns: {error}. Here on "
-            "takes columns, and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
+            f"{shorten(text)!r} is not a valid kernel of groups of columns: {error}. Use .on, "
+            "which takes columns and length=: (exp(-z**2/2)).on([0, 1]) + 0.5*(exp(-z)).on([2])."
         ) from error
     if unused := set(values) - used:
         raise ParameterError(f"No kernel of {shorten(text)!r} has the parameter {min(unused)!r}.")
     return kernel
 
 
-def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
-    """The value of an expression of numbers and groups; ``used`` gathers names of parameters."""
+def _evaluate_groups(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
+    """Evaluate a syntax tree with groups as operands; add the parameters they have to ``used``."""
     match node:
-        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=more):
+        case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=named):
             text = ast.get_source_segment(source, inner) or ""
             own = {n: v for n, v in values.items() if re.search(rf"\b{re.escape(n)}\b", text)}
             used.update(own)
-            lengths = {str(option.arg): ast.literal_eval(option.value) for option in more}
-            return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **lengths)
+            options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in named}
+            return kernel_from_text(text, parameters=own).on(ast.literal_eval(columns), **options)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
         case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_evaluate(inner, source, values, used))
+            return _OPERATORS[type(op)](_evaluate_groups(inner, source, values, used))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            sides = (_evaluate(side, source, values, used) for side in (left, right))
-            return _OPERATORS[type(op)](*sides)
+            operands = (_evaluate_groups(side, source, values, used) for side in (left, right))
+            return _OPERATORS[type(op)](*operands)
     raise SyntaxError(f"{ast.unparse(node)} is not a number or (KERNEL).on([columns])")

@@ -103,7 +103,7 @@ def test_features_of_edge_cases_are_bounded_and_right(name):
 def test_what_has_nothing_to_draw_is_refused():
     for kernel, said in (
         (GAUSSIAN.shift(0.3) - 0.5 * (2 * GAUSSIAN).shift(0.3), "zero"),
-        (GAUSSIAN.tilt(50.0), "Tilt by less"),
+        (GAUSSIAN.tilt(50.0), "smaller tilt"),
     ):
         with pytest.raises(ParameterError, match=said):
             SpectralFeatures(kernel).fit(np.zeros((2, 4)))

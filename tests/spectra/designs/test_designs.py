@@ -11,7 +11,7 @@ from spectra.base.special.bessel import plane_wave_mean
 from spectra.cli.commands import main
 from spectra.designs import design, design_for_columns
 from spectra.designs.distances import NODE_WEIGHTS, checked_distances, largest_error
-from spectra.designs.wave_columns import angular_means, block_variance, tabulated_wave
+from spectra.designs.wave_variance import angular_means, block_variance, tabulated_wave
 from spectra.errors import AccuracyError, DataError, ParameterError
 from spectra.kernels.kernel import radial, zonal
 

@@ -17,6 +17,7 @@ from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import Entry, catalogue
+from spectra.kernels.catalogue.entry import Parameter
 from spectra.kernels.kernel import Kernel, radial
 from spectra.verdict import existence
 from tests.oracles.kernels.problems import DIMENSION, PROBLEMS
@@ -201,6 +202,7 @@ def test_no_route_names_the_summand_and_an_unknown_route_those_that_exist() -> N
 
 
 def test_a_condition_as_text_is_refused_and_not_evaluated() -> None:
-    written = replace(catalogue["gaussian"], parameters=(("length", 1, "length > 0", "a length"),))
+    length = Parameter("length", 1, "length > 0", "a length")
+    written = replace(catalogue["gaussian"], parameters=(length,))
     with pytest.raises(sympy.SympifyError):
         written(length=2)

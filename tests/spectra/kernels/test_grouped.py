@@ -246,7 +246,7 @@ def test_a_kernel_of_whole_rows_is_asked_for_its_columns(whole):
     grouped = sp.radial("exp(-z**2)").on([0, 1])
     for combine in (operator.add, operator.mul, operator.sub):
         for pair in ((grouped, whole), (whole, grouped)):
-            with pytest.raises(TypeError, match=r"which columns it is of"):
+            with pytest.raises(TypeError, match=r"on which columns it acts"):
                 combine(*pair)
     with pytest.raises(TypeError):
         grouped + "exp(-z)"

@@ -74,7 +74,7 @@ def test_the_gram_of_a_zonal_kernel_is_the_formula_of_the_inner_products():
     ("make", "error", "offender"),
     [
         (lambda: radial("sqrt(1 - z**2)"), FormulaError, "z = 1.25893"),
-        (lambda: radial("1/z").at_zero, FormulaError, "no finite limit"),
+        (lambda: radial("1/z").at_zero, FormulaError, "No finite limit"),
         (lambda: radial("exp(-z)", support=0), ParameterError, "support"),
         (lambda: radial("exp(-z/length)"), ParameterError, "length"),
         (lambda: radial("exp(-z)").rescale(-2), ParameterError, "-2"),

@@ -1,4 +1,4 @@
-"""What kernels of every kind share: sums and products, printing, kernel matrices, checks."""
+"""The base class of all kernels: sums, differences and products, printing, kernel matrices."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from numpy.typing import ArrayLike
 from spectra.base.numbers import FloatArray, matching_rows
 from spectra.errors import ParameterError
 
-__all__ = ["Algebra", "Radial", "finite_factor", "refuse_zonal"]
+__all__ = ["BaseKernel", "RadialKernel", "finite_number", "refuse_zonal"]
 
-#: A :class:`spectra.Kernel`, whose file imports those that annotate with this name.
-Radial = Any
+#: A :class:`spectra.Kernel`; importing that class here would be circular.
+RadialKernel = Any
 
 
-class Algebra:
-    """What kernels of every kind share: what follows from + and *, how they print, matrices."""
+class BaseKernel:
+    """The operations that every kernel derives from its own ``+``, ``*`` and kernel matrix."""
 
-    # Abstract for the type checker alone: with ABC, every isinstance would run its metaclass.
+    #: The text that is printed if it is not empty, and the formula in u = <x, y> of a zonal kernel.
     label: str = ""
+    zonal: Any = None
 
+    # Not an ABC, whose metaclass slows isinstance down: only type checkers use abstractmethod here.
     @property
     @abstractmethod
     def formula(self) -> str:
@@ -31,7 +33,7 @@ class Algebra:
     @property
     def is_zonal(self) -> bool:
         """Whether the kernel is a formula in u = <x, y> on the unit sphere."""
-        return False
+        return self.zonal is not None
 
     def gram(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """Exact kernel matrix of two sets of rows: its entries are k(x_i, y_j).
@@ -39,7 +41,7 @@ class Algebra:
         Parameters
         ----------
         X, Y : array_like of shape (n, d), (m, d)
-            Rows; ``Y`` defaults to ``X``.  For a zonal kernel they must be unit rows.
+            Rows; ``Y`` defaults to ``X``.  For a zonal kernel they must be unit vectors.
 
         Returns
         -------
@@ -76,25 +78,27 @@ class Algebra:
         return (-self).__add__(other)
 
     def __sub__(self, other: Any) -> Self:
-        # An operand without a sign is refused by the sum, with its message.
-        signed = hasattr(other, "__neg__") and not isinstance(other, bool)
-        return self.__add__(-other if signed else other)
+        # If ``other`` cannot be negated, + raises the error.  -True would be the number -1.
+        can_negate = hasattr(other, "__neg__") and not isinstance(other, bool)
+        return self.__add__(-other if can_negate else other)
 
 
-def finite_factor(value: Any) -> float | None:
-    """A number that multiplies a kernel as a double; None for what is not a number."""
+def finite_number(value: Any) -> float | None:
+    """A number as a float; None for other types, a ParameterError for an infinite number or nan."""
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):
         return None
     number = float(value)
     if not np.isfinite(number):
-        raise ParameterError(f"The factor of a kernel must be finite, and {value} is not.")
+        raise ParameterError(
+            f"A number added to or multiplied with a kernel is {value}, not finite."
+        )
     return number
 
 
-def refuse_zonal(kernel: Radial, what: str) -> None:
-    """Refuse a kernel of the unit sphere, which ``what`` leaves."""
+def refuse_zonal(kernel: RadialKernel, operation: str) -> None:
+    """Raise a ParameterError if the kernel is zonal; the message names the operation."""
     if kernel.is_zonal:
         raise ParameterError(
-            f"The kernel {kernel} lives on the unit sphere, and {what} leaves it. Write it as a "
-            "radial kernel, for instance with rescale(1)."
+            f"The zonal kernel {kernel} lives on the unit sphere, and {operation} moves rows off "
+            "it. Convert it to a radial kernel, for instance with rescale(1)."
         )
