@@ -146,10 +146,7 @@ def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
 
 
 def _assign_signs(panels: SignedPanels, proved: int) -> None:
-    """Replace an unknown sign by that of the nearest known ones, if they agree; make series >= 0.
-
-    ``proved`` is the sign of the whole density if it is known to have only one, else 0.
-    """
+    """Replace unknown signs by the nearest known ones, if these agree, and make series >= 0."""
     sign = np.where(panels["sign"] * proved < 0, 0, panels["sign"])
     known = np.flatnonzero(sign)
     if known.size:
@@ -186,10 +183,7 @@ def _merge_half_waves(p: SignedPanels) -> SignedPanels:
 
 
 def _add_ends(panels: SignedPanels, open_chart: Chart | None) -> SignedPanels:
-    """Extrapolate by powers of the distance to the origin: below the first panel, above the last.
-
-    Mass above the last panel is added only if the panel belongs to ``open_chart``.
-    """
+    """Add the mass below the first panel, and above the last one if it is in ``open_chart``."""
     known = np.flatnonzero(panels["sign"])
     if not known.size:
         return panels

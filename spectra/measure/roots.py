@@ -29,7 +29,7 @@ def split_at_roots(coefficients: FloatArray) -> tuple[IntArray, FloatArray, Floa
     n = len(coefficients)
     values = coefficients @ _BASIS
     # The points between the two roots of a pair are added to the grid, so that it sees both.
-    row, x = _find_between_pairs(coefficients, values)
+    row, x = _find_pairs(coefficients, values)
     rows = np.concatenate([np.repeat(np.arange(n), _GRID.size), row])
     points = np.concatenate([np.tile(_GRID, n), x])
     y = np.concatenate([values.ravel(), _evaluate(coefficients, x, row)])
@@ -54,10 +54,8 @@ def _evaluate(coefficients: FloatArray, x: FloatArray, rows: IntArray) -> FloatA
     return legendre_series(coefficients[rows], x[:, None])[:, 0]
 
 
-def _find_between_pairs(
-    coefficients: FloatArray, values: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Rows and points of extrema between two roots that lie between neighbors of the grid."""
+def _find_pairs(coefficients: FloatArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Row and extremum of each pair of roots that lies between two neighbors of the grid."""
     size, sign = np.abs(values), np.sign(values)
     inner = size[:, 1:-1]
     low = (inner <= size[:, :-2]) & (inner < size[:, 2:]) & (sign[:, :-2] == sign[:, 2:])

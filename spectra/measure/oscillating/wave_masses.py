@@ -42,11 +42,9 @@ _DENOMINATOR, _SAME_RATIO = 30, 1e-12
 _STEEPNESS = 12.0
 # Largest width in t on which the window is a polynomial to rounding.
 _WIDEST = 0.1
-# Beyond W, ends of integration intervals (with this many nodes each) in units in which the mass
-# left falls by exp(-1).
-_INTERVAL_ENDS, _INTERVAL_NODES = np.linspace(2.5, 37.5, 15), 16
-# Numbers of phases: for the mean over one group while one group remains, or several; of a grid for
-# sign changes.
+# Ends of integration intervals beyond W, in units in which the mass falls by exp(-1); their nodes.
+_ENDS, _NODES_BEYOND = np.linspace(2.5, 37.5, 15), 16
+# Numbers of phases: for a mean if one group remains, or several; of the grid for sign changes.
 _PHASES, _SIGN_GRID = (256, 48), 24
 
 
@@ -129,9 +127,8 @@ def _integrate_window(
         return mean_size(background, [[(amplitudes[b], m) for b, m in group] for group in groups])
 
     # Integrate from W/2 on in t = log(w/W).
-    edges = np.linspace(-math.log(2.0), 0.0, 5)
-    edges = np.append(edges, _INTERVAL_ENDS / (rho.least_power - 1.0))
-    t, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _INTERVAL_NODES))
+    edges = np.append(np.linspace(-math.log(2.0), 0.0, 5), _ENDS / (rho.least_power - 1.0))
+    t, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _NODES_BEYOND))
     w = radius * np.exp(t)
     weights *= w * _window(-t / math.log(2.0))
     sizes, means = size(w), rho.mean(w)
@@ -148,9 +145,9 @@ def _window(x: FloatArray) -> FloatArray:
 
 
 def mean_size(x: FloatArray, groups: Sequence[Sequence[tuple[ComplexArray, int]]]) -> FloatArray:
-    r"""Mean of \|x + sum over groups of Re sum_j z_j exp(i m_j theta)\| over the phases theta.
+    r"""Mean of \|x + sum over groups of Re sum_j z_j exp(i m_j theta)\|, for pairs (z_j, m_j).
 
-    Each group is a list of pairs (z_j, m_j) and has its own phase, independent of the others.
+    Each group has its own uniform phase theta, independent of the others.
     """
     if not groups:
         return np.abs(x)

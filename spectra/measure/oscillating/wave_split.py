@@ -20,17 +20,9 @@ from spectra.density.components import Component, SizedFunction
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_PHASE, Wave, WaveSum
 
-__all__ = [
-    "constant_sign",
-    "split_by_squares",
-    "split_tail",
-    "tail_start",
-    "tail_waves",
-    "wave_error",
-]
+__all__ = ["constant_sign", "split_tail", "tail_start", "tail_waves", "wave_error"]
 
-# Terms of a Chebyshev series in a root of W/w; its relative error: where the search for the root
-# ends, and the largest that is accepted.
+# Terms of a Chebyshev series in a root of W/w; relative errors that are good enough, and accepted.
 _TERMS, _ENOUGH, _LARGEST_ERROR = 28, 4e-15, 4e-9
 # The number of last coefficients that estimate this error.
 _LAST = 6

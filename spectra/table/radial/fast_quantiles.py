@@ -61,8 +61,7 @@ def fit_quantiles(
     ``radii_between`` are the index of an edge and the distances of a key from it and the next one.
     """
     occupied = np.unique(np.floor(edges * 2.0**_LOG_LEAST)).size
-    log_count = np.clip(np.ceil(np.log2(_PER_PANEL * occupied)), _LOG_LEAST, _LOG_MOST)
-    count = 1 << int(log_count)
+    count = 1 << int(np.clip(np.ceil(np.log2(_PER_PANEL * occupied)), _LOG_LEAST, _LOG_MOST))
     first, stop = int(np.floor(edges[0] * count)), int(np.ceil(edges[-1] * count))
     starts = np.arange(first, stop) / count
     ends = starts + 1.0 / count
@@ -86,10 +85,10 @@ def fit_quantiles(
             return indices[:number]
         # No rounding here, as ``count`` is a power of two.
         share = key * count
-        number_of_bin = np.floor(share)
-        share -= number_of_bin
-        number_of_bin -= first
-        i = number_of_bin.astype(np.intp)
+        floor = np.floor(share)
+        share -= floor
+        floor -= first
+        i = floor.astype(np.intp)
         _evaluate(columns, i, share, out)
         return np.flatnonzero(np.take(is_open, i, mode="clip"))
 
@@ -190,9 +189,9 @@ def _compiled_bins() -> Any:
         last = len(rows) - 1
         for j in range(key.size):
             share = key[j] * count
-            number_of_bin = np.floor(share)
-            share -= number_of_bin
-            row = min(max(int(number_of_bin) - first, 0), last)
+            floor = np.floor(share)
+            share -= floor
+            row = min(max(int(floor) - first, 0), last)
             # A loop over the powers would take twice the time, as numba does not unroll it.
             a, b, c, d = rows[row, 7], rows[row, 6], rows[row, 5], rows[row, 4]
             e, f, g, h = rows[row, 3], rows[row, 2], rows[row, 1], rows[row, 0]
@@ -207,11 +206,8 @@ def _compiled_bins() -> Any:
 
 @cache
 def _fit_matrices(degree: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Nodes in [0, 1], and two matrices for :func:`_fit`.
-
-    One maps values at the nodes to Chebyshev coefficients, the last three of which estimate the
-    error.  The other one maps Chebyshev coefficients to those of powers.
-    """
+    """Nodes in [0, 1]; a matrix from values there to Chebyshev coefficients, the last three of them
+    error estimates; a matrix from the other coefficients to those of powers."""
     count = degree + 4
     x = chebyshev.chebpts1(count)
     series = np.asarray(chebyshev.chebvander(x, count - 1) * (2.0 / count), dtype=float)

@@ -35,8 +35,7 @@ __all__ = ["CellNodes", "integrate_plane_wave", "integration_nodes", "prepare_ce
 _RULES = ((8.0, 24), (64.0, 56))
 _LEVIN_PHASE = _RULES[-1][0]
 _LEVIN_NODES = 32
-# A cell whose integral is below this is left out.  Some hundreds of them together have an error
-# below the rounding error of the sum.
+# Integrals below this are left out: hundreds of them are below the rounding error of the sum.
 _NEGLIGIBLE = 2.0**-62
 # Largest residual, relative to the mass of the cell.
 _LEVIN_TOLERANCE = 3e-13
@@ -93,13 +92,10 @@ def _place_nodes(panels: Panels, cells: Cells, count: int) -> tuple[FloatArray, 
 
 
 def integrate_plane_wave(
-    panels: Panels, prepared: CellNodes, dim: int, z: FloatArray
+    panels: Panels, nodes: CellNodes, dim: int, z: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The integral of Ω_dim(w z) times the density for each z, shape (n,), and its error bound.
-
-    ``prepared`` is from :func:`prepare_cells`.
-    """
-    cells, value = prepared[0], np.zeros(z.size)
+    """The integral of Ω_dim(w z) times the density for each z, shape (n,), and its error bound."""
+    cells, value = nodes[0], np.zeros(z.size)
     # The rounding error of the sums over nodes and cells.
     error = np.full(z.size, max(5e-15, 2.0**-55 * cells.size))
     # A power law up to infinity is left out; another one counts as a point at its largest radius.
@@ -121,7 +117,7 @@ def integrate_plane_wave(
     step = max(1, _BLOCK // max(cells.size, 1))
     for start in range(0, z.size if cells.size else 0, step):
         block = slice(start, start + step)
-        _add_series(panels, prepared, dim, z[block], value[block], error[block])
+        _add_series(panels, nodes, dim, z[block], value[block], error[block])
     return value, error
 
 
@@ -132,10 +128,10 @@ def _as_points(panels: Panels) -> tuple[FloatArray, FloatArray]:
 
 
 def integration_nodes(
-    panels: Panels, prepared: CellNodes, z_max: float
+    panels: Panels, nodes: CellNodes, z_max: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Radii and weights that integrate cos(w z) for z <= z_max, and the mass that is left out."""
-    cells = prepared[0]
+    cells = nodes[0]
     kept = z_max * cells["slope"] <= _NODE_PHASE
     left_out = float(panels.masses[np.isinf(panels.high)].sum()) + float(cells["mass"][~kept].sum())
     radii, weights = ([array] for array in _as_points(panels))
@@ -152,15 +148,10 @@ def integration_nodes(
 
 
 def _add_series(
-    panels: Panels,
-    prepared: CellNodes,
-    dim: int,
-    z: FloatArray,
-    value: FloatArray,
-    error: FloatArray,
+    panels: Panels, nodes: CellNodes, dim: int, z: FloatArray, value: FloatArray, error: FloatArray
 ) -> None:
-    """Add the integrals over all series, at distances z, and their errors to two arrays."""
-    cells, nodes = prepared
+    """Add the integrals over all series at distances z to ``value``, and bounds to ``error``."""
+    cells, whole_nodes = nodes
     # Pairs of a cell and a distance.
     which = np.tile(np.arange(cells.size), z.size)
     z_index = np.repeat(np.arange(z.size), cells.size)
@@ -180,7 +171,7 @@ def _add_series(
                 if halvings:
                     w, weight = _place_nodes(panels, cells[which[i]], count)
                 else:
-                    w, weight = (a[which[i]] for a in nodes[k])
+                    w, weight = (a[which[i]] for a in whole_nodes[k])
                 waves = plane_wave_mean(dim, z[z_index[i], None] * w)
                 np.add.at(value, z_index[i], np.einsum("ij,ij->i", weight, waves))
             last, mass = cells["last"][which[few]], cells["mass"][which[few]]

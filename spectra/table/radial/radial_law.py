@@ -199,8 +199,7 @@ class RadialLaw:
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
         r"""Expected plane wave :math:`E\,\Omega_d(w z)` at distances z in dimension d = dim >= 1.
 
-        This is the kernel of which w is the length of a random frequency of uniform direction.  The
-        absolute error is about 1e-13, see :meth:`plane_wave_enclosure`.
+        The absolute error is about 1e-13, see :meth:`plane_wave_enclosure`.
         """
         return self.plane_wave_enclosure(dim, z)[0]
 

@@ -30,10 +30,8 @@ _SAME_FREQUENCY = 1e-14
 _SAME_POWER = 1e-9
 # Coefficients below this share of the largest one are dropped.
 _NEGLIGIBLE = 1e-18
-# Terms that integration by parts may add to a series, and the least phase b W for which its
-# asymptotic series is accurate to rounding.
+# Most terms that integration by parts adds to a series; least b W for which they are accurate.
 _MOST_TERMS, LEAST_PHASE = 40, 30.0
-
 
 #: (frequency, power, series) is ``x**power * polyval(x, series) * exp(1j * frequency * w)`` with
 #: x = W/w, frequency >= 0 and complex coefficients.
@@ -167,9 +165,7 @@ def _integrate(frequency: float, power: float, c: ComplexArray, start: float) ->
         terms.append((previous - (c[j] if j < c.size else 0.0)) / (1j * phase))
         if j >= c.size and abs(terms[-1]) * phase < _NEGLIGIBLE * largest:
             break
-    series = np.array(terms, dtype=complex)
-    series *= start
-    return frequency, power, series
+    return frequency, power, start * np.array(terms, dtype=complex)
 
 
 def _merge(waves: list[Wave]) -> list[Wave]:

@@ -40,7 +40,7 @@ _SAMPLES, _FAR = 257, 1e3
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
 _GRID, _LOG_RANGE = 4000, 700.0
 # The Gauss-Laguerre rule is exact to rounding from this |Y| on, and below it the trapezoidal rule.
-_LAGUERRE_FROM, _LAGUERRE_NODES = 50.0, 32
+_LAGUERRE_FROM, _LAGUERRE_RULE = 50.0, np.polynomial.laguerre.laggauss(32)
 _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 # Tables for d = 1 are Chebyshev series on panels of width 1 in log |Y|: lower end of the first one,
 # number of panels, terms.  At the upper end of the last one the integral is below rounding error.
@@ -143,9 +143,8 @@ class WaveTail:
             high[todo] = np.where(excess > 0.0, high[todo], old)
             with np.errstate(divide="ignore", invalid="ignore"):
                 new = old + excess / slope
-            inside = (new >= low[todo]) & (new <= high[todo])
-            new = np.where(inside, new, 0.5 * (low[todo] + high[todo]))
-            w[todo] = new
+            middle = 0.5 * (low[todo] + high[todo])
+            w[todo] = new = np.where((new >= low[todo]) & (new <= high[todo]), new, middle)
             step = np.abs(new - old)
             unsolved = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * old)
             unsolved &= np.abs(excess) > 2.0 * _EPS * target
@@ -159,7 +158,6 @@ class WaveTail:
         """Period, quantiles of the mean density in one period, and their distances to quantiles."""
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
-            # The density has no period.
             return None
         period = 2.0 * np.pi / float(frequencies[0])
         w = 1.5 * self.start + period * np.linspace(0.0, 1.0, _SAMPLES)
@@ -265,12 +263,9 @@ def _log_nodes() -> tuple[FloatArray, FloatArray]:
     return np.exp(log_s), _LOG_STEP * np.exp(log_s)
 
 
-_laguerre = cache(np.polynomial.laguerre.laggauss)
-
-
 def _laguerre_rule(phases: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
     """Nodes s and weights for integrals of exp(-Y s) f(s) over s >= 0, a row for each phase Y."""
-    nodes, weights = _laguerre(_LAGUERRE_NODES)
+    nodes, weights = _LAGUERRE_RULE
     return nodes / phases[:, None], weights / phases[:, None]
 
 
