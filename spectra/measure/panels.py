@@ -44,8 +44,7 @@ __all__ = [
 # A sign is known if a value is larger than this many error bounds.
 _SIGN_MARGIN = 4.0
 ZERO = Enclosure(0.0, 0.0)
-# Panels below exp(-3000) of the largest one are not bisected.  Below a narrow bulk all of them are
-# so small compared with the bulk that a smaller number would spoil their fit.
+# Panels below exp(-3000) of the largest one are not bisected; those near a narrow bulk are larger.
 _VANISHED = 3000.0
 # The chart of a panel and its range of t, as in spectra.table.radial.panels.
 _CHART = ("origin", "direction", "start", "stop", "power")
@@ -119,7 +118,8 @@ def _masses(panels: SignedPanels) -> FloatArray:
 
 def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
     """Cut the panels that ``resolve`` fitted at the roots of their series, and find the signs."""
-    row, low, high = split_at_roots(fit[2])
+    _, _, series, *_ = fit
+    row, low, high = split_at_roots(series)
     start, stop, series, errors, left_out, log_unit = (column[row] for column in fit)
     half = 0.5 * (stop - start)
     middle = start + half

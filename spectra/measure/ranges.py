@@ -1,4 +1,7 @@
-"""Ranges of radii on which a density is fitted, and first panels that see all of its features."""
+"""Ranges of radii on which a density is fitted, and first panels that see all of its features.
+
+Most of the mass of a component is in its *bulk*; at a *break* it is not smooth.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ _END_DEPTH = 40.0
 # Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, where a
 # density w^p exp(-w^2) has a width of about 1/sqrt(p): at most _BULK, and _STEEP/sqrt(1 + p).
 _WIDE, _NEAR_BREAK, _BULK, _STEEP = 1.5, 1.0, 0.5, 3.0
-# Beyond all bulks a density per unit of t falls like exp(-rate t), and the width is _WIDE/rate; a
-# smaller rate than this counts as this.
+# Beyond all bulks a density per unit of t falls like exp(-rate t), and the width is _WIDE/rate for
+# rates between this one and 1.
 _SLOWEST = 0.25
 # Phase in radians of an oscillation on a panel, which its 20 nodes resolve.
 _PANEL_PHASE = 4.0
@@ -40,6 +43,7 @@ def first_panels(
     the radii ``extra_edges`` are among them.  The flag says whether mass may lie beyond the panels.
     """
     require_moderate_scale(components)
+    # Charts extend from breaks, to radii whose distance to the break is exp(-depth) of its radius.
     depths = break_depths(components, _END_DEPTH)
     end = max(c.end for c in components)
     depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
@@ -54,8 +58,7 @@ def first_panels(
     )
     samples = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
     found = []
-    charts = charts_between(depths, low, min(last, log_cut))
-    for chart, start, stop in charts:
+    for chart, start, stop in charts_between(depths, low, min(last, log_cut)):
         edges = np.linspace(start, stop, 2 + int((stop - start) / _NEAR_BREAK))
         if not chart.origin:
             edges = _place_edges(components, start, stop)
@@ -65,10 +68,9 @@ def first_panels(
             between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
         w = chart.radius(edges[[0, -1]])
-        own = [r[(r > w[0]) & (r < w[1])] for r in (samples, np.asarray(extra_edges))]
-        t_samples, t_extra = map(chart.variable, own)
-        edges = np.union1d(edges, t_extra)
-        found.append((chart, _limit_samples(edges, t_samples)))
+        inside = [r[(r > w[0]) & (r < w[1])] for r in (samples, np.asarray(extra_edges))]
+        t_samples, t_extra = map(chart.variable, inside)
+        found.append((chart, _limit_samples(np.union1d(edges, t_extra), t_samples)))
     return found, chart.origin < cut if chart.way < 0.0 else log_cut > last
 
 

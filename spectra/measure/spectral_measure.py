@@ -129,7 +129,7 @@ class SpectralMeasure:
         """The signed total M+ - M-, which is k(0) unless the measure was truncated."""
         if np.isfinite(self.radius):
             return self.positive_mass.mid - self.negative_mass.mid
-        return self._nominal_total
+        return self._sum_of_totals
 
     @property
     def bias(self) -> float:
@@ -137,7 +137,7 @@ class SpectralMeasure:
         return self.lost_mass
 
     @property
-    def _nominal_total(self) -> float:
+    def _sum_of_totals(self) -> float:
         return float(sum(a.mass for a in self.atoms) + sum(c.total for c in self.components))
 
     @cached_property
@@ -344,12 +344,12 @@ class SpectralMeasure:
             positive += self._continuous_mass(1, masses)
             negative += self._continuous_mass(-1, masses)
         if not np.isfinite(self.radius):
-            difference = abs(positive.mid - negative.mid - self._nominal_total)
+            difference = abs(positive.mid - negative.mid - self._sum_of_totals)
             allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)
             if not difference <= _TOTAL_SLACK * allowed:
                 raise AccuracyError(
                     f"M+ - M- = {positive.mid - negative.mid!r} differs from k(0) = "
-                    f"{self._nominal_total!r} by {difference:.1e}, more than the error bound "
+                    f"{self._sum_of_totals!r} by {difference:.1e}, more than the error bound "
                     f"{allowed:.1e}. The density is wrong: report the kernel and the dimension."
                 )
         return positive, negative

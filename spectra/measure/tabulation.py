@@ -26,8 +26,8 @@ _DEFAULT_U_ERROR = 1e-9
 _SAFETY = 1.25
 # Check points in a panel, as shares of its probability.
 _CHECK_SHARES = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
-# Radii are rounded by about _ROUNDING, relatively.  Where this range of radii (or _TINY, at 0) has
-# more probability than _COARSE, no double is closer to the quantile.
+# If radii within a relative distance of _ROUNDING (or _TINY, at 0) have more probability than
+# _COARSE, the error of a quantile is due to the spacing of doubles, and is not counted.
 _ROUNDING, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 
 
@@ -135,7 +135,7 @@ def _measure_error(law: RadialLaw) -> float:
     def difference(w: FloatArray) -> FloatArray:
         return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
 
-    # The range of radii has much probability at an atom and near a pole of the density.
+    # The probability of radii within _ROUNDING: large at an atom and near a pole of the density.
     step = difference(w * (1.0 + _ROUNDING)) - difference(w * (1.0 - _ROUNDING) - _TINY)
     error = float(np.where(step > _COARSE, 0.0, np.abs(difference(w))).max(initial=0.0))
     # The iteration that inverts a series adds rounding errors.

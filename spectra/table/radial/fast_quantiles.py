@@ -1,12 +1,11 @@
 r"""Fast quantiles: polynomials for the radius on bins of equal probability.
 
 A panel must be searched for, and its series inverted.  A bin is found by one multiplication, and a
-polynomial of low degree gives the radius.  A bin is *open*, without a polynomial, if this differs
-from the radius of the panels by more than a few rounding errors.  Most open bins are next to an
-edge at which the density is 0.  The radius is a smooth function of the square root of the distance
-of the probability from that edge, and ranges of open bins are cut into pieces with polynomials in
-this variable.  Where they fail, at the ends of the distribution and in an oscillating tail, the
-radius is found from the panels.
+polynomial of low degree gives the radius.  A bin is *open*, without a polynomial, if this is less
+accurate than the panels.  Most open bins are next to an edge of a panel at which the density is 0.
+There the radius is a smooth function of the square root of the distance of the probability from the
+edge.  Ranges of open bins are cut into pieces, with polynomials in this variable.  Where they fail,
+at the ends of the distribution and in an oscillating tail, the radius is found from the panels.
 
 Probabilities are given as *keys*: u in the left part of the distribution, -(1 - u) in the right.
 """

@@ -71,8 +71,8 @@ def _make_cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArr
     # dw/dx is an exponential of x, and largest at an end.
     cells["slope"] = (high - low) * slopes.max(axis=1, initial=0.0)
     below = [legendre_antiderivative(panels.series[panel], x)[0] for x in ends.T]
-    half = 0.5 * (panels.charts[panel, 3] - panels.charts[panel, 2])
-    cells["mass"] = np.maximum(half * (below[1] - below[0]), 0.0)
+    _, _, start, stop, _ = panels.charts[panel].T
+    cells["mass"] = np.maximum(0.5 * (stop - start) * (below[1] - below[0]), 0.0)
     return cells
 
 

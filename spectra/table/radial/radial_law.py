@@ -171,7 +171,7 @@ class RadialLaw:
         """Values of the method with this name."""
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
-            raise ParameterError("A probability was asked for at a radius that is not a number.")
+            raise ParameterError("A radius is not a number (nan).")
         flat = np.maximum(w.ravel(), 0.0)
         u, q, k = self._sums
         i = np.maximum(np.searchsorted(self.panels.low, flat, side="right") - 1, 0)
@@ -282,8 +282,9 @@ class RadialLaw:
 
     def _radii_between(self, i: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
         """Radii at the keys ``edges[i] + below``, which are also ``edges[i + 1] - above``."""
-        right = self.panels.size - self._sums[2]
-        panel = np.where(i < right, i + self._sums[2], i - right - (self.tail is not None))
+        _, _, k = self._sums
+        right = self.panels.size - k
+        panel = np.where(i < right, i + k, i - right - (self.tail is not None))
         width = self.edges[i + 1] - self.edges[i]
         scale = self.panels.masses[panel] / np.where(width > 0.0, width, 1.0)
         w = np.empty(i.size)

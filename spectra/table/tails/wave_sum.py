@@ -24,10 +24,8 @@ from spectra.errors import ParameterError
 
 __all__ = ["LEAST_PHASE", "Wave", "WaveSum", "amplitude", "values_of"]
 
-# Frequencies that differ by less than this, relative to the largest one, count as equal.
-_SAME_FREQUENCY = 1e-14
-# Powers that differ by an integer to this accuracy share one series.
-_SAME_POWER = 1e-9
+# Rounding errors of frequencies, relative to the largest one, and of differences of powers.
+_SAME_FREQUENCY, _SAME_POWER = 1e-14, 1e-9
 # Coefficients below this share of the largest one are dropped.
 _NEGLIGIBLE = 1e-18
 # Most terms that integration by parts adds to a series; least b W for which they are accurate.
@@ -165,7 +163,7 @@ def _integrate(frequency: float, power: float, c: ComplexArray, start: float) ->
         terms.append((previous - (c[j] if j < c.size else 0.0)) / (1j * phase))
         if j >= c.size and abs(terms[-1]) * phase < _NEGLIGIBLE * largest:
             break
-    return frequency, power, start * np.array(terms, dtype=complex)
+    return frequency, power, np.asarray(start * np.array(terms), dtype=complex)
 
 
 def _merge(waves: list[Wave]) -> list[Wave]:

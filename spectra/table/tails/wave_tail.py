@@ -3,10 +3,10 @@ r"""The oscillating tail of a distribution of radii: mass, quantiles and expecte
 Beyond a radius W the density is a nonnegative :class:`~spectra.table.tails.wave_sum.WaveSum`, and
 the survival function is another one.  The expectation of a plane wave is a sum of integrals
 
-.. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds, \quad Y > 0
+.. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds, \; Y > 0,
 
-(the conjugate for Y < 0) with t = w/W.  The integrand on the right does not oscillate.  For small Y
-the trapezoidal rule in log s converges, also at a resonance Y = 0.
+with t = w/W and Y = W (b + z) or W (b - z) for a wave of frequency b and amplitude h.  On the
+rotated path t = 1 + is, or 1 - is for Y < 0, the integrand does not oscillate.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _MEAN_ERROR = 1e-4
 _SAMPLES, _FAR = 257, 1e3
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
 _GRID, _LOG_RANGE = 4000, 700.0
-# The Gauss-Laguerre rule is exact to rounding from this |Y| on, and below it the trapezoidal rule.
+# The Gauss-Laguerre rule is exact to rounding from this |Y| on.  Smaller |Y| use the trapezoidal
+# rule in log s, with this step and range.
 _LAGUERRE_FROM, _LAGUERRE_RULE = 50.0, np.polynomial.laguerre.laggauss(32)
 _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
 # Tables for d = 1 are Chebyshev series on panels of width 1 in log |Y|: lower end of the first one,
@@ -197,7 +198,7 @@ class WaveTail:
 
     @cached_property
     def _tables(self) -> list[ComplexArray]:
-        """For each wave exp(-iY) times its integral, as Chebyshev series: for Y > 0, then Y < 0."""
+        """For each wave, exp(-iY) times the integral: Chebyshev series for Y > 0, then Y < 0."""
         s, weights, decay, fit = _table_rule()
         tables: list[ComplexArray] = []
         for v in self.density.waves:
@@ -232,7 +233,7 @@ class WaveTail:
 
 
 def _interpolate(rows: ComplexArray, phases: FloatArray) -> FloatArray:
-    """Real part of exp(iY) times Chebyshev series (by Clenshaw's algorithm), at Y = phases."""
+    """Real part of exp(iY) times Chebyshev series (Clenshaw's algorithm) at the phases Y."""
     with np.errstate(divide="ignore"):
         u = np.clip(np.log(np.abs(phases)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
     i = u.astype(np.intp)
