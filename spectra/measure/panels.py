@@ -47,7 +47,7 @@ ZERO = Enclosure(0.0, 0.0)
 # Panels below exp(-3000) of the largest one are not bisected; those near a narrow bulk are larger.
 _VANISHED = 3000.0
 # The chart of a panel and its range of t, as in spectra.table.radial.panels.
-_CHART = ("origin", "direction", "start", "stop", "power")
+_CHART = ("origin", "side", "start", "stop", "power")
 # ``error`` bounds the error of the mass, ``sign_error`` the mass that may have the other sign.
 # ``sign`` is 0 if it is unknown.  ``series`` has the Legendre coefficients of |rho| dw/dt for x in
 # [-1, 1]; if the power is not 0 its first number is the mass beyond the fitted panels.
@@ -105,9 +105,9 @@ def sign_changes(panels: SignedPanels) -> FloatArray:
 
 def radii_at(panels: SignedPanels, t: FloatArray) -> FloatArray:
     """Radii at values t of the variables of the charts of panels."""
-    origin, direction = panels["origin"], panels["direction"]
-    w = origin + direction * np.exp(direction * t)
-    return np.asarray(np.where(direction < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
+    origin, side = panels["origin"], panels["side"]
+    w = origin + side * np.exp(side * t)
+    return np.asarray(np.where(side < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
 
 
 def _masses(panels: SignedPanels) -> FloatArray:
@@ -135,7 +135,7 @@ def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
     width = 0.5 * half * (high - low) * unit
     has_sign = np.any(size > _SIGN_MARGIN * (errors + left_out[:, None]), axis=1)
     panels = np.zeros(row.size, _PANEL)
-    panels["origin"], panels["direction"] = chart.origin, chart.way
+    panels["origin"], panels["side"] = chart.origin, chart.way
     panels["start"] = np.where(low == -1.0, start, middle + half * low)
     panels["stop"] = np.where(high == 1.0, stop, middle + half * high)
     panels["series"] = series * unit[:, None]
@@ -163,7 +163,7 @@ def _assign_signs(panels: SignedPanels, proved: int) -> None:
 
 def _merge_half_waves(p: SignedPanels) -> SignedPanels:
     """Merge two panels between consecutive sign changes into one, if one series resolves both."""
-    differs = np.any([np.diff(p[name]) != 0 for name in ("sign", "direction", "origin")], axis=0)
+    differs = np.any([np.diff(p[name]) != 0 for name in ("sign", "side", "origin")], axis=0)
     first = np.flatnonzero(np.append(True, differs))
     i = first[(np.diff(np.append(first, p.size)) == 2) & (p["sign"][first] != 0)]
     half = 0.5 * (p["stop"][i + 1] - p["start"][i])
@@ -188,7 +188,7 @@ def _add_ends(panels: SignedPanels, open_chart: Chart | None) -> SignedPanels:
     if not known.size:
         return panels
     first, last = panels[known[[0]]], panels[known[[-1]]]
-    is_open = Chart(last["origin"][0], last["direction"][0]) == open_chart
+    is_open = Chart(last["origin"][0], last["side"][0]) == open_chart
     found = [_extrapolate(first, 1), panels] + ([_extrapolate(last, -1)] if is_open else [])
     return np.concatenate(found)
 
@@ -205,7 +205,7 @@ def _extrapolate(panel: SignedPanels, inward: int) -> SignedPanels:
         mass, rate = close_tail(f, e, step)
     end = panel.copy()
     end["start" if inward < 0 else "stop"] = end["stop" if inward < 0 else "start"]
-    end["power"] = inward * end["direction"] / rate
+    end["power"] = inward * end["side"] / rate
     end["series"], end["error"], end["sign_error"] = 0.0, mass.rad, 0.0
     end["series"][0, 0] = mass.mid
     return end

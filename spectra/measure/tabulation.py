@@ -80,9 +80,9 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     if not isinstance(measure, SpectralMeasure):
         raise ParameterError(
             f"A table needs a finite SpectralMeasure; got {type(measure).__name__}. Use "
-            "existence(kernel, dim=...).measure, which raises an error if there is none. Then "
-            "design(...) or spectra.measure.truncate(...) gives a finite measure. For an "
-            "asymmetric kernel use derive(kernel, dim)."
+            "existence(kernel, dim=...).measure. If the kernel has none, design(...) and "
+            "spectra.measure.truncate(...) give finite measures. For an asymmetric kernel use "
+            "derive(kernel, dim)."
         )
     accepted = _DEFAULT_U_ERROR if u_error is None else u_error
     is_number = isinstance(accepted, Real) and not isinstance(accepted, bool)

@@ -61,7 +61,7 @@ class L1Part(SignedMass):
     Attributes
     ----------
     mass, mass_error, phase : float
-        As in :class:`~spectra.table.parts.Part`.
+        See :class:`~spectra.table.parts.SignedMass`.
     scale : float
         The rate of exp(-rate |D|_1), or the radius of max(radius - |D|_1, 0).
     side : int

@@ -71,8 +71,7 @@ def _make_cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArr
     # dw/dx is an exponential of x, and largest at an end.
     cells["slope"] = (high - low) * slopes.max(axis=1, initial=0.0)
     below = [legendre_antiderivative(panels.series[panel], x)[0] for x in ends.T]
-    _, _, start, stop, _ = panels.charts[panel].T
-    cells["mass"] = np.maximum(0.5 * (stop - start) * (below[1] - below[0]), 0.0)
+    cells["mass"] = np.maximum(panels.half_widths[panel] * (below[1] - below[0]), 0.0)
     return cells
 
 

@@ -1,17 +1,17 @@
 r"""The density of a radius on panels: Legendre series, power laws, and points.
 
 Each panel has a chart, the map :math:`w = o + s\,e^{s t}` of a variable t to the radius.  The
-origin o is 0 or a radius at which the density is not smooth; the direction s is 1 for radii above
-o and -1 for radii below it.  There are three kinds of panels, in terms of the columns of a table:
+origin o is 0 or a radius at which the density is not smooth; the side s is 1 for radii above
+o and -1 for radii below it.  There are three kinds of panels:
 
-=====  =========  ================================================================================
-power  direction  panel
-=====  =========  ================================================================================
-0      1, -1      a series: the density per unit of t on [start, stop], in x in [-1, 1]
-> 0    1, -1      a power law: the mass at distances <= r from o is c r^(1/power), r <= exp(s start)
-< 0    1          a power law: the mass at distances >= r from o is c r^(1/power), r >= exp(start)
-0      0          a point: a mass at w = origin
-=====  =========  ================================================================================
+=====  =====  ====================================================================================
+power  side   panel
+=====  =====  ====================================================================================
+0      1, -1  a series: the density per unit of t on [start, stop], a Legendre series in [-1, 1]
+> 0    1, -1  a power law: the mass at distances <= r from o is c r^(1/power), r <= exp(s start)
+< 0    1      a power law: the mass at distances >= r from o is c r^(1/power), r >= exp(start)
+0      0      a point: a mass at w = origin
+=====  =====  ====================================================================================
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Panels:
     Parameters
     ----------
     charts : array_like, shape (n, 5)
-        Origin, direction, start, stop and power of each panel; for a power law start = stop.
+        Origin, side, start, stop and power of each panel; for a power law start = stop.
     series : array_like, shape (n, m)
         At most 20 Legendre coefficients of a series; the mass of a power law or point, then zeros.
 
@@ -68,8 +68,8 @@ class Panels:
                 f"Panels need charts of shape (n, 5) and series of shape (n, m), m <= {ORDER}; got "
                 f"the shapes {self.charts.shape} and {self.series.shape}."
             )
-        origin, direction, start, stop, power = self.charts.T
-        known = np.all(np.isin(direction, (-1.0, 0.0, 1.0))) and not np.any(power[direction == 0.0])
+        origin, side, start, stop, power = self.charts.T
+        known = np.all(np.isin(side, (-1.0, 0.0, 1.0))) and not np.any(power[side == 0.0])
         if not known or np.any(origin < 0.0) or np.any(start > stop) or np.any(self.masses < 0.0):
             raise ParameterError(
                 "A panel has an unknown chart, an origin or a mass below 0, or start > stop."
@@ -112,47 +112,50 @@ class Panels:
     @cached_property
     def masses(self) -> FloatArray:
         """Mass of each panel."""
-        width = np.where(self.are_series, self.charts[:, 3] - self.charts[:, 2], 1.0)
+        width = np.where(self.are_series, 2.0 * self.half_widths, 1.0)
         return np.asarray(width * self.series[:, 0])
+
+    @cached_property
+    def half_widths(self) -> FloatArray:
+        """Half of stop - start, for each panel."""
+        _, _, start, stop, _ = self.charts.T
+        return np.asarray(0.5 * (stop - start))
 
     @cached_property
     def is_last_power(self) -> NDArray[np.bool_]:
         """Which panels are power laws up to infinity, or up to the end of the support."""
-        _, direction, _, _, power = self.charts.T
-        return np.asarray((power < 0.0) | ((power > 0.0) & (direction < 0.0)))
+        _, side, _, _, power = self.charts.T
+        return np.asarray((power < 0.0) | ((power > 0.0) & (side < 0.0)))
 
     @cached_property
     def low(self) -> FloatArray:
         """Smallest radius of each panel."""
-        origin, direction, _, _, power = self.charts.T
-        distance = np.where(direction == 0.0, 0.0, self._distances[0])
-        w = self._at_distance(np.arange(self.size), distance)
+        origin, side, _, _, power = self.charts.T
+        w = self._at_distance(np.arange(self.size), np.where(side == 0.0, 0.0, self._distances[0]))
         return np.asarray(np.where((power != 0.0) & ~self.is_last_power, origin, w))
 
     @cached_property
     def high(self) -> FloatArray:
         """Largest radius of each panel; may be infinite."""
-        origin, direction, _, _, power = self.charts.T
-        distance = np.where(direction == 0.0, 0.0, self._distances[1])
-        w = self._at_distance(np.arange(self.size), distance)
+        origin, side, _, _, power = self.charts.T
+        w = self._at_distance(np.arange(self.size), np.where(side == 0.0, 0.0, self._distances[1]))
         return np.where(self.is_last_power, np.where(power < 0.0, np.inf, origin), w)
 
     @cached_property
     def _distances(self) -> tuple[FloatArray, FloatArray]:
         """Distances from the origin at start and at stop."""
-        _, direction, start, stop, _ = self.charts.T
-        return np.exp(direction * start), np.exp(direction * stop)
+        _, side, start, stop, _ = self.charts.T
+        return np.exp(side * start), np.exp(side * stop)
 
     def _at_distance(self, i: IntArray, distance: FloatArray) -> FloatArray:
         """Radii at distances from the origins of panels i, never rounded up to the origin."""
-        origin, direction = self.charts[i, 0], self.charts[i, 1]
-        w = origin + direction * distance
-        return np.asarray(np.where(direction < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
+        origin, side = self.charts[i, 0], self.charts[i, 1]
+        w = origin + side * distance
+        return np.asarray(np.where(side < 0.0, np.minimum(w, np.nextafter(origin, 0.0)), w))
 
     def _radius_at(self, i: IntArray, x: FloatArray) -> FloatArray:
         """Radii at x in [-1, 1] of the series i."""
-        _, direction, start, stop, _ = self.charts[i].T
-        half = 0.5 * direction * (stop - start)
+        half = self.charts[i, 1] * self.half_widths[i]
         # Computed from the nearer edge: exp(t) at a large |t| would have a larger rounding error.
         from_start = self._distances[0][i] * np.exp(half * (1.0 + x))
         from_stop = self._distances[1][i] * np.exp(-half * (1.0 - x))
@@ -170,7 +173,7 @@ class Panels:
         # Points do without the inverse, which takes a second to prepare for 1e5 panels.
         if some.size:
             j = i[some]
-            half = 0.5 * (self.charts[j, 3] - self.charts[j, 2])
+            half = self.half_widths[j]
             x = self._inverse(j, below[some] / half, above[some] / half)
             w[some] = self._radius_at(j, x)
         some = np.flatnonzero(self.charts[i, 4])
@@ -182,14 +185,14 @@ class Panels:
 
     def evaluate(self, i: IntArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The masses of panel i[k] below and above w[k], and its density there, for each k."""
-        origin, direction, start, stop, power = self.charts[i].T
-        mass, distance = self.masses[i], np.maximum(direction * (w - origin), 0.0)
+        origin, side, _, _, power = self.charts[i].T
+        mass, distance = self.masses[i], np.maximum(side * (w - origin), 0.0)
         below = np.where(w >= origin, mass, 0.0)
         above, density = mass - below, np.where(w == origin, np.inf, 0.0)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             some = np.flatnonzero(self.are_series[i])
-            j, half, r = i[some], 0.5 * (stop - start)[some], distance[some]
-            after, before = (direction[some] * np.log(r / edges[j]) for edges in self._distances)
+            j, half, r = i[some], self.half_widths[i[some]], distance[some]
+            after, before = (side[some] * np.log(r / edges[j]) for edges in self._distances)
             x = np.where(after < -before, after / half - 1.0, 1.0 + before / half)
             inside, x = np.abs(x) <= 1.0, np.clip(x, -1.0, 1.0)
             lower, higher = legendre_antiderivative(self.series[j], x)
@@ -211,7 +214,7 @@ class Panels:
         """w, dw/dx and the density per unit of x of each series i[k] at all x[k]: shapes (m, n)."""
         flat = np.repeat(i, x.shape[1])
         w = self._radius_at(flat, x.ravel()).reshape(x.shape)
-        half = 0.5 * (self.charts[i, 3] - self.charts[i, 2])[:, None]
+        half = self.half_widths[i][:, None]
         slope = half * np.abs(w - self.charts[i, 0, None])
         series = self.series[i].T[:, :, None]
         return w, slope, half * legendre.legval(x, series, tensor=False)

@@ -42,7 +42,7 @@ def test_panels_follow_one_another_and_reproduce_the_density(text, support, dim)
     for share in (0.1, 0.5, 0.77):
         t = near["start"] + share * (near["stop"] - near["start"])
         w = radii_at(near, t)
-        per_t = np.exp(near["direction"] * t)
+        per_t = np.exp(near["side"] * t)
         value = np.array([Legendre(c)(2.0 * share - 1.0) for c in near["series"]])
         missed = np.abs(near["sign"] * value - density.radial(w) * per_t)
         assert missed.max() <= 1e-13 * np.abs(value).max()
