@@ -18,7 +18,7 @@ from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 
 __all__ = ["hankel_amplitude", "plane_wave_bound", "plane_wave_rounding", "smooth_amplitude_start"]
 
-# Numbers of terms of Hankel's expansion, for large and smaller x, used if the first term left out is
+# Numbers of terms of Hankel's expansion for large and smaller x, used if the first term left out is
 # below rounding error and no term exceeds 2.  scipy's hankel1e is slower, and nan for x > 1e15.
 _HANKEL_TERMS = (12, 36)
 _HANKEL_TOLERANCE = 2.0**-56
