@@ -63,7 +63,7 @@ def draw_grouped(
             ((u, directions),) = drawn
             signs = rng.choice([-1.0, 1.0], size=n)
             of_group = (signs * group.law.ppf(u[0]))[:, None] * directions[0]
-            group.place(rows, of_group[rng.permutation(n)])
+            group.add_frequencies(rows, of_group[rng.permutation(n)])
         first += n
     weights = np.repeat([p.mass / n for p, n in zip(table.parts, counts, strict=True)], counts)
     phases = np.repeat([p.phase for p in table.parts], counts)

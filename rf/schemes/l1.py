@@ -65,7 +65,8 @@ class L1Model(PartModel):
                 drawn = np.cos(part.draw(self.table.dim, _DRAWS, rng) @ D.T)
                 waves[:2, p] = drawn.mean(axis=0), (2.0 * drawn**2 - 1.0).mean(axis=0)
             else:
-                (single, error), (double, double_error) = part.wave(D), part.wave(2.0 * D)
+                single, error = part.characteristic_function(D)
+                double, double_error = part.characteristic_function(2.0 * D)
                 waves[:, p] = single, double, error, double_error
         return waves
 

@@ -172,7 +172,7 @@ class VarianceModel(PartModel):
     @cached_property
     def bounds(self) -> FloatArray:
         """Bound of the wave of a part of mass 1."""
-        return np.array([p.wave_bound for p in self.table.parts])
+        return np.array([p.kernel_bound for p in self.table.parts])
 
     @cached_property
     def _vectors(self) -> list[Vectors]:

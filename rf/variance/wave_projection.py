@@ -8,8 +8,8 @@ to W are a sum of cosines,
           \qquad 0 \le w_i \le W,
 
 whose values at steps of pi / (2 W) determine it on [0, reach]: a nonuniform FFT with a
-Kaiser-Bessel window.  :meth:`spectra.table.tails.wave_tail.WaveTail.expected_wave` integrates the
-tail.
+Kaiser-Bessel window.  The tail is integrated by
+:meth:`spectra.table.tails.wave_tail.WaveTail.plane_wave_enclosure`.
 
 References
 ----------
@@ -78,7 +78,7 @@ def evaluate_grid(law: RadialLaw, grid: Grid, x: FloatArray) -> tuple[FloatArray
     """phi at x >= 0, shape (n,), from a grid and the tail, and a bound of its error."""
     assert law.tail is not None
     _, step, lost, values = grid
-    value, error = law.tail.expected_wave(1, x)
+    value, error = law.tail.plane_wave_enclosure(1, x)
     for start in range(0, x.size, _CHUNK):
         part = slice(start, start + _CHUNK)
         at, window = _spread(x[part] / step)

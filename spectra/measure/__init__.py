@@ -1,10 +1,10 @@
-"""Finite spectral measures: masses with their errors, sign changes, Jordan parts.
+"""Finite signed spectral measures: total masses, sign changes, positive and negative parts.
 
-Read in this order: ``ranges`` (where the density is fitted), ``panels`` (its piecewise polynomial,
-cut at the ``roots``: signs, sign changes, masses), ``spectral_measure`` (the measure itself),
-``from_density`` (from a density to its measure, or to the part of it within a radius).  Densities
-that oscillate without end: ``oscillating/wave_split`` (as sums of waves, in two parts) and
-``oscillating/wave_masses`` (their exact masses).
+Read in this order: ``ranges`` chooses the first panels of radii, ``panels`` fits the density on
+them by Legendre series and cuts them at its ``roots``, ``spectral_measure`` is the measure itself,
+``from_density`` makes it from a density, ``tabulation`` makes its table.  For densities whose tail
+oscillates, ``oscillating/wave_split`` splits the tail into two nonnegative sums of waves, and
+``oscillating/wave_masses`` computes the positive and the negative mass.
 """
 
 from spectra.measure.from_density import measure_of, truncate

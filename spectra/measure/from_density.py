@@ -1,4 +1,4 @@
-"""From a density to a finite measure: the whole of it, or what lies within a radius."""
+"""Make the finite measure of a density, or of a density that is truncated at a radius."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from spectra.base.numbers import real_array
 from spectra.density.components import Component, SpectralDensity
 from spectra.errors import InfiniteMassError, ParameterError
-from spectra.measure.spectral_measure import SpectralMeasure, merged_atoms
+from spectra.measure.spectral_measure import SpectralMeasure, merge_atoms
 
 __all__ = ["measure_of", "truncate"]
 
 
 def measure_of(density: SpectralDensity) -> SpectralMeasure:
-    """The finite measure with this density; an InfiniteMassError where there is none."""
+    """The measure with this density; raises an InfiniteMassError if its mass is infinite."""
     for component in density.components:
         reason = _why_infinite(component)
         if reason:
@@ -24,19 +24,19 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
                 f"{reason}. No positive decomposition exists; design a finite measure for your "
                 "distances, or take spectra.measure.truncate(density, radius) with its bias."
             )
-    atoms, cancelled = merged_atoms(density.atoms)
+    atoms, cancelled = merge_atoms(density.atoms)
     return SpectralMeasure(density.dim, density.kernel, atoms, density, cancelled_atoms=cancelled)
 
 
 def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
-    """The measure with all frequencies beyond a radius cut off, and a record of what that loses.
+    """The measure restricted to frequencies up to a radius; it stores the mass that this removes.
 
-    The density may be one of infinite mass; ``lost_mass`` and ``bias`` are then infinite.  A
-    ParameterError if the radius is not positive and finite, or leaves too many sign changes.
+    The mass of the density may be infinite; ``lost_mass`` and ``bias`` are then infinite.  Raises a
+    ParameterError if the radius is not positive and finite, or if there are too many sign changes.
     """
     if real_array(radius, "the radius").ndim or not (np.isfinite(radius) and radius > 0):
-        raise ParameterError(f"A truncation needs a finite radius greater than 0, not {radius}.")
-    kept, cancelled = merged_atoms([a for a in density.atoms if a.radius <= radius])
+        raise ParameterError(f"A truncation needs a finite radius greater than 0; got {radius}.")
+    kept, cancelled = merge_atoms([a for a in density.atoms if a.radius <= radius])
     beyond = sum(abs(a.mass) for a in density.atoms if a.radius > radius)
     cut = SpectralMeasure(
         density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
@@ -49,12 +49,12 @@ def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
 
 
 def _why_infinite(component: Component) -> str:
-    """Why the mass of a component is infinite, in words; empty where it is finite."""
+    """Explain why the mass of a component is infinite; an empty text if it is finite."""
     if component.origin_exponent <= -1:
         return f"it behaves like w^({component.origin_exponent:g}) at w = 0"
     for radius, exponent in component.breaks:
         if exponent <= -1:
-            return f"it grows like (R - w)^({exponent:g}) at w = R = {radius:g}"
+            return f"it grows like |w - R|^({exponent:g}) at w = R = {radius:g}"
     if component.decay <= 1:
         tail = component.tail
         waves = "" if tail is None else f"oscillates with frequency {tail.frequency:g} and "

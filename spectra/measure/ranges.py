@@ -1,4 +1,7 @@
-"""Ranges of radii on which a density is fitted, with first panels that see all of its features."""
+"""Ranges of radii on which a density is fitted, and first panels that see all of its features.
+
+Most of the mass of a component is in its *bulk*; at a *break* it is not smooth.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +13,37 @@ from spectra.base.numbers import FloatArray
 from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
-__all__ = ["chart_ranges"]
+__all__ = ["first_panels"]
 
-# A component is followed until it falls below exp(-92) = 1e-40 of its peak.
+# The range of a component ends where it is exp(-92) = 1e-40 of its peak.
 _NEGLIGIBLE = 92.0
-# Radii outside exp(+-340) are not looked at: their squares overflow.
+# Radii outside exp(+-340) are left out: their squares overflow.
 _FARTHEST = 340.0
-# The distance to the end of a spectrum is followed to exp(-40) of the end: a double ends there.
+# The range of the distance to the end of a bounded spectrum starts at exp(-40) of that radius,
+# which is below the rounding of the radius.
 _END_DEPTH = 40.0
-# Widths of the first panels in t: far from all masses, beside a break, and near a bulk, where a
-# density w^p exp(-w^2) is about 1/sqrt(p) wide.
-_WIDE, _BESIDE_BREAK, _BULK, _STEEP = 1.5, 1.0, 0.5, 3.0
-# Beyond all bulks a density per unit of t falls like exp(-rate t), and the first panels are wider
-# if that is slow, down to this rate.
+# Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, where a
+# density w^p exp(-w^2) has a width of about 1/sqrt(p): at most _BULK, and _STEEP/sqrt(1 + p).
+_WIDE, _NEAR_BREAK, _BULK, _STEEP = 1.5, 1.0, 0.5, 3.0
+# Beyond all bulks a density per unit of t falls like exp(-rate t), and the width is _WIDE/rate for
+# rates between this one and 1.
 _SLOWEST = 0.25
-# Radians of a wave on a panel: its 20 nodes resolve as many.
-_RADIANS = 4.0
-# No panel starts with more of the radii at which a numerical density shows its features.
-_MOST_PLACES = 20
+# Phase in radians of an oscillation on a panel, which its 20 nodes resolve.
+_PANEL_PHASE = 4.0
+# Most sample radii of a numerical density on a panel.
+_MOST_SAMPLES = 20
 
 
-def chart_ranges(
-    components: Sequence[Component], cut: float, ends: Sequence[float] = ()
+def first_panels(
+    components: Sequence[Component], cut: float, extra_edges: Sequence[float] = ()
 ) -> tuple[list[tuple[Chart, FloatArray]], bool]:
-    """Charts in ascending order of the radius that cover all components up to ``cut``.
+    """Charts that cover all components up to the radius ``cut``, and panels of each chart.
 
-    Each comes with the edges of its first panels, to which the radii ``ends`` belong; the flag says
-    whether mass may lie beyond.
+    Charts ascend in the radius.  Each is paired with the edges of its panels, in its variable t;
+    the radii ``extra_edges`` are among them.  The flag says whether mass may lie beyond the panels.
     """
     require_moderate_scale(components)
+    # Charts extend from breaks, to radii whose distance to the break is exp(-depth) of its radius.
     depths = break_depths(components, _END_DEPTH)
     end = max(c.end for c in components)
     depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
@@ -51,27 +56,26 @@ def chart_ranges(
         *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
-    places = np.sort(np.concatenate([np.empty(0), *(c.feature_radii() for c in components)]))
+    samples = np.sort(np.concatenate([np.empty(0), *(c.feature_radii() for c in components)]))
     found = []
-    charts = charts_between(depths, low, min(last, log_cut))
-    for chart, start, stop in charts:
-        edges = np.linspace(start, stop, 2 + int((stop - start) / _BESIDE_BREAK))
+    for chart, start, stop in charts_between(depths, low, min(last, log_cut)):
+        edges = np.linspace(start, stop, 2 + int((stop - start) / _NEAR_BREAK))
         if not chart.origin:
             edges = _place_edges(components, start, stop)
         elif chart.origin == max(depths) and chart.side > 0.0:
-            # Beyond the last break lies all that is far.
+            # The last chart extends to infinity: far from the break, log w is the better variable.
             first, far = np.log(chart.radius(edges[[0, -1]]))
             between = chart.variable(np.exp(_place_edges(components, first, far)[1:-1]))
             edges = np.union1d(edges, between[(between > start) & (between < stop)])
         w = chart.radius(edges[[0, -1]])
-        inside, also = (r[(r > w[0]) & (r < w[1])] for r in (places, np.asarray(ends)))
-        edges = np.union1d(edges, chart.variable(also))
-        found.append((chart, _divide_by_places(edges, chart.variable(inside))))
+        inside = [r[(r > w[0]) & (r < w[1])] for r in (samples, np.asarray(extra_edges))]
+        t_samples, t_extra = map(chart.variable, inside)
+        found.append((chart, _limit_samples(np.union1d(edges, t_extra), t_samples)))
     return found, chart.origin < cut if chart.side < 0.0 else log_cut > last
 
 
 def _find_extent(component: Component, side: float) -> float:
-    """The t = log w beyond which the component is negligible, seen from its bulk."""
+    """The log w below (side -1) or above (side 1) its bulk at which a component is negligible."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
     limit = side * _FARTHEST
     if side > 0 and np.isfinite(component.end):
@@ -81,12 +85,12 @@ def _find_extent(component: Component, side: float) -> float:
         return limit
     t = start + (limit - start) * np.linspace(0.0, 1.0, 400) ** 2
     log = component.log_envelope(np.exp(t)) + t
-    alive = np.flatnonzero(log > log.max() - _NEGLIGIBLE)
-    return float(t[min(alive[-1] + 1, t.size - 1)])
+    relevant = np.flatnonzero(log > log.max() - _NEGLIGIBLE)
+    return float(t[min(relevant[-1] + 1, t.size - 1)])
 
 
 def _place_edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
-    """Edges of panels in log w: narrow near every bulk and along waves, wide elsewhere."""
+    """Edges of panels in log w: narrow near every bulk and where it oscillates, wide elsewhere."""
     bulks = np.log([c.bulk for c in components]) + np.array([-2.0, 2.0])
     steep = [min(_BULK, _STEEP / np.sqrt(1.0 + abs(c.origin_exponent))) for c in components]
     fastest = max((c.tail.frequency for c in components if c.tail is not None), default=0.0)
@@ -96,14 +100,14 @@ def _place_edges(components: Sequence[Component], low: float, high: float) -> Fl
         t = edges[-1]
         widths = [beyond if t > bulks.max() else _WIDE]
         widths += [w for w, (a, b) in zip(steep, bulks, strict=True) if a - _WIDE < t < b]
-        edges.append(t + min(*widths, _RADIANS / max(fastest * np.exp(t), 1e-300)))
+        edges.append(t + min(*widths, _PANEL_PHASE / max(fastest * np.exp(t), 1e-300)))
     return np.array([*edges[:-1], high])
 
 
-def _divide_by_places(edges: FloatArray, places: FloatArray) -> FloatArray:
-    """Edges with so few places between them that a panel passes over no feature."""
+def _limit_samples(edges: FloatArray, samples: FloatArray) -> FloatArray:
+    """Halve panels until each contains at most _MOST_SAMPLES of the samples."""
     while True:
-        full = np.flatnonzero(np.diff(np.searchsorted(places, edges)) > _MOST_PLACES)
+        full = np.flatnonzero(np.diff(np.searchsorted(samples, edges)) > _MOST_SAMPLES)
         if not full.size:
             return edges
         edges = np.insert(edges, full + 1, 0.5 * (edges[full] + edges[full + 1]))

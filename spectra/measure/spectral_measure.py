@@ -1,4 +1,4 @@
-"""Finite spectral measures: their masses, where they change sign, and their Jordan parts."""
+"""Finite signed spectral measures: masses, sign changes, and Jordan parts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
-from spectra.measure.oscillating.wave_split import sign_of, split_beyond, waves_of
+from spectra.measure.oscillating.wave_split import constant_sign, split_tail, tail_waves
 from spectra.measure.panels import (
     ZERO,
     SignedPanels,
+    fit_signed_panels,
     mass_of_sign,
     panels_of_sign,
-    radial_panels,
     sign_changes,
 )
 from spectra.table.parts import PHASES, Part
@@ -38,42 +38,42 @@ if TYPE_CHECKING:
     from spectra.certified import CertifiedMasses
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["SpectralMeasure", "merged_atoms"]
+__all__ = ["SpectralMeasure", "merge_atoms"]
 
-# k(0) computed as M+ - M- may miss the totals of the components by this many error bounds.
-_LAW_SLACK = 8.0
-# Sign changes listed at most, in a truncated measure and on request.
+# M+ - M- may differ from k(0) by this many error bounds before an error is raised.
+_TOTAL_SLACK = 8.0
+# A finite range of radii may contain at most this many sign changes.
 _MOST_CHANGES = 20_000
-# A generator draws multiples of 2^-53: a tail of less than this is never drawn from.
+# Tails of smaller probability are left out: random doubles are multiples of 2^-53.
 _NEVER_DRAWN = 2.0**-64
 
 
 @dataclass(frozen=True, eq=False)
 class SpectralMeasure:
-    r"""A finite signed measure of frequencies, rotation invariant, on R^dim.
+    r"""A finite signed measure :math:`\mu` of frequencies on R^dim, invariant under rotations.
 
     .. math:: k(z) = \int_0^\infty \Omega_d(w z)\,\rho(w)\,dw + \sum_{atoms} m\,\Omega_d(r z),
               \qquad M_+ - M_- = k(0), \quad \|\mu\| = M_+ + M_-
 
-    Finite by construction: :func:`measure_of` refuses a density of infinite mass, and
-    :func:`truncate` says what it cuts off.
+    Here :math:`\Omega_d(w z)` is the mean of the plane wave over all directions of a frequency of
+    length w.  Use :func:`measure_of` or :func:`truncate` to make the measure of a density.
 
     Attributes
     ----------
     dim : int
         Dimension of the frequencies.
     kernel : Kernel or None
-        The kernel that it represents (None for a designed measure).
+        The kernel whose spectral measure this is (None for a designed measure).
     atoms : tuple of Atom
-        Masses on spheres, one for each radius.
+        Masses on spheres |w| = r; their radii r are distinct.
     density : SpectralDensity or None
         The absolutely continuous part.
     radius : float
         Radius at which the density was truncated; ``inf`` without a truncation.
     lost_mass : float
-        |mu| beyond ``radius``; it may be ``inf``.
-    bias : float
-        Bound of sup_z |k(z) - transform of this measure|, which is ``lost_mass``.
+        Total mass that a truncation removed; it may be ``inf``.
+    cancelled_atoms : float
+        Mass that cancelled between atoms of one radius and opposite signs.
     """
 
     dim: int
@@ -97,7 +97,7 @@ class SpectralMeasure:
         radii, masses : array_like of shape (n,)
             Finite radii >= 0 and finite signed masses.
         kernel : Kernel, optional
-            What the measure stands for.
+            The kernel whose spectral measure this is.
 
         Examples
         --------
@@ -110,13 +110,13 @@ class SpectralMeasure:
         m = real_array(masses, "masses")
         if r.ndim != 1 or r.shape != m.shape:
             raise ParameterError(
-                f"Atoms need one radius and one mass each, and the shapes are {r.shape} and "
-                f"{m.shape}."
+                f"radii and masses must be one-dimensional and equally long; their shapes are "
+                f"{r.shape} and {m.shape}."
             )
         if not (np.all(np.isfinite(r) & np.isfinite(m)) and np.all(r >= 0)):
             raise ParameterError("Atoms need finite radii >= 0 and finite masses.")
         pairs = zip(r.tolist(), m.tolist(), strict=True)
-        atoms, cancelled = merged_atoms([Atom(radius, mass, 0.0) for radius, mass in pairs])
+        atoms, cancelled = merge_atoms([Atom(radius, mass, 0.0) for radius, mass in pairs])
         return cls(dim, kernel, atoms, None, cancelled_atoms=cancelled)
 
     @property
@@ -126,18 +126,18 @@ class SpectralMeasure:
 
     @property
     def k_zero(self) -> float:
-        """k(0), the total of the signed measure, after a truncation."""
+        """The signed total M+ - M-, which is k(0) unless the measure was truncated."""
         if np.isfinite(self.radius):
             return self.positive_mass.mid - self.negative_mass.mid
-        return self._nominal_total
+        return self._sum_of_totals
 
     @property
     def bias(self) -> float:
-        """Bound of the error that a truncation makes in the kernel, at any distance."""
+        """Bound of sup_z |k(z) - transform of this measure|: the mass that a truncation removed."""
         return self.lost_mass
 
     @property
-    def _nominal_total(self) -> float:
+    def _sum_of_totals(self) -> float:
         return float(sum(a.mass for a in self.atoms) + sum(c.total for c in self.components))
 
     @cached_property
@@ -147,33 +147,33 @@ class SpectralMeasure:
 
     @cached_property
     def negative_mass(self) -> Enclosure:
-        """M-, the mass of the negative part; 0 without an error if the formulas prove it."""
+        """M-, the mass of the negative part; exactly 0 if the formulas prove that."""
         return self._masses[1]
 
     @cached_property
     def mass(self) -> Enclosure:
-        """The total mass M+ + M-, which is at least |k(0)|; :meth:`certified` proves it.
+        """The total mass M+ + M- of the Jordan parts, which is at least |k(0)|.
 
-        It is the mass of the Jordan parts.  If the density oscillates without end, frequencies are
-        drawn from parts of slightly larger mass, see :meth:`parts`.
+        If the density has an oscillating tail, frequencies are drawn from parts of slightly larger
+        mass, see :meth:`parts`.
         """
         return self.positive_mass + self.negative_mass
 
     @cached_property
     @staged("finding the mass that cancels")
     def cancelled_mass(self) -> Enclosure:
-        r"""Mass lost where positive and negative summands overlap, :math:`\int\min(\rho_1,\rho_2)`.
+        r"""Mass that cancels between summands of the density: :math:`\int\min(\rho_1,\rho_2)`.
 
-        :math:`\rho_1` and :math:`\rho_2` sum the positive and the negative values of the
-        components: half of what their masses exceed the mass of the measure by.
+        :math:`\rho_1` is the sum of their positive parts, :math:`\rho_2` of their negative parts.
+        The total masses of the summands exceed that of the measure by twice this mass.
         """
-        both = -replace(self, atoms=()).mass if self.density else ZERO
+        excess = -replace(self, atoms=()).mass if self.density else ZERO
         for component in self.components:
             assert self.density is not None
-            alone = replace(self.density, components=(component,))
-            both = both + replace(self, atoms=(), density=alone).mass
+            summand = replace(self.density, components=(component,))
+            excess = excess + replace(self, atoms=(), density=summand).mass
         atoms = Enclosure(self.cancelled_atoms, 4 * EPS * self.cancelled_atoms)
-        return atoms + Enclosure(max(0.5 * both.mid, 0.0), 0.5 * both.rad)
+        return atoms + Enclosure(max(0.5 * excess.mid, 0.0), 0.5 * excess.rad)
 
     def sign_changes(self, *, up_to: float = np.inf) -> FloatArray:
         """Radii at which the density changes sign, ascending, up to a radius.
@@ -181,80 +181,80 @@ class SpectralMeasure:
         Parameters
         ----------
         up_to : float
-            Largest radius; needed if there are infinitely many sign changes, and not too large.
+            Largest radius.  Required if the density changes its sign infinitely often.
         """
         if real_array(up_to, "up_to").ndim or not up_to >= 0.0:
-            raise ParameterError(f"up_to is the largest radius, >= 0, and {up_to!r} was given.")
+            raise ParameterError(f"up_to must be a radius >= 0; got {up_to!r}.")
         if not self.components:
             return np.empty(0)
-        panels, listed_to = self._listed, self._listed_to
-        further = self._oscillates and up_to > listed_to
-        if further and not sign_of(waves_of(self.components, listed_to)):
+        panels, fitted_to = self._signed_panels, self._fit_radius
+        is_beyond_fit = self._oscillates and up_to > fitted_to
+        if is_beyond_fit and not constant_sign(tail_waves(self.components, fitted_to)):
             self._require_few_changes(up_to)
-            panels = radial_panels(self.components, self.dim, cut=up_to)
-        found = sign_changes(panels)
-        return np.asarray(found[found <= up_to])
+            panels = fit_signed_panels(self.components, self.dim, cut=up_to)
+        radii = sign_changes(panels)
+        return np.asarray(radii[radii <= up_to])
 
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[Part, ...]:
-        panels = self._listed if self.components else None
-        waves: dict[int, WaveSum] = {}
+        panels = self._signed_panels if self.components else None
+        tails: dict[int, WaveSum] = {}
         if self._oscillates:
-            atom = max((a.radius for a in self.atoms), default=0.0)
-            waves, error = split_beyond(self.components, atom, self.mass.mid)
-            radius = max(part.start for part in waves.values())
-            if radius != self._listed_to:
+            last_atom = max((a.radius for a in self.atoms), default=0.0)
+            tails, tail_error = split_tail(self.components, last_atom, self.mass.mid)
+            radius = max(tail.start for tail in tails.values())
+            if radius != self._fit_radius:
                 panels = self._fit_to(radius)
-        found = []
+        parts = []
         for sign, phase in PHASES.items():
-            own = None if panels is None else panels_of_sign(panels, sign)
-            beyond = waves.get(sign)
+            series = None if panels is None else panels_of_sign(panels, sign)
+            tail = tails.get(sign)
             mass = self.positive_mass if sign > 0 else self.negative_mass
             if self._oscillates and panels is not None:
                 mass = self._mass_of_atoms(sign) + mass_of_sign(panels, sign)
-                mass = mass if beyond is None else mass + Enclosure(beyond.mass, error)
+                mass = mass if tail is None else mass + Enclosure(tail.mass, tail_error)
             if mass.mid > 0.0:
-                if beyond is not None and own is None:
+                if tail is not None and series is None:
                     raise AccuracyError(
                         f"The density has no {'positive' if sign > 0 else 'negative'} values up to "
-                        f"the radius {beyond.start:.3g}, and its waves may have some beyond. Its "
-                        "masses are known; truncate it for a table."
+                        f"the radius {tail.start:.3g}, but its oscillating tail may have some. "
+                        "The masses of the measure are known; to make a table, truncate it."
                     )
                 atoms = [(a.radius, abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign]
                 points = Panels.points(*np.reshape(atoms, (-1, 2)).T)
-                law = _find_law(points if own is None else Panels.joined([own, points]), beyond)
-                found.append(Part(mass.mid, mass.rad, phase, law))
-        return tuple(found)
+                panels_of_part = points if series is None else Panels.join([series, points])
+                parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
+        return tuple(parts)
 
     def parts(self, kind: str = "jordan") -> tuple[Part, ...]:
         """The positive and the negative part that frequencies are drawn from, if they have mass.
 
         They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
-        the density changes its sign infinitely often.  Then they are the Jordan parts up to a
-        radius W, and (rho + k)^2/(4k) and (rho - k)^2/(4k) beyond it, with a power k of the radius.
-        Their difference is exactly the measure, and their mass exceeds the mass of the Jordan
-        parts by up to .4 % for one frequency of oscillation, and 1 % for several.
+        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
+        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
+        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
+        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
 
-        ``kind`` is "jordan", the only kind of a real measure.
+        The only valid ``kind`` is "jordan".
         """
         if kind != "jordan":
             raise ParameterError(
-                f"A radial measure was asked for its {kind!r} parts. It is real, and its parts are "
-                "'jordan', the positive and the negative one."
+                f"The parts of a real measure are of the kind 'jordan' (positive and negative); "
+                f"got {kind!r}."
             )
         return self._parts
 
     def certified(self) -> CertifiedMasses:
-        """The masses with a proof in ball arithmetic, as enclosures: docs/proofs.md.
+        """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.
 
-        Proofs cover signed sums of Gaussian (times polynomials in z^2) and Matern kernels and
-        constants, and closed forms whose densities all have one sign.
+        Available for signed sums of constants, Matern kernels, and Gaussian kernels times
+        polynomials in z^2, and for closed forms whose densities all have the same sign.
 
         Raises
         ------
         NoRouteError
-            For every other measure; :attr:`mass` is an estimate with a stated error.
+            For every other measure; :attr:`mass` has an estimate of its error.
 
         Examples
         --------
@@ -280,12 +280,12 @@ class SpectralMeasure:
 
     @property
     def _oscillates(self) -> bool:
-        """Whether the density oscillates without end."""
+        """Whether the density has an oscillating tail up to infinity."""
         return not np.isfinite(self.radius) and any(c.tail is not None for c in self.components)
 
     @cached_property
-    def _listed_to(self) -> float:
-        """Radius up to which the density is fitted; infinite for all of it."""
+    def _fit_radius(self) -> float:
+        """Radius up to which the density is fitted on panels; may be infinite."""
         if self._oscillates:
             return window_radius(self.components)
         if np.isfinite(self.radius):
@@ -298,75 +298,74 @@ class SpectralMeasure:
         if count > _MOST_CHANGES:
             raise ParameterError(
                 f"The density changes its sign infinitely often, about {count:.3g} times up to the "
-                f"radius {radius:g}: more than the {_MOST_CHANGES} that are listed. Take a smaller "
-                "radius."
+                f"radius {radius:g}, and the limit is {_MOST_CHANGES}. Choose a smaller radius."
             )
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
-    def _listed(self) -> SignedPanels:
-        """The density on panels of one sign; oscillations up to :attr:`_listed_to`."""
-        return self._fit_to(self._listed_to)
+    def _signed_panels(self) -> SignedPanels:
+        """The density up to :attr:`_fit_radius`, on panels of constant sign."""
+        return self._fit_to(self._fit_radius)
 
     def _fit_to(self, radius: float) -> SignedPanels:
-        """The density up to a radius; panels end at the atoms."""
-        ends = [a.radius for a in self.atoms]
-        return radial_panels(self.components, self.dim, cut=radius, ends=ends)
+        """The density up to a radius; the radii of atoms are edges of panels."""
+        edges = [a.radius for a in self.atoms]
+        return fit_signed_panels(self.components, self.dim, cut=radius, extra_edges=edges)
 
     def _mass_of_atoms(self, sign: int) -> Enclosure:
-        own = (a for a in self.atoms if np.sign(a.mass) == sign)
-        return sum((Enclosure(abs(a.mass), a.error) for a in own), ZERO)
+        same_sign = (a for a in self.atoms if np.sign(a.mass) == sign)
+        return sum((Enclosure(abs(a.mass), a.error) for a in same_sign), ZERO)
 
-    def _continuous_mass(self, sign: int, windowed: dict[int, Enclosure]) -> Enclosure:
-        """Mass of a sign without atoms."""
+    def _continuous_mass(self, sign: int, masses: dict[int, Enclosure]) -> Enclosure:
+        """Mass of a sign without atoms; ``masses`` are from :func:`masses_by_window`, or empty."""
         if proved_sign(self.components) == -sign:
             return ZERO
-        panels = self._listed
+        panels = self._signed_panels
         total = mass_of_sign(panels, sign)
-        if windowed:
-            total = windowed[sign]
+        if masses:
+            total = masses[sign]
             if not np.any(panels["sign"] == sign) and total.mid <= total.rad:
                 total = ZERO
-            doubt = panels["doubts"][panels["sign"] != sign].sum()
-            total = total + Enclosure(0.0, float(doubt))
+            sign_error = panels["sign_error"][panels["sign"] != sign].sum()
+            total = total + Enclosure(0.0, float(sign_error))
         if total.mid == 0.0:
-            # Panels of this sign may be hidden by the errors of the other sign.
+            # Rounding errors of panels of the other sign may hide values of this sign.
             total = total + Enclosure(0.0, mass_of_sign(panels, -sign).rad)
         return total
 
     @cached_property
     @staged("finding the masses")
     def _masses(self) -> tuple[Enclosure, Enclosure]:
-        windowed: dict[int, Enclosure] = {}
+        masses: dict[int, Enclosure] = {}
         if self._oscillates:
-            windowed = masses_by_window(self.components, self._listed, self._listed_to)
+            masses = masses_by_window(self.components, self._signed_panels, self._fit_radius)
         positive, negative = map(self._mass_of_atoms, (1, -1))
         if self.components:
-            positive += self._continuous_mass(1, windowed)
-            negative += self._continuous_mass(-1, windowed)
+            positive += self._continuous_mass(1, masses)
+            negative += self._continuous_mass(-1, masses)
         if not np.isfinite(self.radius):
-            missed = abs(positive.mid - negative.mid - self._nominal_total)
+            difference = abs(positive.mid - negative.mid - self._sum_of_totals)
             allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)
-            if not missed <= _LAW_SLACK * allowed:
+            if not difference <= _TOTAL_SLACK * allowed:
                 raise AccuracyError(
                     f"M+ - M- = {positive.mid - negative.mid!r} differs from k(0) = "
-                    f"{self._nominal_total!r} by {missed:.1e}, beyond the error {allowed:.1e}: a "
-                    "component of the density is wrong. Report the kernel and the dimension."
+                    f"{self._sum_of_totals!r} by {difference:.1e}, more than the error bound "
+                    f"{allowed:.1e}. The density is wrong: report the kernel and the dimension."
                 )
         return positive, negative
 
 
-def _find_law(panels: Panels, waves: WaveSum | None) -> RadialLaw:
-    """The law of the radii of a part: panels, and a sum of waves beyond them."""
-    near, far = float(panels.masses.sum()), 0.0 if waves is None else waves.mass
-    if waves is None or far <= _NEVER_DRAWN * (near + far):
+def _normalize(panels: Panels, tail: WaveSum | None) -> RadialLaw:
+    """The distribution of radii proportional to a density on panels and in a tail beyond them."""
+    near, far = float(panels.masses.sum()), 0.0 if tail is None else tail.mass
+    if tail is None or far <= _NEVER_DRAWN * (near + far):
         return RadialLaw(panels.scaled(1.0 / near))
     total = near + far
-    return RadialLaw(panels.scaled(1.0 / total), WaveTail(waves.scaled(1.0 / total)))
+    return RadialLaw(panels.scaled(1.0 / total), WaveTail(tail.scaled(1.0 / total)))
 
 
-def merged_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
-    """One atom for each radius, and the mass that cancelled."""
+def merge_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
+    """Merge atoms of equal radius; also returns the mass that cancels between them."""
     merged, cancelled = [], 0.0
     key = attrgetter("radius")
     for radius, same in groupby(sorted(atoms, key=key), key=key):

@@ -1,4 +1,4 @@
-"""From a finite measure to its table, with a measured error."""
+"""Tabulate a finite measure, and measure the error of the quantiles in the table."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from spectra.table.radial.radial_law import RadialLaw
 
 __all__ = ["tabulate"]
 
-# The share of a tail of waves that rounding may move.
-_ROUNDING = 32.0 * EPS
-# Half the spacing of doubles below 1: no table can be asked for less.
+# Rounding error of probabilities in an oscillating tail, relative to the mass of the tail.
+_TAIL_ROUNDING = 32.0 * EPS
+# Smallest error that can be requested: a few times the spacing of doubles below 1.
 _LEAST_U_ERROR = 1e-15
-# By default, what a density of few digits may leave.
-_ACCEPTED = 1e-9
-# Between the places at which the error is measured, rounding may be larger by this factor.
-_UNSEEN = 1.25
-# Places of a panel at which it is measured; if so much around a radius, the rounding of a chart,
-# holds more probability than the last number, no radius comes closer.
-_MEASURED_AT = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
-_NEIGHBORS, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
+# Largest error that is accepted by default.
+_DEFAULT_U_ERROR = 1e-9
+# Safety factor on the error, as it may be larger between the check points.
+_SAFETY = 1.25
+# Check points in a panel, as shares of its probability.
+_CHECK_SHARES = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
+# If radii within a relative distance of _ROUNDING (or _TINY, at 0) have more probability than
+# _COARSE, the error of a quantile is due to the spacing of doubles, and is not counted.
+_ROUNDING, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 
 
 @staged(
@@ -37,37 +38,37 @@ _NEIGHBORS, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
     r"""Tabulate the distribution of the radius of each Jordan part of a finite measure.
 
-    The table of a part holds its density on panels, and quantiles are found from their integrals,
-    from both ends, so that the tails keep their digits.  The error of quantiles is measured inside
-    every panel, and the masses are compared with k(0).  At a pole of the density, and in a peak
-    that is far narrower than its radius is large, neighboring doubles are farther apart in
-    probability than the error, which is then not counted.
+    The table stores the density of each part on panels.  Quantiles are found from the integrals of
+    the density from both ends, so that both tails keep their relative precision.  The error of the
+    quantiles is measured in every panel, and the masses are compared with k(0).  The error is not
+    counted where neighboring doubles differ by more probability than that: at a pole of the density
+    and in a very narrow peak.
 
-    A density that oscillates without end is split by squares beyond a radius, see
+    The oscillating tail of a density is split into two nonnegative parts that overlap, see
     :meth:`SpectralMeasure.parts <spectra.measure.SpectralMeasure.parts>`.  The kernel of the table
-    is still exact.  Its ``mass`` is the mass of what is sampled, and exceeds the mass of the
-    measure by at most .4 % for one frequency, 1 % for several.
+    remains exact.  Its ``mass``, with which features are drawn, exceeds the mass of the measure by
+    at most 0.4 % for one frequency of oscillation, 1 % for several.
 
     Parameters
     ----------
     measure : SpectralMeasure
         A finite measure, such as ``existence(kernel, dim).measure``.
     u_error : float, optional
-        Largest error in probability that is accepted.  By default the best that the density
-        allows, a few 1e-15 for most, and at most 1e-9.
+        Largest error in probability that is accepted, 1e-9 by default.  The error reached is the
+        smallest that the density allows, a few 1e-15 for most kernels.
 
     Returns
     -------
     SpectralTable
-        With ``u_error``, 5/4 of the largest error that was measured, and with ``mass_error``, the
-        error of the masses.
+        Its ``u_error`` is 5/4 of the largest error that was measured; its ``mass_error`` bounds
+        the error of the masses.
 
     Raises
     ------
     ParameterError
         If ``measure`` is not a finite measure.
     AccuracyError
-        If the error asked for is not reached; the message says which one was.
+        If the error exceeds ``u_error``; the message contains the error that was reached.
 
     Examples
     --------
@@ -78,40 +79,36 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     """
     if not isinstance(measure, SpectralMeasure):
         raise ParameterError(
-            f"A table needs a finite SpectralMeasure, and got {type(measure).__name__}. Ask for "
-            "the verdict first: existence(kernel, dim=...).measure is finite or says why not; "
-            "design(...) and spectra.measure.truncate(...) make one where there is none. The "
-            "measure of an asymmetric kernel is tabulated by derive(kernel, dim)."
+            f"A table needs a finite SpectralMeasure; got {type(measure).__name__}. Use "
+            "existence(kernel, dim=...).measure. If the kernel has none, design(...) and "
+            "spectra.measure.truncate(...) give finite measures. For an asymmetric kernel use "
+            "derive(kernel, dim)."
         )
-    accepted = _ACCEPTED if u_error is None else u_error
-    if isinstance(accepted, bool) or not isinstance(accepted, Real) or not accepted < 1.0:
+    accepted = _DEFAULT_U_ERROR if u_error is None else u_error
+    is_number = isinstance(accepted, Real) and not isinstance(accepted, bool)
+    if not (is_number and _LEAST_U_ERROR <= accepted < 1.0):
         raise ParameterError(
-            f"u_error={u_error!r} is not an error in probability: give a number below 1, such as "
-            "1e-12."
-        )
-    if not accepted >= _LEAST_U_ERROR:
-        raise ParameterError(
-            f"The error {u_error} is below {_LEAST_U_ERROR:g}, the resolution of a probability in "
-            "double precision."
+            f"u_error={u_error!r} is not an error in probability. Give a number below 1 and not "
+            f"below {_LEAST_U_ERROR:g}, the resolution of probabilities in double precision."
         )
     if not measure.bias < np.inf:
         raise ParameterError(
-            f"The measure was truncated at radius {measure.radius:g} from one of infinite mass, so "
-            "the error that this makes in the kernel has no bound, and a table of it would "
-            "represent nothing. Design a finite measure for your range of distances instead."
+            f"A measure of infinite mass was truncated at the radius {measure.radius:g}, so the "
+            "error of its kernel has no bound. Design a finite measure for your range of distances "
+            "instead."
         )
     parts, reached = measure.parts(), 0.0
-    # The distance of the masses from k(0) is an error of the density, apart from the rounding of a
-    # larger mass, and all of it may belong to one part.
+    # The difference between M+ - M- and k(0) is an error of the density plus rounding, and all of
+    # it may belong to one part.
     total = sum(part.mass for part in parts)
-    missed = abs(sum(part.sign * part.mass for part in parts) - measure.k_zero)
+    difference = abs(sum(part.sign * part.mass for part in parts) - measure.k_zero)
     for part in parts:
-        unseen = min(missed + 2.0 * EPS * (total - part.mass), part.mass_error)
-        reached = max(reached, _measure_error(part.law) + unseen / part.mass)
+        mass_error = min(difference + 2.0 * EPS * (total - part.mass), part.mass_error)
+        reached = max(reached, _measure_error(part.law) + mass_error / part.mass)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
-            f"in probability, not the {accepted:.2e} asked for.",
+            f"in probability, more than the {accepted:.2e} requested.",
             in_python=f"Ask for u_error={2 * reached:.1e}.",
             at_shell=f"Ask for --u-error {2 * reached:.1e}.",
         )
@@ -124,28 +121,29 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
         u_error=reached,
         bias=measure.bias,
         sphere=kernel is not None and kernel.is_zonal,
-        provenance=_provenance(measure, parts),
+        provenance=_describe_origin(measure, parts),
     )
 
 
 def _measure_error(law: RadialLaw) -> float:
-    """The largest error of quantiles in probability, measured inside each panel."""
+    """The largest error of quantiles in probability at check points in each panel."""
     low, high = law.edges[:-1, None], law.edges[1:, None]
-    key = (low + (high - low) * _MEASURED_AT).ravel()
-    w = law.panel_radii(key)
+    # Keys are probabilities u from below and -(1 - u) from above, see RadialLaw.edges.
+    key = (low + (high - low) * _CHECK_SHARES).ravel()
+    w = law.radii_by_panels(key)
 
-    def missed(w: FloatArray) -> FloatArray:
+    def difference(w: FloatArray) -> FloatArray:
         return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
 
-    # At an atom all keys have one radius; beside a pole doubles are far apart in probability.
-    step = missed(w * (1.0 + _NEIGHBORS)) - missed(w * (1.0 - _NEIGHBORS) - _TINY)
-    error = float(np.where(step > _COARSE, 0.0, np.abs(missed(w))).max(initial=0.0))
-    # Only series are inverted by steps, each of which rounds.
+    # The probability of radii within _ROUNDING: large at an atom and near a pole of the density.
+    step = difference(w * (1.0 + _ROUNDING)) - difference(w * (1.0 - _ROUNDING) - _TINY)
+    error = float(np.where(step > _COARSE, 0.0, np.abs(difference(w))).max(initial=0.0))
+    # The iteration that inverts a series adds rounding errors.
     error += (4.0 if np.any(law.panels.are_series) else 1.0) * EPS
-    return _UNSEEN * max(error, 0.0 if law.tail is None else _ROUNDING * law.tail.mass)
+    return _SAFETY * max(error, 0.0 if law.tail is None else _TAIL_ROUNDING * law.tail.mass)
 
 
-def _provenance(measure: SpectralMeasure, parts: tuple[Part, ...]) -> str:
+def _describe_origin(measure: SpectralMeasure, parts: tuple[Part, ...]) -> str:
     if measure.density is None:
         return "atoms"
     text = f"density by the route {measure.density.route!r}, Jordan parts"

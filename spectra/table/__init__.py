@@ -1,11 +1,11 @@
-"""Tables of spectral measures: distributions as arrays, to sample, to integrate and to save.
+"""Tables of spectral measures: draw frequencies, compute the exact kernel, save and load.
 
-Numpy and scipy only.  Read in this order: ``radial/panels`` (series of the density),
-``tails/wave_sum`` and ``tails/wave_tail`` (tails that oscillate), ``radial/radial_law`` (the
-inverse CDF), ``parts`` and ``l1_part`` (laws with a mass, their shifts, their products),
-``spectral_table`` (the parts of a measure), ``table_file``; ``radial/plane_wave`` and
-``radial/panel_integrals`` hold the exact expectation of a wave, ``radial_interpolant`` tabulates
-it for many distances, ``radial/cells`` speeds up draws.
+Needs numpy and scipy only.  Read in this order: ``radial/panels`` (the density of the radius),
+``tails/wave_sum`` and ``tails/wave_tail`` (oscillating tails), ``radial/radial_law`` (the
+distribution of the radius), ``parts`` and ``l1_part`` (its positive and negative parts), and
+``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache on disk.
+``radial/plane_wave`` and ``radial/panel_integrals`` compute the expectation of a plane wave,
+``radial_interpolant`` interpolates it, and ``radial/fast_quantiles`` speeds up draws.
 """
 
 from spectra.table.l1_part import L1Part

@@ -1,10 +1,9 @@
-"""Derived tables on disk: the same kernel, dimension and tolerance are derived once.
+"""A cache of tables on disk: a table is derived once for each kernel, dimension and tolerance.
 
-An entry is named by the SHA-256 of all inputs: the exact formula, the dimension, the
-tolerance, and the source text of this package, so that no entry outlives the code that made it.
-Entries are ordinary table files with their own digest: one that is damaged or belongs
-elsewhere is never used.  An alias file maps the text of a formula to its table, which is then
-found without sympy.
+The file of a table is named by its *address*: the SHA-256 of the formula, the dimension, the
+tolerance, and the source text of this package, so that new code never uses old tables.  Damaged
+files are not used.  An alias file, named by the SHA-256 of a formula as the user wrote it, contains
+the address of its table, which is then found without sympy.
 """
 
 from __future__ import annotations
@@ -35,66 +34,66 @@ __all__ = [
 
 _VARIABLE = "SPECTRA_CACHE"
 _OFF = "off"
-_ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
-# Names of the temporary files that an interrupted atomic_file leaves behind.
-_REMAINDER = re.compile(r"\.[0-9a-f]{64}\.(npz|json)\.[0-9a-f]{16}\.part")
-_ALIAS = re.compile(r"[0-9a-f]{64}\.json")
+# Names of the files of tables, of alias files, and of temporary files that a killed process leaves.
+_TABLE_FILE = re.compile(r"[0-9a-f]{64}\.npz")
+_ALIAS_FILE = re.compile(r"[0-9a-f]{64}\.json")
+_TEMPORARY_FILE = re.compile(r"\.[0-9a-f]{64}\.(npz|json)\.[0-9a-f]{16}\.part")
 
 
 def default_cache() -> Path | None:
-    """The folder that the environment variable SPECTRA_CACHE names, or the user's.
+    """The folder in the environment variable SPECTRA_CACHE, by default in the user's cache folder.
 
     None if SPECTRA_CACHE is "off".
     """
-    named = os.environ.get(_VARIABLE, "")
-    if named == _OFF:
+    setting = os.environ.get(_VARIABLE, "")
+    if setting == _OFF:
         return None
-    import platformdirs  # loaded where it is needed: saved tables load without it
+    import platformdirs  # not needed to load saved tables
 
-    folder = Path(named) if named else Path(platformdirs.user_cache_dir("kernel-spectra"))
+    folder = Path(setting) if setting else Path(platformdirs.user_cache_dir("kernel-spectra"))
     if folder.exists() and not folder.is_dir():
         raise ParameterError(
-            f"{_VARIABLE} names {folder}, which is not a folder. Name a folder for derived tables, "
-            f"or {_OFF!r}."
+            f"{_VARIABLE} is {folder}, which is not a folder. Set it to a folder for derived "
+            f"tables, or to {_OFF!r}."
         )
     return folder
 
 
 def load_kept(folder: Path, address: str, *, formula: str, dim: int) -> SpectralTable | None:
-    """The table kept at an address, or None; warns of a damaged file or another table."""
+    """The table at an address, or None; warns if the file is damaged or has another table."""
     path = folder / f"{address}.npz"
     try:
         table = SpectralTable.load(path)
         if (table.formula, table.dim) == (formula, dim):
             return table
-        fault: object = f"{path} holds {table.formula} on R^{table.dim}, not {formula} on R^{dim}."
+        reason: object = f"{path} has {table.formula} on R^{table.dim}, not {formula} on R^{dim}."
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (TableFileError, OSError) as damage:
-        fault = damage
-    warnings.warn(f"A cached table is derived again: {fault}", stacklevel=3)
+    except (TableFileError, OSError) as error:
+        reason = error
+    warnings.warn(f"A cached table is derived again: {reason}", stacklevel=3)
     return None
 
 
 def keep_table(folder: Path, address: str, table: SpectralTable) -> None:
-    """Keep a table in a folder, which is made when the first one is kept.
+    """Save a table at an address, or warn if the folder cannot be written.
 
-    Two processes may write at once: a file appears whole or not at all, and equal addresses hold
-    equal tables.  Warns if the folder cannot be written.
+    Several processes may do this at once: a file appears complete, and tables of one address are
+    equal.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         table.save(folder / f"{address}.npz")
-    except OSError as fault:
+    except OSError as error:
         warnings.warn(
-            f"A derived table could not be kept in {folder} ({fault}). Name another "
-            f"folder in {_VARIABLE}, or set it to {_OFF!r}.",
+            f"A derived table could not be kept in {folder} ({error}). Set {_VARIABLE} to another "
+            f"folder, or to {_OFF!r}.",
             stacklevel=3,
         )
 
 
 def save_alias(folder: Path, text: str, table: SpectralTable, address: str) -> None:
-    """Save the table's address under a text, unless it is saved already; not on the sphere."""
+    """Save the address of the table of a formula's text, unless the table is one on the sphere."""
     path = _alias_path(folder, text, table.dim)
     if table.sphere or path.exists() or not (folder / f"{address}.npz").exists():
         return
@@ -109,41 +108,43 @@ def load_by_alias(folder: Path, text: str, dim: int) -> SpectralTable | None:
         *key, address, formula = json.loads(_alias_path(folder, text, dim).read_bytes())
     except (OSError, ValueError, TypeError):
         return None
-    valid = key == [text, dim] and _ENTRY.fullmatch(f"{address}.npz")
+    valid = key == [text, dim] and _TABLE_FILE.fullmatch(f"{address}.npz")
     return load_kept(folder, address, formula=formula, dim=dim) if valid else None
 
 
 def _alias_path(folder: Path, text: str, dim: int) -> Path:
+    """The alias file of a formula's text."""
     key = json.dumps([text, dim, code_digest()])
     return folder / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
 def kept_files(folder: Path) -> list[Path]:
-    """The files of kept tables, by name."""
-    return _files(folder, _ENTRY)
+    """The files of kept tables, sorted by name."""
+    return _find_files(folder, _TABLE_FILE)
 
 
 def remove_kept(folder: Path) -> int:
-    """Remove the files that the cache wrote, remainders of killed writes too; count them."""
-    files = [f for kind in (_ENTRY, _ALIAS, _REMAINDER) for f in _files(folder, kind)]
+    """Remove all files that the cache wrote, temporary ones included; returns their number."""
+    files = [f for p in (_TABLE_FILE, _ALIAS_FILE, _TEMPORARY_FILE) for f in _find_files(folder, p)]
     for path in files:
         path.unlink(missing_ok=True)
     return len(files)
 
 
-def _files(folder: Path, name: re.Pattern[str]) -> list[Path]:
-    found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(p for p in found if name.fullmatch(p.name))
+def _find_files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """Files in a folder, which may not exist, with names of a pattern, sorted."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sorted(p for p in paths if pattern.fullmatch(p.name))
 
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """Digest of the source of spectra."""
+    """SHA-256 of the source files of spectra."""
     return _digest(Path(__file__).parents[1])
 
 
 def _digest(root: Path) -> str:
-    """Digest of the names and the text of the sources in a folder."""
+    """SHA-256 of the names and the text of the Python files in a folder."""
     sha = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         sha.update(path.relative_to(root).as_posix().encode() + b"\0")

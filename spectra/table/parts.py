@@ -1,10 +1,10 @@
-r"""The parts of a measure: what they draw, and what they add to the kernel.
+r"""The positive and negative parts of a measure: their frequencies and their kernels.
 
-A part is a :class:`SignedMass` with two methods: ``draw(dim, size, rng)`` makes independent
-frequencies of shape (size, dim), and ``kernel(dim, D)`` is what it adds to the kernel at
-differences D, with a bound of the error.  There are three kinds: :class:`Part`, whose direction is
-uniform, also under shifts; :class:`ProductPart`, of groups of columns; and
-:class:`~spectra.table.l1_part.L1Part`.
+A part is a :class:`SignedMass` with two methods: ``draw(dim, size, rng)`` returns independent
+frequencies of shape (size, dim), and ``kernel(dim, D)`` the summand of the kernel at differences
+D = x - y, with a bound of its error.  There are three kinds: :class:`Part`, of a radial kernel and
+of sums of its shifts; :class:`ProductPart`, of a product of radial kernels of groups of columns;
+and :class:`~spectra.table.l1_part.L1Part`, of a kernel of the l1 distance.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from spectra.table.radial.radial_law import RadialLaw
 
 __all__ = ["PHASES", "Group", "Part", "ProductPart", "Shifts", "SignedMass", "error_of_product"]
 
-#: The phase of a part of each sign.
+#: From the sign of a part to its phase in cos(w.D + phase).
 PHASES = {1: 0.0, -1: float(np.pi)}
-# Allowed deviation of the length of an axis from 1 (rounding of its coordinates).
-_UNIT_LENGTH = 1e-12
-# Rounding of an exponential of a few operations, and of a product of two doubles.
+# Largest difference between the length of an axis and 1 (rounding of its coordinates).
+_LENGTH_TOLERANCE = 1e-12
+# Rounding error of a Gaussian function (absolute), and of a product of two doubles (relative).
 _GAUSSIAN_ERROR, _PRODUCT_ERROR = 4e-16, 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
 class Shifts:
-    r"""The shifts of a sum of one radial kernel along an axis, with their weights.
+    r"""A weighted sum of shifts of a radial kernel along one axis, and its multiplier a.
 
-    A sum :math:`\sum_j c_j\, k(D + t_j e)` has the measure :math:`a(e \cdot w)\, \mu(dw)` with the
-    multiplier :math:`a(x) = \sum_j c_j e^{i t_j x}`.  ``axis`` is the unit vector e, ``unit`` > 0 a
-    length of which every shift t_j is a multiple, ``steps`` are the multiples, which are distinct,
-    and ``weights`` are the c_j.
+    If k has the measure :math:`\mu`, then :math:`\sum_j c_j\, k(D + t_j e)` has the measure
+    :math:`a(e \cdot w)\, \mu(dw)` with :math:`a(x) = \sum_j c_j e^{i t_j x}`.  ``axis`` is the unit
+    vector e, and ``weights`` are the c_j.  The shifts t_j are ``steps[j] * unit``, with distinct
+    integers ``steps``.
 
     Examples
     --------
@@ -55,9 +55,9 @@ class Shifts:
         axis, weights = frozen_array(self.axis, "axis", 1), frozen_array(self.weights, "weights", 1)
         steps = np.array(self.steps, dtype=np.intp)
         steps.setflags(write=False)
-        is_unit = abs(np.linalg.norm(axis) - 1.0) <= _UNIT_LENGTH and 0.0 < self.unit < np.inf
-        distinct = len(set(steps.tolist())) == steps.size > 0
-        if not is_unit or steps.shape != weights.shape or not distinct:
+        is_unit_vector = abs(np.linalg.norm(axis) - 1.0) <= _LENGTH_TOLERANCE
+        are_steps = 0.0 < self.unit < np.inf and len(set(steps.tolist())) == steps.size > 0
+        if not is_unit_vector or steps.shape != weights.shape or not are_steps:
             raise ParameterError(
                 "Shifts need an axis of length 1, a positive unit, and distinct steps, each with "
                 f"a weight; got {axis}, {self.unit}, {steps} and {weights}."
@@ -80,12 +80,12 @@ class Shifts:
         return self.at_angle(self.unit * np.asarray(x, dtype=float))
 
     def at_angle(self, theta: ArrayLike) -> ComplexArray:
-        """Values of a as a function of theta = unit x, of period 2 pi."""
-        waves = np.exp(1j * np.multiply.outer(np.asarray(theta, dtype=float), self.steps))
-        return np.asarray(waves @ self.weights)
+        """Values a(theta / unit): a function of period 2 pi."""
+        exponentials = np.exp(1j * np.multiply.outer(np.asarray(theta, dtype=float), self.steps))
+        return np.asarray(exponentials @ self.weights)
 
     def polar(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """|a| and its phase at frequencies, shape (..., d); exact if there is one shift."""
+        """Modulus and phase of a(e.w) at frequencies w, shape (..., d)."""
         if self.steps.size > 1:
             value = self(frequencies @ self.axis)
             return np.abs(value), np.angle(value)
@@ -96,7 +96,7 @@ class Shifts:
 
 @dataclass(frozen=True, eq=False)
 class SignedMass:
-    """A positive mass with its error, and its phase: 0 for a positive part, pi for a negative."""
+    """The mass of a part > 0, with an error bound, and its phase: 0 if it is positive, else pi."""
 
     mass: float
     mass_error: float
@@ -105,8 +105,8 @@ class SignedMass:
     def __post_init__(self) -> None:
         if not (0.0 < self.mass < np.inf and 0.0 <= self.mass_error < np.inf):
             raise ParameterError(
-                f"A part has the mass {self.mass} with the error {self.mass_error}. Both must be "
-                "finite and >= 0, and the mass positive: the sign is in the phase."
+                f"A part has the mass {self.mass} with the error {self.mass_error}. The mass must "
+                "be positive, the error not negative, and both finite; the phase gives the sign."
             )
         if self.phase not in PHASES.values():
             raise ParameterError(
@@ -119,30 +119,31 @@ class SignedMass:
         return 1.0 if self.phase == 0.0 else -1.0
 
     @property
-    def wave_bound(self) -> float:
-        """Bound of the wave of a part of mass 1."""
+    def kernel_bound(self) -> float:
+        """Bound of the absolute kernel of the part, divided by its mass."""
         return 1.0
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Part(SignedMass):
-    r"""One positive mass of a measure: its phase, the law of its radii, and its shifts.
+    r"""A part with frequencies of uniform direction and random radius R, with or without shifts.
 
-    It adds :math:`\pm m\,\tilde k(|D|)` to the kernel, with the mean plane wave
-    :math:`\tilde k(z) = E\,\Omega_d(R z)`, or :math:`\pm m \sum_j c_j \tilde k(|D + t_j|)` where it
-    has shifts.  Its direction is uniform.
+    Its summand of the kernel is :math:`\pm m\,\tilde k(|D|)` with the mass m and the expected plane
+    wave :math:`\tilde k(z) = E\,\Omega_d(R z)`.  With shifts t_j and weights c_j it is
+    :math:`\pm m \sum_j c_j \tilde k(|D + t_j|)`.
 
     Attributes
     ----------
     mass, mass_error, phase : float
-        Mass of the radial law, > 0, with a bound of its error; 0 for a positive part, else pi.
+        See :class:`SignedMass`.
     law : RadialLaw
+        The distribution of R.
     shifts : Shifts or None
-        The offsets t_j and weights c_j; None for a radial part.
+        None for a radial part.
     deviation : float
         Standard deviation of a coordinate of the frequency if it is known to be Gaussian, so that
-        the plane wave has a closed form; else 0.
+        the expected plane wave has a closed form; else 0.
     """
 
     law: RadialLaw
@@ -163,40 +164,40 @@ class Part(SignedMass):
         return f"{sign} part of mass {self.mass:.12g} in {self.law!r}{shifts}"
 
     @property
-    def wave_bound(self) -> float:
-        """Bound of |kernel| of the part per unit of mass: 1, or the sum of the |c_j|."""
+    def kernel_bound(self) -> float:
+        """Bound of the absolute kernel divided by the mass: 1, or the sum of the |c_j|."""
         return 1.0 if self.shifts is None else self.shifts.bound
 
     def plane_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mean plane wave of the law at distances z, and a bound of its error."""
+        """The expected plane wave at distances z, and a bound of its error."""
         if self.deviation > 0.0:
             wave = np.exp(-0.5 * (self.deviation * z) ** 2)
             return wave, np.full(z.shape, _GAUSSIAN_ERROR)
         return self.law.plane_wave_enclosure(dim, z)
 
     def root_mean_square(self, dim: int) -> tuple[float, float]:
-        """Root mean square of a draw, m times the root of E|a(e.w)|^2, and a bound of its error."""
+        """The mass times the root of E|a(e.w)|^2, and a bound of the error."""
         if self.shifts is None:
             return self.mass, self.mass_error
         weights, steps = self.shifts.weights, self.shifts.steps
         gaps = np.abs(np.subtract.outer(steps, steps)) * self.shifts.unit
         wave, error = self.plane_wave(dim, np.asarray(gaps.ravel(), dtype=float))
         products = np.multiply.outer(weights, weights).ravel()
-        # A mean square is not negative; rounding may leave it below zero by less than its error.
+        # The mean square may be negative by less than its error.
         root = math.sqrt(max(float(products @ wave), 0.0))
         square_error = float(np.abs(products) @ error)
-        slack = square_error / max(root, math.sqrt(square_error)) if square_error > 0.0 else 0.0
-        return self.mass * root, self.mass_error * root + self.mass * slack
+        root_error = square_error / max(root, math.sqrt(square_error)) if square_error else 0.0
+        return self.mass * root, self.mass_error * root + self.mass * root_error
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
-        """Independent frequencies of the radial law, shape (size, dim)."""
+        """Independent frequencies without shifts, shape (size, dim)."""
         return _draw_radial(self.law, dim, size, rng)
 
     def kernel(self, dim: int, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the part adds to the kernel, and a bound of the error of its integrals.
+        """The summand of the kernel, and a bound of its error without that of the mass.
 
-        ``points`` are distances, of any shape, of a radial part, and differences, shape (..., d),
-        of one with shifts.
+        ``points`` are distances of any shape for a radial part, and differences of shape (..., d)
+        for a part with shifts.
         """
         scale = self.sign * self.mass
         if self.shifts is None:
@@ -211,7 +212,7 @@ class Part(SignedMass):
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A radial law for some columns, each with a length scale: a function of (D_j / length_j).
+    """A radial kernel of some columns D_j of D, divided by length scales, with k(0) = 1.
 
     Examples
     --------
@@ -238,28 +239,28 @@ class Group:
         own = np.asarray(differences)[..., list(self.columns)]
         return np.asarray(np.linalg.norm(own / self.lengths, axis=-1))
 
-    def wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mean plane wave of the law, and a bound of its error."""
+    def plane_wave(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The kernel of the group at differences of shape (..., d), and a bound of its error."""
         return self.law.plane_wave_enclosure(len(self.columns), self.distances(differences))
 
-    def place(self, frequencies: FloatArray, own: FloatArray) -> None:
-        """Add frequencies of the law, shape (n, columns), to rows of frequencies of the data."""
+    def add_frequencies(self, frequencies: FloatArray, own: FloatArray) -> None:
+        """Add frequencies of the group, shape (n, columns), to ``frequencies`` of shape (n, d)."""
         frequencies[:, list(self.columns)] += own / self.lengths
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ProductPart(SignedMass):
-    """A product of independent laws of groups of columns; a constant has no groups.
+    """A product of kernels of groups of columns; without groups it is a constant.
 
-    Its frequency is the sum of those of the groups, and its kernel their product.
+    Its frequency is the sum of independent frequencies of the groups.
     """
 
     groups: tuple[Group, ...]
 
     @classmethod
     def of(cls, weight: float, factors: Sequence[tuple[Part, Group]]) -> Self:
-        """The product of a weight and of radial parts, each with its group."""
+        """The product of a weight and of radial parts; each is paired with its group."""
         parts = [part for part, _ in factors]
         mass = abs(weight) * math.prod(p.mass for p in parts)
         error = abs(weight) * error_of_product((p.mass, p.mass_error) for p in parts)
@@ -275,30 +276,30 @@ class ProductPart(SignedMass):
         """Independent frequencies, shape (size, dim)."""
         frequencies = np.zeros((size, dim))
         for g in self.groups:
-            g.place(frequencies, _draw_radial(g.law, len(g.columns), size, rng))
+            g.add_frequencies(frequencies, _draw_radial(g.law, len(g.columns), size, rng))
         return frequencies
 
     def kernel(
         self,
         dim: int,
         points: FloatArray,
-        known: dict[Group, tuple[FloatArray, FloatArray]] | None = None,
+        cache: dict[Group, tuple[FloatArray, FloatArray]] | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """What the part adds to the kernel at differences, shape (..., d), and its error.
+        """The summand of the kernel, and a bound of its error without that of the mass.
 
-        ``known`` caches the waves of groups that several parts share.
+        ``cache`` keeps the kernels of groups, which several parts may share, at these points.
         """
-        known = {} if known is None else known
-        for g in set(self.groups) - known.keys():
-            known[g] = g.wave(points)
-        waves, ones = [known[g] for g in self.groups], np.ones(points.shape[:-1])
+        cache = {} if cache is None else cache
+        for g in set(self.groups) - cache.keys():
+            cache[g] = g.plane_wave(points)
+        waves, ones = [cache[g] for g in self.groups], np.ones(points.shape[:-1])
         value = math.prod((wave for wave, _ in waves), start=ones)
         error = error_of_product((np.abs(wave), error) for wave, error in waves)
         return self.sign * self.mass * value, self.mass * error * ones
 
 
 def error_of_product(factors: Iterable[tuple[Any, Any]]) -> Any:
-    """Error of a product, from the sizes of its factors and their errors."""
+    """Error bound of a product from pairs of the absolute value and the error of each factor."""
     pairs = list(factors)
     return math.prod(s + e for s, e in pairs) - math.prod(s for s, _ in pairs)
 

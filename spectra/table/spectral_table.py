@@ -1,11 +1,11 @@
-r"""A spectral measure as arrays: draw frequencies from it, save it and load it.
+r"""A tabulated spectral measure, to draw frequencies, to evaluate its kernel, to save and load.
 
-A finite signed measure is a short list of parts, each a mass m, a phase and a law of frequencies:
+The measure is a short list of parts, each a mass m, a phase and a distribution of frequencies w:
 
 .. math:: k(D) = \sum_{parts} m\,E\cos(w \cdot D + \mathrm{phase})
 
-with phase 0 for a positive part and pi for a negative one (:mod:`spectra.table.parts`).  Numpy and
-scipy only: rf and saved tables never need sympy.
+with phase 0 for a positive part and pi for a negative one (:mod:`spectra.table.parts`).  Needs
+numpy and scipy only, so that saved tables can be used without sympy.
 """
 
 from __future__ import annotations
@@ -28,26 +28,25 @@ from spectra.table.table_file import decode_table, encode_table, read_arrays, wr
 
 __all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
 
-# The value at 0 may differ from k(0) by the errors, the bias and this much of the mass.
-_MASS_SLACK = 1e-13
-# Shifts of two parts that differ by this much, relatively, count as equal (rounding).
+# Rounding error of the sum of the signed masses, relative to the mass.
+_SUM_ROUNDING = 1e-13
+# Relative rounding error of shifts that are equal.
 _SAME_SHIFT = 1e-14
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencySample:
-    """Frequencies whose weighted mean of cosines estimates the kernel without bias.
+    """Random frequencies whose weighted mean of cosines is an unbiased estimate of the kernel.
 
     Attributes
     ----------
     frequencies : ndarray, shape (n, dim)
-        Independent draws from the measure |mu| / ||mu||.
+        Independent draws from the parts of a table, with probabilities proportional to their mass.
     weights : ndarray, shape (n,)
-        The total mass ||mu||, times |a| / bound for a draw of a part with :class:`Shifts` a.
+        The mass of the table; for a part with :class:`Shifts` a, times |a(e.w)| / a.bound.
     phases : ndarray, shape (n,)
-        0 where the draw came from a positive part, pi from a negative one, and the phases of its
-        shifts.
+        0 for a positive part, pi for a negative part; plus the phase of a(e.w).
     """
 
     frequencies: FloatArray
@@ -59,15 +58,15 @@ class FrequencySample:
         return f"FrequencySample: {n} frequencies in R^{dim}, with weights and phases"
 
     def kernel(self, differences: ArrayLike) -> FloatArray:
-        """The estimate: mean of weights * cos(w.D + phase) at D, shape (..., dim)."""
-        waves = np.asarray(differences, dtype=float) @ self.frequencies.T + self.phases
-        return np.asarray(np.mean(self.weights * np.cos(waves), axis=-1))
+        """The mean of weights * cos(w.D + phase) at differences D of shape (..., dim)."""
+        angles = np.asarray(differences, dtype=float) @ self.frequencies.T + self.phases
+        return np.asarray(np.mean(self.weights * np.cos(angles), axis=-1))
 
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpectralTable:
-    """A tabulated spectral measure on R^dim: what frequencies are drawn from.
+    """A tabulated spectral measure on R^dim, from which frequencies are drawn.
 
     Parameters
     ----------
@@ -78,16 +77,16 @@ class SpectralTable:
     formula : str
         The kernel as text.
     k_zero : float
-        k(0), which is the sum of the signed masses up to their errors and the bias.
+        k(0), which equals the sum of the signed masses up to their errors and the bias.
     u_error : float
-        Measured error of the inverse CDFs, in probability.
+        Measured error of the quantiles of the radius, in probability.
     bias : float
-        Largest difference between k and the kernel of this measure that was accepted on purpose
-        (a truncated or designed measure); 0 where the measure is that of k.
+        Bound of the difference between k and the kernel of the table if the measure was truncated
+        or designed; 0 if it is the measure of k.
     domain : float
-        Largest distance at which the table claims to represent k; infinite unless designed.
+        Largest distance at which the table represents k; infinite unless it was designed.
     sphere : bool
-        True if k is a kernel on the unit sphere, so that rows must be unit vectors.
+        True if k is a kernel on the unit sphere: rows of data must be unit vectors.
     provenance : str
         How the measure was found.
 
@@ -104,7 +103,7 @@ class SpectralTable:
     >>> table.sample(3, rng=0).frequencies.shape
     (3, 1)
 
-    The parts of a kernel of groups of columns are products:
+    The parts of a kernel of groups of columns are of the class :class:`ProductPart`:
 
     >>> from spectra import derive, radial
     >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
@@ -141,14 +140,14 @@ class SpectralTable:
             )
         if not self.is_radial and (self.sphere or np.isfinite(self.domain)):
             raise ParameterError(
-                "A table on the sphere, or designed on a range of distances, has radial parts "
-                "only: a shift leaves its domain."
+                "A table for the sphere or for a range of distances must have radial parts only: "
+                "a shift changes distances."
             )
         self._check_columns()
         self._check_mass()
 
     def _check_columns(self) -> None:
-        """Shifts and groups must match the dimension of the table."""
+        """Check that shifts and groups match the dimension of the table."""
         for p in self.parts:
             groups = p.groups if isinstance(p, ProductPart) else ()
             fits = all(set(g.columns) <= set(range(self.dim)) for g in groups)
@@ -156,11 +155,11 @@ class SpectralTable:
             if not fits or (shifts is not None and shifts.axis.size != self.dim):
                 raise ParameterError(
                     f"A part of a table of dimension {self.dim} has shifts or columns of another "
-                    "number of coordinates."
+                    "dimension."
                 )
 
     def _check_mass(self) -> None:
-        """The signed masses must add up to k(0)."""
+        """Check that the signed masses add up to k(0)."""
         signed = error = 0.0
         for p in self.parts:
             if isinstance(p, Part) and p.shifts is not None:
@@ -168,12 +167,12 @@ class SpectralTable:
                 signed, error = signed + float(value), error + float(bound)
             else:
                 signed += p.sign * p.mass
-        slack = self.mass_error + error + self.bias + _MASS_SLACK * max(self.mass, abs(self.k_zero))
-        if abs(signed - self.k_zero) > slack:
+        error += self.mass_error + _SUM_ROUNDING * max(self.mass, abs(self.k_zero))
+        if abs(signed - self.k_zero) > error + self.bias:
             raise ParameterError(
                 f"The signed masses add up to {signed}, but k(0) is {self.k_zero}: they differ by "
-                f"more than their errors and the bias ({slack:.2g}). A table must have the mass "
-                "of its kernel; look at how the parts were computed, or state the bias."
+                f"more than the error {error:.2g} and the bias. Check how the parts were "
+                "computed, or set the bias."
             )
 
     def __repr__(self) -> str:
@@ -185,10 +184,10 @@ class SpectralTable:
 
     @cached_property
     def kind(self) -> Literal["radial", "shifted", "grouped", "l1"]:
-        """What the kernel depends on, by the kind of its parts.
+        """What the kernel is a function of.
 
-        "radial" (|D|), "shifted" (|D + t| for some shifts t), "grouped" (lengths of groups of
-        columns of D) or "l1" (|D|_1).
+        "radial": |D|; "shifted": |D + t| for shifts t; "grouped": norms of groups of columns of D;
+        "l1": |D|_1.
         """
         first = next(iter(self.parts), None)
         if isinstance(first, ProductPart):
@@ -204,12 +203,12 @@ class SpectralTable:
 
     @property
     def mass(self) -> float:
-        """Sum of the parts' masses, used to draw: the total mass, or a bound if parts overlap."""
-        return float(sum(self._sizes()))
+        """The total mass ||mu|| of the measure, or a bound of it if parts overlap."""
+        return float(sum(self._part_masses()))
 
-    def _sizes(self) -> list[float]:
-        """The mass by which each part is drawn."""
-        return [p.mass * p.wave_bound for p in self.parts]
+    def _part_masses(self) -> list[float]:
+        """Masses with which the parts are drawn."""
+        return [p.mass * p.kernel_bound for p in self.parts]
 
     @property
     def positive_mass(self) -> float:
@@ -224,45 +223,42 @@ class SpectralTable:
     @property
     def mass_error(self) -> float:
         """Bound of the error of :attr:`mass`."""
-        return float(sum(p.mass_error * p.wave_bound for p in self.parts))
+        return float(sum(p.mass_error * p.kernel_bound for p in self.parts))
 
     def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
         """The radial table of k and the shift r if the kernel is K(D) = k(D + r); else None.
 
-        Then every coupling of radial kernels can be used, with rows x + r in place of x.
+        Features of K are features of k with rows x + r in place of x.
         """
         if self.is_radial:
             return self, np.zeros(self.dim)
-        found = [p.shifts for p in self.parts]
-        first = next((s.offsets[0] for s in found if s is not None), np.zeros(self.dim))
+        all_shifts = [p.shifts for p in self.parts]
+        first = next((s.offsets[0] for s in all_shifts if s is not None), np.zeros(self.dim))
         parts = []
         for p in self.parts:
-            own = p.shifts
-            offset = np.zeros(self.dim) if own is None else own.offsets[0]
-            same = np.allclose(offset, first, rtol=_SAME_SHIFT, atol=0.0)
-            if not same or (own is not None and own.steps.size != 1):
+            shifts = p.shifts
+            offset = np.zeros(self.dim) if shifts is None else shifts.offsets[0]
+            is_same = np.allclose(offset, first, rtol=_SAME_SHIFT, atol=0.0)
+            if not is_same or (shifts is not None and shifts.steps.size != 1):
                 return None
-            weight = 1.0 if own is None else float(own.weights[0])
+            weight = 1.0 if shifts is None else float(shifts.weights[0])
             phase, size = PHASES[int(p.sign * np.sign(weight))], abs(weight)
             parts.append(Part(size * p.mass, size * p.mass_error, phase, p.law))
-        at_zero = float(sum(p.sign * p.mass for p in parts))
-        return replace(self, parts=tuple(parts), k_zero=at_zero), first
+        k_zero = float(sum(p.sign * p.mass for p in parts))
+        return replace(self, parts=tuple(parts), k_zero=k_zero), first
 
     def sample(self, size: int, rng: Seed = None) -> FrequencySample:
-        """Independent frequencies from the parts, each drawn by its mass, with weights and phases.
-
-        Frequencies of a part with shifts are drawn from its radial law and weighted by |a|.
-        """
+        """Independent frequencies with weights and phases, from parts chosen by their masses."""
         if not self.parts:
             raise ParameterError("The measure is zero: there are no frequencies to draw.")
         size, generator = whole_number(size, "size", least=0), random_source(rng, "rng")
-        sizes = np.array(self._sizes())
-        ends = np.cumsum(sizes)[:-1] / sizes.sum()
+        masses = np.array(self._part_masses())
+        ends = np.cumsum(masses)[:-1] / masses.sum()
         chosen = np.searchsorted(ends, generator.random(size), side="right")
         phases = np.array([p.phase for p in self.parts])[chosen]
         frequencies, weights = np.zeros((size, self.dim)), np.full(size, self.mass)
-        for number, p in enumerate(self.parts):
-            rows = np.flatnonzero(chosen == number)
+        for i, p in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == i)
             frequencies[rows] = p.draw(self.dim, rows.size, generator)
             if isinstance(p, Part) and p.shifts is not None:
                 modulus, angles = p.shifts.polar(frequencies[rows])
@@ -271,9 +267,9 @@ class SpectralTable:
         return FrequencySample(frequencies, weights, phases)
 
     def expected_kernel(self, differences: ArrayLike) -> FloatArray:
-        """Exact expectation of the estimator, computed from the stored laws.
+        """The kernel of the table: the expectation of every estimate drawn from it.
 
-        Its difference from k is the bias of every feature that is drawn from the table.
+        Its difference from k is the bias of these estimates.
 
         Parameters
         ----------
@@ -283,47 +279,47 @@ class SpectralTable:
         return self._expected(differences)[0]
 
     def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
-        """Error bound of :meth:`expected_kernel` as the expectation of the estimator.
+        """Bound of the numerical error of :meth:`expected_kernel`.
 
-        It bounds the error of the integration only: features are sampled with these very masses.
+        It has no contribution of ``mass_error``, as estimates use the same masses.
         """
         return self._expected(differences)[1]
 
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        points = real_array(differences, "z") if self.is_radial else self._checked(differences)
+        """The kernel of the table and its error bound."""
+        points = real_array(differences, "z") if self.is_radial else self._check_shape(differences)
         value, error = np.zeros((2, *(points.shape if self.is_radial else points.shape[:-1])))
-        known: dict[Any, Any] = {}
+        cache: dict[Any, Any] = {}
         for p in self.parts:
             if isinstance(p, ProductPart):
-                mean, bound = p.kernel(self.dim, points, known)
+                summand, bound = p.kernel(self.dim, points, cache)
             elif self.kind == "shifted" and p.shifts is None:
-                mean, bound = p.kernel(self.dim, np.asarray(np.linalg.norm(points, axis=-1)))
+                summand, bound = p.kernel(self.dim, np.asarray(np.linalg.norm(points, axis=-1)))
             else:
-                mean, bound = p.kernel(self.dim, points)
-            value += mean
+                summand, bound = p.kernel(self.dim, points)
+            value += summand
             error += bound
         return value, error
 
-    def _checked(self, differences: ArrayLike) -> FloatArray:
+    def _check_shape(self, differences: ArrayLike) -> FloatArray:
         """Differences D = x - y as an array of shape (..., d)."""
         D = real_array(differences, "D = x - y", error=DataError)
         if D.shape[-1:] != (self.dim,):
             raise DataError(
-                f"The kernel of this table depends on the difference D = x - y of {self.dim} "
-                f"columns, and not on its length alone: give an array of shape (..., {self.dim}). "
-                f"Its shape is {D.shape}."
+                f"The kernel of this table is not a function of |D|: give differences D = x - y "
+                f"of shape (..., {self.dim}). The shape of this array is {D.shape}."
             )
         return D
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to one .npz file at ``path``; :meth:`load` gives the same bits back."""
+        """Write the table to one .npz file at ``path``; :meth:`load` restores it exactly."""
         write_arrays(path, *encode_table(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The table that was saved at ``path``.
 
-        A TableFileError if the file is truncated, edited, foreign or of an unknown version.
+        Raises a TableFileError if the file is damaged, edited, or of another format or version.
         """
         header, arrays = read_arrays(path)
         return decode_table(cls, header, arrays, os.fspath(path))
@@ -331,7 +327,7 @@ class SpectralTable:
 
 @lru_cache(maxsize=64)
 def table_of_group(group: Group) -> SpectralTable:
-    """The radial table of the law of a group alone, of mass 1."""
+    """The radial table of the kernel of a group, which has k(0) = 1."""
     return SpectralTable(
         dim=len(group.columns),
         parts=(Part(1.0, 0.0, 0.0, group.law),),

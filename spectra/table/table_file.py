@@ -1,10 +1,10 @@
-"""One .npz file for tables of all kinds: a header and arrays, with a digest of both.
+"""The file format of tables of all kinds: a header, arrays, and a digest of both in one .npz file.
 
-The file is an ordinary ``.npz`` which ``numpy.load(..., allow_pickle=False)`` reads.  Its member
-``header`` is JSON text as bytes, with the numbers of the table and of its parts.  The other members
-are the arrays of the radial laws, little-endian doubles and small integers, each law once; parts
-name their laws by number.  ``sha256`` is the digest of the header and of the name, type, shape and
-bytes of every array.  Reading never runs code from the file.
+``numpy.load(..., allow_pickle=False)`` reads the file.  Its member ``header`` is JSON text as
+bytes, with the numbers of the table and of its parts.  The other members are the arrays of the
+radial distributions ("laws"), little-endian doubles and 8-bit integers.  Laws and groups that parts
+share are stored once, and parts refer to them by index.  ``sha256`` is the digest of the name,
+type, shape and bytes of all other members.  Reading never runs code from the file.
 """
 
 from __future__ import annotations
@@ -36,27 +36,26 @@ __all__ = ["Arrays", "decode_table", "encode_table", "read_arrays", "write_array
 Arrays = dict[str, NDArray[Any]]
 Table = TypeVar("Table")
 
-#: What every header begins with.
-_HEAD = {
+# Entries of every header.
+_FORMAT = {
     "format": "spectra.SpectralTable",
     "version": 6,
     "convention": "k(D) = sum over parts of mass * E cos(w.D + phase)",
 }
 _NUMBERS = ("k_zero", "u_error", "bias")
-# What reading a damaged archive raises: also for an unknown method of compression, a member that is
-# marked as encrypted, an offset outside the file, and a size that no memory holds.
-_DAMAGES = (
+# Errors from reading a damaged archive, with such damages as an unknown method of compression, a
+# member marked as encrypted, an offset outside the file, or a size larger than the memory.
+_DAMAGE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError),
     *(ValueError, OverflowError, KeyError, MemoryError),
 )
-_REMEDY = "Make the table again with spectra.derive, or fetch a fresh copy of the file."
+_REMEDY = "Make the table again with spectra.derive, or get a new copy of the file."
 
 
 def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
-    """Write header and arrays to ``path`` in one step: a reader sees the old file or the new one.
+    """Write header and arrays to ``path``, which other processes see unchanged or complete.
 
-    The header holds finite JSON numbers, texts, lists and dicts; arrays are doubles and 8-bit
-    integers.
+    The header has finite numbers, texts, lists and dicts; arrays are doubles and 8-bit integers.
     """
     text = json.dumps(header, allow_nan=False, sort_keys=True).encode()
     stored: Arrays = {"header": np.frombuffer(text, np.uint8)}
@@ -72,7 +71,7 @@ def write_arrays(path: str | os.PathLike[str], header: dict[str, Any], arrays: A
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a file written by :func:`write_arrays`.
 
-    A TableFileError if the file is not such a file, is truncated, or was changed.
+    Raises a TableFileError if the file has another format, is truncated, or was changed.
     """
     content = Path(path).read_bytes()
     try:
@@ -84,14 +83,15 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         if members.pop("sha256").tobytes() != _digest(members):
             raise ValueError("it was changed after it was saved, as its SHA-256 does not fit")
         header = dict(json.loads(members.pop("header").tobytes()))
-    except _DAMAGES as fault:
+    except _DAMAGE_ERRORS as error:
         raise TableFileError(
-            f"{os.fspath(path)} is not a spectral table, or it is damaged: {fault}. {_REMEDY}"
-        ) from fault
+            f"{os.fspath(path)} is not a spectral table, or it is damaged: {error}. {_REMEDY}"
+        ) from error
     return header, members
 
 
 def _digest(arrays: Arrays) -> bytes:
+    """SHA-256 of the names, types, shapes and bytes of arrays."""
     sha = hashlib.sha256()
     for name in sorted(arrays):
         array = arrays[name]
@@ -101,25 +101,26 @@ def _digest(arrays: Arrays) -> bytes:
 
 
 def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a table, as :func:`decode_table` reads them."""
+    """Header and arrays from which :func:`decode_table` makes the table again."""
     parts: tuple[Any, ...] = table.parts
     arrays: Arrays = {}
+    # The keys of a dict are distinct and keep their order.
     groups = list(dict.fromkeys(g for p in parts for g in getattr(p, "groups", ())))
-    laws = list(dict.fromkeys(holder.law for holder in (*parts, *groups) if hasattr(holder, "law")))
-    number = {held: i for held_in in (laws, groups) for i, held in enumerate(held_in)}
-    header = _HEAD | {name: float(getattr(table, name)) for name in _NUMBERS}
+    laws = list(dict.fromkeys(owner.law for owner in (*parts, *groups) if hasattr(owner, "law")))
+    index = {shared: i for some in (laws, groups) for i, shared in enumerate(some)}
+    header = _FORMAT | {name: float(getattr(table, name)) for name in _NUMBERS}
     header |= {
         "dim": table.dim,
         "formula": table.formula,
         "provenance": table.provenance,
         "domain": None if np.isinf(table.domain) else float(table.domain),
         "sphere": bool(table.sphere),
-        "laws": [_entry_of_law(law, arrays, f"law{i}") for i, law in enumerate(laws)],
+        "laws": [_encode_law(law, arrays, f"law{i}") for i, law in enumerate(laws)],
         "groups": [
-            {"law": number[g.law], "columns": list(g.columns), "lengths": g.lengths.tolist()}
+            {"law": index[g.law], "columns": list(g.columns), "lengths": g.lengths.tolist()}
             for g in groups
         ],
-        "parts": [_entry_of_part(p, number) for p in parts],
+        "parts": [_encode_part(p, index) for p in parts],
     }
     return header, arrays
 
@@ -127,16 +128,16 @@ def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
 def decode_table(
     make: Callable[..., Table], header: dict[str, Any], arrays: Arrays, path: str
 ) -> Table:
-    """The table that ``make`` makes of :func:`encode_table`; ``path`` names it in errors."""
-    found = {name: header.get(name) for name in _HEAD}
-    if found != _HEAD:
+    """The table of a header and arrays; ``make`` is its class, and ``path`` is for messages."""
+    found = {name: header.get(name) for name in _FORMAT}
+    if found != _FORMAT:
         raise TableFileError(
             f"{path} is a file of format {found['format']!r}, version {found['version']} and "
-            f"convention {found['convention']!r}. Expected is {_HEAD['format']!r} of version "
-            f"{_HEAD['version']}. {_REMEDY}"
+            f"convention {found['convention']!r}. Expected is {_FORMAT['format']!r} of version "
+            f"{_FORMAT['version']}. {_REMEDY}"
         )
     try:
-        laws = [_law_from(entry, arrays, f"law{i}") for i, entry in enumerate(header["laws"])]
+        laws = [_decode_law(entry, arrays, f"law{i}") for i, entry in enumerate(header["laws"])]
         groups = [
             Group(laws[g["law"]], tuple(g["columns"]), g["lengths"]) for g in header["groups"]
         ]
@@ -149,17 +150,17 @@ def decode_table(
             provenance=str(header["provenance"]),
             domain=np.inf if domain is None else float(domain),
             sphere=bool(header["sphere"]),
-            parts=tuple(_part_from(entry, laws, groups) for entry in header["parts"]),
+            parts=tuple(_decode_part(entry, laws, groups) for entry in header["parts"]),
             **{name: float(header[name]) for name in _NUMBERS},
         )
-    except (IndexError, KeyError, TypeError, ValueError) as fault:
+    except (IndexError, KeyError, TypeError, ValueError) as error:
         raise TableFileError(
-            f"{path} does not hold a valid spectral table: {fault}. {_REMEDY}"
-        ) from fault
+            f"{path} does not hold a valid spectral table: {error}. {_REMEDY}"
+        ) from error
 
 
-def _entry_of_part(part: Part | ProductPart | L1Part, number: dict[Any, int]) -> dict[str, Any]:
-    """The numbers of a part, with those of its law or groups."""
+def _encode_part(part: Part | ProductPart | L1Part, index: dict[Any, int]) -> dict[str, Any]:
+    """The entry of a part in the header, with indices of its law or groups."""
     entry: dict[str, Any] = {
         "mass": float(part.mass),
         "mass_error": float(part.mass_error),
@@ -168,7 +169,7 @@ def _entry_of_part(part: Part | ProductPart | L1Part, number: dict[Any, int]) ->
     if isinstance(part, L1Part):
         return entry | {"scale": float(part.scale), "side": int(part.side)}
     if isinstance(part, ProductPart):
-        return entry | {"groups": [number[g] for g in part.groups]}
+        return entry | {"groups": [index[g] for g in part.groups]}
     shifts = part.shifts and {
         "axis": part.shifts.axis.tolist(),
         "unit": float(part.shifts.unit),
@@ -176,14 +177,14 @@ def _entry_of_part(part: Part | ProductPart | L1Part, number: dict[Any, int]) ->
         "weights": part.shifts.weights.tolist(),
     }
     return entry | {
-        "law": number[part.law],
+        "law": index[part.law],
         "deviation": float(part.deviation),
         "shifts": shifts,
     }
 
 
-def _part_from(entry: dict[str, Any], laws: list[RadialLaw], groups: list[Group]) -> Any:
-    """The part of an entry."""
+def _decode_part(entry: dict[str, Any], laws: list[RadialLaw], groups: list[Group]) -> Any:
+    """The part of an entry in the header."""
     mass = float(entry["mass"]), float(entry["mass_error"]), PHASES[entry["sign"]]
     if "scale" in entry:
         return L1Part(*mass, float(entry["scale"]), int(entry["side"]))
@@ -193,24 +194,24 @@ def _part_from(entry: dict[str, Any], laws: list[RadialLaw], groups: list[Group]
     return Part(*mass, laws[entry["law"]], shifts, float(entry["deviation"]))
 
 
-def _entry_of_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
-    """The numbers of the tail of a law; its arrays go to ``arrays``."""
+def _encode_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
+    """Add the arrays of a law to ``arrays``; returns an entry for its tail, if it has one."""
     arrays[f"{name}.charts"], arrays[f"{name}.series"] = law.panels.charts, law.panels.series
     if law.tail is None:
         return None
     waves = law.tail.density.waves
     series = np.concatenate([c for _, _, c in waves])
-    arrays[f"{name}.tail.waves"] = np.array([[b, a] for b, a, _ in waves])
+    arrays[f"{name}.tail.waves"] = np.array([[frequency, power] for frequency, power, _ in waves])
     arrays[f"{name}.tail.series"] = np.stack([series.real, series.imag], axis=1)
     return {"start": law.tail.start, "terms": [c.size for _, _, c in waves]}
 
 
-def _law_from(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
-    """The law of an entry; the arrays that it uses are taken out of the dict."""
+def _decode_law(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
+    """The law with this name and the entry of its tail; removes its arrays from ``arrays``."""
     panels = Panels(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
     if entry is None:
         return RadialLaw(panels)
-    places, numbers = arrays.pop(f"{name}.tail.waves"), arrays.pop(f"{name}.tail.series")
+    pairs, numbers = arrays.pop(f"{name}.tail.waves"), arrays.pop(f"{name}.tail.series")
     series = np.split(numbers[:, 0] + 1j * numbers[:, 1], np.cumsum(entry["terms"])[:-1])
-    waves = ((float(b), float(a), c) for (b, a), c in zip(places, series, strict=True))
+    waves = ((float(b), float(a), c) for (b, a), c in zip(pairs, series, strict=True))
     return RadialLaw(panels, WaveTail(WaveSum(float(entry["start"]), tuple(waves))))

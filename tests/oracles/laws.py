@@ -42,7 +42,7 @@ def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
         Panels([[0.0, 1.0, np.log(edge), np.log(edge), power]], [[_TINY[0]]])
         for edge, power in ((radii[0], 1.0 / rates[0]), (radii[-1], -1.0 / rates[1]))
     ]
-    panels = Panels.joined([ends[0], panels_of(distribution.pdf, radii), ends[1]])
+    panels = Panels.join([ends[0], panels_of(distribution.pdf, radii), ends[1]])
     return RadialLaw(panels.scaled(1.0 / panels.masses.sum()))
 
 
@@ -50,9 +50,7 @@ def ball_law(dim: int, radius: float = 1.0) -> RadialLaw:
     """Radii of a uniform ball: F(w) = (w / radius)^dim."""
     radii = radius * np.append(_TINY, 1.0) ** (1.0 / dim)
     head = Panels([[0.0, 1.0, *np.log(radii[[0, 0]]), 1.0 / dim]], [[_TINY[0]]])
-    return RadialLaw(
-        Panels.joined([head, panels_of(lambda w: dim / w * (w / radius) ** dim, radii)])
-    )
+    return RadialLaw(Panels.join([head, panels_of(lambda w: dim / w * (w / radius) ** dim, radii)]))
 
 
 def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:

@@ -69,8 +69,8 @@ class Catalogue(Mapping[str, Any]):
                 "gamma=1). The catalogue's 'laplace' has the Euclidean distance."
             )
         return (
-            f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. A "
-            "formula contains z = |x - y| or u = <x, y>: make a kernel of it with radial(...) or "
+            f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. "
+            "A formula contains z = |x - y| or u = <x, y>: make a kernel of it with radial(...) or "
             "zonal(...)."
         )
 

@@ -1,1 +1,1 @@
-"""Masses of oscillating tails."""
+"""Oscillating tails of densities: as sums of waves, and the masses of their Jordan parts."""

@@ -1,13 +1,14 @@
-r"""Masses of the Jordan parts of oscillating densities, by a window and means over phases.
+r"""Masses of the Jordan parts of oscillating densities, by a smooth window and means over phases.
 
-With a window chi that falls smoothly from 1 at W/2 to 0 at W,
+With a window chi that falls smoothly from 1 at W/2 to 0 at W, approximately
 
 .. math:: \int \rho_\pm = \int \rho_\pm \chi + \int \frac{G \pm B}{2}\,(1 - \chi),
 
-where B is the part of the density that does not oscillate and G the mean of \|rho\| over the phases
-of its waves.  The error decreases faster than every power of the number of waves in the window.
-The first integral is a sum over ranges of constant sign, the second integrand is smooth.  For one
-wave of amplitude A, :math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
+where B is the part of the density rho that does not oscillate, and G the mean of \|rho\| over
+independent uniform phases of its waves.  The error decreases faster than every power of the number
+of oscillations between W/2 and W.  The first integral is a sum over panels of constant sign; the
+second integrand is smooth.  For one wave of amplitude A > \|B\|,
+:math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
 """
 
 from __future__ import annotations
@@ -25,84 +26,87 @@ from spectra.base.arrays import ComplexArray, IntArray, panel_rule
 from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
-from spectra.measure.oscillating.wave_split import settled_radius, wave_error, waves_of
+from spectra.measure.oscillating.wave_split import tail_start, tail_waves, wave_error
 from spectra.measure.panels import SignedPanels, radii_at
 from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["masses_by_window", "window_radius"]
 
-# Half waves up to the end of the window: of the common frequency; of the highest frequency, if
-# there is no common one; the largest number of the highest frequency.
-_TURNS, _FREE_TURNS, _MOST_TURNS = 200, 1000, 6000
-# Frequencies have one phase if their ratio is a fraction with at most this denominator.
+# Least number of half-periods up to W, for the common frequency and, if there are several common
+# frequencies, for the highest frequency; the largest number for the highest frequency.
+_COMMON_HALVES, _HIGHEST_HALVES, _MOST_HALVES = 200, 1000, 6000
+# Frequencies have a common phase if their ratio is a fraction with at most this denominator, up to
+# this relative error.
 _DENOMINATOR, _SAME_RATIO = 30, 1e-12
-# The window is erfc(12 x)/2 across a factor of 2: constant to rounding at both ends.
+# The window is erfc(12 x)/2 with x = log2(w/W) + 1/2, which is constant to rounding at both ends.
 _STEEPNESS = 12.0
 # Largest width in t on which the window is a polynomial to rounding.
 _WIDEST = 0.1
-# Ends of ranges beyond W, as numbers of e-folds of what is left, and Gauss nodes for each range.
-_BEYOND, _BEYOND_NODES = np.linspace(2.5, 37.5, 15), 16
-# Points of one turn for means over one other phase and over several, and for sign changes.
-_PHASES, _SIGNS = (256, 48), 24
+# Ends of integration intervals beyond W, in units in which the mass falls by exp(-1); their nodes.
+_ENDS, _NODES_BEYOND = np.linspace(2.5, 37.5, 15), 16
+# Numbers of phases: for a mean if one group remains, or several; of the grid for sign changes.
+_PHASES, _SIGN_GRID = (256, 48), 24
 
 
 def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
-    """Frequencies in groups of one phase, each with its multiple of a common frequency."""
-    found: list[dict[float, Fraction]] = []
+    """Group frequencies that are multiples of a common frequency: pairs (frequency, multiple)."""
+    ratios: list[dict[float, Fraction]] = []
     for b in frequencies.tolist():
-        for group in found:
+        for group in ratios:
             first = next(iter(group))
             ratio = Fraction(b / first).limit_denominator(_DENOMINATOR)
             if abs(float(ratio) * first - b) < _SAME_RATIO * b and ratio:
                 group[b] = ratio
                 break
         else:
-            found.append({b: Fraction(1)})
-    out = []
-    for group in found:
+            ratios.append({b: Fraction(1)})
+    groups = []
+    for group in ratios:
         # The first ratio is 1, so that the multiples have no common divisor.
         common = math.lcm(*(ratio.denominator for ratio in group.values()))
-        out.append([(b, int(ratio * common)) for b, ratio in group.items()])
-    # The mean over the phase of a single wave has a formula: it is taken last.
-    return sorted(out, key=lambda group: -len(group))
+        groups.append([(b, int(ratio * common)) for b, ratio in group.items()])
+    # A group of one frequency is last: mean_size() has a formula for the last mean.
+    return sorted(groups, key=lambda group: -len(group))
 
 
 def window_radius(components: Sequence[Component]) -> float:
-    """W, up to which the sign changes of the density are needed."""
+    """The end W of the window, up to which :func:`masses_by_window` needs panels."""
     frequencies = np.unique([c.tail.frequency for c in components if c.tail is not None])
     groups = _group_by_phase(frequencies)
     lowest = float(min(b / m for group in groups for b, m in group[:1]))
-    fastest = float(frequencies[-1])
-    turns = max(_TURNS / lowest, (_FREE_TURNS if len(groups) > 1 else 0) / fastest)
-    turns = min(turns, _MOST_TURNS / fastest)
-    return max(4.1 * settled_radius(components), math.pi * turns)
+    highest = float(frequencies[-1])
+    radius = max(_COMMON_HALVES / lowest, (_HIGHEST_HALVES if len(groups) > 1 else 0) / highest)
+    radius = min(radius, _MOST_HALVES / highest)
+    return max(4.1 * tail_start(components), math.pi * radius)
 
 
 def masses_by_window(
     components: Sequence[Component], panels: SignedPanels, radius: float
 ) -> dict[int, Enclosure]:
-    """Masses of the positive and the negative part, by sign, of a density that oscillates.
+    """Masses of the positive part (key 1) and the negative part (key -1) of a density.
 
-    ``panels`` hold the density up to ``radius``, which is from :func:`window_radius`.
+    ``panels`` have the density up to ``radius``, the value of :func:`window_radius`.
     """
-    rho = waves_of(components, 0.25 * radius)
-    at = np.array([2.0 * rho.start])
-    # Relative error of the waves: as sums, and as the components state it.
-    stated = max(float(c.relative_error(at)[0]) for c in components if np.isfinite(c.decay))
-    seen = wave_error(components, rho) + 2.0 * stated
-    wide, narrow = (_masses_with(panels, rho, w, seen) for w in (radius, 0.5 * radius))
-    listed = float(panels["errors"].sum())
+    rho = tail_waves(components, 0.25 * radius)
+    w = np.array([2.0 * rho.start])
+    # Relative error of the waves: of the fit, and of the components themselves.
+    of_components = max(float(c.relative_error(w)[0]) for c in components if np.isfinite(c.decay))
+    relative = wave_error(components, rho) + 2.0 * of_components
+    # The difference between two windows estimates the error of the method.
+    result, other = (_integrate_window(panels, rho, w, relative) for w in (radius, 0.5 * radius))
+    of_panels = float(panels["error"].sum())
     return {
-        s: Enclosure(wide[s].mid, wide[s].rad + listed + abs(wide[s].mid - narrow[s].mid))
+        s: Enclosure(result[s].mid, result[s].rad + of_panels + abs(result[s].mid - other[s].mid))
         for s in (1, -1)
     }
 
 
-def _masses_with(
-    panels: SignedPanels, rho: WaveSum, radius: float, seen: float
+def _integrate_window(
+    panels: SignedPanels, rho: WaveSum, radius: float, relative_error: float
 ) -> dict[int, Enclosure]:
+    """The masses with the window that ends at ``radius``; ``relative_error`` is that of ``rho``."""
     width = panels["stop"] - panels["start"]
-    # Wide panels are evaluated in pieces.
+    # Every panel is divided into pieces on which the window is a polynomial.
     pieces = np.arange(int(np.ceil(width.max() / _WIDEST)) or 1)
     x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
     weights = np.tile(WEIGHTS, pieces.size) / pieces.size
@@ -110,24 +114,25 @@ def _masses_with(
     t = panels["start"][:, None] + 0.5 * width[:, None] * (1.0 + x)
     w = radii_at(panels[:, None], t)
     masses = 0.5 * width * ((values * _window(np.log2(2.0 * w / radius))) @ weights)
-    # The mass of an end at radius 0.
+    # The mass between radius 0 and the first panel.
     masses += np.where(panels["power"] != 0.0, panels["series"][:, 0], 0.0)
     near = {s: float(masses[panels["sign"] == s].sum()) for s in (1, -1)}
 
     groups = _group_by_phase(rho.frequencies)
 
     def size(w: FloatArray) -> FloatArray:
-        parts = dict(rho.amplitudes(rho.start / w))
-        background = parts.pop(0.0, np.zeros(w.size, complex)).real
-        return mean_size(background, [[(parts[b], m) for b, m in group] for group in groups])
+        """G at radii w."""
+        amplitudes = dict(rho.amplitudes(rho.start / w))
+        background = amplitudes.pop(0.0, np.zeros(w.size, complex)).real
+        return mean_size(background, [[(amplitudes[b], m) for b, m in group] for group in groups])
 
-    # Beyond W/2, integrate in t = log(w/W) up to where nothing is left, without a unit of length.
-    edges = np.append(np.linspace(-math.log(2.0), 0.0, 5), _BEYOND / (rho.lead - 1.0))
-    t, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _BEYOND_NODES))
+    # Integrate from W/2 on in t = log(w/W).
+    edges = np.append(np.linspace(-math.log(2.0), 0.0, 5), _ENDS / (rho.least_power - 1.0))
+    t, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _NODES_BEYOND))
     w = radius * np.exp(t)
     weights *= w * _window(-t / math.log(2.0))
     sizes, means = size(w), rho.mean(w)
-    error = (8.0 * EPS + seen) * float(weights @ np.abs([sizes, means]).sum(axis=0))
+    error = (8.0 * EPS + relative_error) * float(weights @ np.abs([sizes, means]).sum(axis=0))
     return {
         sign: Enclosure(near[sign] + 0.5 * float(weights @ (sizes + sign * means)), 0.5 * error)
         for sign in (1, -1)
@@ -135,38 +140,41 @@ def _masses_with(
 
 
 def _window(x: FloatArray) -> FloatArray:
-    """chi at x = log2(2 w/radius): 1 for x < 0 and 0 for x > 1, to rounding."""
+    """chi at x = log2(2 w/W): 1 for x < 0 and 0 for x > 1, to rounding."""
     return np.asarray(0.5 * erfc(_STEEPNESS * (x - 0.5)))
 
 
 def mean_size(x: FloatArray, groups: Sequence[Sequence[tuple[ComplexArray, int]]]) -> FloatArray:
-    r"""Mean over independent phases of \|x + sum over groups of Re sum_j z_j exp(i m_j theta)\|."""
+    r"""Mean of \|x + sum over groups of Re sum_j z_j exp(i m_j theta)\|, for pairs (z_j, m_j).
+
+    Each group has its own uniform phase theta, independent of the others.
+    """
     if not groups:
         return np.abs(x)
     group, rest = groups[0], groups[1:]
     if not rest and len(group) == 1:
-        return _mean_of_one(np.abs(group[0][0]), x)
+        return _mean_of_one_wave(x, np.abs(group[0][0]))
     if not rest:
-        return _mean_of_group(x, group)
+        return _mean_of_one_group(x, group)
     count = _PHASES[len(rest) > 1] * max(m for _, m in group)
     total = np.zeros(x.size)
     for theta in (np.arange(count) + 0.5) * (2.0 * np.pi / count):
-        moved = sum((z * np.exp(1j * m * theta)).real for z, m in group)
-        total += mean_size(x + moved, rest)
+        waves = sum((z * np.exp(1j * m * theta)).real for z, m in group)
+        total += mean_size(x + waves, rest)
     return total / count
 
 
-def _mean_of_one(a: FloatArray, x: FloatArray) -> FloatArray:
+def _mean_of_one_wave(x: FloatArray, a: FloatArray) -> FloatArray:
     """Mean of \\|x + a cos(theta)\\|."""
     x = np.abs(x)
     ratio = np.minimum(x / np.maximum(a, 1e-300), 1.0)
     root = np.sqrt((1.0 - ratio) * (1.0 + ratio))
-    inside = 2.0 / np.pi * (a * root + x * np.arcsin(ratio))
-    return np.where(x < a, inside, x)
+    oscillating = 2.0 / np.pi * (a * root + x * np.arcsin(ratio))
+    return np.where(x < a, oscillating, x)
 
 
-def _mean_of_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]]) -> FloatArray:
-    """The same for waves of one phase: antiderivatives between the zeros."""
+def _mean_of_one_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]]) -> FloatArray:
+    """Mean of \\|x + Re sum_j z_j exp(i m_j theta)\\|, by antiderivatives between its zeros."""
 
     def value(theta: FloatArray, rows: IntArray) -> FloatArray:
         waves = sum((z[rows] * np.exp(1j * m * theta)).real for z, m in group)
@@ -176,7 +184,7 @@ def _mean_of_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]]) -> 
         waves = sum((z[rows] * np.exp(1j * m * theta) / (1j * m)).real for z, m in group)
         return np.asarray(x[rows] * theta + waves)
 
-    count, each = _SIGNS * max(m for _, m in group), np.arange(x.size)
+    count, each = _SIGN_GRID * max(m for _, m in group), np.arange(x.size)
     theta = np.linspace(0.0, 2.0 * np.pi, count + 1)
     grid = value(theta, each[:, None])
     row, column = np.nonzero(grid[:, 1:] * grid[:, :-1] < 0.0)

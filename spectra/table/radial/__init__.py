@@ -1,1 +1,1 @@
-"""The distribution of a radius: inverse CDF, CDF, integrals."""
+"""The distribution of the radius: quantiles, probabilities, expectations of plane waves."""

@@ -1,10 +1,10 @@
-r"""The slowly varying amplitude of the plane-wave mean, and bounds of its size and rounding.
+r"""The plane-wave mean Ω_d: its amplitude, and bounds of its size and rounding error.
 
 .. math:: \Omega_d(x) = \Re\,[e^{ix} H_d(x)], \qquad
           e^{ix} H_d(x) = \Gamma(d/2) (2/x)^\nu H^{(1)}_\nu(x), \quad \nu = d/2 - 1
 
-for x > 0.  The amplitude H_d varies by a power of x beyond x = ν, which is what makes
-integrals of Ω over many waves cheap (DLMF 10.17.5).
+for x > 0.  Beyond x = ν the amplitude H_d does not oscillate and falls like a power of x.  So
+integrals over many oscillations of Ω can be computed from few values of H_d.
 """
 
 from __future__ import annotations
@@ -16,27 +16,26 @@ from scipy.special import gammaln, hankel1e
 
 from spectra.base.arrays import ComplexArray, FloatArray, NumberArray
 
-__all__ = ["hankel_amplitude", "wave_envelope", "wave_region", "wave_rounding"]
+__all__ = ["hankel_amplitude", "plane_wave_bound", "plane_wave_rounding", "smooth_amplitude_start"]
 
-# Terms of Hankel's expansion: few far out, many nearer.  It is used where the first term left out
-# is below rounding and none is above 2.  The library's own function is slower and is not a number
-# beyond 1e15.
+# Numbers of terms of Hankel's expansion for large and smaller x, used if the first term left out is
+# below rounding error and no term exceeds 2.  scipy's hankel1e is slower, and nan for x > 1e15.
 _HANKEL_TERMS = (12, 36)
 _HANKEL_TOLERANCE = 2.0**-56
 _HANKEL_LARGEST_TERM = 2.0
 
 
-def wave_region(dim: int) -> float:
-    """Argument beyond which the amplitude varies by a power law and is of the size of Ω.
+def smooth_amplitude_start(dim: int) -> float:
+    """The x beyond which the amplitude falls like a power of x and is of the size of Ω.
 
-    The order plus half of it is past the turning point x = ν of the Bessel functions, before which
-    the amplitude grows without bound towards x = 0; 10 more are enough for small orders.
+    This holds beyond the turning point x = ν of the Bessel functions; towards x = 0 the amplitude
+    is unbounded.  The value 1.5 ν + 10 has a margin for all orders.
     """
     return 1.5 * max(0.5 * dim - 1.0, 0.0) + 10.0
 
 
 def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
-    """H_d(x) for Re x >= 0, x not 0, real or complex, from Hankel's function without exp(i x)."""
+    """H_d(x) for real or complex x with Re x >= 0, x != 0."""
     x = np.asarray(x, dtype=complex)
     if dim == 1:
         return np.ones_like(x)
@@ -45,25 +44,26 @@ def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
     order = 0.5 * dim - 1.0
     scale = np.exp(float(gammaln(0.5 * dim)) + order * np.log(2.0 / x))
     out = np.empty_like(x)
-    rest = np.ones(x.shape, dtype=bool)
+    missing = np.ones(x.shape, dtype=bool)
     size = np.abs(x)
-    for start, factors in _hankel_series(order):
-        now = rest & (size >= start)
-        out[now] = _far_hankel(order, factors, x[now])
-        rest &= ~now
-    out[rest] = hankel1e(order, x[rest])
+    for start, ratios in _hankel_expansions(order):
+        accurate = missing & (size >= start)
+        out[accurate] = _sum_expansion(order, ratios, x[accurate])
+        missing &= ~accurate
+    out[missing] = hankel1e(order, x[missing])
     return np.asarray(scale * out)
 
 
 @cache
-def _hankel_series(order: float) -> tuple[tuple[float, FloatArray], ...]:
-    """Radii beyond which expansions DLMF 10.17.5 are accurate, and the ratios of their terms."""
+def _hankel_expansions(order: float) -> tuple[tuple[float, FloatArray], ...]:
+    """For each number of terms: least accurate x of the expansion, and the ratios of its terms."""
     k = np.arange(1.0, max(_HANKEL_TERMS) + 2.0)
     ratios = (4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k)
     with np.errstate(divide="ignore"):
         logs = np.cumsum(np.log(np.abs(ratios)))
     series = []
     for count in _HANKEL_TERMS:
+        # log x at which the first term left out, and each term, is as small as required.
         left_out = (logs[count] - np.log(_HANKEL_TOLERANCE)) / (count + 1.0)
         largest = (logs[:count] - np.log(_HANKEL_LARGEST_TERM)) / k[:count]
         start = float(np.exp(max(left_out, float(np.max(largest)))))
@@ -71,8 +71,8 @@ def _hankel_series(order: float) -> tuple[tuple[float, FloatArray], ...]:
     return tuple(series)
 
 
-def _far_hankel(order: float, ratios: FloatArray, x: NumberArray) -> ComplexArray:
-    """Hankel's function of the first kind without exp(i x), by DLMF 10.17.5."""
+def _sum_expansion(order: float, ratios: FloatArray, x: NumberArray) -> ComplexArray:
+    """Hankel's function of the first kind times exp(-i x), by the expansion DLMF 10.17.5."""
     y = np.asarray(1j / x, dtype=complex)
     series = np.ones_like(y)
     for ratio in ratios[::-1]:
@@ -83,36 +83,34 @@ def _far_hankel(order: float, ratios: FloatArray, x: NumberArray) -> ComplexArra
     return np.asarray(start * np.sqrt(2.0 / (np.pi * x)) * series)
 
 
-def wave_envelope(dim: int, x: FloatArray) -> FloatArray:
-    r"""Bound of \|Ω_d\| on [x, ∞), which falls with x >= 0.
+def plane_wave_bound(dim: int, x: FloatArray) -> FloatArray:
+    r"""Bound of \|Ω_d\| on [x, ∞) for x >= 0.
 
-    Beyond the turning point it is \|H_d(x)\|.  Up to x = ν, which is before the first zero of
-    J_ν, the product over the zeros gives :math:`\Omega_d(x) \le e^{-x^2/(2d)}`, and
-    :math:`\Omega^2 + \Omega'^2` falls with x; with :math:`\Omega_d' = -(x/d)\,\Omega_{d+2}` this
-    bounds Ω from x on by :math:`e^{-x^2/(2d+4)} \sqrt{1 + x^2/d^2}`.
+    Beyond the turning point x = ν it is \|H_d(x)\|.  Up to there, which is before the first zero of
+    J_ν, its product over the zeros gives :math:`\Omega_d(x) \le e^{-x^2/(2d)}`.  As
+    :math:`\Omega^2 + \Omega'^2` decreases with x and :math:`\Omega_d' = -(x/d)\,\Omega_{d+2}`, the
+    bound :math:`e^{-x^2/(2d+4)} \sqrt{1 + x^2/d^2}` follows.
     """
     x = np.asarray(x, dtype=float)
-    early = np.minimum(x, max(0.5 * dim - 1.0, 0.0))
-    out = np.minimum(
-        1.0, np.exp(-(early**2) / (2.0 * dim + 4.0)) * np.sqrt(1.0 + (early / dim) ** 2)
-    )
-    far = x > wave_region(dim)
+    y = np.minimum(x, max(0.5 * dim - 1.0, 0.0))
+    out = np.minimum(1.0, np.exp(-(y**2) / (2.0 * dim + 4.0)) * np.sqrt(1.0 + (y / dim) ** 2))
+    far = x > smooth_amplitude_start(dim)
     out[far] = np.minimum(out[far], np.abs(hankel_amplitude(dim, x[far])))
     return np.asarray(out)
 
 
-def wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Rounding error of Ω_dim(w z) for w z in [low, high]: that of the product and that of Ω.
+def plane_wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Rounding error of Ω_dim(w z) for w z in [low, high]: of the product w z and of Ω itself.
 
-    Ω is evaluated through logarithms of the size of log Γ(d/2), save near 0 and for d = 1 and 3.
+    Ω is computed from logarithms of the size of log Γ(d/2), except near 0 and for d = 1 and 3.
     """
-    # x times the envelope has its maximum at an end, near √(d + 2), or where the region begins.
-    inner = (np.clip(x, low, high) for x in (np.sqrt(dim + 2.0), wave_region(dim)))
+    # x times the bound is largest at an end, near √(d + 2), or at smooth_amplitude_start.
+    inner = (np.clip(x, low, high) for x in (np.sqrt(dim + 2.0), smooth_amplitude_start(dim)))
     x = np.stack([low, high, *inner])
-    product = np.max(x * wave_envelope(dim, x), axis=0)
+    product = np.max(x * plane_wave_bound(dim, x), axis=0)
     if dim not in (1, 3):
         series_end = np.sqrt(3.0 * dim)
-        logs = abs(float(gammaln(0.5 * dim))) * wave_envelope(dim, np.maximum(low, series_end))
+        logs = abs(float(gammaln(0.5 * dim))) * plane_wave_bound(dim, np.maximum(low, series_end))
         product += np.where(high > series_end, logs, 0.0)
-    # Two values of Ω differ by no more than this, however much the phase is off.
-    return np.asarray(np.minimum(2.0**-52 * product, 2.0 * wave_envelope(dim, low)))
+    # The difference of two values of Ω is at most twice its bound.
+    return np.asarray(np.minimum(2.0**-52 * product, 2.0 * plane_wave_bound(dim, low)))

@@ -1,8 +1,9 @@
-"""The law of a radius: quantiles that keep their precision at both ends, draws and expectations.
+"""A probability distribution of the radius: accurate quantiles in both tails, draws, expectations.
 
-A law is a list of panels of its density (see :mod:`spectra.table.radial.panels`), and perhaps a
-tail of waves.  Probabilities are u = F(w) up to a split near 1/2, and q = 1 - u beyond it, so that
-neither end loses digits.  Discrete, continuous and mixed laws are all of this class.
+The density is given on panels (see :mod:`spectra.table.radial.panels`), which may be points, and
+optionally by an oscillating tail beyond them.  The class computes with u = F(w) to the left of a
+split near u = 1/2, and with q = 1 - u to the right of it, so that both tails keep their relative
+precision.  A *key* is u on the left and -q on the right.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
 from spectra.errors import ParameterError
-from spectra.table.radial.cells import Fill, Refine, fit_cells
+from spectra.table.radial.fast_quantiles import EvaluateBins, EvaluatePieces, fit_quantiles
 from spectra.table.radial.panel_integrals import (
-    CutPanels,
-    cut_panels,
-    integrate_waves,
+    CellNodes,
+    integrate_plane_wave,
     integration_nodes,
+    prepare_cells,
 )
 from spectra.table.radial.panels import Panels
 from spectra.table.tails.wave_tail import WaveTail
@@ -34,25 +35,25 @@ __all__ = ["RadialLaw", "Seed"]
 BoolArray = NDArray[np.bool_]
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
-# Panels are evaluated in blocks whose buffers stay in the second-level cache.
+# Numbers of draws computed at a time, so that all arrays stay in the second-level cache.
 _BLOCK = 1 << 13
-# Largest accepted phase w z: the cosine of a far smaller one already has no correct digit.
-_FARTHEST = 1e100
-# Tolerance for masses that must add up to 1, and for a tail that starts where panels end.
-_TOTAL_TOLERANCE = 1e-9
+# Largest accepted phase w z at the median radius w; cosines lose all digits well below it.
+_MOST_PHASE = 1e100
+# Tolerances of the total mass 1, and (relative) of the end of the panels and the start of the tail.
+_TOTAL_TOLERANCE = _START_TOLERANCE = 1e-9
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class RadialLaw:
-    r"""A probability law of a radius w >= 0, stored as its density on panels.
+    r"""A probability distribution of a radius w >= 0: discrete, continuous or mixed.
 
     Parameters
     ----------
     panels : Panels
-        The density of the radius on consecutive intervals.
+        The density of the radius.
     tail : WaveTail, optional
-        The oscillating density beyond the panels, up to infinity.
+        The density beyond the panels if it oscillates up to infinity.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class RadialLaw:
                 "missing or counted twice."
             )
         last = float(self.panels.high[-1])
-        if self.tail is not None and last > self.tail.start * (1.0 + _TOTAL_TOLERANCE):
+        if self.tail is not None and last > self.tail.start * (1.0 + _START_TOLERANCE):
             raise ParameterError(
                 f"The panels of a radial law end at the radius {last}, beyond the start of its "
                 f"tail, {self.tail.start}."
@@ -87,7 +88,7 @@ class RadialLaw:
 
     @classmethod
     def from_atoms(cls, radii: ArrayLike, probabilities: ArrayLike) -> Self:
-        """Discrete law of ``radii`` with ``probabilities`` (each > 0, adding up to 1)."""
+        """Discrete distribution of ``radii`` with ``probabilities`` (each > 0, with the sum 1)."""
         w = frozen_array(radii, "atom radii", 1)
         p = frozen_array(probabilities, "atom probabilities", 1)
         if w.shape != p.shape or not w.size or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-12:
@@ -99,85 +100,82 @@ class RadialLaw:
         law = cls(Panels.points(w[order], p[order] / math.fsum(p)))
         if np.any(np.diff(law.edges) <= 0.0):
             raise ParameterError(
-                f"An atom of probability {p.min():.3g} vanishes in the rounding of the sum with "
-                "the others, so it could never be drawn. Leave it out."
+                f"An atom of probability {p.min():.3g} vanishes in the rounding error of the sum, "
+                "so it could never be drawn. Leave it out."
             )
         return law
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, FloatArray, int]:
-        """Probabilities below and above each panel end, and the index of the end nearest to 1/2."""
+        """Probabilities below and above each edge of panels, and the index of the split."""
         masses = self.panels.masses
-        beyond = 0.0 if self.tail is None else self.tail.mass
+        tail_mass = 0.0 if self.tail is None else self.tail.mass
         u = np.append(0.0, np.cumsum(masses))
-        q = np.append(beyond + np.cumsum(masses[::-1])[::-1], beyond)
+        q = np.append(tail_mass + np.cumsum(masses[::-1])[::-1], tail_mass)
         # A tail belongs to the right side.
-        k = int(np.argmin(np.abs(u[: u.size - (beyond > 0.0)] - 0.5)))
+        k = int(np.argmin(np.abs(u[: u.size - (tail_mass > 0.0)] - 0.5)))
         u[k] = 1.0 if k == masses.size else u[k]
         q[k] = 1.0 - u[k]
         return u, q, k
 
     @property
     def split(self) -> float:
-        """Probability u at which the left side ends and the right one begins."""
+        """Probability u of the split: the edge of a panel that is nearest to 1/2."""
         u, _, k = self._sums
         return float(u[k])
 
     @cached_property
     def edges(self) -> FloatArray:
-        """Ascending keys, -q on the right and u on the left, between which the radius is smooth."""
+        """Keys of the edges of panels, ascending: -q of the right side, then u of the left side."""
         u, q, k = self._sums
-        # The tail lies between the two sides.
-        between = [] if self.tail is None else [np.zeros(1)]
-        return np.concatenate([-q[k:], *between, u[1 : k + 1]])
+        # Keys in the tail ascend from -tail.mass to 0, which is infinity.
+        infinity = [] if self.tail is None else [np.zeros(1)]
+        return np.concatenate([-q[k:], *infinity, u[1 : k + 1]])
 
     @property
     def upper(self) -> float:
-        """Largest radius: the end of the support, infinite with a tail."""
+        """Largest radius of the support; may be infinite."""
         return float("inf") if self.tail is not None else float(self.panels.high[-1])
 
     def ppf(self, u: ArrayLike) -> FloatArray:
         """Radius below which the probability is u: the inverse CDF.
 
-        Near u = 1 use :meth:`isf`, which keeps the digits.
+        Near u = 1, :meth:`isf` is more accurate.
         """
-        return self._radii(_probabilities(u), lambda u: (u - (u >= self.split), u == 1.0))
+        return self._quantiles(_probabilities(u), lambda u: (u - (u >= self.split), u == 1.0))
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Radius above which the probability is q: the inverse of the survival function.
+        """Radius above which the probability is q: the inverse of the survival function."""
 
-        Far out the radius is a power of q.
-        """
-
-        def key(q: FloatArray) -> tuple[FloatArray, BoolArray]:
+        def find_keys(q: FloatArray) -> tuple[FloatArray, BoolArray]:
             u = 1.0 - q
-            # Without a right side there are no keys beyond 1 - q, which may round to 1.
-            last = q == 0.0 if self.split < 1.0 else u == 1.0
-            return np.where(u >= self.split, -q, u), last
+            # If all panels are on the left, the largest radius has the key 1, not 0.
+            is_last = q == 0.0 if self.split < 1.0 else u == 1.0
+            return np.where(u >= self.split, -q, u), is_last
 
-        return self._radii(_probabilities(q), key)
+        return self._quantiles(_probabilities(q), find_keys)
 
     def cdf(self, w: ArrayLike) -> FloatArray:
         """Probability of radii up to w, the inverse of :meth:`ppf`."""
-        return self._evaluate(w, 0, 0.0)
+        return self._evaluate(w, "cdf")
 
     def sf(self, w: ArrayLike) -> FloatArray:
-        """Probability of radii above w, accurate relative to itself."""
-        return self._evaluate(w, 1, 1.0)
+        """Probability of radii above w, with a small relative error."""
+        return self._evaluate(w, "sf")
 
     def pdf(self, w: ArrayLike) -> FloatArray:
-        """Density of the radius at w, the reciprocal slope of :meth:`ppf`; infinite at an atom."""
-        return self._evaluate(w, 2, 0.0)
+        """Density of the radius at w; infinite at an atom."""
+        return self._evaluate(w, "pdf")
 
-    def _evaluate(self, w: ArrayLike, what: int, below_zero: float) -> FloatArray:
-        """Probability below (0) or above (1) radii, or the density (2)."""
+    def _evaluate(self, w: ArrayLike, name: str) -> FloatArray:
+        """Values of the method with this name."""
         w = real_array(w, "radii")
         if np.any(np.isnan(w)):
-            raise ParameterError("A probability was asked for at a radius that is not a number.")
+            raise ParameterError("A radius is not a number (nan).")
         flat = np.maximum(w.ravel(), 0.0)
         u, q, k = self._sums
         i = np.maximum(np.searchsorted(self.panels.low, flat, side="right") - 1, 0)
-        below, above, density = self.panels.parts(i, flat)
+        below, above, density = self.panels.evaluate(i, flat)
         below, above = u[i] + below, q[i + 1] + above
         if self.tail is not None:
             far = np.flatnonzero(flat >= self.tail.start)
@@ -187,21 +185,21 @@ class RadialLaw:
         # The smaller of the two is accurate, the other one is its complement.
         left = i < k
         below, above = np.where(left, below, 1.0 - above), np.where(left, 1.0 - below, above)
-        values = (below, above, np.where(np.isinf(flat), 0.0, density))[what].reshape(w.shape)
-        # Radii are not negative, so the probability below 0 is 0.
-        return np.where(w < 0.0, below_zero, values)
+        values = {"cdf": below, "sf": above, "pdf": np.where(np.isinf(flat), 0.0, density)}[name]
+        # At w < 0 the probability above is 1; the probability below and the density are 0.
+        return np.where(w < 0.0, float(name == "sf"), values.reshape(w.shape))
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Seed = None) -> FloatArray:
-        """Independent radii, one double of ``random_state`` (a Generator or a seed) for each."""
+        """Independent radii: quantiles of uniform doubles drawn from ``random_state``."""
         shape = size if isinstance(size, tuple) else (size,)
         counts = [whole_number(n, "size", least=0, why=", or a tuple of them") for n in shape]
         whole_number(math.prod(counts), "The product of the sizes", least=0)
         return self.ppf(random_source(random_state, "random_state").random(counts))
 
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
-        r"""Mean of the plane wave, :math:`E\,\Omega_d(w z)`, at distances z in dimension d >= 1.
+        r"""Expected plane wave :math:`E\,\Omega_d(w z)` at distances z in dimension d = dim >= 1.
 
-        The absolute error is about 1e-13 (see :meth:`plane_wave_enclosure`).
+        The absolute error is about 1e-13, see :meth:`plane_wave_enclosure`.
         """
         return self.plane_wave_enclosure(dim, z)[0]
 
@@ -211,104 +209,100 @@ class RadialLaw:
         dim = checked_dim(dim)
         if not np.all((z >= 0.0) & np.isfinite(z)):
             raise ParameterError("Distances must be finite and not negative.")
-        if np.any(z * min(self._median, 1.0) > _FARTHEST / max(self._median, 1.0)):
+        if np.any(z * min(self._median, 1.0) > _MOST_PHASE / max(self._median, 1.0)):
             raise ParameterError(
-                f"The distance {float(z.max()):.3g} is more than 1e100 times that of the law, "
-                f"1/{self._median:.3g}: no digit of a wave is known there. Measure distances in "
-                "the unit of the table."
+                f"The distance {float(z.max()):.3g} is more than 1e100 times the inverse of the "
+                f"median radius {self._median:.3g}. Rescale the distances or the kernel."
             )
         flat = z.ravel()
-        found = [integrate_waves(self.panels, self._cells, dim, flat)]
+        found = [integrate_plane_wave(self.panels, self._cells, dim, flat)]
         if self.tail is not None:
-            found.append(self.tail.expected_wave(dim, flat))
+            found.append(self.tail.plane_wave_enclosure(dim, flat))
         value, error = np.sum(found, axis=0)
         return value.reshape(z.shape), error.reshape(z.shape)
 
     def nodes(self, z_max: float = 0.0) -> tuple[FloatArray, FloatArray, float]:
-        """Radii and weights, whose ``sum(weights * f(radii))`` is E f(w) for f of bandwidth z_max.
+        """Radii and weights such that ``sum(weights * f(radii))`` is E f(w), for f = cos(w z).
 
-        The third number is the probability without nodes: that of a tail of waves, and of large
-        radii, at which cos(w z_max) oscillates too fast to be resolved.
+        They are accurate for 0 <= z <= z_max.  Also returns the probability that has no nodes: that
+        of an oscillating tail, and of radii so large that cos(w z_max) is not resolved.
         """
         if not (z_max >= 0.0 and np.isfinite(z_max)):
             raise ParameterError(f"The largest distance must be finite and >= 0; got {z_max}.")
-        radii, weights, leftover = integration_nodes(self.panels, self._cells, z_max)
-        return radii, weights, leftover + (0.0 if self.tail is None else self.tail.mass)
+        radii, weights, left_out = integration_nodes(self.panels, self._cells, z_max)
+        return radii, weights, left_out + (0.0 if self.tail is None else self.tail.mass)
 
     @cached_property
     def _median(self) -> float:
         return float(self.ppf(0.5))
 
     @cached_property
-    def _cells(self) -> CutPanels:
-        """The series cut into cells for integrals."""
-        return cut_panels(self.panels)
+    def _cells(self) -> CellNodes:
+        """The cells of :mod:`spectra.table.radial.panel_integrals`, with nodes."""
+        return prepare_cells(self.panels)
 
     @cached_property
-    def _fill(self) -> tuple[Fill, Refine]:
-        """Functions for fast draws, fitted to the panels at the first draw."""
+    def _fast_quantiles(self) -> tuple[EvaluateBins, EvaluatePieces]:
+        """Two functions for fast draws, fitted to the panels at the first draw."""
         mass = 0.0 if self.tail is None else self.tail.mass
-        return fit_cells(self.panel_radii, self._radii_between, self.edges, tail_mass=mass)
+        return fit_quantiles(self.radii_by_panels, self._radii_between, self.edges, tail_mass=mass)
 
-    def _radii(
-        self, values: FloatArray, keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
+    def _quantiles(
+        self, values: FloatArray, find_keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
     ) -> FloatArray:
-        """Radii at probabilities, from a function that returns keys and where q is 0.
-
-        A key is u on the left and -q on the right, so that both sides are in one sorted list.
-        """
-        # The first edge may be -0, and the radius at it would be that too.
+        """Radii at probabilities; ``find_keys`` returns their keys, and where q = 0."""
+        # Adding 0 makes a first edge of -0 positive, and so the radius there.
         flat, first = np.ravel(values), self.edges[0] + 0.0
-        out, (fill, refine) = np.empty(flat.size), self._fill
-        open_at, open_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
+        out, (evaluate_bins, evaluate_pieces) = np.empty(flat.size), self._fast_quantiles
+        found_indices, found_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
-            key, last = keys(flat[start : start + _BLOCK])
-            key[last] = first
-            # The split and its complement are rounded, so a key can miss the first edge by that.
+            key, is_last = find_keys(flat[start : start + _BLOCK])
+            key[is_last] = first
+            # A key may be smaller than the first edge by a rounding error.
             np.maximum(key, first, out=key)
             radii = out[start : start + _BLOCK]
-            places = fill(key, radii, flat.size)
-            radii[last] = self.upper
-            places = places[~last[places]]
-            open_at.append(start + places)
-            open_keys.append(key[places])
-        places, key = np.concatenate(open_at), np.concatenate(open_keys)
-        w = refine(key)
-        left = np.isnan(w)
-        w[left] = self.panel_radii(key[left])
-        out[places] = w
+            open_indices = evaluate_bins(key, radii, flat.size)
+            radii[is_last] = self.upper
+            open_indices = open_indices[~is_last[open_indices]]
+            found_indices.append(start + open_indices)
+            found_keys.append(key[open_indices])
+        open_indices, key = np.concatenate(found_indices), np.concatenate(found_keys)
+        w = evaluate_pieces(key)
+        no_piece = np.isnan(w)
+        w[no_piece] = self.radii_by_panels(key[no_piece])
+        out[open_indices] = w
         return out.reshape(np.shape(values))
 
-    def panel_radii(self, key: FloatArray) -> FloatArray:
-        """Radii at keys (u on the left, -q on the right) by the panels and the tail themselves."""
+    def radii_by_panels(self, key: FloatArray) -> FloatArray:
+        """Radii at keys from the panels and the tail, without the polynomials for fast draws."""
         flat = key.ravel()
-        at = np.clip(np.searchsorted(self.edges, flat, side="right") - 1, 0, self.edges.size - 2)
-        w = self._radii_between(at, flat - self.edges[at], self.edges[at + 1] - flat)
+        i = np.clip(np.searchsorted(self.edges, flat, side="right") - 1, 0, self.edges.size - 2)
+        w = self._radii_between(i, flat - self.edges[i], self.edges[i + 1] - flat)
         return w.reshape(key.shape)
 
-    def _radii_between(self, at: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
-        """Radii between the edges ``at`` and ``at + 1``, at distances of keys from both."""
-        right = self.panels.size - self._sums[2]
-        i = np.where(at < right, at + self._sums[2], at - right - (self.tail is not None))
-        width = self.edges[at + 1] - self.edges[at]
-        share = self.panels.masses[i] / np.where(width > 0.0, width, 1.0)
-        w = np.empty(at.size)
-        near = np.arange(at.size)
+    def _radii_between(self, i: IntArray, below: FloatArray, above: FloatArray) -> FloatArray:
+        """Radii at the keys ``edges[i] + below``, which are also ``edges[i + 1] - above``."""
+        _, _, k = self._sums
+        right = self.panels.size - k
+        panel = np.where(i < right, i + k, i - right - (self.tail is not None))
+        width = self.edges[i + 1] - self.edges[i]
+        scale = self.panels.masses[panel] / np.where(width > 0.0, width, 1.0)
+        w = np.empty(i.size)
+        near = np.arange(i.size)
         if self.tail is not None:
-            near, far = np.flatnonzero(at != right), np.flatnonzero(at == right)
+            near, far = np.flatnonzero(i != right), np.flatnonzero(i == right)
             w[far] = self.tail.isf(np.maximum(above[far], 0.0))
         for start in range(0, near.size, _BLOCK):
             j = near[start : start + _BLOCK]
-            w[j] = self.panels.radii(i[j], share[j] * below[j], share[j] * above[j])
+            w[j] = self.panels.radii(panel[j], scale[j] * below[j], scale[j] * above[j])
         return w
 
 
 def _probabilities(values: ArrayLike) -> FloatArray:
+    """Check that values are probabilities."""
     p = real_array(values, "probabilities")
-    # Neither holds where one of them is not a number.
+    # Both comparisons are false for nan.
     if p.size and not (p.min() >= 0.0 and p.max() <= 1.0):
         bad = p[~((p >= 0.0) & (p <= 1.0))].ravel()[0]
-        raise ParameterError(
-            f"An inverse CDF was asked for at the probability {bad}. Give probabilities in [0, 1]."
-        )
+        raise ParameterError(f"A probability must be in [0, 1]; got {bad}.")
     return p

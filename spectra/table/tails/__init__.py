@@ -1,1 +1,1 @@
-"""Tails of radial distributions that oscillate."""
+"""Oscillating tails of radial distributions."""

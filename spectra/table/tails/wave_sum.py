@@ -1,11 +1,11 @@
-r"""Sums of waves beyond a radius, a class closed under addition, products and integration.
+r"""Sums of waves beyond a radius; addition, multiplication and integration give such sums again.
 
 .. math:: f(w) = \Re \sum_j x^{a_j} \Bigl(\sum_k c_{jk} x^k\Bigr) e^{i b_j w}, \qquad
           x = W / w, \quad w \ge W
 
 The spectral density of a kernel of bounded support has this form at large radii: each distance at
-which the kernel is not smooth contributes one frequency b, and the origin contributes b = 0.  Two
-powers of one frequency that do not differ by an integer belong to separate waves.
+which the kernel is not smooth contributes one frequency b, and the origin contributes b = 0.
+Terms of one frequency are separate waves if their powers do not differ by an integer.
 """
 
 from __future__ import annotations
@@ -24,27 +24,24 @@ from spectra.errors import ParameterError
 
 __all__ = ["LEAST_PHASE", "Wave", "WaveSum", "amplitude", "values_of"]
 
-# Frequencies that differ by less than this, relative to the largest one, count as equal.
-_SAME_FREQUENCY = 1e-14
-# Powers that differ by an integer to this accuracy share one series.
-_SAME_POWER = 1e-9
+# Rounding errors of frequencies, relative to the largest one, and of differences of powers.
+_SAME_FREQUENCY, _SAME_POWER = 1e-14, 1e-9
 # Coefficients below this share of the largest one are dropped.
 _NEGLIGIBLE = 1e-18
-# Terms that integration by parts may add to a series, and the least b W for which it converges.
+# Most terms that integration by parts adds to a series; least b W for which they are accurate.
 _MOST_TERMS, LEAST_PHASE = 40, 30.0
 
-
-#: ``x**power * polyval(series, x) * exp(1j * frequency * w)`` with x = W/w: the frequency >= 0, the
-#: power, and the complex coefficients of the powers of x, lowest first.
+#: (frequency, power, series) is ``x**power * polyval(x, series) * exp(1j * frequency * w)`` with
+#: x = W/w, frequency >= 0 and complex coefficients.
 Wave = tuple[float, float, ComplexArray]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WaveSum:
-    """The real part of a sum of waves on [start, oo).
+    """The real part of a sum of waves on [start, oo); ``start`` is W.
 
-    No two of them have one frequency and powers that differ by an integer.
+    Use :meth:`of` to merge waves of equal frequency whose powers differ by an integer.
 
     Examples
     --------
@@ -69,14 +66,14 @@ class WaveSum:
         return WaveSum.of(self.start, [*self.waves, *other.waves])
 
     def __mul__(self, other: WaveSum) -> WaveSum:
-        """The product, whose frequencies are sums and differences."""
+        """The product; its frequencies are sums and differences of those of the factors."""
         found = []
-        for b, power, series in self.waves:
-            for other_b, other_power, also in other.waves:
-                found.append((b + other_b, power + other_power, 0.5 * np.convolve(series, also)))
-                lower = 0.5 * np.convolve(series, also.conj())
-                lower = lower if b >= other_b else lower.conj()
-                found.append((abs(b - other_b), power + other_power, lower))
+        for b1, power1, series1 in self.waves:
+            for b2, power2, series2 in other.waves:
+                found.append((b1 + b2, power1 + power2, 0.5 * np.convolve(series1, series2)))
+                series = 0.5 * np.convolve(series1, series2.conj())
+                series = series if b1 >= b2 else series.conj()
+                found.append((abs(b1 - b2), power1 + power2, series))
         return WaveSum.of(self.start, found)
 
     def scaled(self, factor: float, power: float = 0.0) -> WaveSum:
@@ -84,22 +81,22 @@ class WaveSum:
         return WaveSum(self.start, tuple((b, a + power, factor * c) for b, a, c in self.waves))
 
     def integral(self) -> WaveSum:
-        r"""The integral :math:`\int_w^\infty f` as a function of w, by parts."""
+        r"""The function :math:`\int_w^\infty f` of w, found by integration by parts."""
         return WaveSum.of(self.start, (_integrate(*v, self.start) for v in self.waves))
 
     @cached_property
     def mass(self) -> float:
-        """The integral from the start to infinity."""
+        """The integral from W to infinity."""
         return float(self.integral()(np.array([self.start]))[0])
 
     @cached_property
-    def lead(self) -> float:
+    def least_power(self) -> float:
         """The least power of W/w."""
         return min((power for _, power, _ in self.waves), default=np.inf)
 
     @cached_property
     def mean(self) -> WaveSum:
-        """The waves of frequency 0: the mean over all phases."""
+        """The waves of frequency 0."""
         return WaveSum(self.start, tuple(v for v in self.waves if v[0] == 0.0))
 
     @cached_property
@@ -108,24 +105,24 @@ class WaveSum:
         return np.unique([b for b, _, _ in self.waves if b > 0.0])
 
     def amplitudes(self, x: FloatArray) -> Iterator[tuple[float, ComplexArray]]:
-        """The frequencies (0 included) and the sums of their amplitudes at x = W/w."""
+        """Pairs of a frequency, which may be 0, and the amplitudes of its waves at x = W/w."""
         for b in sorted({b for b, _, _ in self.waves}):
             yield b, np.sum([amplitude(v, x) for v in self.waves if v[0] == b], axis=0)
 
 
 def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
-    """Values of several sums with one start; each exponential is computed once."""
+    """Values of several sums with the same start; shared exponentials are computed once."""
     w, found = np.asarray(w, dtype=float), []
-    known: dict[float, ComplexArray] = {}
+    exponentials: dict[float, ComplexArray] = {}
     powers: dict[float, FloatArray] = {}
-    for one in sums:
-        x, out = one.start / w, np.zeros(w.shape)
-        for b, power, series in one.waves:
+    for wave_sum in sums:
+        x, out = wave_sum.start / w, np.zeros(w.shape)
+        for b, power, series in wave_sum.waves:
             value = _polynomial(series, x)
-            if b and b not in known:
-                half = known.get(0.5 * b)
-                known[b] = np.exp(1j * (b * w)) if half is None else half * half
-            value = value * known[b] if b else value
+            if b and b not in exponentials:
+                half = exponentials.get(0.5 * b)
+                exponentials[b] = np.exp(1j * (b * w)) if half is None else half * half
+            value = value * exponentials[b] if b else value
             if power not in powers:
                 powers[power] = x**power
             out += np.real(value) * powers[power]
@@ -134,17 +131,18 @@ def values_of(sums: Iterable[WaveSum], w: FloatArray) -> list[FloatArray]:
 
 
 def amplitude(wave: Wave, x: NumberArray) -> ComplexArray:
-    """The factor of the exponential of a wave at x = W/w, which may be complex."""
+    """The factor before the exponential of a wave, at real or complex x = W/w."""
     return np.asarray(_polynomial(wave[2], x) * x ** wave[1])
 
 
 def _polynomial(series: ComplexArray, x: NumberArray) -> NumberArray:
-    """The polynomial, in real arithmetic if everything is real."""
+    """Values of a polynomial, computed in real arithmetic if its coefficients are real."""
     value: Any = polyval(x, series if np.any(series.imag) else series.real)
     return np.asarray(value)
 
 
 def _integrate(frequency: float, power: float, c: ComplexArray, start: float) -> Wave:
+    """The integral of a wave of series ``c`` from w to infinity, as a wave."""
     if frequency == 0.0:
         if power <= 1.0:
             raise ParameterError(
@@ -154,46 +152,44 @@ def _integrate(frequency: float, power: float, c: ComplexArray, start: float) ->
     phase = frequency * start
     if phase < LEAST_PHASE:
         raise ParameterError(
-            f"The frequency {frequency:g} turns only {phase / (2.0 * math.pi):.2g} times up "
-            f"to the radius {start:g}, so its integral has no asymptotic series there. Start the "
-            "tail at a larger radius."
+            f"A wave of frequency {frequency:g} has only {phase / (2.0 * math.pi):.2g} periods up "
+            f"to the radius {start:g}, too few for the asymptotic series of its integral. Start "
+            "the tail at a larger radius."
         )
-    found: list[complex] = []
+    terms: list[complex] = []
     largest = float(np.abs(c).max(initial=0.0))
     for j in range(c.size + _MOST_TERMS):
-        before = (power + j - 1.0) * found[-1] if found else 0.0
-        found.append((before - (c[j] if j < c.size else 0.0)) / (1j * phase))
-        if j >= c.size and abs(found[-1]) * phase < _NEGLIGIBLE * largest:
+        previous = (power + j - 1.0) * terms[-1] if terms else 0.0
+        terms.append((previous - (c[j] if j < c.size else 0.0)) / (1j * phase))
+        if j >= c.size and abs(terms[-1]) * phase < _NEGLIGIBLE * largest:
             break
-    series = np.array(found, dtype=complex)
-    series *= start
-    return frequency, power, series
+    return frequency, power, np.asarray(start * np.array(terms), dtype=complex)
 
 
 def _merge(waves: list[Wave]) -> list[Wave]:
-    """One wave for each frequency and power modulo 1, without negligible coefficients."""
-    top = max((b for b, _, _ in waves), default=0.0)
-    groups: list[Wave] = []
+    """Merge waves of equal frequency and power modulo 1, and drop negligible coefficients."""
+    highest = max((b for b, _, _ in waves), default=0.0)
+    merged: list[Wave] = []
     for frequency, power, series in sorted(waves, key=lambda v: v[1]):
-        b = frequency if frequency > _SAME_FREQUENCY * top else 0.0
+        b = frequency if frequency > _SAME_FREQUENCY * highest else 0.0
         series = np.asarray(series if b else series.real, dtype=complex)
-        for i, (other, lowest, held) in enumerate(groups):
-            gap = power - lowest
-            same = abs(other - b) <= _SAME_FREQUENCY * top
-            if same and abs(gap - round(gap)) < _SAME_POWER:
-                both = np.zeros(max(held.size, round(gap) + series.size), dtype=complex)
-                both[: held.size] += held
-                both[round(gap) : round(gap) + series.size] += series
-                groups[i] = other, lowest, both
+        for i, (old_b, old_power, old_series) in enumerate(merged):
+            offset = power - old_power
+            is_same = abs(old_b - b) <= _SAME_FREQUENCY * highest
+            if is_same and abs(offset - round(offset)) < _SAME_POWER:
+                total = np.zeros(max(old_series.size, round(offset) + series.size), dtype=complex)
+                total[: old_series.size] += old_series
+                total[round(offset) : round(offset) + series.size] += series
+                merged[i] = old_b, old_power, total
                 break
         else:
-            groups.append((b, power, series))
-    least = _NEGLIGIBLE * max((float(np.abs(c).max()) for _, _, c in groups), default=0.0)
+            merged.append((b, power, series))
+    limit = _NEGLIGIBLE * max((float(np.abs(c).max()) for _, _, c in merged), default=0.0)
     found = []
-    for frequency, power, series in groups:
-        some = np.flatnonzero(np.abs(series) > least)
-        if some.size:
-            # Leading terms may cancel, as those of a density that touches zero.
-            first, last = int(some[0]), int(some[-1])
+    for frequency, power, series in merged:
+        kept = np.flatnonzero(np.abs(series) > limit)
+        if kept.size:
+            # The first coefficients may be 0, as in the square of a density with double zeros.
+            first, last = int(kept[0]), int(kept[-1])
             found.append((frequency, power + first, series[first : last + 1]))
     return found

@@ -1,12 +1,12 @@
-r"""The tail of a distribution of radii as a sum of waves: mass, quantiles and expected waves.
+r"""The oscillating tail of a distribution of radii: mass, quantiles and expected plane waves.
 
 Beyond a radius W the density is a nonnegative :class:`~spectra.table.tails.wave_sum.WaveSum`, and
-the survival function is another one.  An expected wave is an integral of exponentials,
+the survival function is another one.  The expectation of a plane wave is a sum of integrals
 
-.. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds ,
+.. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds, \; Y > 0,
 
-evaluated on the rotated path, on which the integrand does not oscillate.  At a resonance Y is 0,
-and the trapezoidal rule in log s still converges.
+with t = w/W and Y = W (b + z) or W (b - z) for a wave of frequency b and amplitude h.  On the
+rotated path t = 1 + is, or 1 - is for Y < 0, the integrand does not oscillate.
 """
 
 from __future__ import annotations
@@ -21,39 +21,42 @@ from numpy.typing import ArrayLike
 
 from spectra.base.arrays import ComplexArray, FloatArray, panel_rule, reduce_to_fields
 from spectra.errors import ParameterError
-from spectra.table.radial.plane_wave import hankel_amplitude, wave_envelope, wave_region
+from spectra.table.radial.plane_wave import (
+    hankel_amplitude,
+    plane_wave_bound,
+    smooth_amplitude_start,
+)
 from spectra.table.tails.wave_sum import Wave, WaveSum, amplitude, values_of
 
 __all__ = ["WaveTail"]
 
 _EPS = 2.0**-52
-# Steps of Newton's method (or of bisection, if it leaves its bracket), and the phase in radians
-# below which a step is the last one.
+# Most Newton steps, and the change of the phase of the fastest wave, in radians, that ends them.
 _STEPS, _LAST_STEP = 64, 1e-7
 # Relative error of interpolated quantiles of the mean density.
 _MEAN_ERROR = 1e-4
-# Radii in one period of a wave, or at which the mean density is checked, up to this multiple of W.
-_PLACES, _FAR = 257, 1e3
+# Radii in one period of a wave, and at which the mean density is checked, up to _FAR times W.
+_SAMPLES, _FAR = 257, 1e3
 # Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
-_GRID, _DEEPEST = 4000, 700.0
-# Gauss-Laguerre nodes are exact to rounding from this phase Y on, and the trapezoidal rule in log s
-# below it.
-_LAGUERRE_FROM, _LAGUERRE_NODES = 50.0, 32
+_GRID, _LOG_RANGE = 4000, 700.0
+# The Gauss-Laguerre rule is exact to rounding from this |Y| on.  Smaller |Y| use the trapezoidal
+# rule in log s, with this step and range.
+_LAGUERRE_FROM, _LAGUERRE_RULE = 50.0, np.polynomial.laguerre.laggauss(32)
 _LOG_STEP, _LOG_LOW, _LOG_HIGH = 0.24, -38.0, 92.0
-# For d = 1: the lowest log |Y|, the number of panels of width 1 in it, Chebyshev terms.  Beyond the
-# last panel the integral is below rounding.
+# Tables for d = 1 are Chebyshev series on panels of width 1 in log |Y|: lower end of the first one,
+# number of panels, terms.  At the upper end of the last one the integral is below rounding error.
 _LOWEST, _PANELS, _PANEL_TERMS = -80.0, 117, 18
-# Panels in the angle between a direction and the equator: nodes, the largest phase in radians, how
-# often they are halved towards 0, and minus log of the fraction of the sphere left out.
-_PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_NOTHING = 12, 6.0, 40, 40.0
-# Distances evaluated at one time: cosines, and waves of other dimensions.
+# Means over the sphere use panels in the angle above its equator: Gauss-Legendre nodes, the largest
+# phase of a wave on a panel, halvings towards 0, -log of the share of the sphere that is left out.
+_PANEL_NODES, _PANEL_PHASE, _HALVINGS, _LOG_LEFT_OUT = 12, 6.0, 40, 40.0
+# Numbers of distances computed at a time, for d = 1 and for other dimensions.
 _BLOCK, _ROWS = 1 << 17, 1 << 8
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WaveTail:
-    """A nonnegative sum of waves on [W, oo) as part of a probability density of radii.
+    """The part of a probability density of the radius on [W, oo), a nonnegative sum of waves.
 
     Examples
     --------
@@ -66,11 +69,11 @@ class WaveTail:
     density: WaveSum
 
     def __post_init__(self) -> None:
-        radii = self.start * np.geomspace(1.0, _FAR, _PLACES)
+        radii = self.start * np.geomspace(1.0, _FAR, _SAMPLES)
         if not (np.all(self.density.mean(radii) > 0.0) and 0.0 < self.mass <= 1.0 + 4.0 * _EPS):
             raise ParameterError(
-                "The mean density of a tail of waves must be positive and its mass at most 1; it "
-                f"starts at the radius {self.start} and has mass {self.mass}."
+                "The mean density of an oscillating tail must be positive and its mass at most 1; "
+                f"it starts at the radius {self.start} and has the mass {self.mass}."
             )
 
     __reduce__ = reduce_to_fields
@@ -94,87 +97,88 @@ class WaveTail:
         return np.maximum(self.density(np.asarray(w, dtype=float)), 0.0)
 
     def sf(self, w: ArrayLike) -> FloatArray:
-        """Probability of radii above w >= start, accurate relative to itself."""
+        """Probability of radii above w >= start, with a small relative error."""
         w = np.asarray(w, dtype=float)
         out = np.zeros(w.shape)
-        some = np.isfinite(w)
-        out[some] = np.maximum(self._survival(w[some]), 0.0)
+        finite = np.isfinite(w)
+        out[finite] = np.maximum(self._survival(w[finite]), 0.0)
         return out
 
     @cached_property
-    def _mean_grid(self) -> tuple[FloatArray, FloatArray]:
-        """Minus the logarithm of the mean survival function, and the logarithms of the radii."""
-        far = min(_DEEPEST / self._survival.mean.lead, _DEEPEST - np.log(self.start))
-        t = np.log(self.start) + far * np.linspace(0.0, 1.0, _GRID) ** 2
-        return -np.log(self._survival.mean(np.exp(t))), t
+    def _mean_quantiles(self) -> tuple[FloatArray, FloatArray]:
+        """Table of -log q, where q is the mean survival function, and of log w."""
+        log_range = min(
+            _LOG_RANGE / self._survival.mean.least_power, _LOG_RANGE - np.log(self.start)
+        )
+        log_w = np.log(self.start) + log_range * np.linspace(0.0, 1.0, _GRID) ** 2
+        return -np.log(self._survival.mean(np.exp(log_w))), log_w
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0."""
         q = np.asarray(q, dtype=float)
         if not np.all((q >= 0.0) & (q <= self.mass * (1.0 + 4.0 * _EPS))):
-            raise ParameterError(f"A tail of mass {self.mass} was asked for more, or less than 0.")
+            raise ParameterError(f"A tail of mass {self.mass} has quantiles for 0 <= q <= mass.")
         out = np.full(q.shape, np.inf)
-        some = q > np.exp(-self._mean_grid[0][-1])
-        out[some] = self._radii(q[some])
+        finite = q > np.exp(-self._mean_quantiles[0][-1])
+        out[finite] = self._solve_quantiles(q[finite])
         return out
 
-    def _radii(self, q: FloatArray) -> FloatArray:
-        """Newton's method within a bracket around the quantile of the mean density."""
-        w = np.exp(np.interp(-np.log(q), *self._mean_grid))
-        # In a nonnegative density a wave is at most twice the mean, so that its integral moves a
-        # quantile by at most 2/frequency.  Half of that more is for amplitudes that vary.
+    def _solve_quantiles(self, q: FloatArray) -> FloatArray:
+        """Solve sf(w) = q by Newton's method, and by bisection where a step leaves its bracket."""
+        w = np.exp(np.interp(-np.log(q), *self._mean_quantiles))
+        # In a nonnegative density a wave of constant amplitude is at most twice the mean, so it
+        # shifts a quantile by at most 2/frequency.  3 instead of 2 allows for varying amplitudes.
         spread = float(np.sum(3.0 / self.density.frequencies)) + _MEAN_ERROR * w
         low, high = np.maximum(w - spread, self.start), w + spread
-        if self._shifts is not None:
-            period, mean, shift = self._shifts
+        if self._periodic_shift is not None:
+            period, mean, shift = self._periodic_shift
             w = w + np.interp(w, mean, shift, period=period)
         w = np.clip(w, low, high)
         fastest = float(self.density.frequencies.max(initial=1.0 / self.start))
         todo = np.arange(q.size)
         for _ in range(_STEPS):
-            here, wanted = w[todo], q[todo]
-            found, slope = values_of((self._survival, self.density), here)
-            excess = found - wanted
-            low[todo] = np.where(excess > 0.0, here, low[todo])
-            high[todo] = np.where(excess > 0.0, high[todo], here)
+            old, target = w[todo], q[todo]
+            survival, slope = values_of((self._survival, self.density), old)
+            excess = survival - target
+            low[todo] = np.where(excess > 0.0, old, low[todo])
+            high[todo] = np.where(excess > 0.0, high[todo], old)
             with np.errstate(divide="ignore", invalid="ignore"):
-                after = here + excess / slope
-            inside = (after >= low[todo]) & (after <= high[todo])
-            after = np.where(inside, after, 0.5 * (low[todo] + high[todo]))
-            w[todo] = after
-            step = np.abs(after - here)
-            left = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * here)
-            left &= np.abs(excess) > 2.0 * _EPS * wanted
-            todo = todo[left]
+                new = old + excess / slope
+            middle = 0.5 * (low[todo] + high[todo])
+            w[todo] = new = np.where((new >= low[todo]) & (new <= high[todo]), new, middle)
+            step = np.abs(new - old)
+            unsolved = (step * fastest > _LAST_STEP) & (step > 2.0 * _EPS * old)
+            unsolved &= np.abs(excess) > 2.0 * _EPS * target
+            todo = todo[unsolved]
             if not todo.size:
                 break
         return w
 
     @cached_property
-    def _shifts(self) -> tuple[float, FloatArray, FloatArray] | None:
-        """How far waves of one period move a quantile of the mean density, over this period."""
+    def _periodic_shift(self) -> tuple[float, FloatArray, FloatArray] | None:
+        """Period, quantiles of the mean density in one period, and their distances to quantiles."""
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None
         period = 2.0 * np.pi / float(frequencies[0])
-        w = 1.5 * self.start + period * np.linspace(0.0, 1.0, _PLACES)
-        mean = np.exp(np.interp(-np.log(self._survival(w)), *self._mean_grid))
+        w = 1.5 * self.start + period * np.linspace(0.0, 1.0, _SAMPLES)
+        mean = np.exp(np.interp(-np.log(self._survival(w)), *self._mean_quantiles))
         return period, mean, w - mean
 
-    def expected_wave(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def plane_wave_enclosure(self, dim: int, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Integral of Ω_dim(w z) times the density for z >= 0, and a bound of its error."""
         z = np.asarray(z, dtype=float)
         flat, y = z.ravel(), self.start * z.ravel()
-        # The absolute masses of the amplitudes of all waves.
+        # Bounds of the integrals of |amplitude| of the waves, divided by W.
         sizes = [np.abs(c).sum() / max(power - 1.0, 0.1) for _, power, c in self.density.waves]
         out, error = np.empty(z.size), np.full(z.size, 32.0 * _EPS * self.start * sum(sizes))
         if dim == 1:
             out = self._expected_cosines(flat)
         else:
-            far = y >= wave_region(dim)
+            far = y >= smooth_amplitude_start(dim)
             out[far] = sum(self._integrate_rotated(v, dim, flat[far]) for v in self.density.waves)
-            error[far] *= wave_envelope(dim, y[far])
-            # At shorter distances, Ω is computed as the mean of cosines over all directions.
+            error[far] *= plane_wave_bound(dim, y[far])
+            # At shorter distances, Ω is replaced by a mean of cosines over all directions.
             (s, weights), near = _sphere_rule(dim), np.flatnonzero(~far)
             for begin in range(0, near.size, _ROWS):
                 i = near[begin : begin + _ROWS]
@@ -183,104 +187,103 @@ class WaveTail:
         return out.reshape(z.shape), error.reshape(z.shape)
 
     def _expected_cosines(self, x: FloatArray) -> FloatArray:
-        """Integral of cos(w x) times the density, from one function of Y for each wave."""
+        """Integral of cos(w x) times the density, interpolated in tables."""
         out = np.zeros(x.size)
         for begin in range(0, x.size, _BLOCK):
-            part = slice(begin, begin + _BLOCK)
-            for v, rows in zip(self.density.waves, self._cosine_tables, strict=True):
-                for gap in (v[0] + x[part], v[0] - x[part]):
-                    out[part] += _exponential_integral(rows, gap * self.start)
+            block = slice(begin, begin + _BLOCK)
+            for (frequency, _, _), rows in zip(self.density.waves, self._tables, strict=True):
+                for difference in (frequency + x[block], frequency - x[block]):
+                    out[block] += _interpolate(rows, difference * self.start)
         return 0.5 * self.start * out
 
     @cached_property
-    def _cosine_tables(self) -> list[ComplexArray]:
-        """Chebyshev series of exp(-iY) I(Y) in log |Y|, for Y > 0 and then for Y < 0."""
+    def _tables(self) -> list[ComplexArray]:
+        """For each wave, exp(-iY) times the integral: Chebyshev series for Y > 0, then Y < 0."""
         s, weights, decay, fit = _table_rule()
-        found: list[ComplexArray] = []
+        tables: list[ComplexArray] = []
         for v in self.density.waves:
-            both: list[ComplexArray] = []
-            for path in (1j, -1j):
-                values = path * weights * amplitude(v, np.reciprocal(1.0 + path * s))
-                both.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
-            found.append(np.concatenate(both))
-        return found
+            both_signs: list[ComplexArray] = []
+            for direction in (1j, -1j):
+                values = direction * weights * amplitude(v, np.reciprocal(1.0 + direction * s))
+                both_signs.append((decay @ values).reshape(_PANELS, _PANEL_TERMS) @ fit.T)
+            tables.append(np.concatenate(both_signs))
+        return tables
 
     def _integrate_rotated(self, v: Wave, dim: int, z: FloatArray) -> FloatArray:
         """Integral of Ω = Re[H exp(i w z)] times a wave, for z so large that H is smooth."""
-        total, power = np.zeros(z.size, dtype=complex), v[1] + 0.5 * (dim - 1)
+        frequency, power, _ = v
+        total, power = np.zeros(z.size, dtype=complex), power + 0.5 * (dim - 1)
         for sign in (1.0, -1.0):
-            phases = self.start * (v[0] + sign * z)
-            fast = np.abs(phases) >= _LAGUERRE_FROM
-            for some, rule in ((fast, _laguerre_rule), (~fast, _log_rule)):
-                where = np.flatnonzero(some)
-                for begin in range(0, where.size, _ROWS):
-                    i = where[begin : begin + _ROWS]
-                    way = np.where(phases[i] < 0.0, -1.0, 1.0)
+            phases = self.start * (frequency + sign * z)
+            is_large = np.abs(phases) >= _LAGUERRE_FROM
+            for selected, rule in ((is_large, _laguerre_rule), (~is_large, _log_rule)):
+                indices = np.flatnonzero(selected)
+                for begin in range(0, indices.size, _ROWS):
+                    i = indices[begin : begin + _ROWS]
+                    direction = np.where(phases[i] < 0.0, -1.0, 1.0)
                     s, weights = rule(np.abs(phases[i]), power)
-                    t = 1.0 + 1j * way[:, None] * s
+                    t = 1.0 + 1j * direction[:, None] * s
                     x = self.start * z[i, None] * t
                     # exp(-i w z) has the amplitude conj(H(conj(x))).
-                    wave = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
-                    wave = wave if sign > 0.0 else wave.conj()
-                    values = np.sum(weights * amplitude(v, 1.0 / t) * wave, axis=1)
-                    total[i] += 1j * way * np.exp(1j * phases[i]) * values
+                    factor = hankel_amplitude(dim, x if sign > 0.0 else x.conj())
+                    factor = factor if sign > 0.0 else factor.conj()
+                    values = np.sum(weights * amplitude(v, 1.0 / t) * factor, axis=1)
+                    total[i] += 1j * direction * np.exp(1j * phases[i]) * values
         return np.asarray(0.5 * self.start * total.real)
 
 
-def _exponential_integral(rows: ComplexArray, phases: FloatArray) -> FloatArray:
-    """Real part of the integral of exp(i phases t) t^-a c(1/t) over t >= 1."""
+def _interpolate(rows: ComplexArray, phases: FloatArray) -> FloatArray:
+    """Real part of exp(iY) times Chebyshev series (Clenshaw's algorithm) at the phases Y."""
     with np.errstate(divide="ignore"):
-        at = np.clip(np.log(np.abs(phases)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
-    i = at.astype(np.intp)
-    t = 2.0 * (at - i) - 1.0
+        u = np.clip(np.log(np.abs(phases)) - _LOWEST, 0.0, _PANELS * (1.0 - _EPS))
+    i = u.astype(np.intp)
+    x = 2.0 * (u - i) - 1.0
     i += (phases < 0.0) * _PANELS
     value, before = np.zeros((2, phases.size), dtype=complex)
     for column in rows.T[:0:-1]:
-        value, before = column[i] + 2.0 * t * value - before, value
-    value = rows[i, 0] + t * value - before
+        value, before = column[i] + 2.0 * x * value - before, value
+    value = rows[i, 0] + x * value - before
     return np.asarray((value * np.exp(1j * phases)).real)
 
 
 @cache
 def _table_rule() -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Nodes s, weights, exp(-y s) at the nodes y of all panels, and their Chebyshev analysis."""
+    """Nodes s, weights, exp(-y s) at the points y of all panels; a matrix to Chebyshev series."""
     s, weights = _log_nodes()
-    nodes = chebyshev.chebpts1(_PANEL_TERMS)
-    y = np.exp(_LOWEST + np.arange(_PANELS)[:, None] + 0.5 * (1.0 + nodes)).ravel()
-    fit = np.asarray(chebyshev.chebvander(nodes, _PANEL_TERMS - 1).T * (2.0 / _PANEL_TERMS))
+    points = chebyshev.chebpts1(_PANEL_TERMS)
+    y = np.exp(_LOWEST + np.arange(_PANELS)[:, None] + 0.5 * (1.0 + points)).ravel()
+    fit = np.asarray(chebyshev.chebvander(points, _PANEL_TERMS - 1).T * (2.0 / _PANEL_TERMS))
     fit[0] *= 0.5
     return s, weights, np.exp(-y[:, None] * s), fit
 
 
 @cache
 def _log_nodes() -> tuple[FloatArray, FloatArray]:
-    u = np.arange(_LOG_LOW, _LOG_HIGH, _LOG_STEP)
-    return np.exp(u), _LOG_STEP * np.exp(u)
-
-
-_laguerre = cache(np.polynomial.laguerre.laggauss)
+    """Nodes s and weights of the trapezoidal rule in log s."""
+    log_s = np.arange(_LOG_LOW, _LOG_HIGH, _LOG_STEP)
+    return np.exp(log_s), _LOG_STEP * np.exp(log_s)
 
 
 def _laguerre_rule(phases: FloatArray, _: float) -> tuple[FloatArray, FloatArray]:
-    """Nodes s and weights for integrals of exp(-phases s) f(s), one row for each of the phases."""
-    nodes, weights = _laguerre(_LAGUERRE_NODES)
+    """Nodes s and weights for integrals of exp(-Y s) f(s) over s >= 0, a row for each phase Y."""
+    nodes, weights = _LAGUERRE_RULE
     return nodes / phases[:, None], weights / phases[:, None]
 
 
 def _log_rule(phases: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
-    """The same by the trapezoidal rule in log s, for f(s) that decreases like s^-power."""
+    """The same by the trapezoidal rule in log s, for f(s) that falls like s^-power."""
     s, weights = _log_nodes()
     weights = weights.copy()
-    # At a resonance f decreases as a power of s, and the rest of the sum is a geometric series.
+    # For Y = 0 the sum beyond the last node is a geometric series.
     weights[-1] /= -np.expm1(-_LOG_STEP * (power - 1.0))
     return np.broadcast_to(s, (phases.size, s.size)), weights * np.exp(-phases[:, None] * s)
 
 
 @cache
 def _sphere_rule(dim: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights for means over one coordinate s >= 0 of a uniform direction."""
-    end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_LOG_NOTHING / (dim - 2))))
-    even = np.linspace(0.0, end, 1 + int(np.ceil(wave_region(dim) * end / _PANEL_PHASE)))
+    """Nodes and weights for means over the absolute coordinate s of a uniform direction."""
+    end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_LOG_LEFT_OUT / (dim - 2))))
+    even = np.linspace(0.0, end, 1 + int(np.ceil(smooth_amplitude_start(dim) * end / _PANEL_PHASE)))
     edges = np.union1d(even, end * 2.0 ** -np.arange(_HALVINGS))
     angle, weights = (x.ravel() for x in panel_rule(edges[:-1], edges[1:], _PANEL_NODES))
     weights = weights * np.cos(angle) ** (dim - 2)

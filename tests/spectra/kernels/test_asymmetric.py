@@ -136,8 +136,8 @@ def test_a_table_of_shifts_that_makes_no_sense_is_refused():
     table = derive(GAUSSIAN.shift([0.3, 0.0]), 2)
     for wrong, said in (
         ({"k_zero": 1.0}, "add up"),
-        ({"dim": 3}, "number of coordinates"),
-        ({"domain": 2.0}, "leaves its domain"),
+        ({"dim": 3}, "another dimension"),
+        ({"domain": 2.0}, "changes distances"),
     ):
         with pytest.raises(ParameterError, match=said):
             replace(table, **wrong)

@@ -7,7 +7,7 @@ from scipy.integrate import quad
 
 import spectra as sp
 from spectra.errors import DataError, NoRouteError, ParameterError, UndecidedError
-from spectra.table.l1_part import DOMINANCE, _proposal_density, truncated_density
+from spectra.table.l1_part import MAX_RATIO, _proposal_density, truncated_density
 from spectra.verdict import Status
 
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)
@@ -171,7 +171,7 @@ def test_the_proposal_dominates_the_density_at_random_places(dim):
     largest = np.array([12.1, 9.5, 6.4])[:dim] + 0.5 * rng.uniform(-1.0, 1.0, (20_000, dim))
     w = np.concatenate([tubes, near, 5 * rng.normal(size=(20_000, dim)), largest])
     ratio = np.abs(truncated_density(w)) / _proposal_density(w)
-    assert 0.8 * DOMINANCE[dim] <= ratio.max() <= DOMINANCE[dim]
+    assert 0.8 * MAX_RATIO[dim] <= ratio.max() <= MAX_RATIO[dim]
 
 
 def test_on_the_line_a_table_is_that_of_the_radial_kernel():

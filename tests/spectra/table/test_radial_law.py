@@ -16,7 +16,7 @@ from spectra.errors import ParameterError
 from spectra.kernels.kernel import radial
 from spectra.measure.tabulation import tabulate
 from spectra.table import Panels, RadialLaw
-from spectra.table.radial.plane_wave import wave_envelope
+from spectra.table.radial.plane_wave import plane_wave_bound
 from spectra.verdict import spectral_measure
 from tests.oracles.laws import ball_law, gaussian_law
 
@@ -50,14 +50,14 @@ def test_the_mass_of_an_end_counts_as_error():
     value, error = law.plane_wave_enclosure(3, [0.0, 5.0])
     assert np.array_equal(value, [0.0, 0.0])
     assert 1.0 <= error[0] < 1.1
-    assert np.all(error >= wave_envelope(3, np.array([0.0, 5.0])))
+    assert np.all(error >= plane_wave_bound(3, np.array([0.0, 5.0])))
     assert law.nodes(1.0)[2] == 1.0
 
 
 @pytest.mark.parametrize("dim", [1, 2, 1000])
 def test_the_envelope_bounds_the_wave_and_falls(dim):
     x = np.linspace(0.0, 4.0 * dim + 50.0, 20_001)
-    envelope = wave_envelope(dim, x)
+    envelope = plane_wave_bound(dim, x)
     assert np.all(np.abs(plane_wave_mean(dim, x)) <= envelope + 2e-13)
     assert np.all(np.diff(envelope) <= 1e-15)
     assert envelope[0] == 1.0
@@ -94,7 +94,7 @@ STORED = {
 def test_draws_are_the_quantiles_of_the_panels_up_to_rounding(name):
     law = STORED[name]()
     u = np.concatenate([np.linspace(0.0, law.split, 10_000)[:-1], np.geomspace(1e-300, 0.1, 500)])
-    w, exact = law.ppf(u), law.panel_radii(u)
+    w, exact = law.ppf(u), law.radii_by_panels(u)
     # Beside a zero of the density a radius moves without probability.
     same = np.abs(law.cdf(w) - law.cdf(exact)) <= 2e-16
     assert np.all((np.abs(w - exact) <= 1e-15 * exact) | same & (name == "half waves"))

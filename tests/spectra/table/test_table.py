@@ -225,7 +225,7 @@ def test_foreign_files_are_refused(tmp_path):
         ({"law0.charts": None}, "law0.charts"),
         ({"law1.series": [[0.25], [np.nan]]}, "finite"),
         ({"law1.series": [[0.25], [0.5]]}, "add up"),
-        ({"law1.series": [[0.25]]}, "five numbers"),
+        ({"law1.series": [[0.25]]}, "charts of shape"),
         ({"law1.charts": [[3.0, 0, 0, 0, 0], [1.0, 0, 0, 0, 0]]}, "ascend"),
         ({"law1.charts": [[1.0, 2, 0, 0, 0], [3.0, 0, 0, 0, 0]]}, "unknown chart"),
         ({"law0.charts": [1.0, 1.0]}, "axes"),
