@@ -88,8 +88,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     is_number = isinstance(accepted, Real) and not isinstance(accepted, bool)
     if not (is_number and _LEAST_U_ERROR <= accepted < 1.0):
         raise ParameterError(
-            f"u_error={u_error!r} is not an error in probability. Give a number below 1 and not "
-            f"below {_LEAST_U_ERROR:g}, the resolution of probabilities in double precision."
+            f"{u_error!r} is not a valid error in probability (u_error). Give a number below 1 and "
+            f"not below {_LEAST_U_ERROR:g}, the resolution of probabilities in double precision."
         )
     if not measure.bias < np.inf:
         raise ParameterError(

@@ -21,7 +21,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.base.arrays import FloatArray, IntArray
-from spectra.base.compiled import implementation
+from spectra.base.compiled import compile_with_numba, implementation
 
 __all__ = ["EvaluateBins", "EvaluatePieces", "fit_quantiles"]
 
