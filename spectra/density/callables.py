@@ -35,7 +35,7 @@ from spectra.density.components import Component
 from spectra.density.half_line.power_tail import PowerTail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.panels.log_panels import Panelled, Powers
+from spectra.density.panels.log_panels import PanelDensity, Powers
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
@@ -121,7 +121,7 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
         _fit_ball_form(term, support, edge, power, more=more) for more in (0, _MORE)
     )
     density = ball_component(first, dim)
-    return replace(density, doubt=_difference(density, ball_component(second, dim), miss))
+    return replace(density, added_error=_difference(density, ball_component(second, dim), miss))
 
 
 def _fit_ball_form(
@@ -161,7 +161,9 @@ def _fit_ball_form(
     return BallForm.of_chebyshev(radius, edge, series, power), missed
 
 
-def _difference(first: Panelled, second: Panelled, miss: float) -> tuple[FloatArray, FloatArray]:
+def _difference(
+    first: PanelDensity, second: PanelDensity, miss: float
+) -> tuple[FloatArray, FloatArray]:
     """Logarithms of radii, and what two densities differ by there, relative to the envelope."""
     w = np.geomspace(_FIRST * first.bulk[0], _LAST * first.bulk[1], _GRID)
     # Points between those of the grid meet other phases of the wave.
@@ -194,7 +196,7 @@ def _half_line_component(term: OpaqueTerm, dim: int, origin: sympy.Expr) -> Comp
         # Odd powers of z at 0 give the tail.
         tail = _odd_powers(values, reach, dim, origin, name)
         logs = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
-        good = np.flatnonzero(tail.left_out(np.exp(logs)) <= _RESOLVED)
+        good = np.flatnonzero(tail.truncation_error(np.exp(logs)) <= _RESOLVED)
         ending = tail, float(logs[good[0]] if good.size else logs[-1])
         last = ending[1]
     samples = _sum_values(values, reach, dim, last)

@@ -24,7 +24,7 @@ from spectra.errors import NoRouteError, ParameterError
 if TYPE_CHECKING:
     import sympy
 
-    from spectra.density.ball.tail import OscillatingTail
+    from spectra.density.panels.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
 __all__ = [
@@ -116,14 +116,14 @@ class Component(Radial):
     tail: OscillatingTail | None = None
     has_one_sign: bool = False
 
-    def beside(self, radius: float, side: float) -> Component | None:
+    def as_function_of_distance(self, radius: float, side: float) -> Component | None:
         """The component at radius + side * distance, as one of the distance, which is not rounded.
 
         None where the component has nothing at that radius that tells the two apart.
         """
         return None
 
-    def telling_radii(self) -> FloatArray:
+    def feature_radii(self) -> FloatArray:
         """Radii that show whatever its values show, where it is known by values alone."""
         return np.empty(0)
 

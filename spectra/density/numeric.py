@@ -16,7 +16,7 @@ from spectra.density.ball.numeric import integrated_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.half_line import half_line_density
 from spectra.density.lookup import known_part
 from spectra.errors import NoRouteError
 from spectra.formula.expansions.kinks import KINKS
@@ -44,7 +44,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
         components += known
         atoms += known_atoms
         if rest != 0:
-            smooth_part, points = half_line(rest, dim)
+            smooth_part, points = half_line_density(rest, dim)
             components += smooth_part
             atoms += points
             integrated = True

@@ -51,7 +51,7 @@ def chart_ranges(
         *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
-    places = np.sort(np.concatenate([np.empty(0), *(c.telling_radii() for c in components)]))
+    places = np.sort(np.concatenate([np.empty(0), *(c.feature_radii() for c in components)]))
     found = []
     charts = charts_between(depths, low, min(last, log_cut))
     for chart, start, stop in charts:

@@ -25,7 +25,7 @@ from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["half_line"]
+__all__ = ["half_line_density"]
 
 # Angles of the rays.  Wide rays converge with long steps; a kernel may grow or be singular there.
 _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
@@ -38,13 +38,13 @@ _LARGEST = 700.0
 _LATER = 0.6
 
 
-def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
+def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     """Components and atoms of a formula on the whole half-line.
 
     Examples
     --------
     >>> from spectra.formula.reader.parsing import Z
-    >>> (component,), atoms = half_line(1 / (1 + Z), 3)
+    >>> (component,), atoms = half_line_density(1 / (1 + Z), 3)
     >>> _, log = component.signed_log(np.array([1.0]))
     >>> round(float(np.exp(log[0])), 10)
     0.240992654

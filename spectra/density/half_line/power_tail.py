@@ -74,8 +74,8 @@ def power_tail(zero: PowerTerms, dim: int) -> PowerTail | None:
     tail = Powers(np.array(exponents), signs, np.array(sizes), wrong)
     if len(exponents) < _FEW:
         # No term stands for the error.
-        return tail.and_error(-np.inf, 0.0), np.inf
-    bad = np.flatnonzero(~(tail.left_out(np.exp(_LOGS)) < _RESOLVED))
+        return tail.add_error(-np.inf, 0.0), np.inf
+    bad = np.flatnonzero(~(tail.truncation_error(np.exp(_LOGS)) < _RESOLVED))
     if bad.size and bad[-1] + 1 == _LOGS.size:
         raise NoRouteError(
             "The asymptotic series of the density does not settle before the largest radius that "

@@ -11,7 +11,7 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.power_tail import PowerTail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
+from spectra.density.panels.log_panels import PanelDensity, Powers, fit_panels
 from spectra.errors import AccuracyError
 
 __all__ = ["sampled_density"]
@@ -32,7 +32,7 @@ def sampled_density(
     ending: PowerTail | None,
     *,
     noise: float = 0.0,
-) -> Panelled:
+) -> PanelDensity:
     """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail.
 
     ``noise`` is the size up to which samples are not smooth.
@@ -58,7 +58,7 @@ def sampled_density(
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
     first, last = panels.bulk()
-    return Panelled(
+    return PanelDensity(
         panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
         total=total,
         origin_exponent=power - 1.0,
@@ -111,4 +111,4 @@ def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
     if first == x.size:
         raise AccuracyError("the sums do not approach the power law at large radii")
     # The tail may differ by what the samples do not resolve.
-    return tail.and_error(float(np.log(_AGREES * samples.error) - x[first]), x[first]), x[first]
+    return tail.add_error(float(np.log(_AGREES * samples.error) - x[first]), x[first]), x[first]

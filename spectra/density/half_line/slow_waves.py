@@ -14,13 +14,13 @@ import sympy
 from sympy.core.function import Application
 
 from spectra.base.numbers import FloatArray
-from spectra.density.half_line.between_waves import BetweenWaves, PieceBeside
 from spectra.density.half_line.half_line_formula import HalfLineFormula
+from spectra.density.half_line.piecewise_density import OneSidedPiece, PiecewiseDensity
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
-from spectra.density.panels.log_panels import Panelled, Panels, Powers, fit_panels
+from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.reader.parsing import Z
 
@@ -45,7 +45,7 @@ _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.bessel
 _NO_SHARE = 1e-9
 
 
-def slow_wave_density(formula: HalfLineFormula, dim: int) -> BetweenWaves:
+def slow_wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
     """The density of slow waves, on both sides of each frequency and next to the origin."""
     both = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
     rates = [rate for rate in both[0].rates if rate]
@@ -69,7 +69,7 @@ def slow_wave_density(formula: HalfLineFormula, dim: int) -> BetweenWaves:
     singular = [(b, min(powers[b, 1], powers[b, -1])) for b in map(float, formula.slow_waves)]
     if end < np.inf:
         singular[-1] = end, powers[end, -1]
-    return BetweenWaves(
+    return PiecewiseDensity(
         pieces=tuple(pieces),
         total=formula.total,
         origin_exponent=powers[0.0, 1],
@@ -91,7 +91,7 @@ def _evaluate(
 
 def _fit_side(
     both: list[WaveIntegrals], radius: float, side: int, far: float, power: float, peak: float
-) -> PieceBeside:
+) -> OneSidedPiece:
     """The density on one side of a radius, from the far end inwards until it is negligible.
 
     It begins with a power of the distance.
@@ -120,7 +120,7 @@ def _fit_side(
         size = float(np.abs(_evaluate(both[0], radius, side, x)).max())
     edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
-    x = (np.log(panels.centre) + np.multiply.outer(_CHECKS, panels.half)).ravel()
+    x = (np.log(panels.centre) + np.multiply.outer(_CHECKS, panels.half_width)).ravel()
     sign, log = panels.signed_log(np.exp(x))
     apart = np.abs(sign * np.exp(log + x) - _evaluate(both[1], radius, side, x))
     share = apart.reshape(_CHECKS.size, -1) / fall(panels.high)
@@ -130,7 +130,7 @@ def _fit_side(
     return radius, float(side), 0.0, far, density
 
 
-def _extend_panels(panels: Panels, far: float, power: float) -> Panelled:
+def _extend_panels(panels: Panels, far: float, power: float) -> PanelDensity:
     """The density on panels, and the power of the distance below them."""
     first = np.exp(panels.low[:1] + 1e-9)
     sign, log = panels.signed_log(first)
@@ -144,7 +144,7 @@ def _extend_panels(panels: Panels, far: float, power: float) -> Panelled:
     )
     bulk = float(np.exp(-2.0)) * far, far
     nothing = Powers.vanishing(far, float(log[0]))
-    return Panelled(panels, 0.0, power, bulk, np.inf, beginning, nothing)
+    return PanelDensity(panels, 0.0, power, bulk, np.inf, beginning, nothing)
 
 
 def _check_agreement(apart: float, peak: float) -> float:
@@ -158,7 +158,7 @@ def _check_agreement(apart: float, peak: float) -> float:
     return 2.0 * apart
 
 
-def _find_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> PieceBeside:
+def _find_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> OneSidedPiece:
     """The density beyond all frequencies, by two rays."""
     ending = power_tail(formula.zero, dim)
     lowest = float(np.log(0.5 * top))

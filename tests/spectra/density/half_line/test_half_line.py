@@ -12,7 +12,7 @@ import spectra as sp
 from spectra.density import spectral_density
 from spectra.density.components import SpectralDensity
 from spectra.density.half_line.ends.power_terms import expansion_of
-from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.half_line import half_line_density
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.hankel_factor import hankel_factor
 from spectra.density.half_line.power_tail import power_tail
@@ -105,7 +105,7 @@ def formula_of(text):
 )
 def test_density_equals_an_independent_one(name, dim):
     """The error is below what is stated, and below 1e-12 of the largest w rho."""
-    (component,), _ = half_line(formula_of(name), dim)
+    (component,), _ = half_line_density(formula_of(name), dim)
     sign, log = component.signed_log(RADII)
     stated = np.exp(component.log_envelope(RADII) + np.log(RADII)) * component.relative_error(RADII)
     with mp.workdps(70):
@@ -147,7 +147,7 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
     kernel = HalfLineFormula(expr)
     wide = [RaySums(kernel, 1, angle, shift=0.5 * i).whole() for i, angle in enumerate((0.8, 0.55))]
     assert wide[0].difference(wide[1]) < 1e-12 * wide[0].peak
-    (component,), _ = half_line(expr, 1)
+    (component,), _ = half_line_density(expr, 1)
     w = 2.0
     with mp.workdps(30):
         parts = [0, 0.5, 0.9, 1, 1.1, 1.5, *range(2, 80, 2)]
@@ -178,7 +178,7 @@ def test_the_series_of_a_tail_is_that_of_the_closed_form(dim):
 
 def test_a_logarithm_at_zero_reaches_the_tail():
     """z^2 log z is no even power: int z^2 log(z) cos(wz) dz = pi/w^3 as an Abel mean."""
-    (component,), _ = half_line(formula_of("z**2*log(z)*exp(-z**2)"), 1)
+    (component,), _ = half_line_density(formula_of("z**2*log(z)*exp(-z**2)"), 1)
     assert component.decay == 3.0
     sign, log = component.signed_log(np.array([1e6]))
     assert sign[0] == 1.0
@@ -189,7 +189,7 @@ def test_a_logarithm_at_zero_reaches_the_tail():
     ("text", "dim", "power"), [("exp(-z**4)", 1, 0.0), ("exp(-z**4)/(1+z)", 3, 2.0)]
 )
 def test_below_the_samples_the_density_is_its_power(text, dim, power):
-    (component,), _ = half_line(formula_of(text), dim)
+    (component,), _ = half_line_density(formula_of(text), dim)
     w = np.array([1e-30, 1e-25, 1e-20])
     _, log = component.signed_log(w)
     np.testing.assert_allclose(np.diff(log), power * np.diff(np.log(w)), atol=1e-9)
@@ -210,7 +210,7 @@ def test_below_the_samples_the_density_is_its_power(text, dim, power):
 def test_a_table_gives_the_kernel(name, dim):
     kernel = sp.radial(name)
     # Whether or not another route knows the kernel: half_line is what is tested.
-    components, atoms = half_line(formula_of(name), dim)
+    components, atoms = half_line_density(formula_of(name), dim)
     measure = measure_of(SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric"))
     plus, minus = measure.positive_mass, measure.negative_mass
     assert abs(plus.mid - minus.mid - kernel.at_zero) <= plus.rad + minus.rad + 1e-15 * plus.mid
@@ -251,7 +251,7 @@ def test_a_constant_and_a_limit_that_cancel_are_one_atom(text, mass):
 )
 def test_formulas_of_another_class_are_refused(text, why):
     with pytest.raises(NoRouteError, match=why):
-        half_line(formula_of(text), 2)
+        half_line_density(formula_of(text), 2)
 
 
 @SLOW

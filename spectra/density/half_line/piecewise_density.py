@@ -10,7 +10,7 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component, Evaluation
 
-__all__ = ["BetweenWaves", "PieceBeside"]
+__all__ = ["OneSidedPiece", "PiecewiseDensity"]
 
 # Pieces overlap by this share, so that rounding leaves no gap between them.
 _OVERLAP = 8.0 * EPS
@@ -18,17 +18,17 @@ _OVERLAP = 8.0 * EPS
 
 #: (radius, side, near, far, density): the density at radius + side * distance, as a function of the
 #: distance from near to far.
-PieceBeside = tuple[float, float, float, float, Component]
+OneSidedPiece = tuple[float, float, float, float, Component]
 
 
 @dataclass(frozen=True, eq=False)
-class BetweenWaves(Component):
+class PiecewiseDensity(Component):
     """A density made of pieces, as a function of the distance to a radius on one side of it.
 
     Distances to that radius are not rounded; the density of w itself counts from radius 0.
     """
 
-    pieces: tuple[PieceBeside, ...]
+    pieces: tuple[OneSidedPiece, ...]
     total: float
     origin_exponent: float
     bulk: tuple[float, float]
@@ -60,7 +60,7 @@ class BetweenWaves(Component):
                 error = error + 2.0 * EPS * radius / np.maximum(gap, EPS * radius)
         return sign, log, envelope, error
 
-    def beside(self, radius: float, side: float) -> Component | None:
+    def as_function_of_distance(self, radius: float, side: float) -> Component | None:
         """The density as a function of the distance to a frequency, on one side of it."""
         for *place, _, density in self.pieces:
             if place == [radius, side, 0.0]:
@@ -68,7 +68,7 @@ class BetweenWaves(Component):
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
-    def telling_radii(self) -> FloatArray:
+    def feature_radii(self) -> FloatArray:
         """The telling radii of all pieces, ascending."""
-        radii = [r + side * density.telling_radii() for r, side, _, _, density in self.pieces]
+        radii = [r + side * density.feature_radii() for r, side, _, _, density in self.pieces]
         return np.sort(np.concatenate(radii))
