@@ -197,8 +197,8 @@ def _half_line_component(term: OpaqueTerm, dim: int, origin: sympy.Expr) -> Comp
         tail = _odd_powers(values, reach, dim, origin, name)
         logs = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
         good = np.flatnonzero(tail.truncation_error(np.exp(logs)) <= _RESOLVED)
-        ending = tail, float(logs[good[0]] if good.size else logs[-1])
-        last = ending[1]
+        ending = PowerTail(tail, float(logs[good[0]] if good.size else logs[-1]))
+        last = ending.start
     samples = _sum_values(values, reach, dim, last)
     share = samples.error / samples.peak
     if not share <= _FEWEST_DIGITS:

@@ -80,13 +80,13 @@ def _density_of(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Com
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
     _, found = split_limit(expr)
-    ending = power_tail(found.zero, dim)
+    ending = power_tail(found.expansion_at_zero, dim)
     gaps = min(found.decay, float(dim)), -float(ending[0].exponents[0]) - 1.0 if ending else np.inf
     samples = _sample_inverse([product.radial(dim) for product in products], *gaps)
     if samples is None or not np.all(np.isfinite(samples.values)):
         return None
     try:
-        return sampled_density(samples, found.total, dim, found.decay, ending)
+        return sampled_density(samples, found.value_at_zero, dim, found.decay, ending)
     except AccuracyError:
         # Waves too fast for these panels in high dimension, or a tail that does not agree: other
         # routes may know the kernel.
@@ -110,7 +110,7 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
             samples = _sample_period(products, round((centre - below) / step), count, step)
             sizes = np.abs(samples.values)
             if max(sizes[:_EDGE].max(), sizes[-_EDGE:].max()) <= NEGLIGIBLE * samples.peak:
-                return replace(samples, values=samples.values[samples.logs < _FARTHEST])
+                return replace(samples, values=samples.values[samples.log_w < _FARTHEST])
             below, above = 2.0 * below, 2.0 * above
     return None
 

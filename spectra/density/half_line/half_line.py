@@ -1,8 +1,9 @@
 r"""Spectral densities of formulas on the half-line for which no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
-(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it gives back the
-kernel (:mod:`spectra.density.guard`): two rays beyond one pole agree, too, and both are wrong.
+(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it reproduces the
+kernel (:mod:`spectra.density.guard`): two rays on the far side of the same pole agree although both
+are wrong.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sympy
 from spectra.base.enclosures import EPS
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
-from spectra.density.half_line.ends.plane_waves import split_atoms
+from spectra.density.half_line.ends.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
@@ -27,14 +28,14 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["half_line_density"]
 
-# Angles of the rays.  Wide rays converge with long steps; a kernel may grow or be singular there.
+# Angles of the rays in radians.  Sums on wide rays take long steps, but kernels may grow there.
 _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
-# Two rays agree to this share of the largest w rho.
+# Two rays agree if their sums differ by at most this share of the largest w |rho|.
 _AGREE = 1e-12
-# Logarithm of the largest value of a kernel, as a double.
-_LARGEST = 700.0
-# If the kernel becomes negligible this much later in log z on a ray than on the half-line, it grows
-# on rays nearby, and the ray is tried last.
+# The largest log|k|: exp(709) is the largest double.
+_LARGEST_LOG = 700.0
+# If a kernel becomes negligible later by this much in log|z| on a ray than on the half-line, it
+# grows on rays nearby, and the ray is tried last.
 _LATER = 0.6
 
 
@@ -54,47 +55,48 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
     if limit != 0:
         mass = float(limit)
         atoms.append(Atom(0.0, mass, error=abs(mass) * EPS))
-    found, rest = split_atoms(formula, dim)
-    atoms += found
+    wave_atoms, rest = split_atoms(formula, dim)
+    atoms += wave_atoms
     if rest is None:
         return [], atoms
     if rest.slow_waves:
         return [slow_wave_density(rest, dim)], atoms
     try:
         return [_sum_on_rays(rest, dim)], atoms
-    except AccuracyError as refusal:
-        if not rest.waves:
+    except AccuracyError as failure:
+        if not rest.amplitudes:
             raise
         try:
             return [slow_wave_density(rest, dim)], atoms
         except SpectraError:
-            raise refusal from None
+            raise failure from None
 
 
 def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
     """The density by the first two rays that agree."""
-    ending = power_tail(formula.zero, dim)
+    tail = power_tail(formula.expansion_at_zero, dim)
     reasons: list[str] = []
     tried: list[Samples] = []
     for ray in _order_rays(formula, dim, reasons):
+        # Two grids half a step apart differ by the error of the interpolation, too.
         ray.shift = 0.5 * (len(tried) % 2)
         try:
-            samples = ray.whole(stop=ending[1] if ending else np.inf)
-        except AccuracyError as refusal:
-            reasons.append(str(refusal))
+            samples = ray.sample_all(stop=tail.start if tail else np.inf)
+        except AccuracyError as failure:
+            reasons.append(str(failure))
             continue
         for other in tried:
-            apart = samples.difference(other) / samples.peak
-            if not apart <= _AGREE:
-                reasons.append(f"rays differ by {apart:.0e} of the largest value")
+            difference = samples.difference(other) / samples.peak
+            if not difference <= _AGREE:
+                reasons.append(f"rays differ by {difference:.0e} of the largest value")
                 continue
             best = min(other, samples, key=lambda s: (s.error, s.step))
-            error = 2.0 * (apart * best.peak + best.error) + best.rounding
+            error = 2.0 * (difference * best.peak + best.error) + best.rounding
             try:
-                return _check_samples(formula, replace(best, error=error), ending, dim)
-            except AccuracyError as refusal:
+                return _check_samples(formula, replace(best, error=error), tail, dim)
+            except AccuracyError as failure:
                 # Both rays lie beyond the same singularity.
-                reasons.append(str(refusal))
+                reasons.append(str(failure))
                 break
         tried.append(samples)
     raise AccuracyError(
@@ -106,10 +108,10 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
 
 
 def _check_samples(
-    formula: HalfLineFormula, samples: Samples, ending: PowerTail | None, dim: int
+    formula: HalfLineFormula, samples: Samples, tail: PowerTail | None, dim: int
 ) -> Component:
-    """The component of samples; an AccuracyError if it is not the density of the kernel."""
-    component = sampled_density(samples, formula.total, dim, formula.decay, ending)
+    """The component through samples; an AccuracyError if it does not reproduce the kernel."""
+    component = sampled_density(samples, formula.value_at_zero, dim, formula.decay, tail)
     kernel = Kernel((Piece(sympy.oo, formula.expr),))
     if why := contradiction(SpectralDensity(kernel, dim, (component,), (), "numeric")):
         raise AccuracyError(why)
@@ -117,19 +119,20 @@ def _check_samples(
 
 
 def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[RaySums]:
-    """The rays on which the kernel decays, the cheapest first."""
+    """The rays on which the kernel decays, the cheapest first; ``reasons`` against the others."""
     rays: list[RaySums] = []
-    axis = np.inf
+    end = np.inf
     for angle in _ANGLES:
         try:
             rays.append(RaySums(formula, dim, angle))
             if len(rays) == 1:
-                top, axis = survey_kernel(formula, 0.0, rays[0].floor)
-                if top > _LARGEST:
+                log_max, end = survey_kernel(formula, 0.0, rays[0].bits)
+                if log_max > _LARGEST_LOG:
                     raise NoRouteError(
-                        f"{formula.expr} reaches exp({top:.4g}), which is no double: divide it by "
-                        "its largest value, or design a finite measure for the range of your data."
+                        f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: "
+                        "divide it by its largest value, or design a finite measure for the range "
+                        "of your data."
                     )
-        except AccuracyError as refusal:
-            reasons.append(str(refusal))
-    return sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
+        except AccuracyError as failure:
+            reasons.append(str(failure))
+    return sorted(rays, key=lambda ray: (ray.end > end + _LATER and end < np.inf, ray.cost))

@@ -11,12 +11,11 @@ from mpmath import mp
 import spectra as sp
 from spectra.density import spectral_density
 from spectra.density.components import SpectralDensity
-from spectra.density.half_line.ends.power_terms import expansion_of
+from spectra.density.half_line.ends.power_terms import expand_in_powers
 from spectra.density.half_line.half_line import half_line_density
 from spectra.density.half_line.half_line_formula import HalfLineFormula
-from spectra.density.half_line.hankel_factor import hankel_factor
 from spectra.density.half_line.power_tail import power_tail
-from spectra.density.half_line.ray_sums import RaySums
+from spectra.density.half_line.ray_sums import RaySums, hankel_factor
 from spectra.errors import AccuracyError, NoRouteError, TimeLimitError
 from spectra.formula.reader.parsing import Z
 from spectra.measure import measure_of
@@ -134,7 +133,7 @@ def test_the_factor_on_a_ray_is_the_hankel_function(psi, dim):
 def test_samples_are_interpolated_to_rounding():
     """On two grids, one of them shifted by half a step, at the same angle."""
     kernel = HalfLineFormula(sympy.exp(-Z) / (1 + Z))
-    sums = [RaySums(kernel, 3, 0.55, shift=shift).samples(-3.0, 6.0) for shift in (0.0, 0.5)]
+    sums = [RaySums(kernel, 3, 0.55, shift=shift).sample(-3.0, 6.0) for shift in (0.0, 0.5)]
     assert sums[0].difference(sums[1]) < 2e-15 * sums[0].peak
     x = np.array([0.0123, 1.7])
     np.testing.assert_allclose(sums[0](x), sums[1](x), rtol=0, atol=2e-15 * sums[0].peak)
@@ -145,7 +144,9 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
     """Poles at angles of 0.1 and 0.3: wide rays agree with each other, and not with the kernel."""
     expr = formula_of("exp(-z)/((z-1)**2+1/100)")
     kernel = HalfLineFormula(expr)
-    wide = [RaySums(kernel, 1, angle, shift=0.5 * i).whole() for i, angle in enumerate((0.8, 0.55))]
+    wide = [
+        RaySums(kernel, 1, angle, shift=0.5 * i).sample_all() for i, angle in enumerate((0.8, 0.55))
+    ]
     assert wide[0].difference(wide[1]) < 1e-12 * wide[0].peak
     (component,), _ = half_line_density(expr, 1)
     w = 2.0
@@ -166,7 +167,7 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
 @pytest.mark.parametrize("dim", [1, 2, 7, 64])
 def test_the_series_of_a_tail_is_that_of_the_closed_form(dim):
     """exp(-z) has rho = c w^(d-1) (1 + w^2)^(-(d+1)/2); the series comes from its powers of z."""
-    tail, start = power_tail(expansion_of(sympy.exp(-Z), sympy.Integer(0)), dim)
+    tail, start = power_tail(expand_in_powers(sympy.exp(-Z), sympy.Integer(0)), dim)
     w = np.exp(start) * np.array([1.0, 7.0, 1e6])
     sign, log = tail.signed_log(w)
     with mp.workdps(40):
