@@ -2,8 +2,7 @@ r"""Spectral densities of formulas on the half-line for which no closed form is 
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
 (:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it reproduces the
-kernel (:mod:`spectra.density.guard`): two rays on the far side of the same pole agree although both
-are wrong.
+kernel (:mod:`spectra.density.guard`): two rays beyond the same pole agree, but both are wrong.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import sympy
 
-from spectra.base.enclosures import EPS
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.guard import contradiction
 from spectra.density.half_line.ends.atoms import split_atoms
@@ -51,12 +49,9 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
     0.240992654
     """
     limit, formula = split_limit(expr)
-    atoms = []
+    atoms, rest = split_atoms(formula, dim)
     if limit != 0:
-        mass = float(limit)
-        atoms.append(Atom(0.0, mass, error=abs(mass) * EPS))
-    wave_atoms, rest = split_atoms(formula, dim)
-    atoms += wave_atoms
+        atoms = [Atom.of(sympy.Integer(0), limit), *atoms]
     if rest is None:
         return [], atoms
     if rest.slow_waves:
@@ -119,7 +114,7 @@ def _check_samples(
 
 
 def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[RaySums]:
-    """The rays on which the kernel decays, the cheapest first; ``reasons`` against the others."""
+    """The rays on which the kernel decays, the cheapest first; fill ``reasons`` for the others."""
     rays: list[RaySums] = []
     end = np.inf
     for angle in _ANGLES:

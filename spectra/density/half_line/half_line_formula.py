@@ -26,11 +26,12 @@ __all__ = ["HalfLineFormula", "split_limit"]
 _BITS_STEP = 64
 # The argument has this many bits more than the value.
 _SPARE_BITS = 16
-_MOST_DOUBLINGS = 6
+# How often a value is computed, each time with twice as many bits.
+_MOST_TRIALS = 6
 # The values of log z at which the scale is searched for.
 _SURVEY = np.arange(-60.0, 60.0, 0.25)
-# A kernel falls faster than powers if it is below 2^-200 at three neighboring ones of these
-# log(z / scale).
+# A kernel falls faster than powers if it is below 2^-200 at three neighboring places, which are
+# these values of log z - log_scale.
 _FAR, _FAR_BITS = np.arange(5.0, 9.0, 0.5), 200
 
 
@@ -47,14 +48,12 @@ class HalfLineFormula:
     def value(self, s: float, angle: float, bits: int) -> Ball:
         """The value at exp(s + i angle) with an error below 2^-bits; nan if it is not found."""
         work = _BITS_STEP * ceil((max(bits, 0) + 40) / _BITS_STEP)
-        for _ in range(_MOST_DOUBLINGS):
+        for _ in range(_MOST_TRIALS):
             with working(work + _SPARE_BITS):
                 z = flint.acb(flint.arb(s), flint.arb(angle)).exp()
             value = self._continuation.once(z, work)
-            if (
-                value.is_finite()
-                and max(value.real.rad(), value.imag.rad()) < flint.arb(2) ** -bits
-            ):
+            error = max(value.real.rad(), value.imag.rad())
+            if value.is_finite() and error < flint.arb(2) ** -bits:
                 return value
             work *= 2
         return flint.acb("nan")
@@ -78,7 +77,7 @@ class HalfLineFormula:
                     "route needs a formula that is analytic for z > 0. Write it as pieces with "
                     "support=..., or design a finite measure for your range of distances (design)."
                 )
-            # Four negligible values, or ten small units of log z, show that k has decayed.
+            # Stop after four negligible values, or ten units of log z (40 values) of small ones.
             if sizes.max() > -np.inf and sizes[-4:].max() == -np.inf:
                 break
             if s > 0.0 and sizes[-40:].max() < sizes.max() - 1.0:
@@ -130,7 +129,7 @@ class HalfLineFormula:
         return self._infinity[2]
 
     def _falls_fast(self) -> bool:
-        """Whether values on the half-line become negligible too fast for a power."""
+        """Whether the formula falls faster than every power, as far as its values show."""
         try:
             sizes = [self.log_size(self.log_scale + s, 0.0, _FAR_BITS) for s in _FAR]
         except (FormulaError, NoRouteError):
@@ -142,8 +141,8 @@ class HalfLineFormula:
 @lru_cache(maxsize=64)
 def split_limit(expr: sympy.Expr) -> tuple[sympy.Expr, HalfLineFormula]:
     """The limit of a formula at infinity, and the formula without it."""
-    radii, exprs, gaps = profile(Kernel((Piece(sympy.oo, expr),)))
-    if gaps or radii:
+    radii, exprs, unknown = profile(Kernel((Piece(sympy.oo, expr),)))
+    if unknown or radii:
         where = f"z = {radii[0]}" if radii else "a radius that was not located"
         raise NoRouteError(
             f"The formula {expr} changes at {where}: the numeric route on the half-line takes "
@@ -158,5 +157,5 @@ def split_limit(expr: sympy.Expr) -> tuple[sympy.Expr, HalfLineFormula]:
     if limit != 0:
         formula = HalfLineFormula(formula.expr - limit)
     if np.isnan(formula.value_at_zero):
-        raise NoRouteError(f"The formula {expr} has no known finite value at z = 0.")
+        raise NoRouteError(f"The formula {expr} has no finite value at z = 0 that is known.")
     return limit, formula

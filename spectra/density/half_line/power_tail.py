@@ -46,7 +46,7 @@ class PowerTail(NamedTuple):
 
 
 def power_tail(expansion: PowerTerms, dim: int) -> PowerTail | None:
-    """The density for large w by the expansion of a kernel at zero; None for an even kernel."""
+    """The density for large w by the expansion of a kernel at zero; None if it is even."""
     exponents: list[float] = []
     sizes: list[float] = []
     polynomials: list[list[float]] = []
@@ -55,10 +55,11 @@ def power_tail(expansion: PowerTerms, dim: int) -> PowerTail | None:
         for a, q, c in expansion:
             if q == 0 and a.is_Integer and a % 2 == 0:
                 continue
+            # The Taylor series of G at a.
             s = flint.arb_series([_to_ball(a), 1], prec=q + 1)
             g = 2 * (s * flint.arb.const_log2()).exp() * (half + s / 2).gamma() / half.gamma()
             g = g * (-s / 2).rgamma()
-            # (-d/da)^q of G(a) w^(-a-1)
+            # (-d/da)^q of G(a) w^(-a-1) is w^(-a-1) times a polynomial in log w.
             scale = _to_ball(c)
             polynomial = [
                 scale * comb(q, j) * (-1) ** (q - j) * factorial(q - j) * g[q - j]

@@ -13,7 +13,7 @@ unit far below the largest value of w rho, and the integers are multiplied exact
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from math import ceil, floor, lgamma, log, log2, pi, sin, tan
 
 import flint
@@ -57,13 +57,10 @@ _WEIGHTS = _BINOMIALS * (-1.0) ** np.arange(2 * MARGIN)
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Values of w rho at log w = (first + n) step, n = 0, 1, ..., with one absolute error for all.
-
-    ``first`` is a multiple of 1/2.
-    """
+    """Values of w rho at log w = (first + n) step, n = 0, 1, ..., with one absolute error."""
 
     step: float
-    first: float
+    first: float  # a multiple of 1/2
     values: FloatArray
     error: float
 
@@ -130,11 +127,12 @@ class RaySums:
     ) -> None:
         self.kernel, self.dim, self.angle = kernel, dim, angle
         self.shift, self.lowest = shift, lowest
-        self._find_range = partial(_find_range, dim, angle)
         self._kernel_values: dict[tuple[float, int], Ball] = {}
-        last = np.inf if lowest == -np.inf else self._find_range(200.0)[1] - lowest
+        # g(wz) is negligible for all w > exp(lowest) from this s on.
+        last = np.inf if lowest == -np.inf else _find_range(dim, angle, 200.0)[1] - lowest
+        *_, log_max_g = _find_range(dim, angle, 60.0)
         #: The kernel counts as 0 below 2^-bits.
-        self.bits = _KEPT_BITS + 4 + int(self._find_range(60.0)[2] / log(2.0))
+        self.bits = _KEPT_BITS + 4 + int(log_max_g / log(2.0))
         self.log_max, self.end = survey_kernel(kernel, angle, self.bits, last)
 
     @property
@@ -143,6 +141,7 @@ class RaySums:
         # The error of a step is exp(-2 pi a/step), a < angle, times the growth of g on the ray of
         # the angle - a.
         needed = self.dim / (2.0 * tan(self.angle)) + _LOG_ERROR / self.angle
+        # A density may be singular below ``lowest``, and interpolation needs closer samples.
         least = _FIRST_STEP if self.lowest == -np.inf else _FIRST_STEP + 3
         return max(least, ceil(log2(needed / pi)))
 
@@ -154,10 +153,10 @@ class RaySums:
     def sample(self, low: float, high: float, least_peak: float = 0.0) -> Samples:
         """w rho for log w from low to high; the step is halved until that changes nothing."""
         for n in range(self.first_step, min(self.first_step + _MOST_HALVINGS, _LAST_STEP) + 1):
-            found, change = self._sum_at_step(low, high, 2.0**-n)
+            found = self._sum_at_step(low, high, 2.0**-n)
             peak = max(found.peak, least_peak)
-            if change < _STEPS_AGREE * peak:
-                return replace(found, error=change**2 / max(peak, 1e-300) * 4.0)
+            if found.error < _STEPS_AGREE * peak:
+                return replace(found, error=found.error**2 / max(peak, 1e-300) * 4.0)
         raise AccuracyError(f"the sums on the ray of angle {self.angle} do not settle")
 
     def sample_all(self, least_peak: float = 0.0, stop: float = np.inf) -> Samples:
@@ -165,6 +164,7 @@ class RaySums:
 
         ``least_peak`` is a lower bound of the largest w |rho| at all radii.
         """
+        # Most of the mass is at w of about d^(1/2) / scale.
         centre = 0.5 * log(self.dim) - self.kernel.log_scale
         low, high = centre - 6.0, centre + 6.0
         if self.lowest > -np.inf:
@@ -195,13 +195,14 @@ class RaySums:
             if high - low > _WIDEST:
                 raise AccuracyError("the density falls too slowly at an end")
 
-    def _sum_at_step(self, low: float, high: float, step: float) -> tuple[Samples, float]:
-        """The sums at one step, and their largest difference from those at twice the step."""
+    def _sum_at_step(self, low: float, high: float, step: float) -> Samples:
+        """The sums at one step, with their largest difference from twice the step as the error."""
         log_max = max(self.log_max, 0.0)
-        cancelled = max(self._find_range(_KEPT_BITS)[2] + log_max, 0.0) / log(2.0)
+        *_, log_max_g = _find_range(self.dim, self.angle, _KEPT_BITS)
+        cancelled = max(log_max_g + log_max, 0.0) / log(2.0)
         if _KEPT_BITS + cancelled > _MOST_BITS:
             raise AccuracyError(f"the kernel cancels too much on the ray of angle {self.angle}")
-        least_y, most_y, log_max_g = self._find_range(_KEPT_BITS + cancelled)
+        least_y, most_y, log_max_g = _find_range(self.dim, self.angle, _KEPT_BITS + cancelled)
         end = min(self.end, most_y - max(low, self.lowest))
         # s is i step for i0 <= i <= i1, and log w is (j + shift) step for j0 <= j <= j1.
         i0, i1 = floor((least_y - high) / step), ceil(end / step)
@@ -212,14 +213,12 @@ class RaySums:
         k_bits, g_bits = (int(_KEPT_BITS + size / log(2.0)) + 2 for size in (log_max_g, log_max))
         # A multiple of 64, so that few precisions occur and values of g are used again.
         work = 64 * ceil((_KEPT_BITS + cancelled) / 64 + 1)
-        k = [
-            _round_to_integers(self._evaluate_kernel(i * step, work), k_bits)
-            for i in range(i0, i1 + 1)
-        ]
+        terms = range(i0, i1 + 1)
+        k = [_to_integers(self._evaluate_kernel(i * step, work), k_bits) for i in terms]
         log_y = [(i + self.shift) * step for i in range(i0 + j0, i1 + j1 + 1)]
         zero = flint.fmpz(0), flint.fmpz(0)
         g = [
-            _round_to_integers(hankel_factor(self.dim, self.angle, s, work), g_bits)
+            _to_integers(hankel_factor(self.dim, self.angle, s, work), g_bits)
             if least_y <= s <= most_y
             else zero
             for s in log_y
@@ -260,14 +259,14 @@ def hankel_factor(dim: int, angle: float, s: float, bits: int) -> Ball:
         front = (flint.arb(2).log() * (1 - half) - half.lgamma()).exp()
         power = front * ((half + 1) * log_y).exp()
         y = log_y.exp()
-        # H^(1)_n(y) = turn K_n(-iy) (DLMF 10.27.8).
+        # H^(1)_n(y) = factor K_n(-iy), n = d/2 - 1 (DLMF 10.27.8).
         i = flint.acb(0, 1)
-        turn = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
+        factor = 2 / (flint.arb.pi() * i) * (-i * flint.arb.pi() * (half - 1) / 2).exp()
         if dim % 2:
             k = k_half_way(max(dim - 3, 0) // 2, -i * y)
         else:
             k = bessel_k(dim // 2 - 1, -i * y, flint.ctx.prec)
-        return power * turn * k
+        return power * factor * k
 
 
 def _find_range(dim: int, angle: float, bits: float) -> tuple[float, float, float]:
@@ -288,12 +287,10 @@ def _find_range(dim: int, angle: float, bits: float) -> tuple[float, float, floa
 _Pair = tuple[flint.fmpz, flint.fmpz]
 
 
-def _correlate(
-    k: list[_Pair], g: list[_Pair], first: float, step: float, bits: int
-) -> tuple[Samples, float]:
-    """Samples j of step 2^-bits Re sum_i k_i g_(i+j), and their change from twice the step.
+def _correlate(k: list[_Pair], g: list[_Pair], first: float, step: float, bits: int) -> Samples:
+    """The sums step 2^-bits Re sum_i k_i g_(i+j), j = 0, 1, ...
 
-    The terms of even i alone, or of odd i alone, are a sum at twice the step.
+    The terms of even i alone, or of odd i alone, are half the sum at twice the step.
     """
     count, size = len(k), len(g) - len(k) + 1
     unit = flint.arb(2) ** -bits * 2 * step
@@ -312,11 +309,10 @@ def _correlate(
     even, odd = sums
     if not np.all(np.isfinite(even) & np.isfinite(odd)):
         raise AccuracyError("the density leaves the range of doubles")
-    change = float(np.abs(even - odd).max()) / 2.0
-    return Samples(step, first, (even + odd) / 2.0, change), change
+    return Samples(step, first, (even + odd) / 2.0, float(np.abs(even - odd).max()) / 2.0)
 
 
-def _round_to_integers(value: Ball, bits: int) -> _Pair:
+def _to_integers(value: Ball, bits: int) -> _Pair:
     """Both parts times 2^bits, rounded down."""
     found = []
     for part in (value.real, value.imag):

@@ -79,6 +79,7 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     (low, high), log_w, error = samples.log_range, samples.log_w, samples.error
     inside = (log_w >= low) & (log_w <= high)
     x, values = log_w[inside], samples.values[inside]
+    # The radius exp(x[last]) is raised by eighths of a unit of log w.
     last = 0
     for i in range(0, int(np.argmax(np.abs(values))), max(1, int(1.0 / samples.step) // 8)):
         law = values[i] * np.exp(power * (x[:i] - x[i]))
@@ -100,10 +101,7 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
 
 
 def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
-    """The tail from the first radius at which it agrees with all later samples.
-
-    The radius is at least exp(start), if that is finite.
-    """
+    """The tail from the first radius, at least exp(start) if finite, where it fits the samples."""
     x = samples.log_w[samples.log_w <= samples.log_range[1]]
     if np.isfinite(start):
         x = x[x >= start]

@@ -36,8 +36,7 @@ _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 _RESOLVED, _WIDTH = 7e-15, 2.0
 # The error of a Chebyshev series whose 33 coefficients have the error _RESOLVED.
 _SERIES_ERROR = 3e-13
-# The error below all panels is multiplied by exp(_LOG_FACTOR), since the power law there has no
-# logarithm.
+# The error below all panels is 4 times that on the first one: the power there has no logarithm.
 _LOG_FACTOR = float(np.log(4.0))
 # Below this share of the largest, distance * rho counts as 0.  A density that is infinite at a
 # radius is a power of the distance below exp(_NEAREST) times the farthest distance.
@@ -52,7 +51,7 @@ _OVERLAP = 8.0 * EPS
 
 
 class OneSidedPiece(NamedTuple):
-    """A density at w = radius + side * distance as a function of the distance, near to far."""
+    """A density at w = radius + side * distance, as a function of distances from near to far."""
 
     radius: float
     side: float
@@ -134,8 +133,7 @@ def slow_wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
         for radius, side, far in sides
     )
     pieces = [
-        _fit_side(pair, radius, side, far, exponents.get((radius, side), 0.0), peak)
-        for radius, side, far in sides
+        _fit_side(pair, r, side, far, exponents.get((r, side), 0.0), peak) for r, side, far in sides
     ]
     if end == np.inf:
         pieces.append(_sum_beyond(formula, dim, top, peak))
@@ -235,6 +233,7 @@ def _bound_error(difference: float, peak: float) -> float:
 def _sum_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> OneSidedPiece:
     """The density beyond the radius ``top``, by sums on two rays."""
     tail = power_tail(formula.expansion_at_zero, dim)
+    # Interpolation at ``top`` needs samples below it.
     lowest = float(np.log(0.5 * top))
     stop = tail.start if tail else np.inf
     both = [
@@ -271,11 +270,7 @@ def _find_exponents(
 
 
 def _is_band_limited(formula: HalfLineFormula) -> bool:
-    """Whether the density vanishes beyond the largest frequency (Paley and Wiener).
-
-    It does if the kernel is even, and analytic in the whole plane except for a removable
-    singularity at zero.
-    """
+    """Whether k is even and entire, and the density 0 beyond the last frequency (Paley, Wiener)."""
     powers = (power for power in formula.expr.atoms(sympy.Pow) if power.has(Z))
     functions = (f for f in formula.expr.atoms(Application) if f.has(Z))
     return (

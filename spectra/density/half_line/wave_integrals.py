@@ -17,9 +17,9 @@ from math import lgamma, log
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import hankel1e, hankel2e, jv
 
+from spectra.base.arrays import ComplexArray
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import working
 from spectra.density.half_line.half_line_formula import HalfLineFormula
@@ -28,8 +28,8 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["WaveIntegrals"]
 
-# The trapezoidal rule in log t on the rays z = scale + t exp(+-i angle): its step, its start below
-# the scale, and the least |w - b| in units of the highest frequency for which waves decay.
+# The trapezoidal rule in log t on the rays z = scale + t exp(+-i angle): its step, and its start
+# below the scale.  It ends where waves have decayed at this |w - b|, relative to the highest b.
 _STEP, _START, _LEAST_DISTANCE = 1.0 / 20.0, 37.0, 1e-30
 # Waves below exp(-45) are negligible.
 _DECAYED = 45.0
@@ -38,7 +38,9 @@ _BITS = 64
 # asymptotic series.
 _FAR = 1e5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-_ComplexArray = NDArray[np.complex128]
+
+#: A Hankel function of an order and an argument y, times exp(-iy) or exp(iy).
+_Hankel = Callable[[float, ComplexArray], ComplexArray]
 
 
 class WaveIntegrals:
@@ -50,7 +52,7 @@ class WaveIntegrals:
         self._front = float(np.exp((1.0 - 0.5 * dim) * log(2.0) - lgamma(0.5 * dim)))
         self._scale = float(np.exp(kernel.log_scale))
         highest = max(self.frequencies)
-        # Panels up to the scale: each twice as wide as the last, then half a radian of a wave wide.
+        # Panels up to the scale: doubling in width, then half a radian of the fastest wave wide.
         count = int(highest * self._scale) + 2
         small = self._scale * 2.0 ** -np.arange(56.0, 0.0, -1.0)
         edges = np.concatenate([[0.0], small, self._scale * np.linspace(0.5, 1.0, count)[1:]])
@@ -68,7 +70,7 @@ class WaveIntegrals:
             for sign in (1, -1)
         }
 
-    def _evaluate_amplitude(self, f: BallFunction, angle: float) -> _ComplexArray:
+    def _evaluate_amplitude(self, f: BallFunction, angle: float) -> ComplexArray:
         """f on a ray times dz/dlog t and the step."""
         with working(4 * _BITS):
             direction = flint.acb(0, flint.arb(angle)).exp()
@@ -95,14 +97,9 @@ class WaveIntegrals:
         return np.asarray(total * self._front)
 
     def _integrate_wave(
-        self,
-        i: int,
-        sign: int,
-        w: FloatArray,
-        rate: FloatArray,
-        hankel: Callable[[float, _ComplexArray], _ComplexArray],
+        self, i: int, sign: int, w: FloatArray, rate: FloatArray, hankel: _Hankel
     ) -> FloatArray:
-        """Integrate wave i times a Hankel function, of the phase exp(i rate z), on a ray."""
+        """Integrate wave i times a Hankel function on a ray: both together have exp(i rate z)."""
         least = float(np.abs(rate).min()) * self._directions[1].imag
         count = np.searchsorted(self._t, _DECAYED / max(least, 1e-300))
         z = self._scale + self._t[:count] * self._directions[sign]
@@ -112,14 +109,11 @@ class WaveIntegrals:
             modulation = _evaluate_modulation(hankel, 0.5 * self.dim - 1.0, y)
             terms = y ** (0.5 * self.dim) * modulation * phase
             terms *= self._amplitudes[i, sign][:count]
-        return np.asarray(
-            w * np.where(np.isfinite(terms) & (phase != 0), terms, 0).sum(axis=1).real
-        )
+        counted = np.isfinite(terms) & (phase != 0)
+        return np.asarray(w * np.where(counted, terms, 0).sum(axis=1).real)
 
 
-def _evaluate_modulation(
-    hankel: Callable[[float, _ComplexArray], _ComplexArray], order: float, y: _ComplexArray
-) -> _ComplexArray:
+def _evaluate_modulation(hankel: _Hankel, order: float, y: ComplexArray) -> ComplexArray:
     """H1 times exp(-iy), or H2 times exp(iy)."""
     far, found = np.abs(y) > _FAR * (1.0 + order * order), np.empty(y.shape, complex)
     found[~far] = hankel(order, y[~far])

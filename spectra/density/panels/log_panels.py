@@ -23,15 +23,7 @@ from spectra.density.components import Component, Evaluation, Radial
 from spectra.density.panels.oscillating_tail import OscillatingTail
 from spectra.errors import AccuracyError
 
-__all__ = [
-    "DEGREE",
-    "PanelDensity",
-    "Panels",
-    "Powers",
-    "Sample",
-    "chebyshev_coefficients",
-    "fit_panels",
-]
+__all__ = ["DEGREE", "PanelDensity", "Panels", "Powers", "chebyshev_coefficients", "fit_panels"]
 
 #: (centre, offsets) -> (values, errors, log_factor): w rho at w = centre * exp(offsets) is
 #: exp(log_factor) * values, with absolute errors up to exp(log_factor) * errors.
@@ -140,7 +132,7 @@ class Powers(Radial):
 
 @dataclass(frozen=True, eq=False)
 class Panels(Radial):
-    """w rho as Chebyshev series on adjacent panels of log w.
+    """A density on adjacent panels of log w.
 
     Attributes
     ----------
@@ -227,11 +219,6 @@ def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray, *, tilt: boo
     """Fit panels between ascending edges in log w, and halve them until the series are resolved.
 
     Without ``tilt`` all slopes are 0, and errors are relative to the largest value on each panel.
-
-    Raises
-    ------
-    AccuracyError
-        If the values are not smooth on the narrowest panels.
     """
     waiting = [*pairwise(float(edge) for edge in edges)][::-1]
     rows: list[tuple[Any, ...]] = []

@@ -51,28 +51,15 @@ class OscillatingTail:
               \theta_n(s) = \sqrt{s^2-n^2} - n \arccos(n/s) - \pi/4 ,
 
     with Debye's phase theta_n of the Hankel function of order n.
-
-    Attributes
-    ----------
-    support : tuple of float
-        R as the sum of two doubles.
-    start, order : float
-        The smallest radius w, and n.
-    quarter_turns : float
-        n + 1/2 modulo 4: theta_n(s) is s less this many times pi/2 for large s.
-    amplitude_series, background_series : PowerSeries
-        The complex a and the real b as functions of x = start/w.
-    fit_error : float
-        The error of both series relative to their factors.
     """
 
-    support: tuple[float, float]
+    support: tuple[float, float]  # R as the sum of two doubles
     start: float
     order: float
-    quarter_turns: float
-    amplitude_series: PowerSeries
-    background_series: PowerSeries
-    fit_error: float
+    quarter_turns: float  # n + 1/2 modulo 4: theta_n(s) - s tends to -pi/2 times this
+    amplitude_series: PowerSeries  # the complex a as a function of x = start/w
+    background_series: PowerSeries  # b as a function of x
+    fit_error: float  # the error of both series, relative to their factors
 
     @property
     def frequency(self) -> float:

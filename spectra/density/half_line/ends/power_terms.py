@@ -11,13 +11,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import Expansion
 
-__all__ = [
-    "PowerTerms",
-    "Term",
-    "expand_in_powers",
-    "expand_one_sided",
-    "read_power_terms",
-]
+__all__ = ["PowerTerms", "Term", "expand_in_powers", "expand_one_sided", "read_power_terms"]
 
 # Powers kept in an expansion: with more of them it is accurate farther from its point.  Fewer are
 # kept if it grows too long, and more if it has fewer terms than _FEW_TERMS.
