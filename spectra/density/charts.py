@@ -101,7 +101,7 @@ def break_depths(components: Iterable[Component], depth: float) -> dict[float, f
     found: dict[float, float] = {}
     for component in components:
         for radius, exponent in component.breaks:
-            sides = (component.as_function_of_distance(radius, side) for side in (-1.0, 1.0))
+            sides = (component.by_distance(radius, side) for side in (-1.0, 1.0))
             width = min((seen.bulk[1] for seen in sides if seen is not None), default=radius)
             folds = depth / (1.0 + min(exponent, 0.0)) + max(float(np.log(radius / width)), 0.0)
             found[radius] = max(found.get(radius, 0.0), folds)
@@ -138,7 +138,7 @@ def _sample_component(component: Component, dim: int, chart: Chart, t: FloatArra
     at, shift = w[inside], slope[inside]
     if not at.size:
         return found
-    side = component.as_function_of_distance(chart.origin, chart.way) if chart.origin else None
+    side = component.by_distance(chart.origin, chart.way) if chart.origin else None
     seen, place = (component, at) if side is None else (side, np.exp(shift))
     sign, log, size, relative = seen.evaluate(place)
     if side is None and chart.way < 0.0 and end == chart.origin:

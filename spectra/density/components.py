@@ -116,15 +116,15 @@ class Component(Radial):
     tail: OscillatingTail | None = None
     has_one_sign: bool = False
 
-    def as_function_of_distance(self, radius: float, side: float) -> Component | None:
-        """The component at radius + side * distance, as one of the distance, which is not rounded.
+    def by_distance(self, radius: float, side: float) -> Component | None:
+        """The component at ``radius + side * distance`` as a function of the distance.
 
-        None where the component has nothing at that radius that tells the two apart.
+        None if it has no such form, which avoids the rounding of w next to a break.
         """
         return None
 
     def feature_radii(self) -> FloatArray:
-        """Radii that show whatever its values show, where it is known by values alone."""
+        """Radii that resolve the component; empty if it is a formula."""
         return np.empty(0)
 
 

@@ -61,6 +61,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
     except AccuracyError as failure:
         if not rest.amplitudes:
             raise
+        # Waves may cancel on common rays, and not on rays of their own.
         try:
             return [slow_wave_density(rest, dim)], atoms
         except SpectraError:

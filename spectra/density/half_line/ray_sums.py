@@ -37,13 +37,13 @@ _STEPS_AGREE = 2e-8
 _ROUNDED = 1e-13
 # Bits kept below the largest value of w rho, and the most bits including those that cancel.
 _KEPT_BITS, _MOST_BITS = 72, 6000
-# Steps are 2^-n, with n from _FIRST_STEP to _LAST_STEP; sums with more terms are refused.
+# Steps are 2^-n, n = 2, ..., 12, with at most two halvings; sums with more terms are refused.
 _FIRST_STEP, _LAST_STEP, _MOST_TERMS, _MOST_HALVINGS = 2, 12, 60_000, 2
 # Sums at twice the first step have an error of about exp(-26), and those at the step its square.
 _LOG_ERROR = 26.0
 # The number of values of g that are kept: all kernels in one dimension use the same.
 _CACHE_SIZE = 1 << 17
-# A survey of the kernel on a ray: its step in s, its most steps, its start below the scale.
+# A survey of the kernel on a ray: its step in s, its most steps, its start below log_scale.
 _SURVEY_STEP, _MOST_SURVEY_STEPS, _SURVEY_START = 0.25, 140, 12.0
 # The widest range of log w: that of the doubles.
 _WIDEST = 1400.0
@@ -176,10 +176,10 @@ class RaySums:
             found = self.sample(low, top, least_peak)
             peak = max(found.peak, least_peak)
             least = max(NEGLIGIBLE * peak, found.error)
-            count = max(int(0.5 / found.step), 2) + MARGIN
+            count = max(int(0.5 / found.step), 2) + MARGIN  # half a unit of log w, and the margin
             sizes = np.abs(found.values)
             ends = [float(sizes[:count].max()), float(sizes[-count:].max())]
-            # Small values that do not fall when the range grows are rounding errors.
+            # Small values that do not fall when the range grows by 70 % are rounding errors.
             done = [
                 end <= least or (end < _ROUNDED * peak and end > 0.5 * previous)
                 for end, previous in zip(ends, before, strict=True)
@@ -237,7 +237,7 @@ class RaySums:
 def survey_kernel(
     kernel: HalfLineFormula, angle: float, bits: int, last: float = np.inf
 ) -> tuple[float, float]:
-    """The largest log|k| on a ray, and the s from which |k| is below 2^-bits (inf if unknown)."""
+    """The largest log|k| on a ray for s < last, and the s from which |k| < 2^-bits (or inf)."""
     sizes: list[float] = []
     s = kernel.log_scale - _SURVEY_START
     while len(sizes) <= _MOST_SURVEY_STEPS and s < max(last, kernel.log_scale - 4.0):
@@ -276,8 +276,8 @@ def _find_range(dim: int, angle: float, bits: float) -> tuple[float, float, floa
     front = (1.0 - 0.5 * dim) * log(2.0) - lgamma(0.5 * dim)
     y = 0.5 * max(dim, 2) * np.exp(np.arange(-5.0, 30.0, 0.05))
     sizes = front + 0.5 * (dim + 1) * np.log(y) - y * sin(angle)
-    seen = y[sizes > -drop - 3.0]
-    high = float(np.log(seen[-1])) if seen.size else 0.0
+    significant = y[sizes > -drop - 3.0]
+    high = float(np.log(significant[-1])) if significant.size else 0.0
     # At 0 it is about y^2, and y for d = 1.
     low = -(drop + 5.0) / (1.0 if dim == 1 else 2.0)
     return low, high + 0.1, max(float(sizes.max()), 0.0) + 1.0

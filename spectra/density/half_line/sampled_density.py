@@ -29,16 +29,16 @@ def sampled_density(
     total: float,
     dim: int,
     decay: float,
-    expansion: PowerTail | None,
+    power_tail: PowerTail | None,
     *,
     noise: float = 0.0,
 ) -> PanelDensity:
     """The density through samples, of a kernel that is ``total`` at 0 and falls like z^-decay.
 
-    ``expansion`` is the density at large w, None if it falls faster than powers; ``noise`` is the
+    ``power_tail`` is the density at large w, None if it falls faster than powers; ``noise`` is the
     size of independent errors of the samples.
     """
-    tail, start = (None, np.inf) if expansion is None else _connect_tail(samples, *expansion)
+    tail, start = (None, np.inf) if power_tail is None else _connect_tail(samples, *power_tail)
     power = float(min(decay, dim))
     beginning = _fit_beginning(samples, power, has_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.log_range[1]

@@ -43,6 +43,7 @@ _LOG_FACTOR = float(np.log(4.0))
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
 # Points of [-1, 1] on each panel at which the two sets of integrals are compared.
 _CHECKS = np.array([-0.77, 0.1, 0.66])
+# Entire functions.
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
 # A coefficient below this share of the amplitude of its wave is a rounding error.
 _ROUNDING = 1e-9
@@ -100,7 +101,7 @@ class PiecewiseDensity(Component):
                 error = error + 2.0 * EPS * radius / np.maximum(distance, EPS * radius)
         return sign, log, envelope, error
 
-    def as_function_of_distance(self, radius: float, side: float) -> Component | None:
+    def by_distance(self, radius: float, side: float) -> Component | None:
         """The density at radius + side * x as a function of x; None without a piece there."""
         for piece in self.pieces:
             if (piece.radius, piece.side, piece.near) == (radius, side, 0.0):

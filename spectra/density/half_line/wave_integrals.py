@@ -100,8 +100,8 @@ class WaveIntegrals:
         self, i: int, sign: int, w: FloatArray, rate: FloatArray, hankel: _Hankel
     ) -> FloatArray:
         """Integrate wave i times a Hankel function on a ray: both together have exp(i rate z)."""
-        least = float(np.abs(rate).min()) * self._directions[1].imag
-        count = np.searchsorted(self._t, _DECAYED / max(least, 1e-300))
+        slowest = float(np.abs(rate).min()) * self._directions[1].imag
+        count = np.searchsorted(self._t, _DECAYED / max(slowest, 1e-300))
         z = self._scale + self._t[:count] * self._directions[sign]
         y = np.multiply.outer(w, z)
         with np.errstate(all="ignore"):

@@ -56,9 +56,9 @@ _OUTSIDE = 0.01
 
 def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
     """Chebyshev coefficients from the values at the ascending nodes ``chebpts1(len(values))``."""
-    c = np.asarray(dct(values[::-1], type=2)) / len(values)
-    c[0] *= 0.5
-    return c
+    coefficients = np.asarray(dct(values[::-1], type=2)) / len(values)
+    coefficients[0] *= 0.5
+    return coefficients
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class Powers(Radial):
         return cls(np.array([-6.0]), np.zeros(1), np.array([log_size]), np.ones(1), radius)
 
     def add_error(self, log_size: float, log_w: float) -> Powers:
-        """The same sum with an error added: exp(log_size) at log_w, falling like term 0 over w."""
+        """Add an error to the sum: exp(log_size) at log_w, and falling like the first term / w."""
         exponent = self.exponents[0] - 1.0
         shift = exponent * (log_w - float(np.log(self.scale)))
         rows = np.atleast_2d(self.coefficients)
@@ -246,18 +246,19 @@ def _fit_panel(
 ) -> tuple[tuple[Any, ...], float, bool]:
     """The fields of :class:`Panels` for one panel, its level, and whether it is resolved."""
     x = np.concatenate([chebyshev.chebpts1(DEGREE + 1), _CHECKS])
-    value, wrong, log_factor = sample(centre, half_width * x)
+    values, errors, log_factor = sample(centre, half_width * x)
+    # The slope is that between the largest values in the first and the last third of the panel.
     third = DEGREE // 3
-    size = np.maximum(np.abs(value), wrong)[: DEGREE + 1]
-    ends = np.maximum([size[:third].max(), size[-third:].max()], 5e-324)
+    sizes = np.maximum(np.abs(values), errors)[: DEGREE + 1]
+    ends = np.maximum([sizes[:third].max(), sizes[-third:].max()], 5e-324)
     slope = float(np.log(ends[1] / ends[0])) / (1.5 * half_width)
     # If the values at one end are mostly error, a slope would enlarge the error at the other end.
     tilted = np.exp(-slope * half_width * x)
-    if not tilt or np.max(wrong * tilted) > _CLEAN * np.max(size * tilted[: DEGREE + 1]):
+    if not tilt or np.max(errors * tilted) > _CLEAN * np.max(sizes * tilted[: DEGREE + 1]):
         slope = 0.0
     factor = np.exp(-slope * half_width * x)
-    unit = float(np.max(np.abs(value) * factor)) or 1.0
-    scaled, noise = value * factor / unit, float(np.max(wrong * factor)) / unit
+    unit = float(np.max(np.abs(values) * factor)) or 1.0
+    scaled, noise = values * factor / unit, float(np.max(errors * factor)) / unit
     level = log_factor + float(np.log(unit))
     series = chebyshev_coefficients(scaled[: DEGREE + 1])
     last = float(np.abs(series[-3:]).max())
