@@ -61,7 +61,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
     except AccuracyError as failure:
         if not rest.amplitudes:
             raise
-        # Waves may cancel on common rays, and not on rays of their own.
+        # A sum of waves may grow on every ray, while each wave decays on a ray of its own.
         try:
             return [slow_wave_density(rest, dim)], atoms
         except SpectraError:
@@ -74,7 +74,7 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
     reasons: list[str] = []
     tried: list[Samples] = []
     for ray in _order_rays(formula, dim, reasons):
-        # Two grids half a step apart differ by the error of the interpolation, too.
+        # Every second grid is shifted, so that differences show errors of interpolation, too.
         ray.shift = 0.5 * (len(tried) % 2)
         try:
             samples = ray.sample_all(stop=tail.start if tail else np.inf)

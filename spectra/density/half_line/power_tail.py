@@ -27,8 +27,7 @@ from spectra.formula.evaluation.ball_function import number
 
 __all__ = ["PowerTail", "power_tail"]
 
-# The relative error of the last two terms of a series, and the least number of terms of a series
-# whose last terms show its error.
+# The last two terms of a series get this relative error, if it has at least so many terms.
 _LAST_ERROR, _FEW_TERMS = 10.0, 4
 # The series is used from the radius where its relative error is below this.
 _RESOLVED = 1e-15

@@ -1,9 +1,9 @@
 r"""The density of a kernel with slow waves, by integrals on a ray for each wave.
 
 With :math:`k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)` the kernel times a Bessel function J is
-integrated on the half-line up to its scale.  Beyond the scale J = (H1 + H2)/2, and each wave is
-integrated on a ray on which it decays: with H1 upwards, with H2 upwards for w < b and downwards for
-w > b.
+integrated on the half-line up to its scale exp(log_scale).  Beyond it J = (H1 + H2)/2, and each
+wave is integrated on a ray on which it decays: with H1 upwards, with H2 upwards for w < b and
+downwards for w > b.
 
 Near the frequency of a wave that decays like z^-a, the density is a multiple of
 :math:`|w - b|^{a - (d+1)/2}` plus a smooth function.  So it is computed from the distance to b,

@@ -82,14 +82,14 @@ class OscillatingTail:
         return np.asarray(np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE))
 
     def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """A exp(i (theta - R w)) as a complex number near 1 and the logarithm of its factor."""
+        """A exp(i (theta - R w)) as a complex number of modulus about 1 and a log factor."""
         s, n = self._phase_variable(w).astype(float), self.order
         q = n / s
         value, log_factor = self.amplitude_series.evaluate(self.start / w)
         # sqrt(s^2 - n^2) - s without cancellation; two roots, since s^2 may overflow.
         phase = n * np.arcsin(q) - n * (n / (s + np.sqrt(s - n) * np.sqrt(s + n)))
-        turn = np.exp(1j * (phase - 0.5 * np.pi * self.quarter_turns))
-        return value * turn, log_factor - 0.25 * np.log1p(-q * q)
+        rotation = np.exp(1j * (phase - 0.5 * np.pi * self.quarter_turns))
+        return value * rotation, log_factor - 0.25 * np.log1p(-q * q)
 
     def amplitude(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """exp(i (theta - R w)), which tends to a constant, and log A."""
