@@ -2,7 +2,7 @@ r"""Spectral densities of formulas on the half-line for which no closed form is 
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
 (:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it reproduces the
-kernel (:mod:`spectra.density.guard`): two rays beyond the same pole agree, but both are wrong.
+kernel (:mod:`spectra.density.guard`): two rays beyond one pole agree, but both are wrong.
 """
 
 from __future__ import annotations
