@@ -109,21 +109,20 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
 def _check_digits(share: float, term: OpaqueTerm, dim: int) -> None:
     """Refuse a density with an error of too large a share of its size."""
     if not share <= _FEWEST_DIGITS:
-        lost = f"double precision leaves an error of {share:.1e} of the density"
-        raise _refusal(term, f"their integral cancels in dimension {dim}, where {lost}")
+        raise _refusal(term, f"their integral cancels in dimension {dim} (error {share:.0e})")
 
 
 def _ball_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component:
     """The density of a series through the values; a second series shows its error."""
     power = sympy.Integer(2) if origin is sympy.oo else sympy.Rational(1, origin.q)
     (first, miss), (second, _) = (_fit_ball_form(term, power, more) for more in (0, _MORE))
-    density, _ = both = ball_component(first, dim), ball_component(second, dim)
+    density, other = ball_component(first, dim), ball_component(second, dim)
     w = np.geomspace(_FIRST * density.bulk[0], _LAST * density.bulk[1], _GRID)
-    envelope = density.log_envelope(w)
-    shares = [sign * np.exp(log - envelope) for sign, log in (f.signed_log(w) for f in both)]
-    differs = maximum_filter1d(np.abs(np.subtract(*shares)), 2 * _NEIGHBOURS + 1, mode="nearest")
+    (sign, log, top, _), (sign2, log2, *_) = density.evaluate(w), other.evaluate(w)
+    difference = np.abs(sign * np.exp(log - top) - sign2 * np.exp(log2 - top))
+    differs = maximum_filter1d(difference, 2 * _NEIGHBOURS + 1, mode="nearest")
     _check_digits(float(differs.min()), term, dim)
-    return replace(density, doubt=(np.log(w), _SAFETY * differs + miss))
+    return replace(density, added_error=(np.log(w), _SAFETY * differs + miss))
 
 
 def _fit_ball_form(term: OpaqueTerm, power: sympy.Rational, more: int) -> tuple[BallForm, float]:
@@ -156,12 +155,12 @@ def _fit_ball_form(term: OpaqueTerm, power: sympy.Rational, more: int) -> tuple[
 def _half_line_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component:
     """The density of a callable that is negligible beyond a distance."""
     reach = _find_reach(term, dim)
-    ending = None if origin is sympy.oo else _odd_power_tail(term, reach, dim, int(origin))
-    last = ending[1] if ending else log(_highest_frequency(term, reach))
+    tail = None if origin is sympy.oo else _odd_power_tail(term, reach, dim, int(origin))
+    last = tail.start if tail else log(_highest_frequency(term, reach))
     samples = _sum_values(term, reach, dim, last)
     _check_digits(samples.error / samples.peak, term, dim)
     total = float(term.values(np.zeros(1))[0])
-    return sampled_density(samples, total, dim, np.inf, ending, noise=samples.error)
+    return sampled_density(samples, total, dim, np.inf, tail, noise=samples.error)
 
 
 def _find_reach(term: OpaqueTerm, dim: int) -> float:
@@ -225,15 +224,16 @@ def _odd_power_tail(term: OpaqueTerm, reach: float, dim: int, origin: int) -> Po
     """The density at large w from the odd powers of z at 0, and the log w where it begins."""
     found, second = (_expand_at_zero(term, reach, degree) for degree in _ORIGIN_DEGREES)
     # A power that is absent keeps its error.
-    odd, differs = found[origin::2] + 1e-300, np.abs(found - second)[origin::2]
-    powers = [(sympy.Integer(origin + 2 * i), 0, sympy.Float(c)) for i, c in enumerate(odd)]
-    series = power_tail(tuple(powers), dim)
-    if series is None:
+    odd, differences = found[origin::2] + 1e-300, np.abs(found - second)[origin::2]
+    terms = [(sympy.Integer(origin + 2 * i), 0, sympy.Float(c)) for i, c in enumerate(odd)]
+    tail = power_tail(tuple(terms), dim)
+    if tail is None:
         raise _refusal(term, f"powers of z from {origin} on cannot be read off them")
-    tail = replace(series[0], wrong=series[0].wrong + _SAFETY * differs / np.abs(odd))
-    logs = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
-    good = np.flatnonzero(tail.left_out(np.exp(logs)) <= _RESOLVED)
-    return tail, float(logs[good[0]] if good.size else logs[-1])
+    errors = tail.powers.relative_errors + _SAFETY * differences / np.abs(odd)
+    powers = replace(tail.powers, relative_errors=errors)
+    log_w = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
+    good = np.flatnonzero(powers.truncation_error(np.exp(log_w)) <= _RESOLVED)
+    return PowerTail(powers, float(log_w[good[0]] if good.size else log_w[-1]))
 
 
 def _expand_at_zero(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:

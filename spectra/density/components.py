@@ -23,7 +23,7 @@ from spectra.errors import NoRouteError, ParameterError
 if TYPE_CHECKING:
     import sympy
 
-    from spectra.density.ball.tail import OscillatingTail
+    from spectra.density.panels.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["Atom", "Component", "Evaluation", "Radial", "SizedFunction", "SpectralDensity"]

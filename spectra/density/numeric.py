@@ -17,7 +17,7 @@ from spectra.density.ball.numeric import integrated_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.half_line import half_line_density
 from spectra.density.lookup import known_part
 from spectra.errors import NoRouteError
 from spectra.formula.functions import PIECEWISE
@@ -44,7 +44,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
         components += pairs
         atoms += pair_atoms
         if rest != 0:
-            half_line_components, half_line_atoms = half_line(rest, dim)
+            half_line_components, half_line_atoms = half_line_density(rest, dim)
             components += half_line_components
             atoms += half_line_atoms
         is_numeric = is_numeric or bool(from_callables or balls or rest != 0)

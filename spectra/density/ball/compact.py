@@ -9,12 +9,12 @@ from __future__ import annotations
 from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
-from spectra.density.panels.log_panels import Panelled
+from spectra.density.panels.log_panels import PanelDensity
 
 __all__ = ["ball_component"]
 
 
-def ball_component(form: BallForm, dim: int) -> Panelled:
+def ball_component(form: BallForm, dim: int) -> PanelDensity:
     """The density on R^dim of a formula on a ball.
 
     Examples
@@ -30,7 +30,7 @@ def ball_component(form: BallForm, dim: int) -> Panelled:
     values = ascending_series(form, dim)
     tail = build_tail(form, dim, values)
     beginning, panels = build_panels(form, dim, values, tail.start)
-    return Panelled(
+    return PanelDensity(
         panels=panels,
         total=float(form.value_at_zero),
         origin_exponent=float(beginning.exponents[0]),

@@ -31,8 +31,8 @@ from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
 from spectra.density.ball.ascending_series import Values, front_factor
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.ball.tail import NO_POWERS, OscillatingTail, PowerSeries
 from spectra.density.panels.log_panels import chebyshev_coefficients
+from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, PowerSeries
 from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]
@@ -115,16 +115,17 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
         root, series, wave_error = _fit_wave(edge, dim, s, size)
         background = _fit_background(form, dim, length, s, wave_size, constant)
-        *_, background_series = background
         high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
-            radius=(high, float(radius - high)),
+            support=(high, float(radius - high)),
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
-            wave=(float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series),
-            slow=background,
-            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(background_series))),
+            amplitude_series=PowerSeries(
+                float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series
+            ),
+            background_series=background,
+            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(background.coefficients))),
         )
 
 
@@ -210,14 +211,15 @@ def _fit_background(
     negligible = _TRUNCATION * (wave_size + sum(sizes[:1]))
     terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin)]
     if not terms:
-        return NO_POWERS
+        return NO_SERIES
     first = terms[0][0]
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
     largest = max(b.abs_upper() for _, b in terms)
     powers = [(int(root * (m - first)), b / largest) for m, b in terms]
     values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in _unit_nodes(powers[-1][0] + 2)]
     series = chebyshev_coefficients(np.array(values, dtype=float))
-    return 1.0 + float(first), float((constant * largest).log()), root, _trim(series)
+    log_factor = float((constant * largest).log())
+    return PowerSeries(1.0 + float(first), log_factor, root, _trim(series))
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:

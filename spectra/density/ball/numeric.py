@@ -24,7 +24,7 @@ from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
-from spectra.density.panels.log_panels import Panelled, Powers
+from spectra.density.panels.log_panels import PanelDensity, Powers
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError
@@ -50,7 +50,7 @@ _FLAT_POWER = 4
 _LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
-def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Panelled:
+def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> PanelDensity:
     """The density on R^dim of a formula in Z on z <= support that is analytic inside.
 
     Examples
@@ -120,7 +120,7 @@ def _interpolate(function: Callable[[Ball], Ball], count: int, bits: int) -> lis
         return [series[0] / 2, *series[1:]]
 
 
-def _flat_component(form: BallForm, dim: int) -> Panelled:
+def _flat_component(form: BallForm, dim: int) -> PanelDensity:
     """The density of a flat formula, up to where it is negligible."""
     values, radius = ascending_series(form, dim), float(form.radius)
     log_peak = log_size = -math.inf
@@ -140,7 +140,7 @@ def _flat_component(form: BallForm, dim: int) -> Panelled:
     beginning, panels = build_panels(form, dim, values, s / radius)
     log_sizes = np.log(panels.top) + panels.level
     last = math.exp(panels.high[-1])
-    return Panelled(
+    return PanelDensity(
         panels=panels,
         total=float(form.value_at_zero),
         origin_exponent=float(beginning.exponents[0]),

@@ -80,7 +80,7 @@ def _invert(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Compone
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
     _, formula = split_limit(expr)
-    ending = power_tail(formula.zero, dim)
+    ending = power_tail(formula.expansion_at_zero, dim)
     tail, _ = ending or (None, np.inf)
     rise = min(formula.decay, float(dim))
     fall = -float(tail.exponents[0]) - 1.0 if tail else np.inf
@@ -88,7 +88,7 @@ def _invert(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Compone
     if samples is None or not np.all(np.isfinite(samples.values)):
         return None
     try:
-        return sampled_density(samples, formula.total, dim, formula.decay, ending)
+        return sampled_density(samples, formula.value_at_zero, dim, formula.decay, ending)
     except AccuracyError:
         # The density oscillates too fast, or its tail does not agree: try the other routes.
         return None
@@ -111,7 +111,7 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
             samples = _sample_period(products, round((centre - below) / step), count, step)
             ends = np.abs([samples.values[:_END_SAMPLES], samples.values[-_END_SAMPLES:]])
             if ends.max() <= NEGLIGIBLE * samples.peak:
-                return replace(samples, values=samples.values[samples.logs < _LARGEST_LOG])
+                return replace(samples, values=samples.values[samples.log_w < _LARGEST_LOG])
             below, above = 2.0 * below, 2.0 * above
     return None
 

@@ -1,8 +1,9 @@
 r"""Spectral densities of formulas on the half-line for which no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
-(:mod:`.ray_sums`).  A density is accepted if the sums on two rays agree and if it gives back the
-kernel (:mod:`spectra.density.kernel_check`): two rays beyond one pole agree, and both are wrong.
+(:mod:`.ray_sums`) that have no pole between them and the half-line: two rays beyond the same pole
+agree, but both are wrong.  A density is accepted if the sums on two rays agree and if it reproduces
+the kernel (:mod:`spectra.density.kernel_check`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
-from spectra.base.enclosures import EPS
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.half_line.ends.plane_waves import split_atoms
+from spectra.density.half_line.ends.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import PowerTail, power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
@@ -26,79 +26,78 @@ from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
 
-__all__ = ["half_line"]
+__all__ = ["half_line_density"]
 
-# Angles of the rays.  Wide rays converge with long steps; a kernel may grow or be singular there.
+# Angles of the rays in radians.  Sums on wide rays take long steps, but kernels may grow there.
 _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
-# Two rays agree to this share of the largest w rho.
+# Two rays agree if their sums differ by at most this share of the largest w |rho|.
 _AGREE = 1e-12
-# Logarithm of the largest value of a kernel, as a double.
-_LARGEST = 700.0
-# If the kernel becomes negligible this much later in log z on a ray than on the half-line, it grows
-# on rays nearby, and the ray is tried last.
+# The largest log|k|: exp(709) is the largest double.
+_LARGEST_LOG = 700.0
+# If a kernel becomes negligible later by this much in log|z| on a ray than on the half-line, it
+# grows on rays nearby, and the ray is tried last.
 _LATER = 0.6
-# Poles are looked for up to this far from the scale in log z, with at most so many boxes, whose
-# half width in log z is this number or down to this share of it.
+# Poles are looked for up to this far from the scale in log z, with at most this many boxes, whose
+# half width in log z is the third number or down to the fourth as a share of it.
 _FARTHEST, _MOST_BOXES, _BOX, _SMALLEST = 12.0, 30_000, 0.25, 2.0**-8
 
 
-def half_line(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
+def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list[Atom]]:
     """Components and atoms of a formula on the whole half-line.
 
     Examples
     --------
     >>> from spectra.formula.reader.parsing import Z
-    >>> (component,), atoms = half_line(1 / (1 + Z), 3)
+    >>> (component,), atoms = half_line_density(1 / (1 + Z), 3)
     >>> _, log = component.signed_log(np.array([1.0]))
     >>> round(float(np.exp(log[0])), 10)
     0.240992654
     """
     limit, formula = split_limit(expr)
-    atoms = []
+    atoms, rest = split_atoms(formula, dim)
     if limit != 0:
-        mass = float(limit)
-        atoms.append(Atom(0.0, mass, error=abs(mass) * EPS))
-    found, rest = split_atoms(formula, dim)
-    atoms += found
+        atoms = [Atom.of(sympy.Integer(0), limit), *atoms]
     if rest is None:
         return [], atoms
     if rest.slow_waves:
         return [slow_wave_density(rest, dim)], atoms
     try:
         return [_sum_on_rays(rest, dim)], atoms
-    except AccuracyError as refusal:
-        if not rest.waves:
+    except AccuracyError as failure:
+        if not rest.amplitudes:
             raise
+        # A sum of waves may grow on every ray, while each wave decays on a ray of its own.
         try:
             return [slow_wave_density(rest, dim)], atoms
         except SpectraError:
-            raise refusal from None
+            raise failure from None
 
 
 def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
     """The density by the first two rays that agree."""
-    ending = power_tail(formula.zero, dim)
+    tail = power_tail(formula.expansion_at_zero, dim)
     reasons: list[str] = []
     tried: list[Samples] = []
     for ray in _order_rays(formula, dim, reasons):
+        # Every second grid is shifted, so that differences show errors of interpolation, too.
         ray.shift = 0.5 * (len(tried) % 2)
         try:
-            samples = ray.whole(stop=ending[1] if ending else np.inf)
-        except AccuracyError as refusal:
-            reasons.append(str(refusal))
+            samples = ray.sample_all(stop=tail.start if tail else np.inf)
+        except AccuracyError as failure:
+            reasons.append(str(failure))
             continue
         for other in tried:
-            apart = samples.difference(other) / samples.peak
-            if not apart <= _AGREE:
-                reasons.append(f"rays differ by {apart:.0e} of the largest value")
+            difference = samples.difference(other) / samples.peak
+            if not difference <= _AGREE:
+                reasons.append(f"rays differ by {difference:.0e} of the largest value")
                 continue
             best = min(other, samples, key=lambda s: (s.error, s.step))
-            error = 2.0 * (apart * best.peak + best.error) + best.rounding
+            error = 2.0 * (difference * best.peak + best.error) + best.rounding
             try:
-                return _check_samples(formula, replace(best, error=error), ending, dim)
-            except AccuracyError as refusal:
+                return _check_samples(formula, replace(best, error=error), tail, dim)
+            except AccuracyError as failure:
                 # Both rays lie beyond the same singularity.
-                reasons.append(str(refusal))
+                reasons.append(str(failure))
                 break
         tried.append(samples)
     raise AccuracyError(
@@ -110,10 +109,10 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
 
 
 def _check_samples(
-    formula: HalfLineFormula, samples: Samples, ending: PowerTail | None, dim: int
+    formula: HalfLineFormula, samples: Samples, tail: PowerTail | None, dim: int
 ) -> Component:
-    """The component of samples; an AccuracyError if it is not the density of the kernel."""
-    component = sampled_density(samples, formula.total, dim, formula.decay, ending)
+    """The component through samples; an AccuracyError if it does not reproduce the kernel."""
+    component = sampled_density(samples, formula.value_at_zero, dim, formula.decay, tail)
     kernel = Kernel((Piece(sympy.oo, formula.expr),))
     if why := describe_mismatch(SpectralDensity(kernel, dim, (component,), (), "numeric")):
         raise AccuracyError(why)
@@ -121,47 +120,47 @@ def _check_samples(
 
 
 def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[RaySums]:
-    """The rays on which the kernel decays, the cheapest first."""
+    """The rays on which the kernel decays, the cheapest first; fill ``reasons`` for the others."""
     rays: list[RaySums] = []
-    axis = np.inf
+    end = np.inf
     for angle in _ANGLES:
         try:
             rays.append(RaySums(formula, dim, angle))
             if len(rays) == 1:
-                top, axis = survey_kernel(formula, 0.0, rays[0].floor)
-                if top > _LARGEST:
+                log_max, end = survey_kernel(formula, 0.0, rays[0].bits)
+                if log_max > _LARGEST_LOG:
                     raise NoRouteError(
-                        f"{formula.expr} reaches exp({top:.4g}), which is no double: divide it by "
-                        "its largest value, or design a finite measure for the range of your data."
+                        f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: "
+                        "divide it by its largest value, or design a finite measure for the range "
+                        "of your data."
                     )
-        except AccuracyError as refusal:
-            reasons.append(str(refusal))
-    widest = _widest_angle(formula, min(axis, formula.scale + _FARTHEST), reasons)
+        except AccuracyError as failure:
+            reasons.append(str(failure))
+    widest = _find_widest_angle(formula, min(end, formula.log_scale + _FARTHEST), reasons)
     rays = [ray for ray in rays if ray.angle <= widest]
-    return sorted(rays, key=lambda ray: (ray.end > axis + _LATER and axis < np.inf, ray.cost))
+    return sorted(rays, key=lambda ray: (ray.end > end + _LATER and end < np.inf, ray.cost))
 
 
-def _widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
+def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
     """The widest of the angles below which the kernel has no pole up to log z = end.
 
     Boxes in log z and the angle cover the sector.  A box on which ball arithmetic finds no finite
-    value is divided, and the smallest ones count as poles.
+    value is divided; one of the smallest size counts as a pole.
     """
-    centres = np.arange(formula.scale - _FARTHEST, end + 2.0 * _BOX, 2.0 * _BOX)
+    centres = np.arange(formula.log_scale - _FARTHEST, end + 2.0 * _BOX, 2.0 * _BOX)
     tried = 0
     for inner, outer in pairwise((0.5 * _ANGLES[-1], *_ANGLES[::-1])):
-        middle, width = 0.5 * (outer + inner), 0.5 * (outer - inner)
-        boxes = [(float(s), _BOX, middle, width) for s in centres]
+        middle, half = 0.5 * (outer + inner), 0.5 * (outer - inner)
+        boxes = [(float(s), _BOX, middle, half) for s in centres]
         while boxes:
-            s, ds, angle, da = boxes.pop()
+            s, half_s, angle, half_angle = boxes.pop()
             tried += 1
-            if formula.is_finite_on(s, ds, angle, da):
+            if formula.is_finite_on(s, half_s, angle, half_angle):
                 continue
-            if tried > _MOST_BOXES or ds < _SMALLEST * _BOX:
-                reasons.append(
-                    f"the kernel may have a pole at z = {np.exp(s):.4g} exp({angle:.4g} i)"
-                )
+            if tried > _MOST_BOXES or half_s < _SMALLEST * _BOX:
+                place = f"{np.exp(s):.4g} exp({angle:.4g} i)"
+                reasons.append(f"the kernel may have a pole at z = {place}")
                 return inner
-            ds, da = 0.5 * ds, 0.5 * da
-            boxes += [(s + i * ds, ds, angle + j * da, da) for i in (-1, 1) for j in (-1, 1)]
+            h, a = 0.5 * half_s, 0.5 * half_angle
+            boxes += [(s + i * h, h, angle + j * a, a) for i in (-1, 1) for j in (-1, 1)]
     return _ANGLES[0]

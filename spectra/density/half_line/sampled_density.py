@@ -1,4 +1,4 @@
-"""A density from samples of w rho in log w: panels between a power law and its tail."""
+"""A density from samples of w rho: a power law at small w, then panels, then the tail."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.power_tail import PowerTail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
-from spectra.density.panels.log_panels import Panelled, Powers, fit_panels
+from spectra.density.panels.log_panels import PanelDensity, Powers, fit_panels
 from spectra.errors import AccuracyError
 
 __all__ = ["sampled_density"]
 
 # Width of the first panels in log w.
 _WIDTH = 1.0
-# Panels follow the samples to some units of rounding.
+# The error of interpolated samples, relative to their value.
 _ROUNDING = 4.0 * EPS
-# The tail takes over where it agrees with the samples within this many errors.
-_AGREES = 4.0
+# The tail begins where it agrees with the samples within this many of their errors.
+_AGREE = 4.0
 
 
 def sampled_density(
@@ -29,36 +29,38 @@ def sampled_density(
     total: float,
     dim: int,
     decay: float,
-    ending: PowerTail | None,
+    power_tail: PowerTail | None,
     *,
     noise: float = 0.0,
-) -> Panelled:
-    """The density of samples, of a kernel that falls like z^-decay; ``ending`` is its tail.
+) -> PanelDensity:
+    """The density through samples, of a kernel that is ``total`` at 0 and falls like z^-decay.
 
-    ``noise`` is the size up to which samples are not smooth.
+    ``power_tail`` is the density at large w, None if it falls faster than powers; ``noise`` is the
+    size of independent errors of the samples.
     """
-    tail, start = (None, np.inf) if ending is None else _connect_tail(samples, *ending)
+    tail, start = (None, np.inf) if power_tail is None else _connect_tail(samples, *power_tail)
     power = float(min(decay, dim))
-    beginning = _fit_beginning(samples, power, with_log=decay == dim)
-    low, high = float(np.log(beginning.scale)), samples.ends[1]
+    beginning = _fit_beginning(samples, power, has_log=decay == dim)
+    low, high = float(np.log(beginning.scale)), samples.log_range[1]
+    # Smaller values count as 0.
     nothing = max(NEGLIGIBLE * samples.peak, noise)
-    if tail is None:  # samples at larger radii are rounding
-        seen = np.abs(samples.values) > nothing
-        high = min(high, float(samples.logs[seen].max(initial=low)) + samples.step)
+    if tail is None:
+        significant = np.abs(samples.values) > nothing
+        high = min(high, float(samples.log_w[significant].max(initial=low)) + samples.step)
     high = max(min(high, start), low + _WIDTH)
 
-    # Rounding of log w changes the values of steep waves.
+    # Rounding of log w changes values most where w rho is steepest.
     steepest = float(np.abs(np.diff(samples.values)).max()) / samples.step
 
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         value = samples(np.log(centre) + offsets)
-        rounded = EPS * (samples.peak + steepest * abs(float(np.log(centre))))
-        return value, noise + rounded + _ROUNDING * np.abs(value), 0.0
+        rounding = EPS * (samples.peak + steepest * abs(float(np.log(centre))))
+        return value, noise + rounding + _ROUNDING * np.abs(value), 0.0
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
     first, last = panels.bulk()
-    return Panelled(
+    return PanelDensity(
         panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
         total=total,
         origin_exponent=power - 1.0,
@@ -69,46 +71,49 @@ def sampled_density(
     )
 
 
-def _fit_beginning(samples: Samples, power: float, *, with_log: bool) -> Powers:
-    """The power law w rho = c w^power that samples follow up to the largest radius they allow.
+def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
+    """The power law w rho = c w^power at small w, up to the largest w at which samples allow it.
 
-    A factor log w counts as error.
+    With ``has_log`` the true law has a factor log w, and the error of c is as large as c.
     """
-    (low, high), logs, error = samples.ends, samples.logs, samples.error
-    inside = (logs >= low) & (logs <= high)
-    x, v = logs[inside], samples.values[inside]
-    at = 0
-    for i in range(0, int(np.argmax(np.abs(v))), max(1, int(1.0 / samples.step) // 8)):
-        law = v[i] * np.exp(power * (x[:i] - x[i]))
-        if abs(v[i]) > error and np.any(np.abs(law - v[:i]) > 2.0 * error):
+    (low, high), log_w, error = samples.log_range, samples.log_w, samples.error
+    inside = (log_w >= low) & (log_w <= high)
+    x, values = log_w[inside], samples.values[inside]
+    # The radius exp(x[last]) is raised by eighths of a unit of log w.
+    last = 0
+    for i in range(0, int(np.argmax(np.abs(values))), max(1, int(1.0 / samples.step) // 8)):
+        law = values[i] * np.exp(power * (x[:i] - x[i]))
+        if abs(values[i]) > error and np.any(np.abs(law - values[:i]) > 2.0 * error):
             break
-        at = i
-    value = float(v[at]) if abs(v[at]) > error else 0.0
-    # The law c x^p is off by c (1 - x^2) of itself, of which samples see x^p c (1 - x^2).
-    wrong = 1.0 if with_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
-    sizes = np.array([abs(value) or abs(float(v[at])) + error, NEGLIGIBLE * samples.peak])
+        last = i
+    value = float(values[last]) if abs(values[last]) > error else 0.0
+    # Let w rho = value r^power (1 + q (1 - r^2)) with r = w / exp(x[last]).  The samples allow
+    # |value q| r^power (1 - r^2) <= 2 error for r < 1, so |value q| <= e (power + 2) error.
+    relative = 1.0 if has_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
+    sizes = np.array([abs(value) or abs(float(values[last])) + error, NEGLIGIBLE * samples.peak])
     return Powers(
         np.array([power - 1.0, 0.0]),
         np.array([np.sign(value), 0.0]),
-        np.log(sizes) - x[at],
-        np.array([min(wrong, 1.0), 0.0]),
-        float(np.exp(x[at])),
+        np.log(sizes) - x[last],
+        np.array([min(relative, 1.0), 0.0]),
+        float(np.exp(x[last])),
     )
 
 
 def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
-    """The tail from where it agrees with the samples; a short one may begin anywhere."""
-    x = samples.logs[samples.logs <= samples.ends[1]]
+    """The tail from the first radius, at least exp(start) if finite, where it fits the samples."""
+    x = samples.log_w[samples.log_w <= samples.log_range[1]]
     if np.isfinite(start):
         x = x[x >= start]
     if not x.size:
-        return tail, start
+        return PowerTail(tail, start)
     sign, log, envelope, error = tail.evaluate(np.exp(x))
     series = sign * np.exp(log + x)
-    wrong = error * np.exp(envelope + x) + _AGREES * samples.error
-    bad = np.flatnonzero(~(np.abs(series - samples(x)) <= wrong))
+    allowed = error * np.exp(envelope + x) + _AGREE * samples.error
+    bad = np.flatnonzero(~(np.abs(series - samples(x)) <= allowed))
     first = int(bad[-1]) + 1 if bad.size else 0
     if first == x.size:
         raise AccuracyError("the sums do not approach the power law at large radii")
-    # The tail may differ by what the samples do not resolve.
-    return tail.and_error(float(np.log(_AGREES * samples.error) - x[first]), x[first]), x[first]
+    # The error of the samples at that radius is an error of the tail.
+    tail = tail.add_error(float(np.log(_AGREE * samples.error) - x[first]), x[first])
+    return PowerTail(tail, x[first])

@@ -1,81 +1,153 @@
-"""The density of a kernel with slow waves, which decay like powers, near their frequencies.
+"""The density of a kernel with slow waves, in pieces on both sides of each frequency.
 
-Integrals on rays of two angles are compared at a few places of every panel, and so are the sums on
-two rays beyond the highest frequency.
+Integrals on rays of two angles are compared at a few places of every panel.  Beyond the highest
+frequency the density is given by sums on two rays, which are compared, too.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import sympy
 from sympy.core.function import Application
 
+from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.half_line.between_waves import BetweenWaves, PieceBeside
+from spectra.density.components import Component, Evaluation
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
-from spectra.density.panels.log_panels import Panelled, Panels, Powers, fit_panels
+from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_panels
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["slow_wave_density"]
 
-# Angles of two sets of integrals, which agree to this share of the largest value.
+# Angles of two sets of integrals, which agree to this share of the largest distance * |rho|.
 _ANGLES, _AGREE = (0.8, 0.6), 1e-12
 # Angles and shifts of the sums beyond the highest frequency; they begin at this multiple of it.
 _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
-# Integrals are resolved to this share of the largest value; first panels have this width.
+# The error of integrals as a share of the largest; first panels have this width in log distance.
 _RESOLVED, _WIDTH = 7e-15, 2.0
-# The error of all coefficients together, as a share of the largest value.
-_MARGIN = 3e-13
-# Logarithm of a factor on the error below all panels, where a power law leaves out logarithms.
-_LOGARITHM = float(np.log(4.0))
-# Below this share the mass near a frequency counts as 0.  A density that is singular there is a
-# power law below this logarithm of the distance, relative to the farthest distance.
+# The error of a Chebyshev series whose 33 coefficients have the error _RESOLVED.
+_SERIES_ERROR = 3e-13
+# The error below all panels is 4 times that on the first one: the power there has no logarithm.
+_LOG_FACTOR = float(np.log(4.0))
+# Below this share of the largest, distance * rho counts as 0.  A density that is infinite at a
+# radius is a power of the distance below exp(_NEAREST) times the farthest distance.
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
+# Points of [-1, 1] on each panel at which the two sets of integrals are compared.
 _CHECKS = np.array([-0.77, 0.1, 0.66])
+# Entire functions.
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
-# A share of a wave below this is rounding.
-_NO_SHARE = 1e-9
+# A coefficient below this share of the amplitude of its wave is a rounding error.
+_ROUNDING = 1e-9
+# Pieces overlap by this share, so that rounding leaves no gap between them.
+_OVERLAP = 8.0 * EPS
 
 
-def slow_wave_density(formula: HalfLineFormula, dim: int) -> BetweenWaves:
-    """The density of slow waves, on both sides of each frequency and next to the origin."""
-    both = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
-    rates = [rate for rate in both[0].rates if rate]
-    end = rates[-1] if _is_band_limited(formula) else np.inf
-    top = min(end, _BEYOND * rates[-1])
-    powers = _find_powers(formula, dim, end)
-    # Both sides of each radius, halfway to the next; the last one reaches up to ``top``.
-    places = []
-    for low, high in pairwise([0.0, *rates]):
-        places += [(low, 1, 0.5 * (high - low)), (high, -1, 0.5 * (high - low))]
-    if top > rates[-1]:
-        places.append((rates[-1], 1, top - rates[-1]))
-    log_far = -np.arange(0.0, 4.0, 0.5)
+class OneSidedPiece(NamedTuple):
+    """A density at w = radius + side * distance, as a function of distances from near to far."""
+
+    radius: float
+    side: float
+    near: float
+    far: float
+    density: Component
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseDensity(Component):
+    """A density made of pieces, as a function of x = side * (w - radius).
+
+    The density of w itself has the radius 0 and the side 1.  With another radius, x is the distance
+    to that radius, which is not rounded.
+    """
+
+    pieces: tuple[OneSidedPiece, ...]
+    total: float
+    origin_exponent: float
+    bulk: tuple[float, float]
+    decay: float
+    breaks: tuple[tuple[float, float], ...]
+    end: float
+    radius: float = 0.0
+    side: float = 1.0
+
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The density at x = w; its error includes rounding of the distances to other radii."""
+        x = np.asarray(w, dtype=float)
+        w = self.radius + self.side * x
+        found = np.multiply.outer((1.0, -np.inf, -np.inf, 0.0), np.ones_like(x))
+        for piece in self.pieces:
+            distance, least = x, float(np.finfo(float).tiny)
+            if piece.radius != self.radius:
+                distance = piece.side * (w - piece.radius)
+                least = max(least, EPS * piece.radius)
+            elif piece.side != self.side:
+                continue
+            inside = (distance >= piece.near) & (distance <= piece.far * (1.0 + _OVERLAP))
+            if inside.any():
+                found[:, inside] = piece.density.evaluate(np.maximum(distance[inside], least))
+        sign, log, envelope, error = found
+        for radius, exponent in self.breaks:
+            if exponent < 0.0 and radius != self.radius:
+                distance = np.abs(w - radius)
+                error = error + 2.0 * EPS * radius / np.maximum(distance, EPS * radius)
+        return sign, log, envelope, error
+
+    def by_distance(self, radius: float, side: float) -> Component | None:
+        """The density at radius + side * x as a function of x; None without a piece there."""
+        for piece in self.pieces:
+            if (piece.radius, piece.side, piece.near) == (radius, side, 0.0):
+                power, bulk = piece.density.origin_exponent, piece.density.bulk
+                return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
+        return None
+
+    def feature_radii(self) -> FloatArray:
+        """The feature radii of all pieces, ascending."""
+        radii = [p.radius + p.side * p.density.feature_radii() for p in self.pieces]
+        return np.sort(np.concatenate(radii))
+
+
+def slow_wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
+    """The density on both sides of each frequency, next to the origin, and beyond."""
+    pair = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
+    frequencies = [b for b in pair[0].frequencies if b]
+    end = frequencies[-1] if _is_band_limited(formula) else np.inf
+    top = min(end, _BEYOND * frequencies[-1])
+    exponents = _find_exponents(formula, dim, end)
+    # (radius, side, farthest distance): both sides of each radius, halfway to the next.
+    sides = []
+    for low, high in pairwise([0.0, *frequencies]):
+        sides += [(low, 1, 0.5 * (high - low)), (high, -1, 0.5 * (high - low))]
+    if top > frequencies[-1]:
+        sides.append((frequencies[-1], 1, top - frequencies[-1]))
+    log_shares = -np.arange(0.0, 4.0, 0.5)
     peak = max(
-        float(np.abs(_evaluate(both[0], radius, side, np.log(far) + log_far)).max())
-        for radius, side, far in places
+        float(np.abs(_evaluate(pair[0], radius, side, np.log(far) + log_shares)).max())
+        for radius, side, far in sides
     )
-    pieces = [_fit_side(both, *place, powers.get(place[:2], 0.0), peak) for place in places]
+    pieces = [
+        _fit_side(pair, r, side, far, exponents.get((r, side), 0.0), peak) for r, side, far in sides
+    ]
     if end == np.inf:
-        pieces.append(_find_beyond(formula, dim, top, peak))
-    singular = [(b, min(powers[b, 1], powers[b, -1])) for b in map(float, formula.slow_waves)]
+        pieces.append(_sum_beyond(formula, dim, top, peak))
+    breaks = [(b, min(exponents[b, 1], exponents[b, -1])) for b in map(float, formula.slow_waves)]
     if end < np.inf:
-        singular[-1] = end, powers[end, -1]
-    return BetweenWaves(
+        breaks[-1] = end, exponents[end, -1]
+    return PiecewiseDensity(
         pieces=tuple(pieces),
-        total=formula.total,
-        origin_exponent=powers[0.0, 1],
-        bulk=(0.25 * rates[0], min(end, 2.0 * rates[-1])),
-        decay=pieces[-1][-1].decay,
-        breaks=tuple(singular),
+        total=formula.value_at_zero,
+        origin_exponent=exponents[0.0, 1],
+        bulk=(0.25 * frequencies[0], min(end, 2.0 * frequencies[-1])),
+        decay=pieces[-1].density.decay,
+        breaks=tuple(breaks),
         end=end,
     )
 
@@ -90,25 +162,26 @@ def _evaluate(
 
 
 def _fit_side(
-    both: list[WaveIntegrals], radius: float, side: int, far: float, power: float, peak: float
-) -> PieceBeside:
-    """The density on one side of a radius, from the far end inwards until it is negligible.
+    pair: list[WaveIntegrals], radius: float, side: int, far: float, exponent: float, peak: float
+) -> OneSidedPiece:
+    """The density on one side of a radius, on panels from ``far`` inwards until it is negligible.
 
-    It begins with a power of the distance.
+    Next to the radius it behaves like distance**exponent.
     """
     high = float(np.log(far))
 
-    def fall(x: FloatArray) -> FloatArray:
-        # How the error falls towards the radius: the density may be a power or a logarithm there.
+    def error_factor(x: FloatArray) -> FloatArray:
+        # distance * rho has this order, and so has its error: the density is a power times a
+        # logarithm at most.
         t = np.minimum(x - high, 0.0)
-        return np.asarray(np.exp(min(power + 1.0, 1.0) * t) * (1.0 - t))
+        return np.asarray(np.exp(min(exponent + 1.0, 1.0) * t) * (1.0 - t))
 
     def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         x = np.log(centre) + offsets
-        return _evaluate(both[0], radius, side, x), _RESOLVED * peak * fall(x), 0.0
+        return _evaluate(pair[0], radius, side, x), _RESOLVED * peak * error_factor(x), 0.0
 
     low, size = high, np.inf
-    while size > _NEGLIGIBLE * peak and (power >= 0.0 or low > high + _NEAREST):
+    while size > _NEGLIGIBLE * peak and (exponent >= 0.0 or low > high + _NEAREST):
         low -= _WIDTH
         if low < high + 2.0 * _NEAREST:
             raise NoRouteError(
@@ -117,93 +190,92 @@ def _fit_side(
                 "of distances (design)."
             )
         x = low + 0.5 * _WIDTH * (1.0 + _CHECKS)
-        size = float(np.abs(_evaluate(both[0], radius, side, x)).max())
+        size = float(np.abs(_evaluate(pair[0], radius, side, x)).max())
+    # The last edge is a little beyond ``far``, so that no rounded distance is beyond the panels.
     edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
     panels = fit_panels(sample, edges, tilt=False)
-    x = (np.log(panels.centre) + np.multiply.outer(_CHECKS, panels.half)).ravel()
+    x = (np.log(panels.centre) + np.multiply.outer(_CHECKS, panels.half_width)).ravel()
     sign, log = panels.signed_log(np.exp(x))
-    apart = np.abs(sign * np.exp(log + x) - _evaluate(both[1], radius, side, x))
-    share = apart.reshape(_CHECKS.size, -1) / fall(panels.high)
-    wrong = _check_agreement(float(share.max()), peak) + _MARGIN * peak
-    own = wrong * fall(panels.high) * np.exp(-panels.level)
-    density = _extend_panels(replace(panels, error=panels.error + own), far, power)
-    return radius, float(side), 0.0, far, density
+    difference = np.abs(sign * np.exp(log + x) - _evaluate(pair[1], radius, side, x))
+    share = difference.reshape(_CHECKS.size, -1) / error_factor(panels.high)
+    error = _bound_error(float(share.max()), peak) + _SERIES_ERROR * peak
+    added = error * error_factor(panels.high) * np.exp(-panels.level)
+    density = _extend_panels(replace(panels, error=panels.error + added), far, exponent)
+    return OneSidedPiece(radius, float(side), 0.0, far, density)
 
 
-def _extend_panels(panels: Panels, far: float, power: float) -> Panelled:
-    """The density on panels, and the power of the distance below them."""
+def _extend_panels(panels: Panels, far: float, exponent: float) -> PanelDensity:
+    """The density on panels up to the distance ``far``, and a power of the distance below them."""
     first = np.exp(panels.low[:1] + 1e-9)
     sign, log = panels.signed_log(first)
-    wrong = panels.log_envelope(first) + np.log(panels.relative_error(first))
+    log_error = panels.log_envelope(first) + np.log(panels.relative_error(first))
     beginning = Powers(
-        np.array([power, min(power, 0.0)]),
+        np.array([exponent, min(exponent, 0.0)]),
         np.append(sign, 0.0),
-        np.append(log, wrong + _LOGARITHM),
+        np.append(log, log_error + _LOG_FACTOR),
         np.zeros(2),
         float(first[0]),
     )
-    bulk = float(np.exp(-2.0)) * far, far
-    nothing = Powers.vanishing(far, float(log[0]))
-    return Panelled(panels, 0.0, power, bulk, np.inf, beginning, nothing)
+    bulk, ending = (float(np.exp(-2.0)) * far, far), Powers.vanishing(far, float(log[0]))
+    return PanelDensity(panels, 0.0, exponent, bulk, np.inf, beginning, ending)
 
 
-def _check_agreement(apart: float, peak: float) -> float:
-    """The error of integrals on rays of two angles that are so far apart."""
-    if not apart <= _AGREE * peak:
+def _bound_error(difference: float, peak: float) -> float:
+    """The error of results on two rays that differ by this."""
+    if not difference <= _AGREE * peak:
         raise AccuracyError(
             "The density of a kernel with waves was not found: integrals on rays of two angles "
-            f"differ by {apart / peak:.0e} of its largest value. Use a smaller dimension, or "
+            f"differ by {difference / peak:.0e} of its largest value. Use a smaller dimension, or "
             "design a finite measure for your range of distances (design)."
         )
-    return 2.0 * apart
+    return 2.0 * difference
 
 
-def _find_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> PieceBeside:
-    """The density beyond all frequencies, by two rays."""
-    ending = power_tail(formula.zero, dim)
+def _sum_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> OneSidedPiece:
+    """The density beyond the radius ``top``, by sums on two rays."""
+    tail = power_tail(formula.expansion_at_zero, dim)
+    # Interpolation at ``top`` needs samples below it.
     lowest = float(np.log(0.5 * top))
-    stop = ending[1] if ending else np.inf
+    stop = tail.start if tail else np.inf
     both = [
-        RaySums(formula, dim, angle, shift=shift, lowest=lowest).whole(peak, stop)
+        RaySums(formula, dim, angle, shift=shift, lowest=lowest).sample_all(peak, stop)
         for angle, shift in _RAYS_BEYOND
     ]
-    wrong = _check_agreement(both[0].difference(both[1]), peak)
+    error = _bound_error(both[0].difference(both[1]), peak)
     samples = min(both, key=lambda s: s.step)
-    samples = replace(samples, error=wrong + samples.rounding)
-    density = sampled_density(samples, 0.0, dim, np.inf, ending)
-    return 0.0, 1.0, top, np.inf, density
+    samples = replace(samples, error=error + samples.rounding)
+    density = sampled_density(samples, 0.0, dim, np.inf, tail)
+    return OneSidedPiece(0.0, 1.0, top, np.inf, density)
 
 
-def _find_powers(formula: HalfLineFormula, dim: int, end: float) -> dict[tuple[float, int], float]:
-    """The powers of the distance with which the density begins, by radius and side.
+def _find_exponents(
+    formula: HalfLineFormula, dim: int, end: float
+) -> dict[tuple[float, int], float]:
+    """The exponent of the distance with which the density begins, by radius and side.
 
-    The singular part near the frequency of a wave c z^-a exp(ibz) is
-    Gamma(-beta) |w - b|^beta Re[exp(-i pi beta/2) c exp(+-i psi)], beta = a - (d+1)/2, with the
-    phase psi of a Hankel function at infinity, next to what is smooth at b.
+    A wave c z^-a exp(ibz) adds to a smooth density a multiple of |w - b|^beta, beta = a - (d+1)/2.
+    With p = c exp(i pi (d-1)/4) the factor is Gamma(-beta) Re[exp(-i pi beta/2) p] below b; above b
+    it has the conjugate of p.
     """
-    powers = {(0.0, 1): min(formula.decay, dim) - 1.0}
+    exponents = {(0.0, 1): min(formula.decay, dim) - 1.0}
     for b, (a, _, coefficient) in formula.slow_waves.items():
         beta, c = float(a) - 0.5 * (dim + 1), complex(coefficient.evalf(20))
-        phase = np.exp(0.25j * np.pi * (dim - 1)) * c
-        for side, seen in ((1, np.conj(phase)), (-1, phase)):
-            size = abs((np.exp(-0.5j * np.pi * beta) * seen).real)
-            smooth = beta > 0.0 or size < _NO_SHARE * abs(c)
-            # Just below its end the density has no smooth part.
-            ends = float(b) == end and side < 0
-            powers[float(b), side] = 0.0 if smooth and not ends else beta
-    return powers
+        p = np.exp(0.25j * np.pi * (dim - 1)) * c
+        for side, phase in ((1, np.conj(p)), (-1, p)):
+            factor = abs((np.exp(-0.5j * np.pi * beta) * phase).real)
+            is_bounded = beta > 0.0 or factor < _ROUNDING * abs(c)
+            # Just below the end of the spectrum the smooth density is 0.
+            is_end = float(b) == end and side < 0
+            exponents[float(b), side] = 0.0 if is_bounded and not is_end else beta
+    return exponents
 
 
 def _is_band_limited(formula: HalfLineFormula) -> bool:
-    """Whether the density vanishes beyond the largest frequency (Paley and Wiener).
-
-    It does if the kernel is even, and analytic in the whole plane except for a removable
-    singularity at zero.
-    """
+    """Whether k is even and entire, and the density 0 beyond the last frequency (Paley, Wiener)."""
     powers = (power for power in formula.expr.atoms(sympy.Pow) if power.has(Z))
     functions = (f for f in formula.expr.atoms(Application) if f.has(Z))
     return (
-        all(q == 0 and a.is_even for a, q, _ in formula.zero)
+        all(q == 0 and a.is_even for a, q, _ in formula.expansion_at_zero)
         and all(p.base == Z or (p.exp.is_Integer and p.exp >= 0) for p in powers)
         and all(isinstance(f, _ENTIRE) and f.args[-1].is_polynomial(Z) for f in functions)
     )

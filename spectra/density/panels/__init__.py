@@ -1,1 +1,1 @@
-"""Densities known by their values: a power times a Chebyshev series on each panel."""
+"""Densities as Chebyshev series on panels, and their forms at small and large radii."""

@@ -19,7 +19,7 @@ from spectra.density import ROUTES, spectral_density
 from spectra.density.ball.compact import ball_component
 from spectra.density.ball.numeric import fitted_form
 from spectra.density.components import SpectralDensity
-from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.half_line import half_line_density
 from spectra.kernels.kernel import Kernel
 from tests.oracles.exact_densities import DIGITS, exact_radial
 from tests.oracles.kernels.problems import PROBLEMS
@@ -36,7 +36,7 @@ def quadrature(kernel: Kernel, dim: int) -> SpectralDensity | None:
     components, atoms = [], []
     for piece in kernel.pieces:
         if piece.support == sympy.oo:
-            found, constant = half_line(piece.expr, dim)
+            found, constant = half_line_density(piece.expr, dim)
             components += found
             atoms += constant
         else:

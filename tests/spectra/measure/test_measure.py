@@ -12,8 +12,8 @@ from scipy.special import betainc
 
 from spectra.base.enclosures import Enclosure, fit_legendre
 from spectra.density import spectral_density
-from spectra.density.ball.tail import NO_POWERS, OscillatingTail
 from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, PowerSeries
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
@@ -22,6 +22,7 @@ from spectra.measure.tabulation import tabulate
 from tests.oracles.masses import holds_total, measure
 
 DIMS = (1, 2, 16, 1000)
+ONE_OVER_W = PowerSeries(1.0, 0.0, 1, np.ones(1))
 DELTA_GAUSSIAN = radial("exp(-z**2/2) - exp(-z**2/200)")
 
 
@@ -162,7 +163,7 @@ def test_a_component_with_a_wrong_total_is_refused():
     ("decay", "tail"),
     [
         (1.0, None),
-        (1.0, OscillatingTail((1, 0), 1, 0.0, 0.0, (1.0, 0.0, 1, np.ones(1)), NO_POWERS, 0.0)),
+        (1.0, OscillatingTail((1, 0), 1, 0.0, 0.0, ONE_OVER_W, NO_SERIES, 0.0)),
     ],
 )
 def test_an_infinite_mass_is_refused_with_its_reason(decay, tail):

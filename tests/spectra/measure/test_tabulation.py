@@ -205,7 +205,7 @@ def test_the_measured_error_is_below_what_was_asked_and_honest(u_error):
 @pytest.mark.parametrize("u_error", ["1e-6", True, float("nan"), 1.0])
 def test_an_error_that_is_no_probability_is_refused(u_error):
     measure = SpectralMeasure.from_atoms(3, [1.0], [1.0])
-    with pytest.raises(ParameterError, match="not an error in probability"):
+    with pytest.raises(ParameterError, match="not a valid error in probability"):
         tabulate(measure, u_error=u_error)
 
 

@@ -1,1 +1,1 @@
-"""What a formula does at zero and at infinity."""
+"""Expansions of formulas at z = 0 and at infinity, and their waves there."""

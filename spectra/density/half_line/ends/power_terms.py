@@ -1,4 +1,4 @@
-"""What a formula does at zero and at infinity: its exact expansions there, in powers and logs."""
+"""Exact expansions of a formula in powers and logarithms, at z = 0 and at infinity."""
 
 from __future__ import annotations
 
@@ -11,56 +11,49 @@ from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import Expansion
 
-__all__ = [
-    "PowerTerms",
-    "Term",
-    "expansion_from",
-    "expansion_of",
-    "one_sided_expansion",
-]
+__all__ = ["PowerTerms", "Term", "expand_in_powers", "expand_one_sided", "read_power_terms"]
 
-# Powers kept in expansions: with more of them, an expansion is accurate farther from its point.
-# Fewer are tried if it grows too long, and more if it has too few terms.
+# Powers kept in an expansion: with more of them it is accurate farther from its point.  Fewer are
+# kept if it grows too long, and more if it has fewer terms than _FEW_TERMS.
 _WINDOWS = (12, 5)
 _WIDE_WINDOW = 24
 _FEW_TERMS = 8
 
-#: A term c t^a log(1/t)^q of a kernel, t = z at zero and t = 1/z at infinity, as (a, q, c) in exact
-#: numbers.
+#: A term c t^a log(1/t)^q of a kernel as (a, q, c), in exact numbers; t = z at zero and t = 1/z at
+#: infinity.
 Term = tuple[sympy.Expr, int, sympy.Expr]
 #: Terms of a kernel at one end, the largest first.
 PowerTerms = tuple[Term, ...]
 
 
-def expansion_of(expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
-    """Expand a formula at zero or at infinity."""
-    expanded = one_sided_expansion(expr, point, plain=True)
-    return expansion_from(expanded, expr, point)
+def expand_in_powers(expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
+    """Expand a formula that neither oscillates nor grows at a point, 0 or infinity."""
+    return read_power_terms(expand_one_sided(expr, point, plain=True), expr, point)
 
 
-def expansion_from(expanded: Expansion, expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
-    """The terms of an expansion without oscillation; refusals name ``expr``."""
-    if point == 0 and any(phase.terms for phase, _ in expanded.parts):
+def read_power_terms(expansion: Expansion, expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
+    """The terms of an expansion that does not oscillate; error messages name ``expr``."""
+    if point == 0 and any(phase.terms for phase, _ in expansion.parts):
         raise NoRouteError(
             f"The formula {expr} has an essential singularity at z = 0, where the numeric route "
             "takes powers and logarithms only. Design a finite measure for your range of distances "
             "(design)."
         )
     terms = []
-    for size, c in expanded.as_series().terms:
+    for size, c in expansion.as_series().terms:
         a, q = size[0], -size[1]
         if not (q.is_Integer and q >= 0):
             raise NoRouteError(
-                f"The formula {expr} has a term log(1/t)^({q}) at z = {point}, whose transform has "
-                "no expansion in powers: the numeric route does not cover it. Design a finite "
-                "measure for your range of distances (design)."
+                f"The formula {expr} has a logarithm to the power {q} at z = {point}, whose "
+                "transform has no expansion in powers: the numeric route does not cover it. Design "
+                "a finite measure for your range of distances (design)."
             )
         terms.append((a, int(q), c))
     return tuple(terms)
 
 
-def one_sided_expansion(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
-    """The local expansion of a formula; ``plain`` refuses one that oscillates or grows."""
+def expand_one_sided(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
+    """Expand a formula at a point; with ``plain``, one that oscillates or grows is refused."""
     reason = ""
     for window in _WINDOWS:
         try:

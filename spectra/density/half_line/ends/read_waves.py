@@ -2,9 +2,9 @@ r"""A formula with sines, cosines and Bessel functions as a sum of waves.
 
 .. math:: k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)
 
-for z > 0, with functions :math:`f_b` that do not oscillate: cosines and sines are exponentials,
-and :math:`J_\nu = (H^{(1)}_\nu + H^{(2)}_\nu)/2`.  Each wave decays along rays in one half-plane;
-their sum decays along none.
+for z > 0, with amplitudes :math:`f_b` that do not oscillate: cosines and sines are exponentials,
+and :math:`J_\nu = (H^{(1)}_\nu + H^{(2)}_\nu)/2`.  :math:`e^{ibz} f_b` decays on rays in the upper
+half-plane and its conjugate on rays in the lower one, but their sum on neither.
 """
 
 from __future__ import annotations
@@ -14,55 +14,56 @@ import sympy
 from spectra.density.half_line.ends.power_terms import (
     PowerTerms,
     Term,
-    expansion_from,
-    expansion_of,
-    one_sided_expansion,
+    expand_in_powers,
+    expand_one_sided,
+    read_power_terms,
 )
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation.ball_function import HankelAmplitude
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["oscillation", "read_waves"]
+__all__ = ["expand_waves", "read_waves"]
 
 _WAVES = (sympy.sin, sympy.cos, sympy.besselj)
-# A higher power of waves is not multiplied out.
+# Higher powers of sines, cosines and Bessel functions are not multiplied out.
 _LARGEST_POWER = 12
 
 
-def oscillation(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
-    """Expand the part that does not oscillate at infinity; find the leading terms of the waves.
+def expand_waves(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
+    """Expand a formula at infinity.
 
     Returns
     -------
     plain : PowerTerms
-    turning : dict
-        The term (a, q, c) of each frequency b > 0, by ascending b: the formula has the wave
-        c z^-a log^q(z) exp(ibz) and its conjugate.
+        The terms that do not oscillate.
+    slow_waves : dict
+        The leading term of each wave that decays like a power, by ascending frequency b > 0: with
+        the term (a, q, c) the formula has c z^-a log^q(z) exp(ibz) and its conjugate.
     """
-    expansion = one_sided_expansion(expr, sympy.oo)
-    turning: dict[sympy.Expr, Term] = {}
+    expansion = expand_one_sided(expr, sympy.oo)
+    slow_waves: dict[sympy.Expr, Term] = {}
     for phase, series in expansion.parts:
         if not phase.terms or phase.growth < 0 or not series.terms:
             continue
-        (size, rate), *others = phase.terms
-        b = rate / sympy.I
+        # exp(phase) is a wave if its only term is ibz: the size (-1, 0) is that of z.
+        (size, factor), *others = phase.terms
+        b = factor / sympy.I
         is_wave = phase.growth == 0 and not others and size == (-1, 0) and b.is_real
         if not is_wave or any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
             raise NoRouteError(
-                f"The formula {expr} oscillates at infinity in another way than exp(ibz) times "
-                "powers of z and whole powers of log z, without decaying faster than every power: "
-                "the numeric route follows waves of constant frequency. Design a finite measure "
-                "for your range of distances (design)."
+                f"The formula {expr} oscillates or grows at infinity, and the numeric route takes "
+                "only exp(ibz) times powers of z and whole powers of log z there. Design a finite "
+                "measure for your range of distances."
             )
         if b.is_positive:
             (a, minus_q), c = series.terms[0]
-            turning[b] = a, -int(minus_q), c
+            slow_waves[b] = a, -int(minus_q), c
     plain = expansion.with_parts((p, s) for p, s in expansion.parts if p.growth < 0 or not p.terms)
-    return expansion_from(plain, expr, sympy.oo), dict(sorted(turning.items()))
+    return read_power_terms(plain, expr, sympy.oo), dict(sorted(slow_waves.items()))
 
 
 def read_waves(expr: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
-    """The amplitudes f_b of a formula in Z by ascending frequency b >= 0; {} without waves.
+    """The amplitudes f_b of a formula in Z, by ascending frequency b >= 0; {} without waves.
 
     Examples
     --------
@@ -76,9 +77,9 @@ def read_waves(expr: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
         total = sympy.expand(_rewrite(expr, factors))
     except sympy.PolynomialError as error:
         raise NoRouteError(
-            f"The formula {expr} oscillates, and not as a polynomial in sines, cosines and Bessel "
-            f"functions ({error}): its waves cannot be told apart, so the numeric route cannot "
-            "integrate them. Design a finite measure for your range of distances."
+            f"The formula {expr} oscillates and is no polynomial in sines, cosines and Bessel "
+            f"functions ({error}): the numeric route cannot split it into waves. Design a finite "
+            "measure for your range of distances."
         ) from error
     found: dict[sympy.Expr, sympy.Expr] = {}
     for term in sympy.Add.make_args(total):
@@ -94,14 +95,14 @@ def read_waves(expr: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
     return dict(sorted(found.items(), key=lambda wave: float(wave[0].evalf(30))))
 
 
-#: The frequency and the amplitude that a symbol stands for.
+#: For each symbol, the frequency b and the amplitude f_b of the wave that it replaces.
 _Factors = dict[sympy.Expr, tuple[sympy.Expr, sympy.Expr]]
 
 
 def _rewrite(expr: sympy.Expr, factors: _Factors) -> sympy.Expr:
-    """A formula as a polynomial in symbols for its waves and for what does not oscillate."""
+    """Rewrite a formula as a polynomial in symbols, each for a wave or for a smooth factor."""
     if not expr.has(*_WAVES):
-        return _symbol(sympy.S.Zero, expr, factors)
+        return _replace_by_symbol(sympy.S.Zero, expr, factors)
     if expr.is_Add or expr.is_Mul:
         return expr.func(*(_rewrite(part, factors) for part in expr.args))
     if expr.is_Pow and expr.exp.is_Integer and 0 < expr.exp <= _LARGEST_POWER:
@@ -112,14 +113,14 @@ def _rewrite(expr: sympy.Expr, factors: _Factors) -> sympy.Expr:
 
 
 def _rewrite_wave(node: sympy.Expr, factors: _Factors) -> sympy.Expr:
-    """A sine, a cosine or a Bessel function by exp(iu) and exp(-iu), with amplitudes."""
+    """Rewrite a sine, a cosine or a Bessel function of u = cz + ... as waves exp(+-icz)."""
     u = node.args[-1]
     if u.has(*_WAVES):
         raise sympy.PolynomialError(f"it has {node}")
-    terms = {a: c for a, q, c in expansion_of(u, sympy.oo) if q == 0}
+    terms = {a: c for a, q, c in expand_in_powers(u, sympy.oo) if q == 0}
     c = terms.get(sympy.Integer(-1), sympy.S.Zero)
     if c == 0 or any(a.is_negative and a != -1 for a in terms):
-        return _symbol(sympy.S.Zero, node, factors)
+        return _replace_by_symbol(sympy.S.Zero, node, factors)
     is_bessel = isinstance(node, sympy.besselj)
     if is_bessel and not (c.is_positive and node.args[0].is_real):
         raise sympy.PolynomialError(f"it has {node}")
@@ -128,13 +129,13 @@ def _rewrite_wave(node: sympy.Expr, factors: _Factors) -> sympy.Expr:
         amplitude = sympy.exp(sign * sympy.I * (u - c * Z))
         if is_bessel:
             amplitude *= HankelAmplitude(node.args[0], u, sign)
-        both.append(_symbol(sign * c, amplitude, factors))
+        both.append(_replace_by_symbol(sign * c, amplitude, factors))
     if isinstance(node, sympy.sin):
         return (both[0] - both[1]) / (2 * sympy.I)
     return (both[0] + both[1]) / 2
 
 
-def _symbol(frequency: sympy.Expr, amplitude: sympy.Expr, factors: _Factors) -> sympy.Expr:
+def _replace_by_symbol(b: sympy.Expr, amplitude: sympy.Expr, factors: _Factors) -> sympy.Expr:
     symbol = sympy.Dummy()
-    factors[symbol] = frequency, amplitude
+    factors[symbol] = b, amplitude
     return symbol

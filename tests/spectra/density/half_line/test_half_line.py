@@ -11,12 +11,11 @@ from mpmath import mp
 import spectra as sp
 from spectra.density import spectral_density
 from spectra.density.components import SpectralDensity
-from spectra.density.half_line.ends.power_terms import expansion_of
-from spectra.density.half_line.half_line import _order_rays, half_line
+from spectra.density.half_line.ends.power_terms import expand_in_powers
+from spectra.density.half_line.half_line import _order_rays, half_line_density
 from spectra.density.half_line.half_line_formula import HalfLineFormula
-from spectra.density.half_line.hankel_factor import hankel_factor
 from spectra.density.half_line.power_tail import power_tail
-from spectra.density.half_line.ray_sums import RaySums
+from spectra.density.half_line.ray_sums import RaySums, hankel_factor
 from spectra.errors import AccuracyError, NoRouteError, TimeLimitError
 from spectra.formula.reader.parsing import Z
 from spectra.measure import measure_of
@@ -105,7 +104,7 @@ def formula_of(text):
 )
 def test_density_equals_an_independent_one(name, dim):
     """The error is below what is stated, and below 1e-12 of the largest w rho."""
-    (component,), _ = half_line(formula_of(name), dim)
+    (component,), _ = half_line_density(formula_of(name), dim)
     sign, log = component.signed_log(RADII)
     stated = np.exp(component.log_envelope(RADII) + np.log(RADII)) * component.relative_error(RADII)
     with mp.workdps(70):
@@ -144,7 +143,7 @@ def test_rays_lie_below_the_poles_of_a_kernel(text, widest):
 def test_samples_are_interpolated_to_rounding():
     """On two grids, one of them shifted by half a step, at the same angle."""
     kernel = HalfLineFormula(sympy.exp(-Z) / (1 + Z))
-    sums = [RaySums(kernel, 3, 0.55, shift=shift).samples(-3.0, 6.0) for shift in (0.0, 0.5)]
+    sums = [RaySums(kernel, 3, 0.55, shift=shift).sample(-3.0, 6.0) for shift in (0.0, 0.5)]
     assert sums[0].difference(sums[1]) < 2e-15 * sums[0].peak
     x = np.array([0.0123, 1.7])
     np.testing.assert_allclose(sums[0](x), sums[1](x), rtol=0, atol=2e-15 * sums[0].peak)
@@ -155,9 +154,11 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
     """Poles at angles of 0.1 and 0.3: wide rays agree with each other, and not with the kernel."""
     expr = formula_of("exp(-z)/((z-1)**2+1/100)")
     kernel = HalfLineFormula(expr)
-    wide = [RaySums(kernel, 1, angle, shift=0.5 * i).whole() for i, angle in enumerate((0.8, 0.55))]
+    wide = [
+        RaySums(kernel, 1, angle, shift=0.5 * i).sample_all() for i, angle in enumerate((0.8, 0.55))
+    ]
     assert wide[0].difference(wide[1]) < 1e-12 * wide[0].peak
-    (component,), _ = half_line(expr, 1)
+    (component,), _ = half_line_density(expr, 1)
     w = 2.0
     with mp.workdps(30):
         parts = [0, 0.5, 0.9, 1, 1.1, 1.5, *range(2, 80, 2)]
@@ -176,7 +177,7 @@ def test_rays_beyond_a_pole_agree_and_are_not_taken():
 @pytest.mark.parametrize("dim", [1, 2, 7, 64])
 def test_the_series_of_a_tail_is_that_of_the_closed_form(dim):
     """exp(-z) has rho = c w^(d-1) (1 + w^2)^(-(d+1)/2); the series comes from its powers of z."""
-    tail, start = power_tail(expansion_of(sympy.exp(-Z), sympy.Integer(0)), dim)
+    tail, start = power_tail(expand_in_powers(sympy.exp(-Z), sympy.Integer(0)), dim)
     w = np.exp(start) * np.array([1.0, 7.0, 1e6])
     sign, log = tail.signed_log(w)
     with mp.workdps(40):
@@ -188,7 +189,7 @@ def test_the_series_of_a_tail_is_that_of_the_closed_form(dim):
 
 def test_a_logarithm_at_zero_reaches_the_tail():
     """z^2 log z is no even power: int z^2 log(z) cos(wz) dz = pi/w^3 as an Abel mean."""
-    (component,), _ = half_line(formula_of("z**2*log(z)*exp(-z**2)"), 1)
+    (component,), _ = half_line_density(formula_of("z**2*log(z)*exp(-z**2)"), 1)
     assert component.decay == 3.0
     sign, log = component.signed_log(np.array([1e6]))
     assert sign[0] == 1.0
@@ -199,7 +200,7 @@ def test_a_logarithm_at_zero_reaches_the_tail():
     ("text", "dim", "power"), [("exp(-z**4)", 1, 0.0), ("exp(-z**4)/(1+z)", 3, 2.0)]
 )
 def test_below_the_samples_the_density_is_its_power(text, dim, power):
-    (component,), _ = half_line(formula_of(text), dim)
+    (component,), _ = half_line_density(formula_of(text), dim)
     w = np.array([1e-30, 1e-25, 1e-20])
     _, log = component.signed_log(w)
     np.testing.assert_allclose(np.diff(log), power * np.diff(np.log(w)), atol=1e-9)
@@ -220,7 +221,7 @@ def test_below_the_samples_the_density_is_its_power(text, dim, power):
 def test_a_table_gives_the_kernel(name, dim):
     kernel = sp.radial(name)
     # Whether or not another route knows the kernel: half_line is what is tested.
-    components, atoms = half_line(formula_of(name), dim)
+    components, atoms = half_line_density(formula_of(name), dim)
     measure = measure_of(SpectralDensity(kernel, dim, tuple(components), tuple(atoms), "numeric"))
     plus, minus = measure.positive_mass, measure.negative_mass
     assert abs(plus.mid - minus.mid - kernel.at_zero) <= plus.rad + minus.rad + 1e-15 * plus.mid
@@ -261,7 +262,7 @@ def test_a_constant_and_a_limit_that_cancel_are_one_atom(text, mass):
 )
 def test_formulas_of_another_class_are_refused(text, why):
     with pytest.raises(NoRouteError, match=why):
-        half_line(formula_of(text), 2)
+        half_line_density(formula_of(text), 2)
 
 
 @SLOW

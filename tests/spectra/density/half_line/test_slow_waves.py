@@ -10,7 +10,7 @@ import spectra as sp
 from spectra.base.precision import working_precision
 from spectra.density import spectral_density
 from spectra.density.half_line.ends.read_waves import read_waves
-from spectra.density.half_line.half_line import half_line
+from spectra.density.half_line.half_line import half_line_density
 from spectra.errors import NoRouteError
 from spectra.formula.evaluation.ball_function import (
     BallFunction,
@@ -129,10 +129,10 @@ def test_a_wave_with_the_decay_and_phase_of_a_plane_wave_is_an_atom(text, dim, r
 
 def test_without_that_phase_the_mass_is_infinite_and_the_refusal_says_so():
     with pytest.raises(NoRouteError, match="without the phase of a plane wave"):
-        half_line(sp.radial("cos(z)/(1+z)").pieces[0].expr, 3)
+        half_line_density(sp.radial("cos(z)/(1+z)").pieces[0].expr, 3)
     assert sp.existence(sp.radial("cos(z)/(1+z)"), 3).status is sp.Status.INFINITE
     with pytest.raises(NoRouteError, match="faster than z"):
-        half_line(sp.radial("sin(z)/(1+z)").pieces[0].expr, 5)
+        half_line_density(sp.radial("sin(z)/(1+z)").pieces[0].expr, 5)
 
 
 @pytest.mark.parametrize("text", ["sin(z)**2/z**2", "besselj(0,z)**2", "sin(2*z)*cos(z)*exp(-z)"])

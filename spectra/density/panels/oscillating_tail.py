@@ -1,0 +1,125 @@
+r"""The density of a kernel of bounded support at large radii: a wave and a background."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from spectra.base.arrays import ComplexArray
+from spectra.base.enclosures import EPS
+from spectra.base.numbers import FloatArray
+
+__all__ = ["NO_SERIES", "OscillatingTail", "PowerSeries"]
+
+# The relative rounding error of R w as a long double, and a bound that keeps R w a finite double.
+_PHASE_EPS, _LARGEST_PHASE = float(np.finfo(np.longdouble).eps), 2.0**1020
+
+
+class PowerSeries(NamedTuple):
+    """exp(log_factor) x^exponent times a Chebyshev series in x^(1/root) on [0, 1]."""
+
+    exponent: float
+    log_factor: float
+    root: int
+    coefficients: NDArray[Any]
+
+    def evaluate(self, x: FloatArray) -> tuple[NDArray[Any], FloatArray]:
+        """The Chebyshev series at x, and the logarithm of the factor in front of it."""
+        if math.isinf(self.exponent):
+            return np.zeros_like(x), np.full_like(x, -np.inf)
+        series = chebyshev.chebval(2.0 * x ** (1.0 / self.root) - 1.0, self.coefficients)
+        return series, self.log_factor + self.exponent * np.log(x)
+
+
+#: The function 0.
+NO_SERIES = PowerSeries(math.inf, -math.inf, 1, np.zeros(1))
+
+
+@dataclass(frozen=True, eq=False)
+class OscillatingTail:
+    r"""The radial density for w >= start of a kernel that vanishes beyond the distance R.
+
+    With s = R w and n = ``order``,
+
+    .. math:: \rho(w) = A(w) \cos\theta(w) + b(w),\quad
+              A e^{i\theta} = (1-n^2/s^2)^{-1/4} e^{i\theta_n(s)} a(w),\quad
+              \theta_n(s) = \sqrt{s^2-n^2} - n \arccos(n/s) - \pi/4 ,
+
+    with Debye's phase theta_n of the Hankel function of order n.
+    """
+
+    support: tuple[float, float]  # R as the sum of two doubles
+    start: float
+    order: float
+    quarter_turns: float  # n + 1/2 modulo 4: theta_n(s) - s tends to -pi/2 times this
+    amplitude_series: PowerSeries  # the complex a as a function of x = start/w
+    background_series: PowerSeries  # b as a function of x
+    fit_error: float  # the error of both series, relative to their factors
+
+    @property
+    def frequency(self) -> float:
+        """The frequency R of the wave, as a function of w."""
+        return self.support[0]
+
+    @property
+    def exponent(self) -> float:
+        """The amplitude behaves like ``w**-exponent``."""
+        return self.amplitude_series.exponent
+
+    @property
+    def background_exponent(self) -> float:
+        """The background behaves like ``w**-background_exponent``; ``inf`` without one."""
+        return self.background_series.exponent
+
+    def _phase_variable(self, w: FloatArray) -> NDArray[np.longdouble]:
+        """R w as long doubles, so that large phases keep their digits."""
+        high, low = self.support
+        return np.asarray(np.minimum((np.longdouble(high) + low) * w, _LARGEST_PHASE))
+
+    def _wave(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """A exp(i (theta - R w)) as a complex number of modulus about 1 and a log factor."""
+        s, n = self._phase_variable(w).astype(float), self.order
+        q = n / s
+        value, log_factor = self.amplitude_series.evaluate(self.start / w)
+        # sqrt(s^2 - n^2) - s without cancellation; two roots, since s^2 may overflow.
+        phase = n * np.arcsin(q) - n * (n / (s + np.sqrt(s - n) * np.sqrt(s + n)))
+        rotation = np.exp(1j * (phase - 0.5 * np.pi * self.quarter_turns))
+        return value * rotation, log_factor - 0.25 * np.log1p(-q * q)
+
+    def amplitude(self, w: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """exp(i (theta - R w)), which tends to a constant, and log A."""
+        value, log_factor = self._wave(w)
+        return value / np.abs(value), log_factor + np.log(np.abs(value))
+
+    def background(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The sign of b and log|b|."""
+        value, log_factor = self.background_series.evaluate(self.start / w)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), log_factor + np.log(np.abs(value))
+
+    def evaluate(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Sign, logarithms of absolute value and local size A + |b|, and relative error."""
+        wave, log_wave = self._wave(w)
+        background, log_background = self.background_series.evaluate(self.start / w)
+        s = self._phase_variable(w)
+        exp_is = (np.cos(s) + 1j * np.sin(s)).astype(complex)
+        s = s.astype(float)
+        top = np.maximum(log_wave, log_background)
+        unit, background_unit = np.exp(log_wave - top), np.exp(log_background - top)
+        value = (wave * exp_is).real * unit + background * background_unit
+        size = np.abs(wave) * unit + np.abs(background) * background_unit
+        envelope = top + np.log(size)
+        # ``fit_error`` is relative to the factors of the series, which may exceed their sum.
+        weight = np.maximum((unit + background_unit) / size, 1.0)
+        # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
+        phase = self.order * (np.arcsin(self.order / s) + 2.0 * self.order / s) + 16.0
+        power = (abs(self.exponent) + 1.0) * np.abs(np.log(w / self.start))
+        error = self.fit_error * weight + EPS * (phase + power + np.abs(envelope))
+        error += np.minimum(_PHASE_EPS * s, 2.0)
+        with np.errstate(divide="ignore"):
+            return np.sign(value), top + np.log(np.abs(value)), envelope, error
