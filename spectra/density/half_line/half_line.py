@@ -122,20 +122,19 @@ def _check_samples(
 def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[RaySums]:
     """The rays on which the kernel decays, the cheapest first; fill ``reasons`` for the others."""
     rays: list[RaySums] = []
-    end = np.inf
     for angle in _ANGLES:
         try:
             rays.append(RaySums(formula, dim, angle))
-            if len(rays) == 1:
-                log_max, end = survey_kernel(formula, 0.0, rays[0].bits)
-                if log_max > _LARGEST_LOG:
-                    raise NoRouteError(
-                        f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: "
-                        "divide it by its largest value, or design a finite measure for the range "
-                        "of your data."
-                    )
         except AccuracyError as failure:
             reasons.append(str(failure))
+    if not rays:
+        return []
+    log_max, end = survey_kernel(formula, 0.0, rays[-1].bits)
+    if log_max > _LARGEST_LOG:
+        raise NoRouteError(
+            f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: divide it by "
+            "its largest value, or design a finite measure for the range of your data."
+        )
     widest = _find_widest_angle(formula, min(end, formula.log_scale + _FARTHEST), reasons)
     rays = [ray for ray in rays if ray.angle <= widest]
     return sorted(rays, key=lambda ray: (ray.end > end + _LATER and end < np.inf, ray.cost))

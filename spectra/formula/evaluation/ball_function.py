@@ -150,6 +150,9 @@ def _ball_operation(node: sympy.Basic) -> Operation:
         return (binary if len(node.args) == 2 else lambda *xs: reduce(binary, xs)), node.args
     if node.is_Pow and (2 * node.exp).is_Integer and abs(node.exp) < _MAX_EXPONENT:
         doubled = int(2 * node.exp)
+        if doubled < 0 and doubled % 2 == 0 and node.base.func in _RECIPROCALS:
+            reciprocal = _RECIPROCALS[node.base.func]
+            return (lambda x: reciprocal(x) ** (-doubled // 2)), node.base.args
         if doubled % 2:
             return flint.acb.sqrt if doubled == 1 else (lambda x: x.sqrt() ** doubled), (node.base,)
         return (lambda x: x ** (doubled // 2)), (node.base,)
@@ -222,6 +225,13 @@ _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
     sympy.I: lambda: flint.acb(0, 1),
     sympy.true: lambda: flint.acb(1),
     sympy.false: lambda: flint.acb(0),
+}
+# These are finite on wide balls far from the poles, where a quotient is not.
+_RECIPROCALS = {
+    sympy.cosh: flint.acb.sech,
+    sympy.sinh: flint.acb.csch,
+    sympy.cos: flint.acb.sec,
+    sympy.sin: flint.acb.csc,
 }
 _ANALYTIC = [f for f in FUNCTIONS.values() if f not in (*ARITIES, *PIECEWISE)]
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
