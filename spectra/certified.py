@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import flint
 import sympy
@@ -48,12 +48,8 @@ _MOST_INTERVALS, _FARTHEST = 20_000, 20
 _TINY = 5e-324  # the least positive double
 
 
-class _Term(NamedTuple):
-    """A multiple of a probability distribution of V."""
-
-    weight: Ball
-    g: Callable[[Any], Any]  # of a power series in V
-    probabilities: Callable[[Ball], tuple[Ball, Ball]]  # below and above a value of V
+#: A weight, g as a function of a power series in V, and the probabilities below and above a V.
+_Term = tuple[Ball, Callable[[Any], Any], Callable[[Ball], tuple[Ball, Ball]]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,13 +106,13 @@ def _continuous_masses(components: Sequence[Any], dim: int, bits: int) -> tuple[
             return zero, -total
     half = flint.arb(dim) / 2
     terms = [term for c in components for term in _terms(c, half)]
-    tolerance = flint.arb(2) ** -bits * sum((abs(term.weight) for term in terms), zero)
+    tolerance = flint.arb(2) ** -bits * sum((abs(weight) for weight, *_ in terms), zero)
     intervals, omitted = _signed_intervals(terms, half, tolerance)
     masses = {1: zero, -1: zero}
     for low, high, sign in intervals:
-        for term in terms:
-            probability = term.probabilities(high)[0] - term.probabilities(low)[0]
-            masses[sign] += sign * term.weight * probability
+        for weight, _, probabilities in terms:
+            probability = probabilities(high)[0] - probabilities(low)[0]
+            masses[sign] += sign * weight * probability
     plus, minus = (masses[sign].union(masses[sign] + omitted) for sign in (1, -1))
     if not (plus - minus).overlaps(total):
         raise AssertionError("Proved masses do not add up to k(0): the proof has an error.")
@@ -173,7 +169,8 @@ def _find_end(terms: Sequence[_Term], side: int, tolerance: Ball) -> Ball:
     """A value of V with mass below the tolerance above it (side 1) or below it (side -1)."""
     for power in range(_FARTHEST):
         v = flint.arb(side * 2**power).exp().mid()
-        if sum(abs(t.weight) * t.probabilities(v)[side > 0] for t in terms) < tolerance:
+        masses = [abs(weight) * probabilities(v)[side > 0] for weight, _, probabilities in terms]
+        if sum(masses) < tolerance:
             return v
     raise NoRouteError("its mass is spread over too many powers of ten")
 
@@ -183,7 +180,7 @@ def _range_of_sum(terms: Sequence[_Term], low: Ball, high: Ball) -> Ball:
 
     def taylor(v: Ball) -> list[Ball]:
         series = flint.arb_series([v, 1])
-        total = sum(term.weight * term.g(series) for term in terms)
+        total = sum(weight * g(series) for weight, g, _ in terms)
         return [total[k] for k in range(_DEGREE + 1)]
 
     interval = flint.arb(low).union(flint.arb(high))
@@ -205,13 +202,13 @@ def _terms(component: Any, half: Ball) -> Iterator[_Term]:
         raise NoRouteError(f"no proof is known for one of its components ({family.__name__})")
     if family is matern:
         nu, rate = map(_ball, parameters)
-        yield _Term(_ball(component.coefficient), *_beta(half, nu, rate**2))
+        yield _ball(component.coefficient), *_beta(half, nu, rate**2)
         return
     (rate,) = parameters
     # t^i times the density of Gamma(h) is (h)_i times that of Gamma(h + i).
     for i, q in enumerate(laguerre_sum(component.dim, rate, component.coefficient)):
         weight = _ball(sympy.simplify(q * sympy.rf(sympy.Rational(component.dim, 2), i)))
-        yield _Term(weight, *_gamma(half, i, 1 / (4 * _ball(rate))))
+        yield weight, *_gamma(half, i, 1 / (4 * _ball(rate)))
 
 
 def _gamma(half: Ball, i: int, scale: Ball) -> tuple[Any, Any]:

@@ -30,9 +30,10 @@ from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.compact import ball_component
 from spectra.density.components import Component
-from spectra.density.half_line.power_tail import PowerTail, power_tail
+from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
 from spectra.density.half_line.sampled_density import sampled_density
+from spectra.density.panels.log_panels import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 
@@ -220,20 +221,19 @@ def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
     )
 
 
-def _odd_power_tail(term: OpaqueTerm, reach: float, dim: int, origin: int) -> PowerTail:
+def _odd_power_tail(term: OpaqueTerm, reach: float, dim: int, origin: int) -> Powers:
     """The density at large w from the odd powers of z at 0, and the log w where it begins."""
     found, second = (_expand_at_zero(term, reach, degree) for degree in _ORIGIN_DEGREES)
     # A power that is absent keeps its error.
-    odd, differences = found[origin::2] + 1e-300, np.abs(found - second)[origin::2]
+    odd, differs = found[origin::2] + 1e-300, np.abs(found - second)[origin::2]
     terms = [(sympy.Integer(origin + 2 * i), 0, sympy.Float(c)) for i, c in enumerate(odd)]
     tail = power_tail(tuple(terms), dim)
     if tail is None:
         raise _refusal(term, f"powers of z from {origin} on cannot be read off them")
-    errors = tail.powers.relative_errors + _SAFETY * differences / np.abs(odd)
-    powers = replace(tail.powers, relative_errors=errors)
+    tail = replace(tail, relative_errors=tail.relative_errors + _SAFETY * differs / np.abs(odd))
     log_w = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
-    good = np.flatnonzero(powers.truncation_error(np.exp(log_w)) <= _RESOLVED)
-    return PowerTail(powers, float(log_w[good[0]] if good.size else log_w[-1]))
+    good = np.flatnonzero(tail.truncation_error(np.exp(log_w)) <= _RESOLVED)
+    return replace(tail, start=float(log_w[good[0]] if good.size else log_w[-1]))
 
 
 def _expand_at_zero(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:

@@ -73,7 +73,7 @@ def design_within(
     deviation = _deviation_function(dim, n_directions, z, max_radius)
     cost = deviation if objective == "variance" else np.ones_like
     reduced = _MARGIN * tol
-    radii, masses, value, lower_bound, dual = solve_programme(
+    radii, masses, value, lower_bound, (distances, weights, multiplier) = solve_programme(
         kernel, dim, domain, tol=reduced, cost=cost, max_mass=max_mass, max_radius=max_radius
     )
     error = largest_error(kernel, dim, radii, masses, domain)
@@ -83,7 +83,7 @@ def design_within(
             f"masses of {np.abs(masses).sum():.3g} cancel. Use a larger tol."
         )
     # The same dual weights give a lower bound for the full tolerance.
-    lower_bound -= (tol - reduced) * float(np.abs(dual.weights).sum())
+    lower_bound -= (tol - reduced) * float(np.abs(weights).sum())
     result = Design(
         kernel=kernel,
         dim=dim,
@@ -99,7 +99,7 @@ def design_within(
         objective=objective,
         value=value,
         lower_bound=max(lower_bound, 0.0),
-        dual=(dual.distances, dual.weights / (1.0 + dual.multiplier)),  # |q| <= 1 for "mass"
+        dual=(distances, weights / (1.0 + multiplier)),  # |q| <= 1 for "mass"
     )
     return replace(result, bias=float(np.sqrt(NODE_WEIGHTS @ (result(z) - kernel(z)) ** 2)))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -50,12 +50,8 @@ _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("hig
 _WALL_TIME, _LEAST_WALL_TIME, _TIME_LIMIT_REACHED = 2.0, 0.1, 1
 
 
-class Dual(NamedTuple):
-    """Distances z_i and weights y_i of q, and the multiplier lambda of the bound of the mass."""
-
-    distances: FloatArray
-    weights: FloatArray
-    multiplier: float
+#: Distances z_i and weights y_i of q, and the multiplier lambda of the bound of the mass.
+Dual = tuple[FloatArray, FloatArray, float]
 
 
 @dataclass
@@ -103,7 +99,7 @@ class _Exchange:
         weights = marginals[:m] - marginals[m : 2 * m]
         active = weights != 0.0
         multiplier = -float(marginals[-1]) / np.sqrt(self.max_mass)
-        return masses, excess, value, Dual(self.distances[active], weights[active], multiplier)
+        return masses, excess, value, (self.distances[active], weights[active], multiplier)
 
     def least_error_masses(self, radii: FloatArray, max_cost: float) -> FloatArray:
         """Masses of least error on the distances in use that cost at most ``max_cost``."""
@@ -135,7 +131,8 @@ class _Exchange:
     def abs_dual(self, dual: Dual, w: FloatArray) -> FloatArray:
         """|q(w)|."""
         total = np.zeros_like(w)
-        for z, y in zip(dual.distances, dual.weights, strict=True):
+        distances, weights, _ = dual
+        for z, y in zip(distances, weights, strict=True):
             total += y * self.wave(w * z)
         return np.abs(total)
 
@@ -151,7 +148,8 @@ class _Exchange:
             best = height.argmax(axis=1)
             radii, values = w[rows, best], height[rows, best]
             step /= 4.0
-        return radii, values - dual.multiplier
+        _, _, multiplier = dual
+        return radii, values - multiplier
 
     def error_peaks(self, radii: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Local maxima of the absolute error: distances and values."""
@@ -249,7 +247,8 @@ def solve_programme(
         new_radii, new_distances = w[violations > 0.05 * worst], z[errors > max_error]
         grown = not (done and close) and exchange.add(new_radii, new_distances)
         if done and not grown:
-            slack = _NEARLY_TIGHT * (exchange.cost(w) + dual.multiplier)
+            *_, multiplier = dual
+            slack = _NEARLY_TIGHT * (exchange.cost(w) + multiplier)
             tight = np.unique(w[violations > -slack])
             return *_drop_radii(exchange, masses, value, max_error, tight), lower_bound, dual
     raise AccuracyError(

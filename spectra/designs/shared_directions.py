@@ -20,7 +20,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,15 +61,6 @@ _MOST_RADII = 3
 _EVALUATIONS_PER_RADIUS = 120
 
 
-class _Fit(NamedTuple):
-    """Coefficients of the powers and the waves, and bias^2 + variance + squared rounding error."""
-
-    objective: float
-    coefficients: FloatArray
-    bias: float
-    deviation: float
-
-
 @dataclass(frozen=True, eq=False)
 class _LeastSquares:
     """Least squares problems for the coefficients of u^0, ..., u^L and of m waves.
@@ -95,8 +85,14 @@ class _LeastSquares:
     def grid_columns(self) -> tuple[FloatArray, FloatArray]:
         return self.columns(self.grid)
 
-    def fit(self, n: int, means: FloatArray, radii: FloatArray) -> _Fit:
-        """The best coefficients for these radii and n directions with these angular means."""
+    def fit(
+        self, n: int, means: FloatArray, radii: FloatArray
+    ) -> tuple[float, FloatArray, float, float]:
+        """The best coefficients for these radii and n directions with these angular means.
+
+        Returns bias^2 + variance + squared rounding error, the coefficients of the powers and the
+        waves, the bias and the standard deviation.
+        """
         expected, g = self.columns(radii)
         root_means = np.sqrt(pad_angular_means(means, n, g.shape[0]))
         # The variance is a sum of squares over degrees and nodes; QR reduces it to m squares.
@@ -110,7 +106,7 @@ class _LeastSquares:
         x = nnls(matrix, right)[0] if self.positive else np.linalg.lstsq(matrix, right)[0]
         objective = float(np.sum((matrix @ x - right) ** 2))
         bias = float(np.linalg.norm(expected @ x - self.target))
-        return _Fit(objective, x, bias, deviation=float(np.linalg.norm(variance @ x)))
+        return objective, x, bias, float(np.linalg.norm(variance @ x))
 
     def best_of_grid(self, n: int, means: FloatArray, m: int) -> FloatArray:
         """The best m radii of the grid: the best pair (or one), then the best third one."""
@@ -144,10 +140,11 @@ class _LeastSquares:
         """Radii of least objective; ``start`` if they are not expected to reach ``least``."""
 
         def log_objective(log_radii: FloatArray) -> float:
-            objective = self.fit(n, means, np.exp(log_radii)).objective
+            objective, *_ = self.fit(n, means, np.exp(log_radii))
             return float(np.log(max(objective, np.finfo(float).tiny)))
 
-        if self.fit(n, means, start).objective >= _LARGEST_GAIN * least:
+        objective, *_ = self.fit(n, means, start)
+        if objective >= _LARGEST_GAIN * least:
             return start
         result = minimize(
             log_objective,
@@ -226,11 +223,12 @@ def design_for_columns(
             break
         start = problem.best_of_grid(n, means(n), m)
         found = problem.optimise(start, n, means(n), least)
-        if (objective := problem.fit(n, means(n), found).objective) < least:
+        objective, *_ = problem.fit(n, means(n), found)
+        if objective < least:
             least, radii, count = objective, found, n
-    best = problem.fit(count, means(count), radii)
-    powers = best.coefficients[1 : 1 + exact_degree]
-    masses = np.delete(best.coefficients, np.arange(1, 1 + exact_degree))
+    _, coefficients, bias, deviation = problem.fit(count, means(count), radii)
+    powers = coefficients[1 : 1 + exact_degree]
+    masses = np.delete(coefficients, np.arange(1, 1 + exact_degree))
     counts = (1, *([count] * radii.size))
     radii = np.concatenate([[0.0], radii])
     return Design(
@@ -241,8 +239,8 @@ def design_for_columns(
         radii=radii,
         masses=masses,
         counts=counts,
-        bias=best.bias,
-        deviation=best.deviation,
+        bias=bias,
+        deviation=deviation,
         sup_error=largest_error(without_powers(kernel, powers, unit), dim, radii, masses, domain),
         n_components=n_components,
         powers=powers,

@@ -78,16 +78,16 @@ def definiteness(verdict: Any) -> Definiteness:
 
 def _make_exact(proof: Proof, condition: sympy.Basic | None, analysis: LocalAnalysis) -> Proof:
     """Mark a proof as exact if infinite mass or a negative tail excludes the next dimension."""
-    if proof.is_exact or proof.largest_dim == math.inf:
-        return proof._replace(is_exact=True)
-    dim = int(proof.largest_dim) + 1
+    largest_dim, reason, is_exact = proof
+    if is_exact or largest_dim == math.inf:
+        return largest_dim, reason, True
+    dim = int(largest_dim) + 1
     if condition is not None and condition.subs(D, dim) == sympy.false:
-        reason = f"{proof.reason} In d = {dim} its mass is infinite."
-        return proof._replace(reason=reason, is_exact=True)
+        return largest_dim, f"{reason} In d = {dim} its mass is infinite.", True
     tail = _explain_negative_tail(analysis, dim)
     if tail is None:
         return proof
-    return proof._replace(reason=f"{proof.reason} In d = {dim} it is not: {tail}", is_exact=True)
+    return largest_dim, f"{reason} In d = {dim} it is not: {tail}", True
 
 
 def _find_larger_value(kernel: Kernel, at_zero: sympy.Expr | None) -> str | None:

@@ -80,15 +80,14 @@ def _invert(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Compone
         if left > 0 or right <= 0 or not product.decay.is_positive:
             return None
     _, formula = split_limit(expr)
-    ending = power_tail(formula.expansion_at_zero, dim)
-    tail, _ = ending or (None, np.inf)
+    tail = power_tail(formula.expansion_at_zero, dim)
     rise = min(formula.decay, float(dim))
     fall = -float(tail.exponents[0]) - 1.0 if tail else np.inf
     samples = _sample_inverse([product.radial(dim) for product in products], rise, fall)
     if samples is None or not np.all(np.isfinite(samples.values)):
         return None
     try:
-        return sampled_density(samples, formula.value_at_zero, dim, formula.decay, ending)
+        return sampled_density(samples, formula.value_at_zero, dim, formula.decay, tail)
     except AccuracyError:
         # The density oscillates too fast, or its tail does not agree: try the other routes.
         return None

@@ -17,11 +17,12 @@ import sympy
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.ends.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
-from spectra.density.half_line.power_tail import PowerTail, power_tail
+from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.slow_waves import slow_wave_density
 from spectra.density.kernel_check import describe_mismatch
+from spectra.density.panels.log_panels import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel
@@ -109,7 +110,7 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
 
 
 def _check_samples(
-    formula: HalfLineFormula, samples: Samples, tail: PowerTail | None, dim: int
+    formula: HalfLineFormula, samples: Samples, tail: Powers | None, dim: int
 ) -> Component:
     """The component through samples; an AccuracyError if it does not reproduce the kernel."""
     component = sampled_density(samples, formula.value_at_zero, dim, formula.decay, tail)

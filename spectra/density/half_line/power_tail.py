@@ -11,8 +11,8 @@ Asymptotic Approximations of Integrals, chapter IV).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb, factorial, log10
-from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -25,7 +25,7 @@ from spectra.density.panels.log_panels import Powers
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.evaluation.ball_function import constant_ball
 
-__all__ = ["PowerTail", "power_tail"]
+__all__ = ["power_tail"]
 
 # The last two terms of a series get this relative error, if it has at least so many terms.
 _LAST_ERROR, _FEW_TERMS = 10.0, 4
@@ -37,14 +37,7 @@ _BITS = 128
 _LOG_RADII = np.arange(-40.0, 305.0, 0.25)
 
 
-class PowerTail(NamedTuple):
-    """A sum of powers and the log w from which it is accurate: inf if its error is not known."""
-
-    powers: Powers
-    start: float
-
-
-def power_tail(expansion: PowerTerms, dim: int) -> PowerTail | None:
+def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
     """The density for large w by the expansion of a kernel at zero; None if it is even."""
     exponents: list[float] = []
     sizes: list[float] = []
@@ -81,7 +74,7 @@ def power_tail(expansion: PowerTerms, dim: int) -> PowerTail | None:
     powers = Powers(np.array(exponents), coefficients, np.array(sizes), errors)
     if is_short:
         # The term 0 at the end makes the truncation error 0.
-        return PowerTail(powers.add_error(-np.inf, 0.0), np.inf)
+        return replace(powers.add_error(-np.inf, 0.0), start=np.inf)
     bad = np.flatnonzero(~(powers.truncation_error(np.exp(_LOG_RADII)) < _RESOLVED))
     first = int(bad[-1]) + 1 if bad.size else 0
     if first == _LOG_RADII.size:
@@ -90,7 +83,7 @@ def power_tail(expansion: PowerTerms, dim: int) -> PowerTail | None:
             "a double holds, so its tail is not known: design a finite measure for the range of "
             "your data (design)."
         )
-    return PowerTail(powers, float(_LOG_RADII[first]))
+    return replace(powers, start=float(_LOG_RADII[first]))
 
 
 def _to_ball(exact: sympy.Expr) -> Ball:

@@ -9,7 +9,6 @@ import numpy as np
 
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
-from spectra.density.half_line.power_tail import PowerTail
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
 from spectra.density.panels.log_panels import PanelDensity, Powers, fit_panels
 from spectra.errors import AccuracyError
@@ -29,16 +28,16 @@ def sampled_density(
     total: float,
     dim: int,
     decay: float,
-    power_tail: PowerTail | None,
+    tail: Powers | None,
     *,
     noise: float = 0.0,
 ) -> PanelDensity:
     """The density through samples, of a kernel that is ``total`` at 0 and falls like z^-decay.
 
-    ``power_tail`` is the density at large w, None if it falls faster than powers; ``noise`` is the
-    size of independent errors of the samples.
+    ``tail`` is the density at large w, None if it falls faster than powers; ``noise`` is the size
+    of independent errors of the samples.
     """
-    tail, start = (None, np.inf) if power_tail is None else _connect_tail(samples, *power_tail)
+    tail = tail and _connect_tail(samples, tail)
     power = float(min(decay, dim))
     beginning = _fit_beginning(samples, power, has_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.log_range[1]
@@ -47,7 +46,9 @@ def sampled_density(
     if tail is None:
         significant = np.abs(samples.values) > nothing
         high = min(high, float(samples.log_w[significant].max(initial=low)) + samples.step)
-    high = max(min(high, start), low + _WIDTH)
+    else:
+        high = min(high, tail.start)
+    high = max(high, low + _WIDTH)
 
     # Rounding of log w changes values most where w rho is steepest.
     steepest = float(np.abs(np.diff(samples.values)).max()) / samples.step
@@ -100,13 +101,13 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     )
 
 
-def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
-    """The tail from the first radius, at least exp(start) if finite, where it fits the samples."""
+def _connect_tail(samples: Samples, tail: Powers) -> Powers:
+    """The tail from the first radius where it fits the samples, not before its start if known."""
     x = samples.log_w[samples.log_w <= samples.log_range[1]]
-    if np.isfinite(start):
-        x = x[x >= start]
+    if np.isfinite(tail.start):
+        x = x[x >= tail.start]
     if not x.size:
-        return PowerTail(tail, start)
+        return tail
     sign, log, envelope, error = tail.evaluate(np.exp(x))
     series = sign * np.exp(log + x)
     allowed = error * np.exp(envelope + x) + _AGREE * samples.error
@@ -116,4 +117,4 @@ def _connect_tail(samples: Samples, tail: Powers, start: float) -> PowerTail:
         raise AccuracyError("the sums do not approach the power law at large radii")
     # The error of the samples at that radius is an error of the tail.
     tail = tail.add_error(float(np.log(_AGREE * samples.error) - x[first]), x[first])
-    return PowerTail(tail, x[first])
+    return replace(tail, start=float(x[first]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import sympy
@@ -51,14 +50,9 @@ _ROUNDING = 1e-9
 _OVERLAP = 8.0 * EPS
 
 
-class OneSidedPiece(NamedTuple):
-    """A density at w = radius + side * distance, as a function of distances from near to far."""
-
-    radius: float
-    side: float
-    near: float
-    far: float
-    density: Component
+#: A density at w = radius + side * distance as a function of the distance, from near to far:
+#: (radius, side, near, far, density).
+OneSidedPiece = tuple[float, float, float, float, Component]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +78,16 @@ class PiecewiseDensity(Component):
         x = np.asarray(w, dtype=float)
         w = self.radius + self.side * x
         found = np.multiply.outer((1.0, -np.inf, -np.inf, 0.0), np.ones_like(x))
-        for piece in self.pieces:
+        for radius, side, near, far, density in self.pieces:
             distance, least = x, float(np.finfo(float).tiny)
-            if piece.radius != self.radius:
-                distance = piece.side * (w - piece.radius)
-                least = max(least, EPS * piece.radius)
-            elif piece.side != self.side:
+            if radius != self.radius:
+                distance = side * (w - radius)
+                least = max(least, EPS * radius)
+            elif side != self.side:
                 continue
-            inside = (distance >= piece.near) & (distance <= piece.far * (1.0 + _OVERLAP))
+            inside = (distance >= near) & (distance <= far * (1.0 + _OVERLAP))
             if inside.any():
-                found[:, inside] = piece.density.evaluate(np.maximum(distance[inside], least))
+                found[:, inside] = density.evaluate(np.maximum(distance[inside], least))
         sign, log, envelope, error = found
         for radius, exponent in self.breaks:
             if exponent < 0.0 and radius != self.radius:
@@ -103,15 +97,15 @@ class PiecewiseDensity(Component):
 
     def by_distance(self, radius: float, side: float) -> Component | None:
         """The density at radius + side * x as a function of x; None without a piece there."""
-        for piece in self.pieces:
-            if (piece.radius, piece.side, piece.near) == (radius, side, 0.0):
-                power, bulk = piece.density.origin_exponent, piece.density.bulk
+        for *place, _, density in self.pieces:
+            if place == [radius, side, 0.0]:
+                power, bulk = density.origin_exponent, density.bulk
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
     def feature_radii(self) -> FloatArray:
         """The feature radii of all pieces, ascending."""
-        radii = [p.radius + p.side * p.density.feature_radii() for p in self.pieces]
+        radii = [r + side * density.feature_radii() for r, side, *_, density in self.pieces]
         return np.sort(np.concatenate(radii))
 
 
@@ -146,7 +140,7 @@ def slow_wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
         total=formula.value_at_zero,
         origin_exponent=exponents[0.0, 1],
         bulk=(0.25 * frequencies[0], min(end, 2.0 * frequencies[-1])),
-        decay=pieces[-1].density.decay,
+        decay=pieces[-1][-1].decay,
         breaks=tuple(breaks),
         end=end,
     )
@@ -201,7 +195,7 @@ def _fit_side(
     error = _bound_error(float(share.max()), peak) + _SERIES_ERROR * peak
     added = error * error_factor(panels.high) * np.exp(-panels.level)
     density = _extend_panels(replace(panels, error=panels.error + added), far, exponent)
-    return OneSidedPiece(radius, float(side), 0.0, far, density)
+    return radius, float(side), 0.0, far, density
 
 
 def _extend_panels(panels: Panels, far: float, exponent: float) -> PanelDensity:
@@ -245,7 +239,7 @@ def _sum_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> 
     samples = min(both, key=lambda s: s.step)
     samples = replace(samples, error=error + samples.rounding)
     density = sampled_density(samples, 0.0, dim, np.inf, tail)
-    return OneSidedPiece(0.0, 1.0, top, np.inf, density)
+    return 0.0, 1.0, top, np.inf, density
 
 
 def _find_exponents(

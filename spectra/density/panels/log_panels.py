@@ -74,6 +74,8 @@ class Powers(Radial):
         ascending polynomial in log(w / scale).
     scale : float
         The radius at which the terms have the sizes exp(log_sizes).
+    start : float
+        The log w from which the sum is accurate; inf if its error is not known.
     """
 
     exponents: FloatArray
@@ -81,6 +83,7 @@ class Powers(Radial):
     log_sizes: FloatArray
     relative_errors: FloatArray
     scale: float = 1.0
+    start: float = -np.inf
 
     @classmethod
     def vanishing(cls, radius: float, log_size: float) -> Powers:

@@ -7,7 +7,6 @@ dimensions is one number: 0 (none), an integer, or infinity (all).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import sympy
 
@@ -24,15 +23,9 @@ _ZERO = sympy.Integer(0)
 _MOST_STEPS = 12
 
 
-class Proof(NamedTuple):
-    """A proof that a kernel is positive definite on R^d for every d <= ``largest_dim``.
-
-    If ``is_exact``, it is not positive definite for larger d.
-    """
-
-    largest_dim: float
-    reason: str
-    is_exact: bool
+#: The largest d for which a kernel is proved to be positive definite on R^d, the reason, and whether
+#: it is known not to be for larger d.
+Proof = tuple[float, str, bool]
 
 
 def prove_askey(piece: Piece) -> Proof | None:
@@ -59,7 +52,7 @@ def prove_askey(piece: Piece) -> Proof | None:
                 f"It is a multiple of {steps}{_askey_text(piece.support, power)}: positive "
                 f"definite {answer}."
             )
-            return Proof(max(int(sympy.floor(bound)), 0), reason, is_exact=True)
+            return max(int(sympy.floor(bound)), 0), reason, True
         # -k'/z of k = (R - z)^power p(z) has the power lowered by one, if z divides the polynomial.
         derivative = power * poly - sympy.Poly(piece.support - Z, Z) * poly.diff(Z)
         poly, remainder = sympy.div(derivative, sympy.Poly(Z, Z))
@@ -108,7 +101,7 @@ def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
     while compare((a / b, _ZERO), (sympy.cot(sympy.pi / (2 * dim)), _ZERO)) < 0:
         dim -= 1
     reason = "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
-    return Proof(dim, reason, is_exact=True)
+    return dim, reason, True
 
 
 def rational_spectrum_dimension(expr: sympy.Expr) -> int:

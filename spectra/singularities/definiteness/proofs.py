@@ -51,7 +51,7 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
     is_unlimited = all(p.support is sympy.oo for p in pieces)
     if is_unlimited and all(is_completely_monotone(p.expr) for p in pieces):
         reason = "It is completely monotone in z^2: positive definite in every dimension."
-        return Proof(math.inf, reason, is_exact=True)
+        return math.inf, reason, True
     if len(pieces) == 1:
         piece = pieces[0]
         proof = prove_damped_cosine(piece.expr) if is_unlimited else prove_askey(piece)
@@ -70,7 +70,7 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
         dims["Its spectrum is a nonnegative rational function"] = rational_spectrum_dimension(total)
     reason, dim = max(dims.items(), key=lambda item: item[1])
     where = "in every dimension" if dim == math.inf else f"for d <= {dim}"
-    return Proof(dim, f"{reason}: positive definite {where}.", is_exact=False) if dim else None
+    return (dim, f"{reason}: positive definite {where}.", False) if dim else None
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:
@@ -123,7 +123,8 @@ def _compact_factor_dimension(piece: Piece) -> float:
     """Prove an Askey function or its integrals, a catalogue model, or a hat mixture (``polya``)."""
     proof = prove_askey(piece)
     if proof is not None:
-        return proof.largest_dim
+        largest_dim, *_ = proof
+        return largest_dim
     return max(_model_dimension(piece), hat_mixture_dimension(analyse(Kernel((piece,)))))
 
 

@@ -77,7 +77,9 @@ MISTAKES = {
     "tol = 'x'": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol="x"),
     r"objective = \[\]": lambda table: sp.design("max(1-z, 0)", 3, (0, 2), tol=0.1, objective=[]),
     "at most": lambda table: sp.design("max(1-z, 0)", 10**30, (0, 2), tol=0.1),
-    "name of a parameter is text": lambda table: rf.SpectralFeatures("gaussian", kernel_params={1: 2}).fit(X),
+    "name of a parameter": lambda table: rf.SpectralFeatures("gaussian", kernel_params={1: 2}).fit(
+        X
+    ),
     "is not a Krein model": lambda table: rf.KreinRidge().fit(X, X[:, 0]).merge(3),
     "holds no chunks": lambda table: rf.KreinRidge().fit_chunks(3),
     "Chunk 0 is of type NoneType": lambda table: rf.KreinRidge().fit_chunks([None]),
