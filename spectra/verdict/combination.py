@@ -48,17 +48,18 @@ def close_gaps_by_proof(
 ) -> tuple[tuple[PointAnalysis, ...], tuple[str, ...]]:
     """Close gaps for every d for which the kernel is proved positive definite; return why."""
     proof = proved_on_space(kernel, analysis)
-    requirements = (r for p in points for r in p.requirements)
-    if proof is None or any(r.largest_dim < proof.largest_dim for r in requirements):
+    if proof is None:
         return points, ()
-    everywhere = proof.largest_dim == math.inf
-    from_dim = sympy.oo if everywhere else sympy.Integer(int(proof.largest_dim)) + 1
+    largest_dim, reason, _ = proof
+    if any(r.largest_dim < largest_dim for p in points for r in p.requirements):
+        return points, ()
+    from_dim = sympy.oo if largest_dim == math.inf else sympy.Integer(int(largest_dim)) + 1
 
     def close_gaps(point: PointAnalysis) -> PointAnalysis:
         gaps = (replace(g, from_dim=sympy.Max(g.from_dim, from_dim)) for g in point.gaps)
         return replace(point, gaps=tuple(g for g in gaps if g.from_dim is not sympy.oo))
 
-    text = f"A positive definite kernel has the finite mass k(0). {proof.reason}"
+    text = f"A positive definite kernel has the finite mass k(0). {reason}"
     return tuple(close_gaps(p) for p in points), (text,)
 
 

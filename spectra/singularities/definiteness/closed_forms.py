@@ -23,8 +23,8 @@ _ZERO = sympy.Integer(0)
 _MOST_STEPS = 12
 
 
-#: The largest d for which a kernel is proved to be positive definite on R^d, the reason, and whether
-#: it is known not to be for larger d.
+#: The largest d for which a kernel is proved to be positive definite on R^d, the reason, and
+#: whether it is known not to be for larger d.
 Proof = tuple[float, str, bool]
 
 
