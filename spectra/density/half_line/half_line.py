@@ -136,7 +136,9 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
             f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: divide it by "
             "its largest value, or design a finite measure for the range of your data."
         )
-    widest = _find_widest_angle(formula, min(end, formula.log_scale + _FARTHEST), reasons)
+    # On wide rays the least digits cancel, so that poles beyond their end are negligible.
+    _, last = survey_kernel(formula, 0.0, rays[0].bits)
+    widest = _find_widest_angle(formula, min(last, formula.log_scale + _FARTHEST), reasons)
     rays = [ray for ray in rays if ray.angle <= widest]
     return sorted(rays, key=lambda ray: (ray.end > end + _LATER and end < np.inf, ray.cost))
 
@@ -147,7 +149,7 @@ def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str])
     Boxes in log z and the angle cover the sector.  A box on which ball arithmetic finds no finite
     value is divided; one of the smallest size counts as a pole.
     """
-    centres = np.arange(formula.log_scale - _FARTHEST, end + 2.0 * _BOX, 2.0 * _BOX)
+    centres = np.arange(end - _BOX, formula.log_scale - _FARTHEST - _BOX, -2.0 * _BOX)
     tried = 0
     for inner, outer in pairwise((0.5 * _ANGLES[-1], *_ANGLES[::-1])):
         middle, half = 0.5 * (outer + inner), 0.5 * (outer - inner)
