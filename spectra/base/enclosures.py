@@ -41,16 +41,16 @@ ORDER = 20
 PANEL_TOLERANCE = 2e-14
 # A panel that is not accepted after this many bisections contains a singularity.
 _MAX_BISECTIONS, _MAX_PANELS = 48, 20_000
-# Errors at some nodes of a panel must not exceed values at others that have this relative error,
-# unless the panel is shorter than twice the second number.
-_KNOWN, _NARROW = 1e-3, 1.0 / 64.0
+# A panel of half-width above 1/64 is bisected if the error at one node exceeds the value at another
+# whose own relative error is below 1e-3: that value would be lost in the error of the panel.
+_ACCURATE, _LEAST_HALF = 1e-3, 1.0 / 64.0
 
 # Inverses: a step below this, relative to the distance from -1, or below 1e-9, is the last, since
 # Halley's next step is below the rounding of the series.
 _LAST_STEP, _MAX_INVERSE_STEPS = 1e-6, 70
-# The integral up to the point may be wrong by EPS times the whole, or by EPS times this factor
-# times itself if that is less.
-_SMALL_SHARE = 1e5
+# The iteration also stops if the error of the integral up to x is below EPS times the whole one
+# and, relative to the integral up to x, below this multiple of EPS.
+_RELATIVE_ROUNDINGS = 1e5
 
 
 NODES, WEIGHTS = legendre.leggauss(ORDER)
@@ -182,9 +182,9 @@ def fit_legendre(
         noise = 4.0 * errors.max(axis=1)
         allowed = np.maximum(tolerance * np.abs(values).max(axis=1), noise)
         # Accurate values that are smaller than the errors at other nodes.
-        known = (np.abs(values) < noise[:, None]) & (errors < _KNOWN * np.abs(values))
-        hides = known.any(axis=1) & (half > _NARROW)
-        good = (truncation <= allowed) & ~hides
+        lost = (np.abs(values) < noise[:, None]) & (errors < _ACCURATE * np.abs(values))
+        loses_values = lost.any(axis=1) & (half > _LEAST_HALF)
+        good = (truncation <= allowed) & ~loses_values
         with np.errstate(divide="ignore"):
             log_size = unit + np.log(np.abs(values).max(axis=1))
         log_peak = max(log_peak, float(log_size.max(initial=-np.inf)))
@@ -300,7 +300,7 @@ def legendre_inverse(
             # Not strict: a step of zero is inside the bracket.
             inside = (new >= low[active]) & (new <= high[active])
             # Near a zero of the series the integral is accurate before the point is.
-            allowed = np.minimum(whole[active], _SMALL_SHARE * target[active])
+            allowed = np.minimum(whole[active], _RELATIVE_ROUNDINGS * target[active])
             settled = np.abs(excess) <= EPS * allowed
             new = np.where(inside, new, np.where(settled, at, 0.5 * (low[active] + high[active])))
             x[active] = new = np.where(excess == 0.0, at, new)

@@ -115,7 +115,7 @@ class stage:
     of: object = None  # the kernel or formula, for the error message
     dim: object = None  # its dimension, likewise
     advice: str = ""  # another remedy, as the end of the last sentence of the message
-    has_limit: bool = True  # False if every step within has its own limit, and for proofs
+    has_limit: bool = True  # False if each step within has its own limit, or if none is wanted
 
     def __enter__(self) -> stage:
         global _watcher
@@ -201,7 +201,7 @@ def _end(step: stage) -> None:
         if not _stages and _shown:
             _show_line("", "\r")
     if step.expired and step.thread == threading.get_ident():
-        # Catch the pending OutOfTime here: if it is cancelled, Python 3.11 keeps looking for it.
+        # Catch the pending OutOfTime: if it is cancelled, profiled code hangs in Python 3.11.
         try:
             _interrupt(step.thread)
             while True:

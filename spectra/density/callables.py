@@ -8,7 +8,7 @@ A callable k without a support is summed by the trapezoidal rule in log z, with 
 
 .. math:: w\rho(w) = \frac{2^{2-d}}{\Gamma(d/2)^2} \int k(z)\,y^d\,\Omega_d(y)\,d\log z .
 
-The sums at all log-uniform radii are one convolution; even and odd terms alone show the error.
+The sums at all log-uniform radii are one convolution.  Sums of even and of odd terms are compared.
 """
 
 from __future__ import annotations
@@ -46,20 +46,21 @@ _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
 _GOAL, _LIMIT = 64 * EPS, 1e-9
 # Values per term, and how many terms the second series has more.
 _VALUES_PER_TERM, _MORE = 3, 5
-# Half the difference of two results is the error of either; neighbouring zeros hide it.
-_SAFETY = 4.0
-# Two sums are compared from a hundredth of the bulk to where only rounding differs.
+_SAFETY = 4.0  # the estimate of an error, divided by the difference of two results
+# The densities of both series are compared at so many radii between these multiples of the bulk; at
+# each radius the largest difference at so many neighbours on either side counts.
 _FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 1260, 18
 # The largest error of a density relative to its peak.
 _FEWEST_DIGITS = 1e-6
-# Values below this share of the largest are negligible.
-_ENDED, _LARGEST_REACH = 1e-19, 1e6
-# Lengths of the cosine series that shows the highest frequency, and what counts as rounding there.
+# Values below this share of the largest are negligible; the reach is at most this distance.
+_NEGLIGIBLE, _LARGEST_REACH = 1e-19, 1e6
+# Lengths of the cosine series.  Its upper half is noise if the median there is below _QUIET peaks;
+# coefficients above _NOISE medians and above _ROUNDING peaks are signal.
 _COSINES = (256, 1024, 4096, 16384, 65536)
 _QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
-# Below this w reach the density is a power; exp(-40) is negligible; steps are at most 2^-6.
+# Below w = _NEAR / reach the density is a power; exp(-40) is negligible; steps are at most 2^-6.
 _NEAR, _DEPTH, _FIRST_STEP = 1e-7, 40.0, 6
-# The tail begins where its error is below this share, or at this w reach.
+# The tail begins where its error is below this share, or at w = _FARTHEST / reach.
 _RESOLVED, _FARTHEST = 1e-13, 4e3
 # Two independent series at z = 0, and the powers of z that are read off them.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
@@ -75,7 +76,7 @@ def opaque_part(
     if split is None:
         raise NoRouteError(
             f"The formula {expr} multiplies a callable with something else. Make one callable of "
-            "the product and state its facts."
+            "the product and state its properties."
         )
     terms, rest = split
     return [_component(term, support, dim) for term in terms], rest
@@ -83,7 +84,7 @@ def opaque_part(
 
 def _refusal(term: OpaqueTerm, why: str, kind: type[SpectraError] = AccuracyError) -> SpectraError:
     name = term.function.__name__
-    return kind(f"No density is known from values of {name}: {why}; or write it as a formula.")
+    return kind(f"No density is known from values of {name}: {why}. If possible, write a formula.")
 
 
 def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
@@ -169,11 +170,11 @@ def _find_reach(term: OpaqueTerm, dim: int) -> float:
     z = float(term.scale) * np.geomspace(1e-3, _LARGEST_REACH, 401)
     with np.errstate(divide="ignore"):
         size = np.log(np.abs(term.values(z))) + (dim - 1) * np.log(z)
-    alive = np.flatnonzero(size > size.max() + np.log(_ENDED))
+    alive = np.flatnonzero(size > size.max() + np.log(_NEGLIGIBLE))
     if alive.size and alive[-1] < z.size - 1:
         return float(z[alive[-1] + 1])
     found = "has not decayed at" if alive.size else f"is 0 at every distance from {z[0]:g} to"
-    why = f"it {found} z = {z[-1]:g}. Give a support, measure distances in another unit"
+    why = f"it {found} z = {z[-1]:g}. Give a support, or measure distances in another unit"
     raise _refusal(term, why, NoRouteError)
 
 
@@ -186,7 +187,7 @@ def _sum_values(term: OpaqueTerm, reach: float, dim: int, last: float) -> Sample
     log_z, log_y, log_w = (
         step * np.arange(low, high + 1) for low, high in ((n0, n1), (n0 + j0, n1 + j1), (j0, j1))
     )
-    # Both factors are largest where it matters.
+    # (w z)^tilt y^(d - tilt) is y^d; with this tilt the amplitude of g tends to a constant.
     tilt = 0.5 * (dim + 1)
     k = step * term.values(np.exp(log_z)) * np.exp(tilt * log_z)
     front = (2 - dim) * log(2.0) - 2.0 * lgamma(0.5 * dim)
@@ -224,7 +225,7 @@ def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
 def _odd_power_tail(term: OpaqueTerm, reach: float, dim: int, origin: int) -> Powers:
     """The density at large w from the odd powers of z at 0, and the log w where it begins."""
     found, second = (_expand_at_zero(term, reach, degree) for degree in _ORIGIN_DEGREES)
-    # A power that is absent keeps its error.
+    # 1e-300 makes the relative error of a coefficient of 0 finite.
     odd, differs = found[origin::2] + 1e-300, np.abs(found - second)[origin::2]
     terms = [(sympy.Integer(origin + 2 * i), 0, sympy.Float(c)) for i, c in enumerate(odd)]
     tail = power_tail(tuple(terms), dim)
@@ -245,6 +246,5 @@ def _expand_at_zero(term: OpaqueTerm, reach: float, degree: int) -> FloatArray:
         if np.abs(series(z) - value).max() <= 16.0 * EPS * np.abs(value).max():
             least = EPS * float(np.abs(series.coef).max())
             plain = series.trim(least).convert(domain=[-1.0, 1.0], kind=Polynomial).coef
-            found = np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1]
-            return np.asarray(found, dtype=float)
+            return np.asarray(np.pad(plain, (0, _ORIGIN_POWERS))[: _ORIGIN_POWERS + 1], float)
     raise _refusal(term, "they do not follow a power series next to z = 0. State another origin=")

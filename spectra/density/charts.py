@@ -117,7 +117,7 @@ def proved_sign(components: Iterable[Component]) -> int:
 
 
 def sample_density(components: Iterable[Component], dim: int, chart: Chart) -> Integrand:
-    """The sum rho(w) dw/dt as a function of t, for :func:`.resolve`."""
+    """The sum rho(w) dw/dt as a function of t, for :func:`.fit_legendre`."""
     summands = list(components)
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

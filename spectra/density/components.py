@@ -115,8 +115,8 @@ class Component(Radial):
         """
         return None
 
-    def feature_radii(self) -> FloatArray:
-        """Radii that resolve the component; empty if it is a formula."""
+    def radii_for_panels(self) -> FloatArray:
+        """Radii, denser where it varies faster, that guide panels; empty for a formula."""
         return np.empty(0)
 
 

@@ -56,7 +56,7 @@ def first_panels(
         *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
-    samples = np.sort(np.concatenate([np.empty(0), *(c.feature_radii() for c in components)]))
+    samples = np.sort(np.concatenate([np.empty(0), *(c.radii_for_panels() for c in components)]))
     found = []
     for chart, start, stop in charts_between(depths, low, min(last, log_cut)):
         edges = np.linspace(start, stop, 2 + int((stop - start) / _NEAR_BREAK))

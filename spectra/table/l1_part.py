@@ -46,8 +46,8 @@ _PROPOSALS = {2: ((0.5, 1.25), (0.5, 2.0)), 3: ((0.5, 1.65), (0.25, 1.55))}
 # Divided differences at |w_j| that differ by less than _CLOSE are Cauchy integrals on a circle
 # about their mean, or about 0 if that is below _NEAR_ZERO; radii of both, number of nodes.
 _CLOSE, _NEAR_ZERO, _CIRCLES, _NODES = 0.5, 3.0, (2.0, 6.0), 64
-# Relative rounding errors of sums of differences and of masses and exponentials; absolute one of a
-# characteristic function; arguments at which the Bessel function K neither overflows nor vanishes.
+# Rounding errors: relative of signed sums of coordinates, relative of masses and exponentials, and
+# absolute of characteristic functions.  Arguments at which Bessel's K is finite and positive.
 _SUM_ROUNDING, _ROUNDING, _VALUE_ROUNDING, _K_RANGE = 2.0**-50, 2.0**-50, 1e-13, (1e-300, 1e3)
 # Most proposals in one block of rejection sampling; about half of them are accepted.
 _BLOCK = 4096

@@ -96,7 +96,7 @@ class Shifts:
 
 @dataclass(frozen=True, eq=False)
 class SignedMass:
-    """The mass of a part > 0, with an error bound, and its phase: 0 if it is positive, else pi."""
+    """The mass m > 0 of a part, its error bound, and its phase: 0 for a positive part, else pi."""
 
     mass: float
     mass_error: float

@@ -103,9 +103,9 @@ class PiecewiseDensity(Component):
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
-    def feature_radii(self) -> FloatArray:
-        """The feature radii of all pieces, ascending."""
-        radii = [r + side * density.feature_radii() for r, side, *_, density in self.pieces]
+    def radii_for_panels(self) -> FloatArray:
+        """The radii of all pieces, ascending."""
+        radii = [r + side * density.radii_for_panels() for r, side, *_, density in self.pieces]
         return np.sort(np.concatenate(radii))
 
 

@@ -48,7 +48,7 @@ _NARROWEST = 1e-4
 _STEADY = 0.05
 # Rounding of the last operations, in units of EPS.
 _ROUNDING = 8.0
-# The number of feature radii on a steady panel, and on any other.
+# The number of radii for panels on a steady panel, and on any other.
 _FEW, _MANY = 4, 12
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 0.01
@@ -197,7 +197,7 @@ class Panels(Radial):
         error = self.error[i] * np.exp(factor - envelope) + rounding
         return np.sign(value), log, envelope, error
 
-    def feature_radii(self) -> FloatArray:
+    def radii_for_panels(self) -> FloatArray:
         """A few radii on every panel, more where the density may change its sign."""
         counts = np.where(self.steady, _FEW, _MANY)
         each = [
@@ -314,6 +314,6 @@ class PanelDensity(Component):
             error = error + np.interp(np.log(w), *self.added_error)
         return sign, log, envelope, error
 
-    def feature_radii(self) -> FloatArray:
+    def radii_for_panels(self) -> FloatArray:
         """A few radii on every panel."""
-        return self.panels.feature_radii()
+        return self.panels.radii_for_panels()

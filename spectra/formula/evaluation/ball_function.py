@@ -32,7 +32,7 @@ HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
 # If a value loses more bits than this to cancellation, it is computed with twice the precision, at
 # most 4 times or up to 6000 bits, which suffice for cosh(z) - sinh(z) at z = 1500.
 _LOST_BITS, _DOUBLINGS, _MAX_BITS = 32, 4, 6000
-# A value below 2^(-12 bits) is accepted with any relative error (chosen).
+# If n bits are requested, a value below 2^(-12 n) is accepted with any relative error.
 _NEGLIGIBLE = 12
 # Larger integer exponents overflow the C integers of Arb.
 _MAX_EXPONENT = 2**31

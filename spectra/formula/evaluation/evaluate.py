@@ -41,11 +41,11 @@ _ROUNDS_TO_ZERO = flint.arb(2) ** -1075  # smaller numbers are 0 in doubles
 # Doubles are checked at two points 2^n (1 + frac(offset + n golden ratio)) of octave n.
 _OFFSETS, _GOLDEN_RATIO = np.array([0.17, 0.67]), 0.6180339887498949
 # Doubles are accepted up to this error relative to the largest value, plus this many times the
-# effect of rounding z, estimated from values at z (1 +- _SHIFT) (factors chosen).
+# effect of rounding z, estimated from values at z (1 +- _SHIFT) (arbitrary factors).
 _RELATIVE_ERROR, _CONDITION_FACTOR, _ROUNDING, _SHIFT = 4e-15, 8.0, 2.0**-53, 2.0**-30
 # Points at which the largest value of a formula is estimated.
 _SIZE_POINTS = np.ldexp(1.0, np.arange(-10, 11, 2))
-# Degree of the polynomial on an octave, and the number of values from which it is used (chosen).
+# Degree of the polynomial on an octave, and the number of values from which it is used (arbitrary).
 _DEGREE, _MIN_VALUES = 24, 64
 # Points in an octave, as fractions of its length, where the polynomial is checked.
 _CHECK_POINTS = np.array([1e-6, 0.013, 0.171, 0.437, 0.719, 0.983])

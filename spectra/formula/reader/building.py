@@ -17,7 +17,7 @@ from spectra.formula.reader.wording import shorten
 
 __all__ = ["MAX_DIGITS", "OPERATORS", "SYMPY_ERRORS", "apply_function", "check_value", "make_hyper"]
 
-# Limits within which sympy is fast, far above the numbers in formulas of kernels (chosen): decimal
+# Limits within which sympy is fast, far above the numbers in formulas of kernels: decimal
 # digits of a number, exponents, and constant arguments of gamma, Bessel functions and expint.
 MAX_DIGITS = 1000
 _MAX_EXPONENT = _MAX_CONSTANT_ARGUMENT = 10_000

@@ -26,7 +26,7 @@ from spectra.formula.reader.wording import FUNCTION_NAMES, REPLACEMENTS, did_you
 
 __all__ = ["Parser", "normalize_text", "sympy_to_text"]
 
-# Characters of a formula and levels of nested brackets, far above those of any kernel (chosen).
+# Characters of a formula and levels of nested brackets, far above those of any kernel.
 _MAX_TEXT, _MAX_DEPTH = 20_000, 40
 _TOO_DEEP = f"the formula is nested more than {_MAX_DEPTH} levels deep; use fewer levels"
 _NO_IMAGINARY = "kernels are real functions; imaginary numbers are not allowed"

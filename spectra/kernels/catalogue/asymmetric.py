@@ -1,6 +1,7 @@
 """The entries of the asymmetric kernels of He et al.: shifted and tilted Gaussians of D = x - y.
 
 Their vector parameter, r or beta, has one number for each column of the data, or one for all.
+``cosh_gaussian`` is the name in the paper; its factor is exp(beta.D), not cosh(beta.D).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from spectra.kernels.catalogue.entry import Entry, Parameter, positive_parameter
 from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["ASYMMETRIC"]
-
 
 Transform = Callable[[Kernel, FloatArray], AsymmetricKernel]
 

@@ -241,13 +241,13 @@ ENTRIES: tuple[Entry, ...] = (
         positive_definite=_FALSE,
         reference=f"Pennington, Yu and Kumar, NIPS 2015, equation (3); {_LIU}, equation (3)",
         parameters=(
-            positive_parameter("a", 2, "u is divided by a^2 / 2"),
+            positive_parameter("a", 2, "divides z = |x - y|"),
             Parameter("p", sympy.Integer(2), sympy.Eq(sympy.Mod(_P, 1), 0) & (_P >= 1), "degree"),
         ),
         support="2",
         zonal=True,
-        note="It is (1 - z^2/a^2)^p for z <= 2. If a is not 2, its jump at z = 2 makes the mass "
-        "infinite. On the sphere it is positive definite for a >= sqrt(2), with exact features.",
+        note="It is (1 - z^2/a^2)^p for z <= 2, with a jump and infinite mass if a is not 2. On "
+        "the sphere it is positive definite for a >= sqrt(2); its exact features are monomials.",
     ),
     compact_entry(
         id="bochner_riesz",
