@@ -98,7 +98,7 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
             "callable with a support of its own, and add it to one that is smooth"
         )
     elif origin is None or (function.edge is None and not half_line):
-        why = f"they do not show {function.missing_properties()} (docs/callables.md)"
+        why = f"they do not show {function.describe_missing()} (docs/callables.md)"
     elif function.decay is not None and function.decay not in FAST_DECAYS:
         why = f"it decays like z^(-{function.decay}), not faster than powers"
     elif origin is not sympy.oo and not (origin.is_Rational and origin.q <= 2 - half_line):

@@ -65,7 +65,7 @@ def _gaussian_deviation(kernel: Kernel) -> float:
 
 
 def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
-    """Group the terms (c, r) of one kernel by the axis of r; r = 0 is added to a single group."""
+    """Group the terms (c, r) of one kernel by the axis of r; a term r = 0 joins the only group."""
     unshifted = 0.0
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:

@@ -59,7 +59,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def missing_properties(cls) -> str:
+    def describe_missing(cls) -> str:
         """Describe the properties still to be stated, with an example call; empty if none."""
         has_support = cls.support is not sympy.oo
         call = f"support={cls.support}, edge=3" if has_support else "decay='gaussian'"

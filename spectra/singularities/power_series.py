@@ -2,7 +2,7 @@ r"""Positive definite functions from others: sums, products and power series.
 
 Sums and products of positive definite functions are positive definite (Schur), and so is
 :math:`F(g) = \sum_n a_n g^n` if every :math:`a_n \ge 0` and the series converges at the value of g
-at coinciding points, which is the maximum of \|g\|.  The simplest parts of a formula, its *atoms*,
+at coinciding points, which is the maximum of \|g\|.  The simplest parts of a formula, *base cases*,
 are proved by other rules: u = <x, y> on the sphere; completely monotone functions and plane waves
 on R^d.
 """
@@ -44,7 +44,7 @@ class DimensionRules:
     """
 
     symbol: Symbol
-    atom_dimension: DimensionOf
+    base_case_dimension: DimensionOf
     maximum: MaximumOf
     part_dimension: DimensionOf | None = None
     _known: dict[Expr, float] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class DimensionRules:
         dim = self._dimension_of_series(expr)
         if dim == math.inf:
             return dim
-        return max(dim, self.atom_dimension(expr), self._dimension_from_parts(expr))
+        return max(dim, self.base_case_dimension(expr), self._dimension_from_parts(expr))
 
     def _dimension_from_parts(self, expr: Expr) -> float:
         """Apply the rules for sums, products, and functions with a nonnegative power series."""
@@ -174,7 +174,7 @@ def _taylor_rules(symbol: Symbol, reach: Expr, *, source: Expr | None = None) ->
     ``source``, so that the recursion ends.
     """
 
-    def atom_dimension(formula: Expr) -> float:
+    def base_case_dimension(formula: Expr) -> float:
         if formula == symbol:
             return math.inf
         if source is not None:
@@ -190,7 +190,7 @@ def _taylor_rules(symbol: Symbol, reach: Expr, *, source: Expr | None = None) ->
     def maximum(formula: Expr) -> Expr | None:
         return value_or_none(formula.subs(symbol, reach))
 
-    rules = DimensionRules(symbol, atom_dimension, maximum, part_dimension)
+    rules = DimensionRules(symbol, base_case_dimension, maximum, part_dimension)
     return rules
 
 

@@ -281,7 +281,7 @@ class SpectralTable:
     def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
         """Bound of the numerical error of :meth:`expected_kernel`.
 
-        It has no contribution of ``mass_error``, as estimates use the same masses.
+        Except for the l1 distance, it leaves out ``mass_error``: estimates use the same masses.
         """
         return self._expected(differences)[1]
 

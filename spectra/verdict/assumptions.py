@@ -48,8 +48,8 @@ def require_formula(kernel: Kernel, what: str) -> None:
     """Raise ParameterError for a kernel with a callable; ``what`` names the operation."""
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         raise ParameterError(
-            f"{what} needs a kernel written as a formula: what is stated of a callable holds for "
-            "its whole range only."
+            f"{what} needs a kernel written as a formula: the facts stated about a callable are "
+            "about all distances, and do not say what holds on a part of them."
         )
 
 
@@ -72,7 +72,7 @@ def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
         for term in terms:
             found += _analyse_callable(term, piece.support)
             if term.function.breaks is None:
-                gaps.append(Gap(term.function.missing_properties()))
+                gaps.append(Gap(term.function.describe_missing()))
         if rest != 0:
             analysis = analyse(Kernel((Piece(piece.support, rest),)))
             found += [(_ZERO, analysis.origin), (sympy.oo, analysis.infinity), *analysis.radii]
@@ -104,7 +104,7 @@ def _analyse_callable(term: OpaqueTerm, support: Expr) -> Iterator[tuple[Expr, P
     """Analyse one summand by the stated facts: pairs of a location and the analysis there."""
     function, name = term.function, term.function.__name__
     if function.origin is None:
-        yield _ZERO, _gap(function.missing_properties(), _ZERO)
+        yield _ZERO, _gap(function.describe_missing(), _ZERO)
     elif function.origin is not sympy.oo:
         singularity = Singularity(_ZERO, function.origin, right=UNKNOWN)
         yield _ZERO, PointAnalysis(singularities=(singularity,))
@@ -114,14 +114,14 @@ def _analyse_callable(term: OpaqueTerm, support: Expr) -> Iterator[tuple[Expr, P
             reason = f"how smooth {name} is at z = {r}; state breaks={{radius: exponent}}"
             yield r, _analyse_radius(name, r, exponent, reason)
     if support is sympy.oo and function.decay is None:
-        yield sympy.oo, _gap(function.missing_properties(), sympy.oo)
+        yield sympy.oo, _gap(function.describe_missing(), sympy.oo)
     else:
         yield sympy.oo, PointAnalysis(limit=_ZERO)
     if support is sympy.oo:
         return
     end = function.support * term.scale
     if end is not sympy.oo and same_radius(end, support):
-        yield support, _analyse_radius(name, support, function.edge, function.missing_properties())
+        yield support, _analyse_radius(name, support, function.edge, function.describe_missing())
     else:
         reason = f"{name} is cut at z = {support}, where its edge exponent is not stated"
         yield support, _gap(reason, support)

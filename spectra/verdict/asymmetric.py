@@ -35,10 +35,7 @@ def analyse_asymmetric(kernel: AsymmetricKernel, dim: int | None) -> tuple[Point
     infinite = [largest for largest in largest_dims if largest < (sympy.oo if dim is None else dim)]
     if len(infinite) <= 1:
         return points
-    reason = (
-        f"Of its shifted or tilted summands {len(infinite)} have infinite mass, and whether they "
-        "cancel"
-    )
+    reason = f"whether its {len(infinite)} shifted or tilted summands of infinite mass cancel"
     without_requirements = tuple(replace(point, requirements=()) for point in points)
     return (*without_requirements, PointAnalysis(gaps=(Gap(reason, min(infinite) + 1),)))
 

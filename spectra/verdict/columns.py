@@ -87,7 +87,8 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
     answers = {factor: verdict.positive_definite.answer for factor, verdict in by_group}
     if min(weights, default=0.0) >= 0.0 and all(answers.values()):
         return Definiteness(
-            True, "Sums, with weights >= 0, and products of positive definite kernels are."
+            True,
+            "Products and sums (weights >= 0) of positive definite kernels are positive definite.",
         )
     at_zero = [w * prod(f.kernel.at_zero for f in factors) for w, factors in kernel.terms]
     if sum(at_zero) < -_ROUNDING * sum(map(abs, at_zero)):

@@ -23,7 +23,7 @@ from spectra.verdict.status import D, Definiteness, Status
 
 __all__ = ["definiteness"]
 
-#: Distances at which |k| is compared with k(0): their number, and the largest one without support.
+#: Distances at which |k| is compared with k(0): their number, and the largest if k has no support.
 _DISTANCES, _LARGEST_DISTANCE = 60, 1e3
 #: A relative excess of |k| over k(0) up to this counts as rounding.
 _ROUNDING = 1e-12

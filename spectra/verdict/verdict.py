@@ -169,7 +169,7 @@ class Verdict:
         kernel = self._radial_kernel("a real measure")
         if self.dim is None:
             raise ParameterError(
-                "A measure belongs to a formula in one dimension, and this verdict has none: ask "
+                "A measure needs a dimension d, and this verdict is for every d: ask "
                 "existence(kernel, dim=...)."
             )
         self.raise_unless_finite()

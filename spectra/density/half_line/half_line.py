@@ -38,8 +38,8 @@ _LARGEST_LOG = 700.0
 # If a kernel becomes negligible later by this much in log|z| on a ray than on the half-line, it
 # grows on rays nearby, and the ray is tried last.
 _LATER = 0.6
-# Poles are looked for up to this far from the scale in log z, with at most this many boxes, whose
-# half width in log z is the third number or down to the fourth as a share of it.
+# The search for poles: the farthest log z from the scale, the largest number of boxes, the half
+# width of a box in log z, and the least half width as a share of it.
 _FARTHEST, _MOST_BOXES, _BOX, _SMALLEST = 12.0, 30_000, 0.25, 2.0**-8
 
 
@@ -103,9 +103,9 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
         tried.append(samples)
     raise AccuracyError(
         f"The density of {formula.expr} on R^{dim} was not found to 1e-12 of its largest value: "
-        f"{'; '.join(dict.fromkeys(reasons))}. The kernel cancels, or is singular close to the "
-        "half-line. Use a smaller dimension, give its values as a callable with decay=..., or "
-        "design a finite measure for your range of distances (design)."
+        f"{'; '.join(dict.fromkeys(reasons))}. Cancellation takes too many digits, or the kernel "
+        "is singular close to the half-line. Use a smaller dimension, give its values as a "
+        "callable with decay=..., or design a finite measure for your range of distances (design)."
     )
 
 

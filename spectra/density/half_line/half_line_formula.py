@@ -131,7 +131,7 @@ class HalfLineFormula:
 
     @property
     def amplitudes(self) -> dict[sympy.Expr, sympy.Expr]:
-        """The amplitude of each wave by its frequency, as :func:`.read_waves` gives them."""
+        """The amplitudes by frequency, with 0 for f_0, as :func:`.read_waves` gives them."""
         return self._infinity[2]
 
     def _falls_fast(self) -> bool:

@@ -138,8 +138,8 @@ class RaySums:
     @property
     def first_step(self) -> int:
         """The exponent n of the first step 2^-n that can be small enough."""
-        # The error of a step is exp(-2 pi a/step), a < angle, times the growth of g on the ray of
-        # the angle - a.
+        # For every a < angle, the error of a step is exp(-2 pi a/step) times the growth of g on the
+        # ray of angle (angle - a).
         needed = self.dim / (2.0 * tan(self.angle)) + _LOG_ERROR / self.angle
         # A density may be singular below ``lowest``, and interpolation needs closer samples.
         least = _FIRST_STEP if self.lowest == -np.inf else _FIRST_STEP + 3
@@ -201,7 +201,7 @@ class RaySums:
         *_, log_max_g = _find_range(self.dim, self.angle, _KEPT_BITS)
         cancelled = max(log_max_g + log_max, 0.0) / log(2.0)
         if _KEPT_BITS + cancelled > _MOST_BITS:
-            raise AccuracyError(f"the kernel cancels too much on the ray of angle {self.angle}")
+            raise AccuracyError(f"too much cancellation in sums on the ray of angle {self.angle}")
         least_y, most_y, log_max_g = _find_range(self.dim, self.angle, _KEPT_BITS + cancelled)
         end = min(self.end, most_y - max(low, self.lowest))
         # s is i step for i0 <= i <= i1, and log w is (j + shift) step for j0 <= j <= j1.

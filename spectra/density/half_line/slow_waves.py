@@ -1,7 +1,7 @@
-"""The density of a kernel with slow waves, in pieces on both sides of each frequency.
+r"""The density of a kernel with slow waves, in pieces on both sides of each frequency.
 
-Integrals on rays of two angles are compared at a few places of every panel.  Beyond the highest
-frequency the density is given by sums on two rays, which are compared, too.
+A *distance* is \|w - r\| with a frequency r or r = 0.  Integrals on rays of two angles are compared
+at a few places of every panel; far beyond the highest frequency, sums on two rays are.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 _RESOLVED, _WIDTH = 7e-15, 2.0
 # The error of a Chebyshev series whose 33 coefficients have the error _RESOLVED.
 _SERIES_ERROR = 3e-13
-# The error below all panels is 4 times that on the first one: the power there has no logarithm.
-_LOG_FACTOR = float(np.log(4.0))
+# Nearer than the first panel, a power without a logarithm has this multiple of the panel's error.
+_ERROR_FACTOR = 4.0
 # Below this share of the largest, distance * rho counts as 0.  A density that is infinite at a
 # radius is a power of the distance below exp(_NEAREST) times the farthest distance.
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
@@ -206,7 +206,7 @@ def _extend_panels(panels: Panels, far: float, exponent: float) -> PanelDensity:
     beginning = Powers(
         np.array([exponent, min(exponent, 0.0)]),
         np.append(sign, 0.0),
-        np.append(log, log_error + _LOG_FACTOR),
+        np.append(log, log_error + np.log(_ERROR_FACTOR)),
         np.zeros(2),
         float(first[0]),
     )

@@ -44,7 +44,7 @@ _Hankel = Callable[[float, ComplexArray], ComplexArray]
 
 
 class WaveIntegrals:
-    """w rho of a kernel with slow waves, in doubles; ``frequencies`` are those of all its waves."""
+    """w rho of a kernel with slow waves, in doubles; ``frequencies`` are all b, 0 for f_0."""
 
     def __init__(self, kernel: HalfLineFormula, dim: int, angle: float) -> None:
         self.dim = dim

@@ -64,7 +64,7 @@ def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
         return True
     if not _may_be_monotone(expr):
         return False
-    if expr.is_Mul and _is_product(expr, derivatives):
+    if expr.is_Mul and _is_monotone_product(expr, derivatives):
         return True
     return _decreases_monotonically(expr, derivatives)
 
@@ -114,10 +114,10 @@ def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
     return False
 
 
-def _is_product(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether all factors are monotone, or one times a completing factor, and the rest."""
+def _is_monotone_product(expr: sympy.Expr, derivatives: int) -> bool:
+    """Whether all factors are monotone, or a product of two and the others, or it is a mean."""
     for factor in expr.args:
-        other = _completing_factor(factor)
+        other = _find_partner(factor)
         if other is not None and _is_monotone(sympy.powsimp(expr / factor / other), derivatives):
             return True
     if all(_is_monotone(a, derivatives) for a in expr.args):
@@ -125,8 +125,8 @@ def _is_product(expr: sympy.Expr, derivatives: int) -> bool:
     return _is_mean_of_dilates(expr, derivatives)
 
 
-def _completing_factor(factor: sympy.Expr) -> sympy.Expr | None:
-    """A second factor that makes the product monotone; None if none is known."""
+def _find_partner(factor: sympy.Expr) -> sympy.Expr | None:
+    """A second factor such that the product of both is monotone; None if none is known."""
     inner = factor.args[-1] if factor.args else factor
     if factor.func == sympy.erfc and _is_positive_bernstein(inner, 0):
         return sympy.exp(sympy.expand(inner**2))

@@ -103,7 +103,7 @@ def _piece_dimension(piece: Piece) -> float:
 
 
 def _compact_dimension(piece: Piece) -> float:
-    """Write the piece as a compactly supported kernel times one proved without its support."""
+    """Write the piece as a compactly supported kernel times one that needs no support."""
     factors = sympy.Mul.make_args(sympy.factor(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
     best = _compact_factor_dimension(piece)
@@ -151,7 +151,7 @@ def _space_dimension(expr: Expr) -> float:
     return dim if rewritten == expr else max(dim, _SPACE_RULES(rewritten))
 
 
-def _atom_dimension(expr: Expr) -> float:
+def _base_case_dimension(expr: Expr) -> float:
     """Prove a completely monotone function, a cosine, or a product with a mean of plane waves."""
     if is_completely_monotone(expr):
         return math.inf
@@ -204,7 +204,7 @@ def _plane_wave_means(product: Expr) -> Iterator[tuple[Expr, float]]:
                     yield sympy.exp(-rate * Z**2) * factor, 3
 
 
-_SPACE_RULES = DimensionRules(Z, _atom_dimension, lru_cache(maxsize=2000)(value_at_zero))
+_SPACE_RULES = DimensionRules(Z, _base_case_dimension, lru_cache(maxsize=2000)(value_at_zero))
 
 
 # --- on the sphere --------------------------------------------------------------------------
@@ -234,12 +234,12 @@ def _on_sphere(piece: Piece) -> Piece:
     return Piece(sympy.oo, piece.expr) if sign(piece.support - 2) >= 0 else piece
 
 
-def _sphere_atom_dimension(expr: Expr) -> float:
+def _sphere_base_case_dimension(expr: Expr) -> float:
     if expr == U or has_nonnegative_taylor_series(expr):
         return math.inf
     return _space_dimension(sympy.powdenest(sympy.expand(expr.subs(U, 1 - Z**2 / 2)), force=True))
 
 
 _SPHERE_RULES = DimensionRules(
-    U, _sphere_atom_dimension, lambda expr: value_or_none(expr.subs(U, 1))
+    U, _sphere_base_case_dimension, lambda expr: value_or_none(expr.subs(U, 1))
 )

@@ -122,8 +122,8 @@ class Panels:
         return np.asarray(0.5 * (stop - start))
 
     @cached_property
-    def is_last_power(self) -> NDArray[np.bool_]:
-        """Which panels are power laws up to infinity, or up to the end of the support."""
+    def are_upper_ends(self) -> NDArray[np.bool_]:
+        """Which panels are power laws towards infinity, or towards an origin above them."""
         _, side, _, _, power = self.charts.T
         return np.asarray((power < 0.0) | ((power > 0.0) & (side < 0.0)))
 
@@ -132,14 +132,14 @@ class Panels:
         """Smallest radius of each panel."""
         origin, side, _, _, power = self.charts.T
         w = self._at_distance(np.arange(self.size), np.where(side == 0.0, 0.0, self._distances[0]))
-        return np.asarray(np.where((power != 0.0) & ~self.is_last_power, origin, w))
+        return np.asarray(np.where((power != 0.0) & ~self.are_upper_ends, origin, w))
 
     @cached_property
     def high(self) -> FloatArray:
         """Largest radius of each panel; may be infinite."""
         origin, side, _, _, power = self.charts.T
         w = self._at_distance(np.arange(self.size), np.where(side == 0.0, 0.0, self._distances[1]))
-        return np.where(self.is_last_power, np.where(power < 0.0, np.inf, origin), w)
+        return np.where(self.are_upper_ends, np.where(power < 0.0, np.inf, origin), w)
 
     @cached_property
     def _distances(self) -> tuple[FloatArray, FloatArray]:
@@ -178,7 +178,7 @@ class Panels:
             w[some] = self._radius_at(j, x)
         some = np.flatnonzero(self.charts[i, 4])
         j = i[some]
-        share = np.where(self.is_last_power[j], above[some], below[some]) / self.masses[j]
+        share = np.where(self.are_upper_ends[j], above[some], below[some]) / self.masses[j]
         with np.errstate(divide="ignore", over="ignore"):
             w[some] = self._at_distance(j, self._distances[0][j] * share ** self.charts[j, 4])
         return w
@@ -202,12 +202,12 @@ class Panels:
             some = np.flatnonzero(power)
             j, e, r = i[some], power[some], distance[some]
             share = (r / self._distances[0][j]) ** (1.0 / e)
-            # The mass on the side of the origin, or of infinity.
-            outer = mass[some] * np.minimum(share, 1.0)
-            inner = mass[some] - outer
-            below[some] = np.where(self.is_last_power[j], inner, outer)
-            above[some] = np.where(self.is_last_power[j], outer, inner)
-            density[some] = np.where(share <= 1.0, outer / (np.abs(e) * r), 0.0)
+            # The mass between w and the origin, or between w and infinity.
+            end_mass = mass[some] * np.minimum(share, 1.0)
+            rest = mass[some] - end_mass
+            below[some] = np.where(self.are_upper_ends[j], rest, end_mass)
+            above[some] = np.where(self.are_upper_ends[j], end_mass, rest)
+            density[some] = np.where(share <= 1.0, end_mass / (np.abs(e) * r), 0.0)
         return below, above, density
 
     def series_at(self, i: IntArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -254,23 +254,23 @@ class RadialLaw:
         # Adding 0 makes a first edge of -0 positive, and so the radius there.
         flat, first = np.ravel(values), self.edges[0] + 0.0
         out, (evaluate_bins, evaluate_pieces) = np.empty(flat.size), self._fast_quantiles
-        found_indices, found_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
+        missing_indices, missing_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
         for start in range(0, flat.size, _BLOCK):
             key, is_last = find_keys(flat[start : start + _BLOCK])
             key[is_last] = first
             # A key may be smaller than the first edge by a rounding error.
             np.maximum(key, first, out=key)
             radii = out[start : start + _BLOCK]
-            open_indices = evaluate_bins(key, radii, flat.size)
+            missing = evaluate_bins(key, radii, flat.size)
             radii[is_last] = self.upper
-            open_indices = open_indices[~is_last[open_indices]]
-            found_indices.append(start + open_indices)
-            found_keys.append(key[open_indices])
-        open_indices, key = np.concatenate(found_indices), np.concatenate(found_keys)
+            missing = missing[~is_last[missing]]
+            missing_indices.append(start + missing)
+            missing_keys.append(key[missing])
+        missing, key = np.concatenate(missing_indices), np.concatenate(missing_keys)
         w = evaluate_pieces(key)
         no_piece = np.isnan(w)
         w[no_piece] = self.radii_by_panels(key[no_piece])
-        out[open_indices] = w
+        out[missing] = w
         return out.reshape(np.shape(values))
 
     def radii_by_panels(self, key: FloatArray) -> FloatArray:
