@@ -27,8 +27,8 @@ from scipy.ndimage import maximum_filter1d
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
+from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm
-from spectra.density.ball.compact import ball_component
 from spectra.density.components import Component
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples

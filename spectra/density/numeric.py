@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.density.ball.numeric import integrated_component
+from spectra.density.ball.numeric import component_of_formula
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.callables import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
@@ -39,7 +39,7 @@ def numeric(kernel: Kernel, dim: int) -> SpectralDensity | None:
         from_callables, formula = opaque_part(piece.expr, piece.support, dim)
         balls, remainder = split_at_breaks(Piece(piece.support, formula))
         components += from_callables
-        components += [integrated_component(expr, radius, dim) for radius, expr in balls]
+        components += [component_of_formula(expr, radius, dim) for radius, expr in balls]
         pairs, pair_atoms, rest = known_part(remainder, dim)
         components += pairs
         atoms += pair_atoms

@@ -34,19 +34,19 @@ _FIRST_DISTANCES, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
 # The exchange stops when the cost is this close to its lower bound, and the error to the tolerance.
 _GAP, _EXCESS = 2e-3, 2e-3
-# Cost of a unit of error beyond the tolerance, times max |k| / tolerance.
+# A unit of error beyond the tolerance costs this many times max |k| / tolerance.
 _PENALTY = 1e4
 # Masses below this fraction of the total mass are rounding errors of the simplex method.
 _NEGLIGIBLE_MASS = 1e-11
 # Radii at which the dual is further from its bound than this fraction are dropped, if possible.
 _NEARLY_TIGHT = 1e-2
-# Else radii closer than this, in units of 1/z_max, are merged: maxima of the dual never are.
+# Else radii closer than this, in units of 1/z_max, are merged: maxima of the dual are not so close.
 _MERGING_DISTANCE = 1.0
 # Methods and feasibility tolerances of HiGHS, tried in turn.  The strictest (1e-10 is the least it
 # accepts) sometimes fails, because the columns of neighbouring radii are nearly parallel.
 _ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-9), ("highs-ds", 1e-8))
-# Wall time of a call of HiGHS in seconds, for each second of processor time that is left and at
-# least, and the status of scipy's linprog when it is over.
+# Seconds of wall time of a call of HiGHS for each second of processor time that is left, the least
+# number of them, and the status of scipy's linprog when they have passed.
 _WALL_TIME, _LEAST_WALL_TIME, _TIME_LIMIT_REACHED = 2.0, 0.1, 1
 
 

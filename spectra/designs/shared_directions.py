@@ -37,7 +37,7 @@ from spectra.designs.designed_measure import (
     without_powers,
 )
 from spectra.designs.distances import NODE_WEIGHTS, largest_error
-from spectra.designs.wave_variance import angular_means as random_means
+from spectra.designs.wave_variance import angular_means as means_of_random_directions
 from spectra.designs.wave_variance import mean_and_coefficients, pad_angular_means
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import Kernel
@@ -75,15 +75,15 @@ class _LeastSquares:
     grid: FloatArray
     positive: bool
 
-    def columns(self, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def basis(self, radii: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Weighted powers and waves (nodes, 1 + L + m), and weighted g_n (degrees n, nodes, m)."""
         waves, g = mean_and_coefficients(self.dim, self.nodes[:, None] * radii)
         weights = _ROOT_WEIGHTS[:, None]
         return np.concatenate([self.powers, waves], axis=1) * weights, g * weights
 
     @cached_property
-    def grid_columns(self) -> tuple[FloatArray, FloatArray]:
-        return self.columns(self.grid)
+    def grid_basis(self) -> tuple[FloatArray, FloatArray]:
+        return self.basis(self.grid)
 
     def fit(
         self, n: int, means: FloatArray, radii: FloatArray
@@ -93,7 +93,7 @@ class _LeastSquares:
         Returns bias^2 + variance + squared rounding error, the coefficients of the powers and the
         waves, the bias and the standard deviation.
         """
-        expected, g = self.columns(radii)
+        expected, g = self.basis(radii)
         root_means = np.sqrt(pad_angular_means(means, n, g.shape[0]))
         # The variance is a sum of squares over degrees and nodes; QR reduces it to m squares.
         rows = np.linalg.qr((root_means[:, None, None] * g).reshape(-1, radii.size), mode="r")
@@ -110,7 +110,7 @@ class _LeastSquares:
 
     def best_of_grid(self, n: int, means: FloatArray, m: int) -> FloatArray:
         """The best m radii of the grid: the best pair (or one), then the best third one."""
-        expected, g = self.grid_columns
+        expected, g = self.grid_basis
         angular, n_powers = pad_angular_means(means, n, g.shape[0]), self.powers.shape[1]
         gram = expected.T @ expected + FLOAT32_ERROR_PER_MASS**2 * np.eye(expected.shape[1])
         gram[n_powers:, n_powers:] += np.einsum("n,nzi,nzj->ij", angular, g, g, optimize=True)
@@ -214,7 +214,7 @@ def design_for_columns(
         grid=_GRID * np.sqrt(dim) / domain[1],
         positive=positive,
     )
-    means = angular_means or partial(random_means, dim, blocks=coupling != "iid")
+    means = angular_means or partial(means_of_random_directions, dim, blocks=coupling != "iid")
     least, radii, count = np.inf, np.zeros(0), 0
     for m in range(1, most_radii + 1):
         # In dimension 1 a radius has only the columns cos(w x) and sin(w x).

@@ -1,4 +1,4 @@
-"""Kernels that add, multiply and evaluate kernel matrices.
+"""Kernels: their sums and products, values and kernel matrices.
 
 A :class:`Kernel` is radial, a function of z = |x - y|, or zonal, a function of u = <x, y> on the
 unit sphere.  Grouped kernels are sums of products of radial kernels of some columns of the data,

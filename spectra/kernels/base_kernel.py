@@ -20,9 +20,8 @@ RadialKernel = Any
 class BaseKernel:
     """The operations that every kernel derives from its own ``+``, ``*`` and kernel matrix."""
 
-    #: The text that is printed if it is not empty, and the formula in u = <x, y> of a zonal kernel.
-    label: str = ""
-    zonal: Any = None
+    label: str = ""  #: The text that is printed if it is not empty.
+    zonal: Any = None  #: The formula in u = <x, y> of a zonal kernel.
 
     # Not an ABC, whose metaclass slows isinstance down: only type checkers use abstractmethod here.
     @property

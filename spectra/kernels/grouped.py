@@ -226,7 +226,7 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> GroupedKernel
         raise ParameterError(f"additive takes a radial kernel, and got {kernel!r}.")
     dim, order = checked_dim(dim), checked_dim(order)
     if order > dim:
-        raise ParameterError(f"order = {order}: groups of {dim} columns have at most {dim}.")
+        raise ParameterError(f"order = {order}: for dim = {dim} a group has at most {dim} columns.")
     groups = [on_columns(kernel, group) for group in combinations(range(dim), order)]
     return GroupedKernel(add_terms(t for group in groups for t in group.terms), dim)
 
@@ -253,7 +253,7 @@ def add_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
 
 
 def _extract_constants(term: Term) -> Term:
-    """Move the constant factors of the kernels into the weight: multiples share a measure."""
+    """Move the constant factors of the kernels into the weight; k and 2 k become equal factors."""
     weight, factors = term
     split = [f.kernel.split_constant() for f in factors]
     weight = reduce(_multiply, (constant for constant, _ in split), weight)

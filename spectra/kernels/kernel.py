@@ -18,7 +18,7 @@ import sympy
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from spectra.base.limits import stage, staged
+from spectra.base.limits import stage, staged  # limit the processor time of a block or call
 from spectra.base.numbers import FloatArray, check_unit_norms, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
@@ -190,7 +190,7 @@ class Kernel(BaseKernel):
         return shift_and_tilt(self, tilt=beta)
 
     def split_constant(self) -> tuple[float, Kernel]:
-        """The pair (c, k / c) for the constant factor c of k: multiples of k share one measure."""
+        """The pair (c, k / c) for the constant factor c of k; multiples of k share k / c."""
         split = [piece.expr.as_independent(Z, as_Add=False) for piece in self.pieces]
         constants = {constant for constant, _ in split}
         if len(constants) != 1 or constants == {1} or not all(rest.has(Z) for _, rest in split):
@@ -244,7 +244,6 @@ def _combine_zonal(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Exp
     return None if a.zonal is None or b.zonal is None else combine(a.zonal, b.zonal)
 
 
-# ``staged`` limits the processor time of the call, and ``stage`` that of a block.
 @staged("making a kernel", advice="simplify the formula, or pass a callable")
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],

@@ -44,9 +44,9 @@ __all__ = [
 # A sign is known if a value is larger than this many error bounds.
 _SIGN_MARGIN = 4.0
 ZERO = Enclosure(0.0, 0.0)
-# Panels below exp(-3000) of the largest one are not bisected; those near a narrow bulk are larger.
+# Panels of values below exp(-3000) of the largest are not bisected; values near a bulk are larger.
 _VANISHED = 3000.0
-# The chart of a panel and its range of t, as in spectra.table.radial.panels.
+# Chart, range of t, and power (0 for a series), as in the table of spectra.table.radial.panels.
 _CHART = ("origin", "side", "start", "stop", "power")
 # ``error`` bounds the error of the mass, ``sign_error`` the mass that may have the other sign.
 # ``sign`` is 0 if it is unknown.  ``series`` has the Legendre coefficients of |rho| dw/dt for x in
@@ -68,14 +68,14 @@ def fit_signed_panels(
 
     The radii ``extra_edges`` are edges of panels.
     """
-    charts, is_open = first_panels(components, cut, extra_edges)
+    charts, has_mass_beyond = first_panels(components, cut, extra_edges)
     found = []
     for chart, edges in charts:
         fit = fit_legendre(sample_density(components, dim, chart), edges, negligible=_VANISHED)
         found.append(_cut_at_roots(chart, fit))
     panels = np.concatenate(found)
     _assign_signs(panels, proved_sign(components))
-    return _add_ends(_merge_half_waves(panels), charts[-1][0] if is_open else None)
+    return _add_ends(_merge_half_waves(panels), charts[-1][0] if has_mass_beyond else None)
 
 
 def mass_of_sign(panels: SignedPanels, sign: int) -> Enclosure:
@@ -182,14 +182,14 @@ def _merge_half_waves(p: SignedPanels) -> SignedPanels:
     return np.delete(p, i + 1)
 
 
-def _add_ends(panels: SignedPanels, open_chart: Chart | None) -> SignedPanels:
-    """Add the mass below the first panel, and above the last one if it is in ``open_chart``."""
+def _add_ends(panels: SignedPanels, last_chart: Chart | None) -> SignedPanels:
+    """Add the mass below the first panel, and above the last one if it is in ``last_chart``."""
     known = np.flatnonzero(panels["sign"])
     if not known.size:
         return panels
     first, last = panels[known[[0]]], panels[known[[-1]]]
-    is_open = Chart(last["origin"][0], last["side"][0]) == open_chart
-    found = [_extrapolate(first, 1), panels] + ([_extrapolate(last, -1)] if is_open else [])
+    has_mass_beyond = Chart(last["origin"][0], last["side"][0]) == last_chart
+    found = [_extrapolate(first, 1), panels] + ([_extrapolate(last, -1)] if has_mass_beyond else [])
     return np.concatenate(found)
 
 

@@ -22,9 +22,9 @@ _FARTHEST = 340.0
 # The range of the distance to the end of a bounded spectrum starts at exp(-40) of that radius,
 # which is below the rounding of the radius.
 _END_DEPTH = 40.0
-# Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, where a
-# density w^p exp(-w^2) has a width of about 1/sqrt(p): at most _BULK, and _STEEP/sqrt(1 + p).
-_WIDE, _NEAR_BREAK, _BULK, _STEEP = 1.5, 1.0, 0.5, 3.0
+# Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, at most
+# _AT_BULK and _BULK_SCALE/sqrt(1 + p), since w^p exp(-w^2) has a width of about 1/sqrt(p).
+_WIDE, _NEAR_BREAK, _AT_BULK, _BULK_SCALE = 1.5, 1.0, 0.5, 3.0
 # Beyond all bulks a density per unit of t falls like exp(-rate t), and the width is _WIDE/rate for
 # rates between this one and 1.
 _SLOWEST = 0.25
@@ -43,7 +43,7 @@ def first_panels(
     the radii ``extra_edges`` are among them.  The flag says whether mass may lie beyond the panels.
     """
     require_moderate_scale(components)
-    # Charts extend from breaks, to radii whose distance to the break is exp(-depth) of its radius.
+    # The charts at a break cover distances from it down to exp(-depth) times its radius.
     depths = break_depths(components, _END_DEPTH)
     end = max(c.end for c in components)
     depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
@@ -92,14 +92,14 @@ def _find_extent(component: Component, side: float) -> float:
 def _place_edges(components: Sequence[Component], low: float, high: float) -> FloatArray:
     """Edges of panels in log w: narrow near every bulk and where it oscillates, wide elsewhere."""
     bulks = np.log([c.bulk for c in components]) + np.array([-2.0, 2.0])
-    steep = [min(_BULK, _STEEP / np.sqrt(1.0 + abs(c.origin_exponent))) for c in components]
+    near = [min(_AT_BULK, _BULK_SCALE / np.sqrt(1.0 + abs(c.origin_exponent))) for c in components]
     fastest = max((c.tail.frequency for c in components if c.tail is not None), default=0.0)
     beyond = _WIDE / np.clip(min(c.decay for c in components) - 1.0, _SLOWEST, 1.0)
     edges = [low]
     while edges[-1] < high:
         t = edges[-1]
         widths = [beyond if t > bulks.max() else _WIDE]
-        widths += [w for w, (a, b) in zip(steep, bulks, strict=True) if a - _WIDE < t < b]
+        widths += [w for w, (a, b) in zip(near, bulks, strict=True) if a - _WIDE < t < b]
         edges.append(t + min(*widths, _PANEL_PHASE / max(fastest * np.exp(t), 1e-300)))
     return np.array([*edges[:-1], high])
 

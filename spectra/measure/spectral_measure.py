@@ -63,7 +63,7 @@ class SpectralMeasure:
     dim : int
         Dimension of the frequencies.
     kernel : Kernel or None
-        The kernel whose spectral measure this is (None for a designed measure).
+        The kernel that the measure represents; None if it was made from atoms without a kernel.
     atoms : tuple of Atom
         Masses on spheres |w| = r; their radii r are distinct.
     density : SpectralDensity or None
@@ -317,7 +317,7 @@ class SpectralMeasure:
         return sum((Enclosure(abs(a.mass), a.error) for a in same_sign), ZERO)
 
     def _continuous_mass(self, sign: int, masses: dict[int, Enclosure]) -> Enclosure:
-        """Mass of a sign without atoms; ``masses`` are from :func:`masses_by_window`, or empty."""
+        """Mass of a sign without atoms; ``masses`` is empty unless the density oscillates."""
         if proved_sign(self.components) == -sign:
             return ZERO
         panels = self._signed_panels

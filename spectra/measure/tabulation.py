@@ -33,15 +33,15 @@ _ROUNDING, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 
 @staged(
     "tabulating",
-    advice="ask for less (u_error), or for a measure designed for your distances (design)",
+    advice="ask for less accuracy (u_error), or for a measure designed for your distances (design)",
 )
 def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> SpectralTable:
     r"""Tabulate the distribution of the radius of each Jordan part of a finite measure.
 
     The table stores the density of each part on panels.  Quantiles are found from the integrals of
     the density from both ends, so that both tails keep their relative precision.  The error of the
-    quantiles is measured in every panel, and the masses are compared with k(0).  The error is not
-    counted where neighboring doubles differ by more probability than that: at a pole of the density
+    quantiles is measured in every panel, and the masses are compared with k(0).  Errors are not
+    counted where the spacing of doubles is more than 1e-13 in probability: at a pole of the density
     and in a very narrow peak.
 
     The oscillating tail of a density is split into two nonnegative parts that overlap, see
@@ -149,7 +149,7 @@ def _describe_origin(measure: SpectralMeasure, parts: tuple[Part, ...]) -> str:
     text = f"density by the route {measure.density.route!r}, Jordan parts"
     tails = [part.law.tail for part in parts if part.law.tail is not None]
     if tails:
-        text += f" up to the radius {tails[0].start:.6g}, split by squares beyond"
+        text += f" up to the radius {tails[0].start:.6g}, overlapping parts beyond"
     if np.isfinite(measure.radius):
         text += f", truncated at radius {measure.radius:g}"
     return text

@@ -4,7 +4,7 @@ Read in this order: ``results`` (the types), ``rules`` (what each kind of singul
 d), ``power_series`` (positive definite functions made from others), ``zeros`` (all positive zeros
 of a formula), ``branches`` (the radii at which it may not be analytic), ``periodic``,
 ``at_infinity``, and ``local`` (the analysis of a kernel).  A one-sided expansion is a sum of terms
-c t^a log^q(1/t), t -> 0, in the distance t from a point, or t = 1/z at infinity.  The *size* of a
+c t^a log^q(1/t), t -> 0, in the distance t from a point, or t = 1/z at infinity.  The *order* of a
 term is the pair (a, -q).  *Kinks* are Abs, Min, Max, Heaviside and Piecewise.
 """
 

@@ -43,20 +43,20 @@ def analyse_infinity(expr: Expr, window: int) -> PointAnalysis:
                 return rules.unbounded_rule(sympy.oo)
             raise MoreTermsNeeded("a growing part of the kernel at infinity may cancel")
         frequency = _frequency(phase)
-        for size, c in series.terms:
-            if phase == ZERO and size == CONSTANT:
+        for order, c in series.terms:
+            if phase == ZERO and order == CONSTANT:
                 limit = c
                 continue
             if frequency is None or sign(frequency) >= 0:  # a negative one belongs to a conjugate
-                points.append(_analyse_term(size, c, phase, frequency))
+                points.append(_analyse_term(order, c, phase, frequency))
             break
-        order = series.remainder
-        if order is None or order == FLAT:
+        remainder = series.remainder
+        if remainder is None or remainder == FLAT:
             continue
-        if compare(order, CONSTANT) <= 0:
+        if compare(remainder, CONSTANT) <= 0:
             raise MoreTermsNeeded("more terms are needed at infinity")
         if oscillates:
-            points.append(PointAnalysis(gaps=(rules.infinity_gap(order[0], degree),)))
+            points.append(PointAnalysis(gaps=(rules.infinity_gap(remainder[0], degree),)))
     singularities = tuple(s for point in points for s in point.singularities)
     return PointAnalysis(
         tuple(r for point in points for r in point.requirements),
@@ -98,14 +98,14 @@ def _frequency(phase: Series) -> Expr | None:
     return None
 
 
-def _analyse_term(size: Order, c: Expr, phase: Series, frequency: Expr | None) -> PointAnalysis:
+def _analyse_term(order: Order, c: Expr, phase: Series, frequency: Expr | None) -> PointAnalysis:
     """Apply the rules to the leading term c z^(-s) log^q(z) exp(phase)."""
-    s, q = size[0], -size[1]
-    if compare(size, CONSTANT) < 0:
+    s, q = order[0], -order[1]
+    if compare(order, CONSTANT) < 0:
         term = Singularity(sympy.oo, s, right=c, log_power=q, frequency=frequency or sympy.S.Zero)
         return rules.unbounded_rule(sympy.oo, term)
     if frequency is None:
-        return _analyse_chirp(size, c, phase)
+        return _analyse_chirp(order, c, phase)
     if frequency == 0:
         term = Singularity(sympy.oo, s, right=c, log_power=q)
         return PointAnalysis(singularities=(term,))
@@ -116,13 +116,12 @@ def _analyse_term(size: Order, c: Expr, phase: Series, frequency: Expr | None) -
     return rules.wave_rule(wave, has_sphere_phase=is_aligned)
 
 
-def _analyse_chirp(size: Order, c: Expr, phase: Series) -> PointAnalysis:
-    a, q, p = size[0], -size[1], _phase_degree(phase)
+def _analyse_chirp(order: Order, c: Expr, phase: Series) -> PointAnalysis:
+    a, q, p = order[0], -order[1], _phase_degree(phase)
     if p in (0, 1):
-        gap = Gap("The kernel oscillates at infinity like no power of z", location=sympy.oo)
-        return PointAnalysis(
-            (rules.no_limit_rule(),) if compare(size, CONSTANT) == 0 else (), (gap,)
-        )
+        reason = "whether the phase at infinity, neither w z nor like z^p with p != 1, is allowed"
+        no_limit = (rules.no_limit_rule(),) if compare(order, CONSTANT) == 0 else ()
+        return PointAnalysis(no_limit, (Gap(reason, location=sympy.oo),))
     rate = sympy.expand(phase.terms[0][1] / sympy.I)
     if sign(rate) < 0:  # the conjugate part has the positive rate
         return PointAnalysis()

@@ -181,21 +181,21 @@ def _first_singular_term(
     if left.grows or (right is not None and right.grows):
         return unbounded_rule(r)
     left_series, right_series = left.as_series(), Series(()) if right is None else right.as_series()
-    order = coarsest(left_series.remainder, right_series.remainder)
+    remainder = coarsest(left_series.remainder, right_series.remainder)
     left_terms, right_terms = dict(left_series.terms), dict(right_series.terms)
-    for size in sorted({*left_terms, *right_terms}, key=by_order):
-        if order is not None and compare(size, order) >= 0:
+    for order in sorted({*left_terms, *right_terms}, key=by_order):
+        if remainder is not None and compare(order, remainder) >= 0:
             break
-        s, q = size[0], -size[1]
-        a, b = left_terms.get(size, _ZERO), right_terms.get(size, _ZERO)
+        s, q = order[0], -order[1]
+        a, b = left_terms.get(order, _ZERO), right_terms.get(order, _ZERO)
         if s.is_Integer and s >= 0 and q == 0:
             a, b = sympy.expand(a - (-1) ** int(s) * b), _ZERO
             if right is None or is_zero(a):
                 continue
         return radius_rule(Singularity(r, s, a, b, q), at_end=right is None)
-    if order is None or order == FLAT or is_meromorphic:
+    if remainder is None or remainder == FLAT or is_meromorphic:
         return PointAnalysis()
-    return PointAnalysis(gaps=(radius_gap(order[0], r),))
+    return PointAnalysis(gaps=(radius_gap(remainder[0], r),))
 
 
 def _analyse_origin(expr: Expr, window: int) -> PointAnalysis:
@@ -203,19 +203,19 @@ def _analyse_origin(expr: Expr, window: int) -> PointAnalysis:
     if expansion.grows:
         return unbounded_rule(_ZERO)
     if any(s.terms and compare(s.terms[0][0], CONSTANT) <= 0 for _, s in expansion.waves):
-        reason = "The kernel has no limit at z = 0, and a spectral measure makes it continuous."
+        reason = "The kernel has no limit at z = 0; kernels of finite mass are continuous there."
         return PointAnalysis((Requirement(_ZERO, inclusive=True, reason=reason),))
     if expansion.waves:
         reason = "The kernel oscillates ever faster towards z = 0"
         return PointAnalysis(gaps=(Gap(reason, location=_ZERO),))
     series = expansion.as_series()
     limit = _ZERO
-    for size, c in series.terms:
-        s, q = size[0], -size[1]
+    for order, c in series.terms:
+        s, q = order[0], -order[1]
         term = Singularity(_ZERO, s, right=c, log_power=q)
-        if compare(size, CONSTANT) < 0:
+        if compare(order, CONSTANT) < 0:
             return unbounded_rule(_ZERO, term)
-        if size == CONSTANT:
+        if order == CONSTANT:
             limit = c
         elif q != 0 or not (s.is_Integer and s % 2 == 0):
             return PointAnalysis(singularities=(term,), limit=limit)

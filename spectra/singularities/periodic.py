@@ -93,14 +93,14 @@ def analyse_periodic(expr: sympy.Expr, analyse: Callable[[Kernel], LocalAnalysis
             gap = Gap("whether the periodic kernel is an even formula", location=sympy.oo)
             return replace(analysis, infinity=PointAnalysis(gaps=(gap,)))
         reason = (
-            "The kernel is periodic and its formula is not even: its one-sided means differ for "
-            "z and -z, which those of no finite measure do."
+            "The kernel is periodic and its formula is not even: the Fourier coefficients of its "
+            "values for x > 0 and for x < 0 differ. For a finite measure they are equal."
         )
         requirement = Requirement(_ZERO, inclusive=True, reason=reason)
         return replace(analysis, infinity=PointAnalysis((requirement,)))
     reason = (
-        "The kernel is periodic: its spectrum is discrete for d = 1, and for d >= 2 every finite "
-        "mass gives a kernel a limit at infinity, which this one has not."
+        "The kernel is periodic: its spectrum is discrete for d = 1. For d >= 2 every kernel of "
+        "finite mass has a limit at infinity; this one has none."
     )
     wave = Singularity(sympy.oo, _ZERO, right=UNKNOWN, frequency=2 * sympy.pi / period)
     requirement = Requirement(_ONE, inclusive=True, reason=reason, singularity=wave)

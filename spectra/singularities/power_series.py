@@ -22,7 +22,7 @@ from spectra.formula.functions import PIECEWISE
 from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
-    "DimensionRules", "has_no_zero_inside_sphere", "has_nonnegative_taylor_series", "value_or_none",
+    "DimensionRules", "has_no_zero_below_2", "has_nonnegative_taylor_series", "value_or_none",
 ]  # fmt: skip
 
 #: The maximum of |g| for a positive definite formula g: its value at coinciding points.
@@ -31,7 +31,7 @@ MaximumOf = Callable[[Expr], Expr | None]
 DimensionOf = Callable[[Expr], float]
 #: Limits of a proof by derivatives: their number, and the operations in one.
 _MOST_DERIVATIVES, _LONGEST_DERIVATIVE = 3, 200
-#: The variable of a power series in a part of a formula; _Y if the formula itself is one in _X.
+#: The variable x of a power series F(x); _Y for a formula F(g) in the variable _X.
 _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
 
@@ -112,15 +112,15 @@ class DimensionRules:
             if part == expr or series.has(self.symbol):
                 continue
             g = factor * part
-            reach, dim = self.maximum(g), (self.part_dimension or self)(g)
-            is_better = reach is not None and dim > best
-            if is_better and has_nonnegative_taylor_series(series, variable, reach):
+            largest, dim = self.maximum(g), (self.part_dimension or self)(g)
+            is_better = largest is not None and dim > best
+            if is_better and has_nonnegative_taylor_series(series, variable, largest):
                 best = dim
         return best
 
 
 def _inner_parts(expr: Expr, symbol: Symbol) -> Iterator[tuple[Expr, Expr]]:
-    """Arguments and nodes in a formula, which may be a function of one of them: (c, g) for c g."""
+    """Candidates for the g of a formula F(g): nodes and their arguments c h, as pairs (c, h)."""
     seen = {symbol, expr}
     for node in sympy.preorder_traversal(expr):
         if not node.args or not node.has(symbol) or node.is_Add or node.is_Mul:
@@ -155,8 +155,8 @@ def _is_nonnegative(c: Expr) -> bool:
 
 
 @lru_cache(maxsize=2000)
-def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, reach: Expr = _ONE) -> bool:
-    """Whether all Taylor coefficients at 0 are proved >= 0, and the series converges on [0, reach].
+def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, largest: Expr = _ONE) -> bool:
+    """Whether all Taylor coefficients at 0 are proved >= 0 and the series converges at ``largest``.
 
     Such a formula in u = <x, y> is positive definite on the sphere of every dimension, because the
     powers of u are.  The proof applies the rules to the formula f, or to f' if f(0) >= 0.
@@ -164,10 +164,10 @@ def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, reach: Expr
     if formula.has(*PIECEWISE):
         return False
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
-    return _taylor_rules(symbol, reach)(formula) == math.inf
+    return _taylor_rules(symbol, largest)(formula) == math.inf
 
 
-def _taylor_rules(symbol: Symbol, reach: Expr, *, source: Expr | None = None) -> DimensionOf:
+def _taylor_rules(symbol: Symbol, largest: Expr, *, source: Expr | None = None) -> DimensionOf:
     """Make rules that return infinity if they prove a nonnegative Taylor series, and else 0.
 
     If the formulas are derivatives of ``source``, the argument of a series must be a proper part of
@@ -179,22 +179,22 @@ def _taylor_rules(symbol: Symbol, reach: Expr, *, source: Expr | None = None) ->
             return math.inf
         if source is not None:
             return 0.0
-        return math.inf if _is_proved_by_derivatives(formula, symbol, reach, rules) else 0.0
+        return math.inf if _is_proved_by_derivatives(formula, symbol, largest, rules) else 0.0
 
     def part_dimension(formula: Expr) -> float:
         inner = formula.as_independent(symbol, as_Add=False)[1]
         if source is not None and (source == inner or not source.has(inner)):
             return 0.0
-        return math.inf if has_nonnegative_taylor_series(formula, symbol, reach) else 0.0
+        return math.inf if has_nonnegative_taylor_series(formula, symbol, largest) else 0.0
 
     def maximum(formula: Expr) -> Expr | None:
-        return value_or_none(formula.subs(symbol, reach))
+        return value_or_none(formula.subs(symbol, largest))
 
     rules = DimensionRules(symbol, base_case_dimension, maximum, part_dimension)
     return rules
 
 
-def _is_proved_by_derivatives(formula: Expr, x: Symbol, reach: Expr, rules: DimensionOf) -> bool:
+def _is_proved_by_derivatives(formula: Expr, x: Symbol, largest: Expr, rules: DimensionOf) -> bool:
     """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0."""
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
         return False  # derivatives of nested functions grow too long
@@ -209,7 +209,7 @@ def _is_proved_by_derivatives(formula: Expr, x: Symbol, reach: Expr, rules: Dime
         if sympy.count_ops(derivative) > _LONGEST_DERIVATIVE:
             return False
         current = _simplify(derivative)
-        rules = _taylor_rules(x, reach, source=source)
+        rules = _taylor_rules(x, largest, source=source)
     return False
 
 
@@ -244,8 +244,8 @@ def _in_inner_product(expr: Expr) -> Expr:
 
 
 @lru_cache(maxsize=500)
-def has_no_zero_inside_sphere(expr: Expr) -> bool:
-    """Whether a formula in z is proved to have no zero with |u| < 1, u = 1 - z^2/2.
+def has_no_zero_below_2(expr: Expr) -> bool:
+    """Whether a formula in z is proved to have no zero on 0 < z < 2: |u| < 1, u = 1 - z^2/2.
 
     It is c + g or c - g, where g has a nonnegative Taylor series in u: |g(u)| <= g(|u|) < g(1), so
     that |c| >= g(1) suffices.

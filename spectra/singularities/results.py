@@ -178,7 +178,7 @@ class LocalAnalysis:
 
     @property
     def points(self) -> tuple[PointAnalysis, ...]:
-        """The analyses from zero to infinity, after one with the gaps of no single point."""
+        """The analyses from zero to infinity, preceded by one for the gaps without a location."""
         general = (PointAnalysis(gaps=self.gaps),) if self.gaps else ()
         return (*general, self.origin, *(point for _, point in self.radii), self.infinity)
 

@@ -71,7 +71,7 @@ def radius_rule(singularity: Singularity, *, at_end: bool) -> PointAnalysis:
         )
     gaps: tuple[Gap, ...] = ()
     if at_end and inclusive:
-        gaps = (Gap(f"A logarithmic end {singularity} in d = {bound}", bound, location),)
+        gaps = (Gap(f"whether {singularity} allows finite mass in d = {bound}", bound, location),)
     return PointAnalysis(
         (Requirement(bound, inclusive, reason, singularity),), gaps, (singularity,)
     )
@@ -102,7 +102,7 @@ def sphere_rule(point: PointAnalysis) -> PointAnalysis:
 
 
 def antipode_rule(point: PointAnalysis) -> PointAnalysis:
-    """Keep what excludes continuity at z = 2: the antipode is one point of the sphere."""
+    """The rule at z = 2 on the sphere, which is a single point: it requires only continuity."""
     gaps = () if point.singularities else point.gaps  # a term that tends to 0 is continuous
     return PointAnalysis(
         tuple(r for r in point.requirements if r.bound == 0),
@@ -122,7 +122,8 @@ def wave_rule(wave: Singularity, *, has_sphere_phase: bool) -> PointAnalysis:
         verb = "is" if has_sphere_phase else "is not"
         reason += f" In d = {bound} its phase {verb} that of a finite measure on the sphere."
     is_logarithmic = bool(wave.log_power < 0)
-    gaps = (Gap(f"A logarithmic wave in d = {bound}", bound, sympy.oo),) if is_logarithmic else ()
+    gap = Gap(f"whether {wave} allows finite mass in d = {bound}", bound, sympy.oo)
+    gaps = (gap,) if is_logarithmic else ()
     inclusive = bool((has_sphere_phase or is_logarithmic) and bound.is_Integer)
     return PointAnalysis((Requirement(bound, inclusive, reason, wave),), gaps, (wave,))
 
@@ -156,5 +157,5 @@ def infinity_gap(exponent: sympy.Expr, degree: sympy.Expr) -> Gap:
 
 def no_limit_rule() -> Requirement:
     """A kernel without a limit at infinity can have finite mass for d = 1 only."""
-    reason = "The kernel has no limit at infinity, which every finite mass gives it for d >= 2."
+    reason = "The kernel has no limit at infinity; every kernel of finite mass has one for d >= 2."
     return Requirement(_ONE, inclusive=True, reason=reason)

@@ -11,7 +11,7 @@ from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.reader.parsing import Z
-from spectra.singularities.power_series import has_no_zero_inside_sphere
+from spectra.singularities.power_series import has_no_zero_below_2
 
 __all__ = ["distinct", "positive_zeros", "same_radius"]
 
@@ -89,7 +89,7 @@ def _zeros(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr]:
         if expr.base.func == sympy.gamma and not expr.base.args[0].is_nonnegative:
             raise _zeros_not_found(expr)
         return []  # zeros of 1/base are poles of base, which branch_radii finds as such
-    if upper is not sympy.oo and upper.evalf(30) <= 2 and has_no_zero_inside_sphere(expr):
+    if upper is not sympy.oo and upper.evalf(30) <= 2 and has_no_zero_below_2(expr):
         return [_TWO] if is_zero(expr.subs(Z, _TWO)) else []  # z = 2 is u = -1
     numerator = sympy.fraction(sympy.together(expr))[0]
     if numerator.is_positive or numerator.is_negative:
@@ -142,7 +142,7 @@ def _zeros_by_inverse(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] |
     y = -constant / factor
     if node.func in (sympy.sin, sympy.cos):
         return _wave_zeros(node, y, upper)
-    if _is_root(node):
+    if _is_noninteger_power(node):
         return _zeros(node.base - y ** (1 / node.exp), upper) if y.evalf(30) > 0 else []
     if node.func not in _INVERSES:
         return None
@@ -152,7 +152,7 @@ def _zeros_by_inverse(expr: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] |
     return _zeros(node.args[0] - inverse(y), upper)
 
 
-def _is_root(node: sympy.Basic) -> bool:
+def _is_noninteger_power(node: sympy.Basic) -> bool:
     return bool(node.is_Pow and node.exp.is_real and not (node.exp.has(Z) or node.exp.is_Integer))
 
 
@@ -169,7 +169,7 @@ def _wave_zeros(wave: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[symp
     start = argument.subs(Z, 0)
     low, high = sorted(float((a / period).evalf()) for a in (start, start + slope * upper))
     if high - low > _MOST_ZEROS / 2:  # two zeros in each period
-        raise ExpansionError(f"the formula has more than {_MOST_ZEROS} radii of this kind")
+        raise ExpansionError(f"{wave - y} has more than {_MOST_ZEROS} zeros")
     angle = sympy.acos(y) if wave.func == sympy.cos else sympy.asin(y)
     angles = {angle, -angle if wave.func == sympy.cos else sympy.pi - angle}
     periods = range(int(low) - 2, int(high) + 3)  # more than there are, against rounding
@@ -180,7 +180,7 @@ def _is_positive_sum(expr: sympy.Expr) -> bool:
     """Whether all terms are visibly >= 0, as real noninteger powers are, and one is positive."""
     factors = [f for term in sympy.Add.make_args(expr) for f in sympy.Mul.make_args(term)]
     return any(term.is_positive or (term / Z).is_positive for term in expr.args) and all(
-        f.is_nonnegative or (_is_root(f) and f.exp.is_positive) for f in factors
+        f.is_nonnegative or (_is_noninteger_power(f) and f.exp.is_positive) for f in factors
     )
 
 

@@ -39,8 +39,8 @@ Monomials = tuple[tuple[int, sympy.Expr], ...]
 
 # Formulas of a higher degree are fitted, since exact expansions would take seconds.
 MAX_DEGREE = 256
-# Working precision for sums that may be zero, which they are below 2^-1000; and for other sums,
-# beyond the bits that cancel.
+# Working precision of sums that may be zero, and the bits to which they then vanish; other sums
+# have _SPARE_BITS more than the bits that cancel.
 _EXACT_BITS, _ZERO_BITS, _SPARE_BITS = 8192, 1000, 128
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
@@ -143,7 +143,7 @@ class BallForm:
         The formula is the sum of factor(x) * sum(c x^m).
     fitted_exponents : tuple of sympy numbers, optional
         The exponents at the edge, known before the fit; None for an exact formula.
-    least_uneven_power : sympy number
+    least_non_even_power : sympy number
         The lowest power of x at the origin that is no even integer, known before the fit.
 
     Examples
@@ -152,14 +152,14 @@ class BallForm:
     >>> form = BallForm(sympy.Integer(1), ((root, ((0, sympy.Integer(1)),)),))
     >>> form.edge_exponents, form.value_at_zero
     ((3/2,), 1)
-    >>> [(str(m), float(c)) for m, c in form.uneven_origin_terms(2)]
+    >>> [(str(m), float(c)) for m, c in form.non_even_origin_terms(2)]
     [('1', -1.5), ('3', 0.0625)]
     """
 
     radius: sympy.Expr
     parts: tuple[tuple[Factor, Monomials], ...]
     fitted_exponents: tuple[sympy.Rational, ...] | None = None
-    least_uneven_power: sympy.Rational = _ZERO
+    least_non_even_power: sympy.Rational = _ZERO
 
     @classmethod
     def of_chebyshev(
@@ -273,7 +273,7 @@ class BallForm:
                     total[int(first) + j] += sum(products)
         return total
 
-    def uneven_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
+    def non_even_origin_terms(self, length: int) -> list[tuple[Fraction, Ball]]:
         """Terms (power, coefficient) at the origin whose power of x is no even integer, ascending.
 
         An infinite expansion is cut before the power 2 * length.
@@ -289,7 +289,7 @@ class BallForm:
             return [
                 (Fraction(int(m.p), int(m.q)), c)
                 for m, c in sorted(terms.items())
-                if m >= self.least_uneven_power and not _is_zero(c)
+                if m >= self.least_non_even_power and not _is_zero(c)
             ]
 
 

@@ -39,8 +39,8 @@ __all__ = ["build_tail"]
 
 # The error of the best truncation of the Hankel sum is about e^-phase: e^-42 = 6e-19.
 _FIRST_PHASE = 42.0
-# First s of the tail for an infinite edge series, whose least term, about e^(-s/2), has the index
-# s/2.  The first number is that for the edge exponent 0, the second its growth per unit.
+# First s of the tail for an infinite edge series, whose least term, number s/2, is about e^(-s/2):
+# s for the edge exponent 0, and the increase of s for each unit of the exponent.
 _FIRST_START, _START_PER_EXPONENT = 76.0, 4.0
 # The start is multiplied by 1.2 until the tail is accurate.
 _GROWTH, _MAX_TRIES = 1.2, 12
@@ -203,7 +203,7 @@ def _fit_background(
 ) -> PowerSeries:
     """The algebraic part constant * sum b_m s^(-1-m), from the powers x^m at the origin."""
     terms, half = [], flint.arb(dim) / 2
-    for m, c in form.uneven_origin_terms(length):
+    for m, c in form.non_even_origin_terms(length):
         power = to_arb(m)
         ratio = (half + power / 2).gamma() * (-power / 2).rgamma()
         terms.append((m, to_arb(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
@@ -226,13 +226,13 @@ def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) ->
     """The tail with its error increased to its difference from the power series in w."""
     radii = tail.start * np.array(_CHECK_POINTS)
     front, excess = front_factor(form, dim), 0.0
-    for radius, sign, log, log_size, stated in zip(radii, *tail.evaluate(radii), strict=True):
+    for radius, sign, log, log_size, error in zip(radii, *tail.evaluate(radii), strict=True):
         # Values in one list have errors relative to the largest, and these differ widely.
         w = flint.arb(float(radius))
         (exact,) = values([w])
         found = int(sign) * flint.arb(float(log)).exp()
         difference = (front * w ** (dim - 1) * exact - found) * flint.arb(-float(log_size)).exp()
-        excess = max(excess, float(abs(difference)) - float(stated))
+        excess = max(excess, float(abs(difference)) - float(error))
     return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
 
 

@@ -21,8 +21,8 @@ import sympy
 
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ascending_series import ascending_series, build_panels
+from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.ball.compact import ball_component
 from spectra.density.ball.read_ball_form import ball_form
 from spectra.density.panels.log_panels import PanelDensity, Powers
 from spectra.errors import AccuracyError, NoRouteError
@@ -32,7 +32,7 @@ from spectra.formula.expansions.expand import expand_at
 from spectra.formula.expansions.expansion import ZERO
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["fitted_form", "integrated_component"]
+__all__ = ["component_of_formula", "fitted_form"]
 
 # Powers kept in the expansions at z = 0 and z = R, increased if they do not show a term.
 _EXPANSION_LENGTHS = (8, 48)
@@ -50,13 +50,13 @@ _FLAT_POWER = 4
 _LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 
-def integrated_component(expr: sympy.Expr, support: sympy.Expr, dim: int) -> PanelDensity:
+def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> PanelDensity:
     """The density on R^dim of a formula in Z on z <= support that is analytic inside.
 
     Examples
     --------
     >>> import mpmath
-    >>> c = integrated_component(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
+    >>> c = component_of_formula(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
     >>> bool(abs(np.exp(log[0]) - 2 / np.pi * exact) < 1e-15)
@@ -77,8 +77,8 @@ def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
     if any((e - lead) % 1 != 0 for e in edge or []):
         raise _no_powers(expr, radius, "their differences are no integers")
     origin = _exponents_at(expr, sympy.Integer(0), side=1) or []
-    uneven, q = [e for e in origin if e % 2 != 0], math.lcm(*(int(e.q) for e in origin))
-    power = sympy.Rational(1, q) if uneven else sympy.Integer(2)
+    non_even, q = [e for e in origin if e % 2 != 0], math.lcm(*(int(e.q) for e in origin))
+    power = sympy.Rational(1, q) if non_even else sympy.Integer(2)
     function, bits = BallFunction(expr.subs(Z, radius * Z), Z), _BITS if edge else _FLAT_BITS
 
     def polynomial(y: Ball) -> Ball:
@@ -98,8 +98,8 @@ def fitted_form(expr: sympy.Expr, radius: sympy.Expr) -> tuple[BallForm, bool]:
         left_out = max(sizes[-6:]) / max(sizes)
         if left_out <= 2.0**-bits:
             fit = BallForm.of_chebyshev(radius, lead, [c.mid() for c in series], power)
-            least = min(uneven, default=0)
-            return replace(fit, fitted_exponents=(lead,), least_uneven_power=least), not edge
+            least = min(non_even, default=0)
+            return replace(fit, fitted_exponents=(lead,), least_non_even_power=least), not edge
     raise AccuracyError(
         f"The formula {expr} on z <= {radius} is no short sum of powers: it has a complex "
         f"singularity near its support, or varies too fast ({_TERMS[-1]} terms have an error of "

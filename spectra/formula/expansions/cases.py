@@ -29,7 +29,7 @@ def choose_cases(expr: sympy.Expr, sign_of: Callable[[sympy.Expr], Any]) -> symp
         for value, condition in expr.args:
             if _holds(condition, sign_of):
                 return choose_cases(value, sign_of)
-        raise ExpansionError(f"no condition of {expr} holds there")
+        raise ExpansionError(f"no case of {expr} applies near this point")
     arguments = [choose_cases(a, sign_of) for a in expr.args]
     first = arguments[0]
     if expr.func == sympy.Abs:

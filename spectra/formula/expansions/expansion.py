@@ -49,8 +49,8 @@ CONSTANT: Order = (S.Zero, S.Zero)
 #: The order of functions, such as exp(-1/t), that are smaller than every power of t.
 FLAT: Order = (sympy.oo, S.Zero)
 
-# The largest degree of a power series that is composed with an expansion, the largest number of
-# terms of an exact product before it is collected, and of any series after that (all chosen).
+# The largest degree of a power series of an expansion; the largest number of pairs of terms in a
+# product that stays exact; and the largest number of terms of a series (all chosen).
 _MAX_DEGREE, _MAX_EXACT_TERMS, _MAX_TERMS = 80, 80, 100
 
 

@@ -15,7 +15,7 @@ __all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero", "expand_h
 
 
 def bessel_at_zero(function: object, order: sympy.Expr, g: Expansion) -> Expansion:
-    """J_n(g) or I_n(g) for g -> 0, DLMF 10.2.2, 10.25.2; n is not a negative integer in sympy."""
+    """J_n(g) or I_n(g) for g -> 0, DLMF 10.2.2, 10.25.2; sympy rewrites negative integers n."""
     s = S.NegativeOne if function == sympy.besselj else S.One
     return _power_series(order, g, s, 1 / sympy.gamma(order + 1))
 
@@ -74,7 +74,7 @@ def bessel_at_infinity(function: object, order: sympy.Expr, g: Expansion) -> Exp
 
 
 def expand_hyper(node: sympy.Expr, g: Expansion, limit: sympy.Expr | None) -> Expansion | None:
-    """Expand pFq(a; b; g) at a finite limit of g, or at infinity (None); None if it is analytic."""
+    """Expand pFq(a; b; g), g -> limit (None if unbounded); returns None if it is analytic there."""
     a, b = tuple(node.ap), tuple(node.bq)
     if limit == 0:
         return g.compose(pfq_coefficients(a, b))

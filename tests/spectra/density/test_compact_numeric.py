@@ -6,7 +6,7 @@ import sympy
 from mpmath import mp
 
 import spectra as sp
-from spectra.density.ball.numeric import integrated_component
+from spectra.density.ball.numeric import component_of_formula
 from spectra.density.numeric import split_at_breaks
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
@@ -106,7 +106,7 @@ def test_a_formula_is_cut_where_it_changes():
 def test_what_is_no_power_at_an_end_is_refused_in_words(formula, words):
     expr = sp.radial(formula, support=1).pieces[0].expr
     with pytest.raises((sp.errors.NoRouteError, sp.errors.AccuracyError), match=words):
-        integrated_component(expr, sympy.Integer(1), 1)
+        component_of_formula(expr, sympy.Integer(1), 1)
 
 
 def test_the_density_is_zero_at_the_largest_radii():
