@@ -1,6 +1,7 @@
 r"""Proved bounds of the masses of spectral measures, in ball arithmetic (python-flint).
 
-The kernel is a signed sum of the following terms.  Let V = w^2, w a radius, and h = d/2.
+The kernel is a signed sum of the terms on the left.  Their spectral measures are on the right, as
+distributions of V = w^2, where w is the length of a frequency; h = d/2.
 
 ======================================  =====================================================
 Gaussian exp(-a z^2), times z^(2j)      a sum of Gamma(h + i) distributions of V/(4a), i <= j
@@ -46,7 +47,6 @@ _DEGREE, _LONGEST = 9, 1.0
 # Intervals that are examined at most; the ends of the first are exp(2^k), exp(-2^k) with k < 20.
 _MOST_INTERVALS, _FARTHEST = 20_000, 20
 _TINY = 5e-324  # the least positive double
-
 
 #: A weight, g as a function of a power series in V, and the probabilities below and above a V.
 _Term = tuple[Ball, Callable[[Any], Any], Callable[[Ball], tuple[Ball, Ball]]]

@@ -48,8 +48,8 @@ _ACCURATE, _LEAST_HALF = 1e-3, 1.0 / 64.0
 # Inverses: a step below this, relative to the distance from -1, or below 1e-9, is the last, since
 # Halley's next step is below the rounding of the series.
 _LAST_STEP, _MAX_INVERSE_STEPS = 1e-6, 70
-# The iteration also stops if the error of the integral up to x is below EPS times the whole one
-# and, relative to the integral up to x, below this multiple of EPS.
+# The iteration also stops if the integral up to x differs from its target by less than EPS times
+# the integral over the whole panel, and by less than this multiple of EPS times the target.
 _RELATIVE_ROUNDINGS = 1e5
 
 

@@ -141,7 +141,7 @@ class stage:
                 continue
         if kind is not None and not issubclass(kind, Exception | OutOfTime):
             return
-        if any(s.expired for s in _stages if s.thread == self.thread):
+        if any(s.expired for s in _stages if s.thread == self.thread):  # an outer stage
             raise OutOfTime
         if self.expired:  # the code within may have caught OutOfTime
             raise self._error(*self.expired) from None
@@ -194,14 +194,14 @@ _shown = False
 
 
 def _end(step: stage) -> None:
-    """Remove a stage and those within it, erase the line after the last, catch a late OutOfTime."""
+    """End a stage and inner ones; clear the progress line after the last; catch late OutOfTimes."""
     with _lock:
         at = _stages.index(step) if step in _stages else len(_stages)
         _stages[at:] = [s for s in _stages[at:] if s.thread != step.thread]
         if not _stages and _shown:
             _show_line("", "\r")
     if step.expired and step.thread == threading.get_ident():
-        # Catch the pending OutOfTime: if it is cancelled, profiled code hangs in Python 3.11.
+        # Send OutOfTime again and wait for it; cancelling it hangs profiled code in Python 3.11.
         try:
             _interrupt(step.thread)
             while True:

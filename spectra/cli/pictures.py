@@ -220,7 +220,7 @@ def draw_atoms(axes: Any, design: Design) -> None:
         axes.vlines(radii, 0.0, masses, color=color, lw=2)
         axes.plot(radii, masses, "o", color=color, ms=4)
     axes.axhline(0.0, color="0.5", lw=0.8)
-    title = f"{design.radii.size} atoms of mass {design.mass:.4g}"
+    title = f"{design.radii.size} atoms, total mass {design.mass:.4g}"
     _label_radii(axes, float(design.radii.max()), title)
 
 

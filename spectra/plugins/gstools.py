@@ -85,7 +85,7 @@ class SumModel(_SumModel):  # type: ignore[misc]
         return bool(self.models)
 
     def spectral_rad_ppf(self, u: Any) -> FloatArray:
-        """Lengths with the distribution of the mixture for uniform u: one model after another."""
+        """Lengths for uniform u: each model maps an interval of [0, 1] by its quantile function."""
         u = np.asarray(u, dtype=float)
         lengths, start = np.zeros_like(u), 0.0
         for weight, model in zip(self.ratios, self.models, strict=True):
@@ -144,12 +144,12 @@ _FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
 }  # fmt: skip
 #: Models whose correlation is the relative volume of the intersection of two balls.
 _INTERSECTIONS = ("HyperSpherical", "SuperSpherical")
-#: The power of z in the modes of truncated power laws; None for the parameter alpha.
-_MODE_POWERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
+#: Truncated power laws are means of exp(-(z/l)^power) over l: the power, None for ``alpha``.
+_TPL_POWERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
 #: Subclasses of the models of GSTools that are sampled from their exact spectra.
 _MODELS = {
     name: type(name, (ExactSpectrum, getattr(gstools, name)), {"__module__": __name__})
-    for name in (*_FORMULAS, *_INTERSECTIONS, *_MODE_POWERS)
+    for name in (*_FORMULAS, *_INTERSECTIONS, *_TPL_POWERS)
 }
 globals().update(_MODELS)  # so that pickle finds the classes
 
@@ -160,7 +160,7 @@ def _truncated_power_law(model: Any) -> Kernel:
     It is a combination of the means over [0, low + 1] and over [0, low].
     """
     hurst = _to_rational(model.hurst)
-    power = _to_rational(_MODE_POWERS[model.name] or model.alpha)
+    power = _to_rational(_TPL_POWERS[model.name] or model.alpha)
     low = _to_rational(model.len_low_rescaled / model.len_rescaled)
     tpl: Callable[..., Kernel] = catalogue["tpl_stable"]
     if low == 0:
@@ -173,7 +173,7 @@ def _truncated_power_law(model: Any) -> Kernel:
 
 def _kernel_of(model: Any) -> Kernel:
     """The correlation of a model of GSTools at its current parameters, as a kernel."""
-    if model.name in _MODE_POWERS:
+    if model.name in _TPL_POWERS:
         return _truncated_power_law(model)
     if model.name in _INTERSECTIONS:
         nu = (model.dim - 1) / 2 if model.name == "HyperSpherical" else model.nu

@@ -56,7 +56,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # In dimension 1 nothing about infinity is unproved (a gap), and all requirements are met.
+    # The analysis at infinity is complete for d = 1: it has no gap, and all requirements are met.
     is_known = all(g.from_dim > 1 for g in end.gaps) and all(
         r.largest_dim for r in end.requirements
     )
@@ -70,7 +70,7 @@ def _decide_by_covariance(covariance: Kernel, dim: int) -> Definiteness:
 
 
 def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
-    """A proof if gamma is a Bernstein function of z^2, or one plus a bounded variogram."""
+    """A proof if gamma, or gamma minus a bounded variogram, is a Bernstein function of z^2."""
     if _is_bernstein(gamma):
         return Definiteness(
             True,
@@ -105,7 +105,7 @@ def _is_bernstein(gamma: sympy.Expr) -> bool:
 
 
 def _refute_by_doubling(gamma: sympy.Expr) -> str | None:
-    """Say where 0 <= gamma(2z) <= 4 gamma(z) fails, which the triangle inequality implies."""
+    """Test 0 <= gamma(2z) <= 4 gamma(z), true of variograms; the reason if it fails, else None."""
     function = mpmath_function(gamma, Z)
     with mp.workdps(_DIGITS):
         for z in _DISTANCES:

@@ -21,8 +21,8 @@ from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = ["fit_on_region"]
 
-# The least radius in units of sqrt(dim)/radius of the region, and radii per decade.  The increment
-# of the least one is a parabola to 1e-3 on the region.
+# The least frequency radius w, in units of sqrt(dim) / radius of the region, and radii per decade.
+# For the least w, 1 - Omega_d(w z) is a parabola to 1e-3 on the region.
 _LEAST_RADIUS, _PER_DECADE = 0.1, 60
 # The largest radius is 1/z for the distance z at which gamma is this fraction of the tolerance.
 _FRACTION = 0.6
@@ -30,8 +30,7 @@ _FRACTION = 0.6
 _LINEAR, _LOGARITHMIC, _ROUNDS = 150, 150, 6
 # Fraction of the tolerance in the programme; the rest is for the distances between its own.
 _MARGIN = 0.8
-# Smaller masses, relative to the largest, are rounding of the solver.
-_NEGLIGIBLE = 1e-11
+_NEGLIGIBLE = 1e-11  # smaller masses, relative to the largest, are rounding of the solver
 # Distances per shortest wavelength in the check.  Between two of them a wave exceeds its values by
 # this factor at most, 1/cos(pi/8).  Checks of more distances take over 10 s and are refused.
 _PER_WAVE, _BETWEEN, _MOST_CHECKED = 8, 1.0824, 50_000
@@ -50,7 +49,7 @@ def fit_on_region(
             break
         used = solution > _NEGLIGIBLE * solution.max()
         radii, masses = w[used], solution[used]
-        error = np.abs(_increments(dim, dense, radii) @ masses + minus_gamma(dense))
+        error = np.abs(_unit_variograms(dim, dense, radii) @ masses + minus_gamma(dense))
         bound = _BETWEEN * float(error.max())
         if bound <= tol:
             total = math.fsum(masses)
@@ -97,7 +96,8 @@ def _grids(
     return w, z, dense
 
 
-def _increments(dim: int, z: FloatArray, w: FloatArray) -> FloatArray:
+def _unit_variograms(dim: int, z: FloatArray, w: FloatArray) -> FloatArray:
+    """1 - Omega_d(w z) for each z and w, the variogram of a unit mass at radius w."""
     return 1.0 - plane_wave_mean(dim, np.outer(z, w))
 
 
@@ -105,10 +105,10 @@ def _least_masses(
     minus_gamma: Kernel, w: FloatArray, z: FloatArray, dim: int, tol: float
 ) -> FloatArray | None:
     """Masses at the radii ``w`` with the least sum; None if the programme has no solution."""
-    increments, gamma = _increments(dim, z, w), -minus_gamma(z)
+    variograms, gamma = _unit_variograms(dim, z, w), -minus_gamma(z)
     solution = linprog(
         np.ones(w.size),
-        A_ub=np.concatenate([increments, -increments]),
+        A_ub=np.concatenate([variograms, -variograms]),
         b_ub=np.concatenate([gamma + tol, tol - gamma]),
         bounds=(0.0, None),
         method="highs",

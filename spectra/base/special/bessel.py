@@ -22,7 +22,7 @@ __all__ = [
     "signed_log_0f1",
 ]
 
-# Up to this order scipy's jv does not underflow where the power series is not used.
+# Up to this order scipy's jv does not underflow for x^2 > 6 (order + 1), as in signed_log_0f1.
 _DEBYE_ORDER = 250.0
 # Debye's expansion is used for x below this fraction of the order.
 _DEBYE_FRACTION = 0.5

@@ -93,9 +93,9 @@ def _k_zero_and_one(get_log_q: Callable[[], Ball], log_size: float, bits: int) -
         log_q = get_log_q()
         q = log_q.exp()
         t = q * q / 4
-        log_half_q = log_q - flint.arb(2).log() + flint.arb.const_euler()
-        zero = -log_half_q * i0(t) + sum0(t)
-        one = 1 / q + q / 2 * (log_half_q * i1(t) - sum1(t))
+        log_factor = log_q - flint.arb(2).log() + flint.arb.const_euler()  # log(q/2) + gamma
+        zero = -log_factor * i0(t) + sum0(t)
+        one = 1 / q + q / 2 * (log_factor * i1(t) - sum1(t))
     return zero, one
 
 

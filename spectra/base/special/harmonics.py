@@ -37,9 +37,9 @@ Number = TypeVar("Number")
 # Values of the downward recurrence above the unit are divided by it; phases below the least one are
 # replaced by it, so that no step overflows.
 _UNIT, _LEAST_PHASE = 1e100, 1e-200
-# The downward recurrence starts this many degrees, and this many of their standard deviations,
-# above the last degree needed, so that its arbitrary initial values have no influence.
-_MARGIN, _DEVIATIONS = 60, 16.0
+# The downward recurrence starts at the degree max(degree, m) + _MARGIN + _ROOT_MARGIN sqrt(m), m
+# about the mean of n under the probabilities g_n^2: its initial values then have no influence.
+_MARGIN, _ROOT_MARGIN = 60, 16.0
 
 
 def harmonic_count(degree: int, dim: int) -> int:
@@ -163,7 +163,7 @@ def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
     at_zero, x, order = x == 0.0, np.maximum(x, _LEAST_PHASE), 0.5 * dim - 1.0
     # Under the probabilities g_n^2 of n, the mean of n (n + d - 2) is x^2 (d - 1)/d.
     mean = np.sqrt(order**2 + x.max() ** 2 * (dim - 1.0) / dim) - order
-    start = int(max(mean, degree) + _MARGIN + _DEVIATIONS * np.sqrt(mean))
+    start = int(max(mean, degree) + _MARGIN + _ROOT_MARGIN * np.sqrt(mean))
     ratio = _norm_ratios(dim, start)
     # ``unit`` counts the divisions of each column by _UNIT; ``units`` stores it for each value.
     values, units = np.zeros((degree + 1, x.size)), np.zeros((degree + 1, x.size), dtype=np.int16)
