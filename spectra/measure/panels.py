@@ -111,7 +111,6 @@ def radii_at(panels: SignedPanels, t: FloatArray) -> FloatArray:
 
 
 def _masses(panels: SignedPanels) -> FloatArray:
-    """Mass of each panel."""
     width = np.where(panels["power"] == 0.0, panels["stop"] - panels["start"], 1.0)
     return np.asarray(width * panels["series"][:, 0])
 
@@ -120,7 +119,7 @@ def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
     """Cut panels of ``fit_legendre`` at the roots of their series, and find the signs."""
     _, _, series, *_ = fit
     row, low, high = split_at_roots(series)
-    start, stop, series, errors, left_out, log_unit = (column[row] for column in fit)
+    start, stop, series, errors, truncation, log_unit = (column[row] for column in fit)
     half = 0.5 * (stop - start)
     middle = start + half
     cut = np.flatnonzero((low > -1.0) | (high < 1.0))
@@ -133,14 +132,14 @@ def _cut_at_roots(chart: Chart, fit: tuple[FloatArray, ...]) -> SignedPanels:
     size = np.abs(legendre_series(series, np.broadcast_to(NODES, errors.shape)))
     unit = np.exp(log_unit)
     width = 0.5 * half * (high - low) * unit
-    has_sign = np.any(size > _SIGN_MARGIN * (errors + left_out[:, None]), axis=1)
+    has_sign = np.any(size > _SIGN_MARGIN * (errors + truncation[:, None]), axis=1)
     panels = np.zeros(row.size, _PANEL)
     panels["origin"], panels["side"] = chart.origin, chart.side
     panels["start"] = np.where(low == -1.0, start, middle + half * low)
     panels["stop"] = np.where(high == 1.0, stop, middle + half * high)
     panels["series"] = series * unit[:, None]
     panels["sign"] = np.where(has_sign, np.sign(series[:, 0]), 0.0)
-    panels["error"] = width * ((errors + 4.0 * EPS * size) @ WEIGHTS + left_out / NODES.size)
+    panels["error"] = width * ((errors + 4.0 * EPS * size) @ WEIGHTS + truncation / NODES.size)
     panels["sign_error"] = width * (np.maximum(errors - size, 0.0) @ WEIGHTS)
     return panels
 
@@ -172,12 +171,13 @@ def _merge_half_waves(p: SignedPanels) -> SignedPanels:
     x = 2.0 * (t - source["start"]) / (source["stop"] - source["start"]) - 1.0
     values = legendre_series(source["series"].reshape(-1, ORDER), x.reshape(-1, 1)).reshape(t.shape)
     series = values @ TO_LEGENDRE.T
-    left_out = half * np.abs(series[:, -3:]).max(axis=1)
+    truncation = half * np.abs(series[:, -3:]).max(axis=1)
     errors = p["error"][i] + p["error"][i + 1]
-    good = left_out <= np.maximum(PANEL_TOLERANCE * half * np.abs(values).max(axis=1), 2.0 * errors)
+    accepted = np.maximum(PANEL_TOLERANCE * half * np.abs(values).max(axis=1), 2.0 * errors)
+    good = truncation <= accepted
     i = i[good]
     p["stop"][i], p["series"][i] = p["stop"][i + 1], series[good]
-    p["error"][i] = (errors + left_out / NODES.size)[good]
+    p["error"][i] = (errors + truncation / NODES.size)[good]
     p["sign_error"][i] += p["sign_error"][i + 1]
     return np.delete(p, i + 1)
 

@@ -1,6 +1,7 @@
 """Ranges of radii on which a density is fitted, and first panels that see all of its features.
 
-Most of the mass of a component is in its *bulk*; at a *break* it is not smooth.
+Most of the mass of a component is in its *bulk*; at a *break* it is not smooth.  A *chart* maps a
+variable t to the radius w: t is log w, or +-log|w - r| above or below a break r.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ __all__ = ["first_panels"]
 _NEGLIGIBLE = 92.0
 # Radii outside exp(+-340) are left out: their squares overflow.
 _FARTHEST = 340.0
-# The range of the distance to the end of a bounded spectrum starts at exp(-40) of that radius,
-# which is below the rounding of the radius.
+# Distances to the end of a bounded spectrum start at exp(-40) of its radius, below its rounding.
 _END_DEPTH = 40.0
 # Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, at most
 # _AT_BULK and _BULK_SCALE/sqrt(1 + p), since w^p exp(-w^2) has a width of about 1/sqrt(p).
@@ -30,7 +30,7 @@ _WIDE, _NEAR_BREAK, _AT_BULK, _BULK_SCALE = 1.5, 1.0, 0.5, 3.0
 _SLOWEST = 0.25
 # Phase in radians of an oscillation on a panel, which its 20 nodes resolve.
 _PANEL_PHASE = 4.0
-# Most sample radii of a numerical density on a panel.
+# The largest number of sample radii of a numerical density on a panel.
 _MOST_SAMPLES = 20
 
 

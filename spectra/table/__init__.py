@@ -2,7 +2,7 @@
 
 Needs numpy and scipy only.  Read in this order: ``radial/panels`` (the density of the radius),
 ``tails/wave_sum`` and ``tails/wave_tail`` (oscillating tails), ``radial/radial_law`` (the
-distribution of the radius), ``parts`` and ``l1_part`` (its positive and negative parts), and
+distribution of the radius), ``parts`` and ``l1_part`` (the parts of a measure), and
 ``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache on disk.
 ``radial/plane_wave`` and ``radial/panel_integrals`` compute the expectation of a plane wave,
 ``radial_interpolant`` interpolates it, and ``radial/fast_quantiles`` speeds up draws.

@@ -190,7 +190,7 @@ class Part(SignedMass):
         return self.mass * root, self.mass_error * root + self.mass * root_error
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
-        """Independent frequencies without shifts, shape (size, dim)."""
+        """Independent frequencies as if the part had no shifts, shape (size, dim)."""
         return _draw_radial(self.law, dim, size, rng)
 
     def kernel(self, dim: int, points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -136,7 +136,7 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
             f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: divide it by "
             "its largest value, or design a finite measure for the range of your data."
         )
-    # On wide rays the least digits cancel, so that poles beyond their end are negligible.
+    # Poles matter up to where the kernel is negligible at the precision of the widest ray.
     _, last = survey_kernel(formula, 0.0, rays[0].bits)
     widest = _find_widest_angle(formula, min(last, formula.log_scale + _FARTHEST), reasons)
     rays = [ray for ray in rays if ray.angle <= widest]

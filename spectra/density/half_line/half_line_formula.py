@@ -30,8 +30,8 @@ _SPARE_BITS = 16
 _MOST_TRIALS = 6
 # The values of log z at which the scale is searched for.
 _SURVEY = np.arange(-60.0, 60.0, 0.25)
-# A kernel falls faster than powers if it is below 2^-200 at three neighboring places, which are
-# these values of log z - log_scale.
+# A kernel falls faster than powers if it is below 2^-200 at three neighbors among these values of
+# log z - log_scale.
 _FAR, _FAR_BITS = np.arange(5.0, 9.0, 0.5), 200
 
 

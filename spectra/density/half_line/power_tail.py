@@ -73,7 +73,7 @@ def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
     errors[-2:] = EPS if is_short else _LAST_ERROR
     powers = Powers(np.array(exponents), coefficients, np.array(sizes), errors)
     if is_short:
-        # A last term 0 makes the truncation error 0.  The start is unknown: samples will show it.
+        # A short series does not show its error and its start: 0 and inf until samples show them.
         return replace(powers.add_error(-np.inf, 0.0), start=np.inf)
     bad = np.flatnonzero(~(powers.truncation_error(np.exp(_LOG_RADII)) < _RESOLVED))
     first = int(bad[-1]) + 1 if bad.size else 0

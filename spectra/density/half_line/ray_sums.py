@@ -37,7 +37,7 @@ _STEPS_AGREE = 2e-8
 _ROUNDED = 1e-13
 # Bits kept below the largest value of w rho, and the most bits including those that cancel.
 _KEPT_BITS, _MOST_BITS = 72, 6000
-# Steps are 2^-n, n = 2, ..., 12, with at most two halvings; sums with more terms are refused.
+# Steps are 2^-n: least and largest n.  Largest number of terms of a sum, of halvings of a step.
 _FIRST_STEP, _LAST_STEP, _MOST_TERMS, _MOST_HALVINGS = 2, 12, 60_000, 2
 # Sums at twice the first step have an error of about exp(-26), and those at the step its square.
 _LOG_ERROR = 26.0
@@ -47,7 +47,7 @@ _CACHE_SIZE = 1 << 17
 _SURVEY_STEP, _MOST_SURVEY_STEPS, _SURVEY_START = 0.25, 140, 12.0
 # The widest range of log w: that of the doubles.
 _WIDEST = 1400.0
-# Samples on either side of a place that interpolation uses, and its rounding error in units of EPS.
+# Interpolation uses this many samples on either side.  Its rounding error, in units of EPS.
 MARGIN, _ROUNDING = 20, 16.0
 
 # Barycentric weights of 2 MARGIN equidistant nodes.

@@ -41,10 +41,9 @@ def sampled_density(
     power = float(min(decay, dim))
     beginning = _fit_beginning(samples, power, has_log=decay == dim)
     low, high = float(np.log(beginning.scale)), samples.log_range[1]
-    # Smaller values count as 0.
-    nothing = max(NEGLIGIBLE * samples.peak, noise)
+    negligible = max(NEGLIGIBLE * samples.peak, noise)
     if tail is None:
-        significant = np.abs(samples.values) > nothing
+        significant = np.abs(samples.values) > negligible
         high = min(high, float(samples.log_w[significant].max(initial=low)) + samples.step)
     else:
         high = min(high, tail.start)
@@ -68,7 +67,7 @@ def sampled_density(
         bulk=(first, max(last, float(np.e) * first)),
         decay=np.inf if tail is None else -float(tail.exponents[0]),
         beginning=beginning,
-        ending=tail or Powers.vanishing(float(np.exp(high)), log(nothing) - high),
+        ending=tail or Powers.vanishing(float(np.exp(high)), log(negligible) - high),
     )
 
 
@@ -91,6 +90,7 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     # Let w rho = value r^power (1 + q (1 - r^2)) with r = w / exp(x[last]).  The samples allow
     # |value q| r^power (1 - r^2) <= 2 error for r < 1, so |value q| <= e (power + 2) error.
     relative = 1.0 if has_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
+    # The second term is an error bound: values of w rho below NEGLIGIBLE of the peak count as 0.
     sizes = np.array([abs(value) or abs(float(values[last])) + error, NEGLIGIBLE * samples.peak])
     return Powers(
         np.array([power - 1.0, 0.0]),

@@ -1,7 +1,7 @@
 r"""The density of a kernel with slow waves, in pieces on both sides of each frequency.
 
 A *distance* is \|w - r\| with a frequency r or r = 0.  Integrals on rays of two angles are compared
-at a few places of every panel; far beyond the highest frequency, sums on two rays are.
+at a few places of every panel, and sums on two rays far beyond the highest frequency.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
 _RESOLVED, _WIDTH = 7e-15, 2.0
 # The error of a Chebyshev series whose 33 coefficients have the error _RESOLVED.
 _SERIES_ERROR = 3e-13
-# Nearer than the first panel, a power without a logarithm has this multiple of the panel's error.
+# Nearer than the first panel the density is continued as a power of the distance.  Its error is
+# this multiple of the panel's error, since the density may have a logarithm as a factor.
 _ERROR_FACTOR = 4.0
 # Below this share of the largest, distance * rho counts as 0.  A density that is infinite at a
 # radius is a power of the distance below exp(_NEAREST) times the farthest distance.
 _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
 # Points of [-1, 1] on each panel at which the two sets of integrals are compared.
 _CHECKS = np.array([-0.77, 0.1, 0.66])
-# Entire functions.
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
 # A coefficient below this share of the amplitude of its wave is a rounding error.
 _ROUNDING = 1e-9
@@ -104,7 +104,7 @@ class PiecewiseDensity(Component):
         return None
 
     def radii_for_panels(self) -> FloatArray:
-        """The radii of all pieces, ascending."""
+        """The radii for panels of all pieces, ascending."""
         radii = [r + side * density.radii_for_panels() for r, side, *_, density in self.pieces]
         return np.sort(np.concatenate(radii))
 

@@ -32,10 +32,10 @@ from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["masses_by_window", "window_radius"]
 
-# Least number of half-periods up to W, for the common frequency and, if there are several common
-# frequencies, for the highest frequency; the largest number for the highest frequency.
+# Least number of half-periods up to W of the common frequency of any group of frequencies, and, if
+# there are several groups, of the highest frequency; largest number of the highest frequency.
 _COMMON_HALVES, _HIGHEST_HALVES, _MOST_HALVES = 200, 1000, 6000
-# Frequencies have a common phase if their ratio is a fraction with at most this denominator, up to
+# Frequencies are in one group if their ratio is a fraction with at most this denominator, up to
 # this relative error.
 _DENOMINATOR, _SAME_RATIO = 30, 1e-12
 # The window is erfc(12 x)/2 with x = log2(w/W) + 1/2, which is constant to rounding at both ends.
@@ -44,7 +44,7 @@ _STEEPNESS = 12.0
 _WIDEST = 0.1
 # Ends of integration intervals beyond W, in units in which the mass falls by exp(-1); their nodes.
 _ENDS, _NODES_BEYOND = np.linspace(2.5, 37.5, 15), 16
-# Numbers of phases: for a mean if one group remains, or several; of the grid for sign changes.
+# Phases of the mean over a group, if one other group or several follow; of the grid for its zeros.
 _PHASES, _SIGN_GRID = (256, 48), 24
 
 

@@ -140,7 +140,7 @@ def split_tail(
     """
     radius = max(tail_start(components), last_atom * (1.0 + 1e-9))
     rho = tail_waves(components, radius)
-    # Without sign changes, the smallest W has the fewest double zeros on panels.
+    # If rho has one sign, the split adds no mass, and a larger W only adds zeros to the panels.
     if not constant_sign(rho):
         highest = float(rho.frequencies[-1])
         gap = float(np.diff(rho.frequencies, prepend=0.0).min())

@@ -102,7 +102,7 @@ def plane_wave_bound(dim: int, x: FloatArray) -> FloatArray:
 def plane_wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArray:
     """Rounding error of Ω_dim(w z) for w z in [low, high]: of the product w z and of Ω itself.
 
-    Ω is computed from logarithms of the size of log Γ(d/2), except near 0 and for d = 1 and 3.
+    Ω is a power series up to √(3d), then exp of logarithms of size log Γ(d/2), unless d is 1 or 3.
     """
     # x times the bound is largest at an end, near √(d + 2), or at smooth_amplitude_start.
     inner = (np.clip(x, low, high) for x in (np.sqrt(dim + 2.0), smooth_amplitude_start(dim)))

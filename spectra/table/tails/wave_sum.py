@@ -189,7 +189,7 @@ def _merge(waves: list[Wave]) -> list[Wave]:
     for frequency, power, series in merged:
         kept = np.flatnonzero(np.abs(series) > limit)
         if kept.size:
-            # The first coefficients may be 0, as in the square of a density with double zeros.
+            # The first coefficients may have cancelled: the least power is then larger.
             first, last = int(kept[0]), int(kept[-1])
             found.append((frequency, power + first, series[first : last + 1]))
     return found

@@ -156,7 +156,7 @@ class WaveTail:
 
     @cached_property
     def _periodic_shift(self) -> tuple[float, FloatArray, FloatArray] | None:
-        """Period, quantiles of the mean density in one period, and their distances to quantiles."""
+        """The period, quantiles of the mean density in it, and those of the density minus these."""
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None
