@@ -65,7 +65,7 @@ def _gaussian_deviation(kernel: Kernel) -> float:
 
 
 def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
-    """Group the terms (c, r) of one kernel by the axis of r; a term r = 0 joins the only group."""
+    """Group terms (c, r) of a kernel by the axis of r; r = 0 joins a single group or forms one."""
     unshifted = 0.0
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
@@ -91,9 +91,9 @@ def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shift
 
 
 def _shifts_along(axis: FloatArray, terms: list[tuple[float, float]]) -> list[Shifts]:
-    """The terms (c, t) of shifts t along an axis, as multiples of the shortest shift.
+    """The terms (c, t) of shifts t along an axis, if possible as multiples of the shortest shift.
 
-    If they are not multiples of it, there is one group for each |t|, and more total mass.
+    Otherwise there is one group for each |t|; groups do not cancel, so the table has more mass.
     """
     lengths = np.array([length for _, length in terms])
     unit = float(np.abs(lengths).min())

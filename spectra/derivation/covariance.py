@@ -34,7 +34,7 @@ __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
-    """The radial kernel of a formula in z, of a name or entry of the catalogue, or the kernel."""
+    """Return a radial kernel from a Kernel, a formula in z, or a name or entry of the catalogue."""
     if isinstance(kernel, str) and support is not None:
         kernel = radial(kernel, support=support)
     found = as_kernel(kernel, "a stationary covariance")
@@ -85,7 +85,7 @@ class RadialCovariance:
         return self.kernel(np.sqrt(real_array(s, "s")))
 
     def derivative(self, s: ArrayLike) -> FloatArray:
-        """dk/ds at the squared distances s; 0 at s = 0, where the derivative of s is 0."""
+        """dk/ds at the squared distances s; 0 at s = 0, where s does not depend on the l_j."""
         s = real_array(s, "s")
         values = np.zeros_like(s)
         positive = s > 0.0

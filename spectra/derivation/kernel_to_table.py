@@ -201,11 +201,11 @@ def _l1_table(
     if equivalent is not None:
         return table_of(equivalent, dim)
     existence(kernel, dim).raise_unless_finite()
-    truncated, exponentials = kernel.numeric_terms()
-    check_l1_kernel(dim, truncated, str(kernel))
+    truncated_distances, exponentials = kernel.numeric_terms()
+    check_l1_kernel(dim, truncated_distances, str(kernel))
     return SpectralTable(
         dim=dim,
-        parts=l1_parts(dim, truncated, exponentials),
+        parts=l1_parts(dim, truncated_distances, exponentials),
         formula=str(kernel),
         k_zero=float(kernel.at_zero),
         u_error=0.0,

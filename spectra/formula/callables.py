@@ -22,7 +22,7 @@ from spectra.formula.reader.parsing import Z
 __all__ = ["Opaque", "OpaqueTerm", "check_stated_properties", "opaque_function", "opaque_terms"]
 
 # Points in (0, 1), in units of the support, at which values for an array are compared with values
-# for single numbers, and the relative difference up to which they are equal (chosen).
+# for single numbers, and the relative difference up to which they are equal (arbitrary).
 _TEST_POINTS = np.array([0.21, 0.5, 0.83])
 _SAME_VALUE = 1e-9
 # Errors of a callable that are reported with the distance; others, such as NameError, are bugs in
@@ -60,7 +60,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
 
     @classmethod
     def describe_missing(cls) -> str:
-        """Describe the properties still to be stated, with an example call; empty if none."""
+        """Say what is not known of the callable, and what to state; empty if nothing is missing."""
         has_support = cls.support is not sympy.oo
         call = f"support={cls.support}, edge=3" if has_support else "decay='gaussian'"
         required = _HINTS_WITH_SUPPORT if has_support else _HINTS_WITHOUT_SUPPORT
@@ -68,7 +68,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
         if not missing:
             return ""
         return (
-            f"how smooth {cls.__name__} is and how it ends; state {', '.join(missing)}, for "
+            f"how smooth {cls.__name__} is and how it tends to 0; state {', '.join(missing)}, for "
             f"example radial({cls.__name__}, {call}, breaks=(), origin='smooth')"
         )
 
@@ -103,8 +103,8 @@ class Opaque(sympy.Function):  # type: ignore[misc]
             first = z[~np.isfinite(values)].ravel()[0]
             raise FormulaError(
                 f"The callable {cls.__name__} is not finite at z = {first:.6g}. A kernel is "
-                "bounded and real: fix the callable, or restrict it to the range where it is "
-                "finite with support=..."
+                "bounded and real: fix the callable, or pass support=... to restrict it to the "
+                "range where it is finite."
             )
         return values
 
@@ -176,8 +176,8 @@ def _call(function: Callable[..., Any], z: Any, name: str) -> FloatArray:
         raise FormulaError(
             f"The callable {name} raised {type(error).__name__} ({error}) at {where}: it gives no "
             "real number there. A kernel has a value at every distance: fix the callable (return "
-            "the limit where an expression is 0/0), or restrict it to the range where it has "
-            "values with support=..."
+            "the limit where an expression is 0/0), or pass support=... to restrict it to the "
+            "range where it has values."
         ) from error
 
 

@@ -18,9 +18,9 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
 
-# Numbers of powers kept in an expansion, tried in turn until they determine the limit (chosen).
+# Numbers of powers kept in an expansion, tried in turn until they determine the limit (arbitrary).
 _WINDOWS = (1, 5, 12, 30, 64)
-# Relative difference between the value and the limit at 0 above which there is a jump (chosen).
+# Relative difference between the value and the limit at 0 above which there is a jump (arbitrary).
 _JUMP = 1e-9
 
 
@@ -67,17 +67,17 @@ def refuse_jump_at_zero(expr: sympy.Expr) -> None:
         )
 
 
-def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, from_above: bool = True) -> float:
+def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, both_sides: bool = True) -> float:
     """Return the limit of a formula in z at a radius; nan if there is none.
 
-    With ``from_above`` the limits from below and above must agree; else only the former is used.
+    With ``both_sides`` the limits from below and above must agree; else it is the one from below.
 
     Examples
     --------
     >>> limit_at((Z - 1) / sympy.log(Z), sympy.Integer(1))
     1.0
     """
-    sides = (radius - Z, radius + Z) if from_above else (radius - Z,)
+    sides = (radius - Z, radius + Z) if both_sides else (radius - Z,)
     try:
         limits = {value_at_zero(expr.subs(Z, side)) for side in sides}
     except TypeError:  # raised by sympy for a condition that compares numbers that are not real

@@ -106,7 +106,7 @@ class Kernel(BaseKernel):
         for point in np.unique(z[np.isnan(values)])[:_MOST_LIMITS]:
             at_support = bool(point == float(piece.support))
             radius = piece.support if at_support else sympy.Rational(float(point))
-            values[z == point] = limit_at(piece.expr, radius, from_above=not at_support)
+            values[z == point] = limit_at(piece.expr, radius, both_sides=not at_support)
         return values
 
     def __getstate__(self) -> dict[str, Any]:

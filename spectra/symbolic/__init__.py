@@ -1,1 +1,1 @@
-"""Spectral densities as formulas in w: from tables of closed forms, or by sympy."""
+"""Spectral densities as formulas in w: from known transforms, or by sympy."""

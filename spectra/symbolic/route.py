@@ -1,9 +1,9 @@
 r"""The symbolic route: spectral densities mu(w) as formulas.
 
-A formula comes from the tables (closed forms, and hypergeometric or Meijer functions for kernels
-whose Mellin transform is a product of Gamma functions), or from sympy, in a process with a time
-limit.  It is accepted only if it agrees at several w with the values of another route, which are
-checked against the kernel (:mod:`spectra.density.kernel_check`).
+A formula comes from the known transforms (closed forms, and hypergeometric or Meijer functions for
+kernels whose Mellin transform is a product of Gamma functions), or from sympy, in a process with a
+time limit.  It is accepted only if it agrees at several w with the values of another route, which
+are checked against the kernel (:mod:`spectra.density.kernel_check`).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _compare(formula: sympy.Expr, reference: SpectralDensity) -> None:
 
 def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[str, sympy.Expr]]:
     """Yield (source, formula), preferred ones first; add to ``reasons`` why others are missing."""
-    formula = _from_tables(kernel, dim)
+    formula = _known_formula(kernel, dim)
     tasks, (piece, *others) = ["cosine", "hankel"] if dim % 2 else ["hankel"], kernel.pieces
     expr, support = piece.expr, None if piece.support == sympy.oo else piece.support
     if formula is not None:
@@ -108,10 +108,10 @@ def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[
         else:
             yield f"sympy ({task})", found
     if formula is not None:
-        yield "the tables", formula
+        yield "the known transforms", formula
 
 
-def _from_tables(kernel: Kernel, dim: int) -> sympy.Expr | None:
+def _known_formula(kernel: Kernel, dim: int) -> sympy.Expr | None:
     """mu(w) in closed form, or by the Mellin transform of a kernel without bounded support."""
     density = lookup(kernel, dim)
     if density is not None:

@@ -23,7 +23,7 @@ def values(formula):
     return [float(sympy.re(sympy.N(formula.subs(W, sympy.Rational(w)), 20))) for w in RADII]
 
 
-# --- formulas from the tables ------------------------------------------------------------------
+# --- formulas from known transforms -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def values(formula):
         ("1 - 2*asin(z/2)/pi", 2),
     ],
 )
-def test_the_formula_of_the_tables_is_the_closed_form(text, support):
+def test_the_known_formula_is_the_closed_form(text, support):
     kernel = sp.radial(text, support=support)
     for dim in (1, 2, 16):
         closed = lookup(kernel, dim)

@@ -29,8 +29,8 @@ __all__ = ["BallFunction", "HankelAmplitude", "analytic_continuation", "constant
 
 #: HankelAmplitude(nu, u, sign) is H^(1)_nu(u) exp(-iu) for sign 1, H^(2)_nu(u) exp(iu) for -1.
 HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
-# If a value loses more bits than this to cancellation, it is computed with twice the precision, at
-# most 4 times or up to 6000 bits, which suffice for cosh(z) - sinh(z) at z = 1500.
+# If cancellation costs more bits than this, the precision is doubled: at most 4 times or, if that
+# is more, up to 6000 bits, which suffice for cosh(z) - sinh(z) at z = 1500.
 _LOST_BITS, _DOUBLINGS, _MAX_BITS = 32, 4, 6000
 # If n bits are requested, a value below 2^(-12 n) is accepted with any relative error.
 _NEGLIGIBLE = 12

@@ -76,7 +76,7 @@ def numpy_function(
     _refuse_other_symbols(expr, symbol)
     compiled = double_function(expr, symbol)
     ball_function = cache(lambda: BallFunction(expr, symbol, real=True))
-    correct = cache(lambda: _correction(in_doubles, ball_function(), end))
+    make_correction = cache(lambda: _correction(in_doubles, ball_function(), end))
     can_use_balls = expr.has(symbol) and not expr.has(Opaque)
 
     def in_doubles(points: Array) -> Array:
@@ -87,7 +87,7 @@ def numpy_function(
         points = np.asarray(x).astype(float, casting="safe")
         values = np.array(np.broadcast_to(in_doubles(points), points.shape))
         if can_use_balls:
-            correct()(points, values)
+            make_correction()(points, values)
             failed = ~np.isfinite(values) & np.isfinite(points)
             for point in np.unique(points[failed]).tolist():
                 value = _accurate_value(ball_function(), point)

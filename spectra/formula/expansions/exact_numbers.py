@@ -28,7 +28,7 @@ _LONG, _EXTRA_DIGITS = 12, 45
 _NONZERO_RATIO = sympy.Float(10, 15) ** -6
 # Exact coefficients with more nodes than this are replaced by Floats, since their products grow.
 _MAX_NODES = 60
-# Decimal digits of these Floats, and the ratio to its largest summand below which their sum is 0.
+# Decimal digits of these Floats; a sum of them is 0 below this fraction of its largest summand.
 _FLOAT_DIGITS, _CANCELLED_RATIO = 200, sympy.Float(10, 30) ** -100
 # A Float below this may be the rounding error of a sum that is zero.
 _SMALLEST_FLOAT = sympy.Float(10, 30) ** -90

@@ -50,7 +50,7 @@ CONSTANT: Order = (S.Zero, S.Zero)
 FLAT: Order = (sympy.oo, S.Zero)
 
 # The largest degree of a power series of an expansion; the largest number of pairs of terms in a
-# product that stays exact; and the largest number of terms of a series (all chosen).
+# product that stays exact; and the largest number of terms of a series (all arbitrary).
 _MAX_DEGREE, _MAX_EXACT_TERMS, _MAX_TERMS = 80, 80, 100
 
 
@@ -277,7 +277,7 @@ class Expansion:
         delta = self.with_parts(quotients)
         if not delta.tends_to_zero():
             if any(s.terms and not _tends_to_zero(p, s) for p, s in delta.parts):
-                raise ExpansionError("an expansion without a single leading term has no logarithm")
+                raise ExpansionError("an expansion with several leading terms has no logarithm")
             raise MoreTermsNeeded("more terms are needed to find the leading term")
         return phase, order, c, delta
 

@@ -104,7 +104,7 @@ def _0f1_at_infinity(b: sympy.Expr, g: Expansion, direction: int) -> Expansion:
 def _kummer_at_minus_infinity(a: sympy.Expr, b: sympy.Expr, g: Expansion) -> Expansion:
     """1F1(a; b; -x) ~ Gamma(b)/Gamma(b-a) x^-a 2F0(a, a-b+1; 1/x), DLMF 13.7.2."""
     if (b - a).is_Integer and b - a <= 0:
-        raise ExpansionError("1F1 cannot be expanded where it decays exponentially: use exp")
+        raise ExpansionError("1F1 decays exponentially here: write it as exp times a polynomial")
     x = -g
     series = (x**-1).compose(pfq_coefficients((a, a - b + 1), ())) + g.flat_remainder()
     return series * x**-a * (sympy.gamma(b) / sympy.gamma(b - a))

@@ -133,8 +133,8 @@ def make_hyper(
                 f"the parameter {shorten(parameter)} of hyper depends on the variable; "
                 "only its last argument may"
             )
-    terminates = any(p.is_integer and p.is_nonpositive for p in (*upper, *lower))
-    if terminates or not lower or len(upper) > len(lower) + 1:
+    has_nonpositive_integer = any(p.is_integer and p.is_nonpositive for p in (*upper, *lower))
+    if has_nonpositive_integer or not lower or len(upper) > len(lower) + 1:
         raise FormulaError(
             "hyper(a, b, x) needs a lower parameter (in b), at most one more upper parameter than "
             "lower ones, and no parameter 0, -1, -2, ...: write polynomials out, "
