@@ -50,12 +50,12 @@ _SAFETY = 4.0  # the estimate of an error, divided by the difference of two resu
 # The densities of both series are compared at so many radii between these multiples of the bulk; at
 # each radius the largest difference at so many neighbours on either side counts.
 _FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 1260, 18
-# The largest error of a density relative to its peak.
-_FEWEST_DIGITS = 1e-6
+# The largest accepted relative error of a density.
+_LARGEST_ERROR = 1e-6
 # Values below this share of the largest are negligible; the reach is at most this distance.
 _NEGLIGIBLE, _LARGEST_REACH = 1e-19, 1e6
-# Lengths of the cosine series.  Its upper half is noise if the median there is below _QUIET peaks;
-# coefficients above _NOISE medians and above _ROUNDING peaks are signal.
+# Lengths of the cosine series.  Its upper half is noise if the median there is below _QUIET times
+# the peak.  Signal is above both _NOISE times this median and _ROUNDING times the peak.
 _COSINES = (256, 1024, 4096, 16384, 65536)
 _QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
 # Below w = _NEAR / reach the density is a power; exp(-40) is negligible; steps are at most 2^-6.
@@ -108,10 +108,10 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
     raise _refusal(term, why, NoRouteError)
 
 
-def _check_digits(share: float, term: OpaqueTerm, dim: int) -> None:
-    """Refuse a density with an error of too large a share of its size."""
-    if not share <= _FEWEST_DIGITS:
-        raise _refusal(term, f"their integral cancels in dimension {dim} (error {share:.0e})")
+def _check_error(error: float, term: OpaqueTerm, dim: int) -> None:
+    """Refuse a density whose error is too large relative to its size."""
+    if not error <= _LARGEST_ERROR:
+        raise _refusal(term, f"their integral cancels in dimension {dim} (error {error:.0e})")
 
 
 def _ball_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component:
@@ -123,7 +123,7 @@ def _ball_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component
     (sign, log, top, _), (sign2, log2, *_) = density.evaluate(w), other.evaluate(w)
     difference = np.abs(sign * np.exp(log - top) - sign2 * np.exp(log2 - top))
     differs = maximum_filter1d(difference, 2 * _NEIGHBOURS + 1, mode="nearest")
-    _check_digits(float(differs.min()), term, dim)
+    _check_error(float(differs.min()), term, dim)
     return replace(density, added_error=(np.log(w), _SAFETY * differs + miss))
 
 
@@ -160,7 +160,7 @@ def _half_line_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Comp
     tail = None if origin is sympy.oo else _odd_power_tail(term, reach, dim, int(origin))
     last = tail.start if tail else log(_highest_frequency(term, reach))
     samples = _sum_values(term, reach, dim, last)
-    _check_digits(samples.error / samples.peak, term, dim)
+    _check_error(samples.error / samples.peak, term, dim)
     total = float(term.values(np.zeros(1))[0])
     return sampled_density(samples, total, dim, np.inf, tail, noise=samples.error)
 
@@ -218,7 +218,7 @@ def _highest_frequency(term: OpaqueTerm, reach: float) -> float:
     raise _refusal(
         term,
         f"{_COSINES[-1]} of them on z <= {reach:.3g} do not resolve its frequencies. It is not as "
-        "smooth as was stated (origin=), or varies much faster than it ends: check what is stated",
+        "smooth as was stated (origin=), or varies fast and decays slowly: check what is stated",
     )
 
 

@@ -67,7 +67,7 @@ def charts_between(
     ----------
     breaks : mapping of radius to depth
         Radii b at which a function is not smooth, and the e-folds of |w - b| / b that are covered.
-        Charts end and begin at b, and halfway between two of them.
+        Charts end and begin at each b, and halfway to the next one below it (or to 0).
     low, high : float
         Logarithms of radii.
 
@@ -123,10 +123,10 @@ def sample_density(components: Iterable[Component], dim: int, chart: Chart) -> I
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         sampled = np.array([_sample_component(c, dim, chart, t) for c in summands])
         sign, log, log_error = np.moveaxis(sampled, 1, 0)
-        unit = np.maximum(log, log_error).max(axis=(0, -1))[..., None]
-        unit = np.where(np.isfinite(unit), unit, 0.0)
-        value = (sign * np.exp(log - unit)).sum(axis=0)
-        return value, np.exp(log_error - unit).sum(axis=0), unit[..., 0]
+        log_unit = np.maximum(log, log_error).max(axis=(0, -1))[..., None]
+        log_unit = np.where(np.isfinite(log_unit), log_unit, 0.0)
+        value = (sign * np.exp(log - log_unit)).sum(axis=0)
+        return value, np.exp(log_error - log_unit).sum(axis=0), log_unit[..., 0]
 
     return values
 

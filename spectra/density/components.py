@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from spectra.density.panels.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["Atom", "Component", "Evaluation", "Radial", "SizedFunction", "SpectralDensity"]
+__all__ = ["Atom", "Component", "Evaluation", "Radial", "SignedLog", "SpectralDensity"]
 
 #: A function of the radius, as its sign (or phase factor) and the logarithm of its absolute value.
-SizedFunction = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
+SignedLog = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
 #: Sign, log of the absolute value, log of the local size, relative error; :meth:`Radial.evaluate`.
 Evaluation = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 

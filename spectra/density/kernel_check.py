@@ -7,7 +7,7 @@ Both sides of the Fourier pair are averaged over a Gaussian of width s around th
 
 where e is a unit vector, E the expectation over N, standard normal in R^d, and m and w_a the mass
 and radius of an atom.  The left side needs the density at w < 10/s only, so it exists for infinite
-masses, too.  The right side needs only values of the kernel, which no route computes.
+masses, too.  The right side needs only values of the kernel, and no route uses such averages.
 
 A pair (r, s) is called a *window*.  Windows at r = 0 with widths s on a geometric grid test every
 range of radii.  If the kernel has a support, windows around its end test the oscillations of the
@@ -49,8 +49,8 @@ _TOTAL = 64 * EPS
 _REACH = 9.0
 # exp(-40) is below rounding: integrals are followed for so many e-folds.
 _DEPTH = 40.0
-# In high dimension a density is a power of w only this many e-folds below its bulk.
-_BELOW = 4.0
+# In high dimension a density is a power of w only from this many e-folds below its bulk down.
+_BELOW_BULK = 4.0
 # Limit of |log w|: squares of radii must be doubles.
 _LARGEST_LOG = 340.0
 # Largest argument passed to scipy's ive, which is nan far beyond; from here on it is proportional
@@ -169,7 +169,7 @@ def _choose_windows(density: SpectralDensity, largest: float) -> list[FloatArray
     radii += [root / r for r in breaks]
     widest = _WIDEST / min(radii)
     narrowest = _narrowest_width(kernel, _NARROWEST / max(radii), largest, dim)
-    ends = {c.tail.frequency for c in density.components if c.tail is not None}
+    ends = {c.tail.frequency for c in density.components if c.tail is not None}  # of supports
     narrowest = max(narrowest, max(ends, default=0.0) * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(0.6 * np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
@@ -216,7 +216,7 @@ def _average_density(density: SpectralDensity, windows: FloatArray) -> FloatArra
     if not components:
         return total
     origin = min(c.origin_exponent for c in components)
-    low = -float(np.log(windows.max())) - _BELOW - _DEPTH / (1.0 + origin)
+    low = -float(np.log(windows.max())) - _BELOW_BULK - _DEPTH / (1.0 + origin)
     low = _extend_to_bulk(density, low)
     high = np.log(min((_REACH + np.sqrt(dim)) / narrowest, max(c.end for c in components)))
     waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
@@ -254,13 +254,13 @@ def _average_kernel(density: SpectralDensity, windows: FloatArray, largest: floa
     def sample(chart: Chart) -> Integrand:
         def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
             z, log_slope = chart.radius(t), chart.log_slope(t)
-            k, unit = kernel(z), log_slope.max(axis=1)
-            slope = np.exp(log_slope - unit[:, None])
+            k, log_unit = kernel(z), log_slope.max(axis=1)
+            slope = np.exp(log_slope - log_unit[:, None])
             # Rounding of z is amplified next to a break, where a root of the distance to it may
             # be a factor or a summand of the kernel.
             closeness = z * np.exp(-log_slope)
             error = largest * (1.0 + np.sqrt(closeness)) + np.abs(k) * closeness
-            return k * slope, _KERNEL_ROUNDING * EPS * error * slope, unit
+            return k * slope, _KERNEL_ROUNDING * EPS * error * slope, log_unit
 
         return values
 
@@ -285,17 +285,17 @@ def _integrate(
         start, stop, *_ = _resolve_all(weighted, edges)
         t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
         found = []
-        for values, errors, unit in zip(*weighted(t), strict=True):
+        for values, errors, log_unit in zip(*weighted(t), strict=True):
             series = values @ TO_LEGENDRE.T
             left_out = np.abs(series[:, -3:]).max(axis=1)
-            integral = integral_of((start, stop, series, errors, left_out, unit))
-            absolute = (stop - start) * np.exp(unit) @ np.abs(series).sum(axis=1)
+            integral = integral_of((start, stop, series, errors, left_out, log_unit))
+            absolute = (stop - start) * np.exp(log_unit) @ np.abs(series).sum(axis=1)
             found.append((integral.mid, integral.rad, absolute))
         total = total + np.transpose(found)
     (_, first_edges), *_ = panels
-    low = first_edges[0]
-    value, error, unit = _multiply(sample(Chart()), weigh, Chart(), np.array([[low, low + 1.0]]))
-    (first, second), scale = value[:, 0].T, np.exp(unit[:, 0]) / power
+    t = first_edges[0] + np.array([[0.0, 1.0]])
+    value, error, log_unit = _multiply(sample(Chart()), weigh, Chart(), t)
+    (first, second), scale = value[:, 0].T, np.exp(log_unit[:, 0]) / power
     # The deviation from the power law is an error.
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = 2.0 * np.abs(np.log(second / first) / power - 1.0)
@@ -307,11 +307,11 @@ def _resolve_all(weighted: Integrand, edges: FloatArray) -> tuple[FloatArray, ..
     """Panels that resolve a function times the weights of every window."""
 
     def add(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        values, errors, units = weighted(t)
-        unit = units.max(axis=0)
+        values, errors, log_units = weighted(t)
+        log_unit = log_units.max(axis=0)
         # Scale every window to the largest one, unless its values are negligible.
-        scale = np.exp(np.minimum(units - unit + _NEGLIGIBLE, 0.0))[..., None]
-        return (values * scale).sum(axis=0), (errors * scale).sum(axis=0), unit
+        scale = np.exp(np.minimum(log_units - log_unit + _NEGLIGIBLE, 0.0))[..., None]
+        return (values * scale).sum(axis=0), (errors * scale).sum(axis=0), log_unit
 
     try:
         return fit_legendre(add, edges, tolerance=_TOLERANCE, negligible=_NEGLIGIBLE)
@@ -323,12 +323,12 @@ def _multiply(
     function: Integrand, weigh: Callable[[FloatArray], _Weights], chart: Chart, t: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """An integrand times the weights of windows, which are the first axis."""
-    value, error, unit = function(t)
+    value, error, log_unit = function(t)
     sign, log = weigh(chart.radius(t))
-    # No unit of -inf, even if all weights vanish.
+    # No log_unit of -inf, even if all weights vanish.
     top = np.maximum(log.max(axis=-1), -1e5)
     weight = np.exp(log - top[..., None])
-    return value * sign * weight, error * weight, top + unit
+    return value * sign * weight, error * weight, top + log_unit
 
 
 def _first_panels(

@@ -8,7 +8,7 @@ import sympy
 
 from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_formula import ball_formula
-from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.closed_pairs import FAMILIES, ClosedPair
 from spectra.density.closed_pairs.pair import Maker, make_pair
 from spectra.density.closed_pairs.summands import canonical, parse_summand, summands
@@ -39,7 +39,7 @@ def lookup(kernel: Kernel, dim: int) -> SpectralDensity | None:
     formulas: list[sympy.Expr | None] = []
     for piece in kernel.pieces:
         if piece.support != sympy.oo:
-            form = ball_form(piece.expr, piece.support)
+            form = read_ball_form(piece.expr, piece.support)
             if form is None:
                 return None
             components.append(ball_component(form, dim))

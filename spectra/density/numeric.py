@@ -14,7 +14,7 @@ from __future__ import annotations
 import sympy
 
 from spectra.density.ball.numeric import component_of_formula
-from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.callables import opaque_part
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.half_line import half_line_density
@@ -64,7 +64,7 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
     """
     if piece.expr == 0 or (piece.support == sympy.oo and not piece.expr.has(*PIECEWISE)):
         return [], piece.expr
-    if piece.support != sympy.oo and ball_form(piece.expr, piece.support) is not None:
+    if piece.support != sympy.oo and read_ball_form(piece.expr, piece.support) is not None:
         return [(piece.support, piece.expr)], sympy.Integer(0)
     radii, formulas, gaps = analytic_intervals(Kernel((piece,)))
     if gaps:

@@ -113,7 +113,7 @@ def _split_periodic(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:
     waves, rest = factors[True], sympy.Mul(*factors[False])
     product = sympy.Mul(*waves)
     is_polynomial = product.is_polynomial(*product.atoms(sympy.sin, sympy.cos))
-    # Other routes multiply polynomials in sines and cosines with a function of z.
+    # Other routes handle a polynomial in sines and cosines times a function of z.
     if not waves or (rest.has(Z) and (is_polynomial or not is_periodic(product))):
         return (), term
     if not rest.has(Z):
@@ -167,7 +167,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     if not (is_periodic(expr) and _is_analytic(expr)) or expr.subs(Z, -Z) != expr:
         return None
     frequency = _base_frequency(expr)
-    # A function of x = v z has the period 2 pi.
+    # As a function of x = v z, the formula has the period 2 pi.
     k = analytic_continuation(expr.subs(Z, Z / frequency), Z)
     for count in _COUNTS:
         with working_precision(_BITS):

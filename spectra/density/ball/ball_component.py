@@ -21,8 +21,8 @@ def ball_component(form: BallForm, dim: int) -> PanelDensity:
     --------
     >>> import numpy as np, sympy
     >>> from spectra.formula.reader.parsing import Z
-    >>> from spectra.density.ball.read_ball_form import ball_form
-    >>> component = ball_component(ball_form(1 - Z, sympy.Integer(1)), 1)
+    >>> from spectra.density.ball.read_ball_form import read_ball_form
+    >>> component = ball_component(read_ball_form(1 - Z, sympy.Integer(1)), 1)
     >>> sign, log = component.signed_log(np.array([2.0]))
     >>> bool(abs(np.exp(log[0]) - (1 - np.cos(2.0)) / (2 * np.pi)) < 1e-15)
     True

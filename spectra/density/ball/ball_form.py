@@ -73,7 +73,7 @@ def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator
 class Factor:
     """A factor x^shift (1 - x^order)^power, or the integral of (1 - t^2)^power from 0 to x.
 
-    The shift is in [0, 1), and 0 for an integral.  The order is 1 or 2.  The power is below 1 for
+    The shift is in [0, 1), and 0 for an integral.  The order is 1 or 2.  The power is in [0, 1) for
     order 2, 0 or no integer for order 1, and for an integral no integer and above -1.
     """
 
@@ -213,12 +213,12 @@ class BallForm:
         )
 
     @property
-    def has_finite_edge(self) -> bool:
+    def has_finite_edge_series(self) -> bool:
         """Whether the expansion at the edge has finitely many terms."""
         return self.fitted_exponents is None and self.is_even
 
     @property
-    def has_finite_origin(self) -> bool:
+    def has_finite_origin_series(self) -> bool:
         """Whether the expansion at the origin has finitely many terms."""
         return self.fitted_exponents is None and all(f.power == 0 for f, _ in self.parts)
 
@@ -279,7 +279,7 @@ class BallForm:
         An infinite expansion is cut before the power 2 * length.
         """
         terms: dict[sympy.Rational, Ball] = {}
-        stop = None if self.has_finite_origin else 2 * length
+        stop = None if self.has_finite_origin_series else 2 * length
         with working_precision(_EXACT_BITS):
             for factor, monomials in self.parts:
                 for e, a in factor.origin_terms(1 if stop is None else stop):

@@ -33,10 +33,10 @@ def ball_formula(form: BallForm, dim: int) -> sympy.Expr | None:
     Examples
     --------
     >>> from spectra.formula.reader.parsing import Z
-    >>> from spectra.density.ball.read_ball_form import ball_form
-    >>> ball_formula(ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
+    >>> from spectra.density.ball.read_ball_form import read_ball_form
+    >>> ball_formula(read_ball_form(1 - Z**2 / 4, sympy.Integer(2)), 2)
     besselj(2, 2*w)/(pi*w**2)
-    >>> ball_formula(ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
+    >>> ball_formula(read_ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2)), 2)
     hyper((3/2,), (2, 2), -w**2)/(2*pi)
     """
     products = [replace(product, scale=1 / form.radius) for product in _mellin_transform(form)]

@@ -9,7 +9,7 @@ The powers c_m x^m at the origin that are no even integers give the algebraic pa
           + \sum_m c_m \frac{2^{d/2+m}\Gamma((d+m)/2)}{\Gamma(-m/2)} s^{-d/2-1-m}.
 
 Both series are finite and exact for polynomials in z^2.  Otherwise they are asymptotic, with a
-least term that decreases like e^-s.
+least term that decreases exponentially in s.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from spectra.base.precision import Ball, working_precision
 from spectra.density.ball.ascending_series import Values, front_factor
 from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.panels.log_panels import chebyshev_coefficients
-from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, PowerSeries
+from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
 from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]
 
 # The error of the best truncation of the Hankel sum is about e^-phase: e^-42 = 6e-19.
 _FIRST_PHASE = 42.0
-# First s of the tail for an infinite edge series, whose least term, number s/2, is about e^(-s/2):
+# First s of the tail for an infinite edge series, whose least term (j = s/2) is about e^(-s/2):
 # s for the edge exponent 0, and the increase of s for each unit of the exponent.
 _FIRST_START, _START_PER_EXPONENT = 76.0, 4.0
 # The start is multiplied by 1.2 until the tail is accurate.
@@ -87,7 +87,7 @@ def _first_start(order: float, exponent: float, *, is_finite: bool) -> float:
 def build_tail(form: BallForm, dim: int, values: Values) -> OscillatingTail:
     """The density at large radii, beginning where it agrees with ``values`` of the power series."""
     lead = float(form.edge_exponents[0])
-    start = _first_start(0.5 * dim + lead, lead, is_finite=form.has_finite_edge)
+    start = _first_start(0.5 * dim + lead, lead, is_finite=form.has_finite_edge_series)
     best = math.inf
     for k in range(_MAX_TRIES):
         tail = _compare(_expand_tail(form, dim, start * _GROWTH**k), form, dim, values)
@@ -121,7 +121,7 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
-            amplitude_series=PowerSeries(
+            amplitude_series=TailSeries(
                 float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series
             ),
             background_series=background,
@@ -200,7 +200,7 @@ def _fit_wave(
 
 def _fit_background(
     form: BallForm, dim: int, length: int, s0: Ball, wave_size: Ball, constant: Ball
-) -> PowerSeries:
+) -> TailSeries:
     """The algebraic part constant * sum b_m s^(-1-m), from the powers x^m at the origin."""
     terms, half = [], flint.arb(dim) / 2
     for m, c in form.non_even_origin_terms(length):
@@ -209,7 +209,7 @@ def _fit_background(
         terms.append((m, to_arb(c) * ratio * flint.arb(2) ** power * s0 ** (-1 - power)))
     sizes = [abs(b).upper() for _, b in terms]
     negligible = _TRUNCATION * (wave_size + sum(sizes[:1]))
-    terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin)]
+    terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin_series)]
     if not terms:
         return NO_SERIES
     first = terms[0][0]
@@ -219,7 +219,7 @@ def _fit_background(
     values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in _unit_nodes(powers[-1][0] + 2)]
     series = chebyshev_coefficients(np.array(values, dtype=float))
     log_factor = float((constant * largest).log())
-    return PowerSeries(1.0 + float(first), log_factor, root, _trim(series))
+    return TailSeries(1.0 + float(first), log_factor, root, _trim(series))
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:

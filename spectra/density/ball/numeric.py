@@ -23,7 +23,7 @@ from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ascending_series import ascending_series, build_panels
 from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.panels.log_panels import PanelDensity, Powers
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction
@@ -34,8 +34,8 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["component_of_formula", "fitted_form"]
 
-# Powers kept in the expansions at z = 0 and z = R, increased if they do not show a term.
-_EXPANSION_LENGTHS = (8, 48)
+# Windows of ``expand_at``, tried in turn until the expansion at z = 0 or at z = R has a term.
+_WINDOWS = (8, 48)
 # Largest common denominator q of exponents: larger ones need too long series.
 _LARGEST_ROOT = 4
 # Numbers of terms tried in turn.
@@ -62,7 +62,7 @@ def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Pan
     >>> bool(abs(np.exp(log[0]) - 2 / np.pi * exact) < 1e-15)
     True
     """
-    exact = ball_form(expr, support)
+    exact = read_ball_form(expr, support)
     if exact is not None:
         return ball_component(exact, dim)
     form, is_flat = fitted_form(expr, support)
@@ -154,9 +154,9 @@ def _flat_component(form: BallForm, dim: int) -> PanelDensity:
 def _exponents_at(expr: sympy.Expr, place: sympy.Expr, *, side: int) -> list[sympy.Rational] | None:
     """The first exponents at z = place, ascending; None if the formula is flat at the edge."""
     terms: tuple[tuple[tuple[sympy.Expr, sympy.Expr], sympy.Expr], ...] = ()
-    for length in _EXPANSION_LENGTHS:
+    for window in _WINDOWS:
         try:
-            expansion = expand_at(expr, place, side, length)
+            expansion = expand_at(expr, place, side, window)
         except ExpansionError as error:
             raise _no_powers(expr, place, str(error)) from error
         has_exponential = [phase != ZERO for phase, _ in expansion.parts]

@@ -9,22 +9,22 @@ import sympy
 from spectra.density.ball.ball_form import MAX_DEGREE, BallForm, Factor, Monomials
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["ball_form"]
+__all__ = ["read_ball_form"]
 
 _ZERO, _HALF = sympy.Integer(0), sympy.Rational(1, 2)
 
 
-def ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
+def read_ball_form(expr: sympy.Expr, support: sympy.Expr) -> BallForm | None:
     """Write ``expr`` in Z on z <= support as a :class:`BallForm`; None if that is impossible.
 
     Examples
     --------
-    >>> form = ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2))
+    >>> form = read_ball_form(1 - 2 * sympy.asin(Z / 2) / sympy.pi, sympy.Integer(2))
     >>> form.edge_exponents
     (1/2,)
-    >>> ball_form(sympy.sqrt(Z) * (1 - Z**2 / 4), sympy.Integer(2)).edge_exponents
+    >>> read_ball_form(sympy.sqrt(Z) * (1 - Z**2 / 4), sympy.Integer(2)).edge_exponents
     (1,)
-    >>> ball_form(sympy.exp(-Z), sympy.Integer(1)) is None
+    >>> read_ball_form(sympy.exp(-Z), sympy.Integer(1)) is None
     True
     """
     if not support.is_finite or expr.free_symbols - {Z}:

@@ -85,7 +85,7 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
         if degree == 0:
             return terms, series[0], 1.0, 0.0
         t = np.minimum(offset, _LARGEST_OFFSET)
-        # The sum of absolute terms one unit of y farther out is not small at a zero.
+        # The sum of absolute terms at |t| + 1 is not small at t = 0 or where the polynomial is 0.
         size = polyval(np.abs(t) + 1.0, np.abs(series))
         return terms, polyval(t, series), size, 4.0 * degree + 0.25 * dim
 

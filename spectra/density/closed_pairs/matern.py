@@ -24,8 +24,8 @@ from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     canonical,
+    order_and_rate,
     positive_rate,
-    scaled_argument,
     to_mpf,
 )
 
@@ -38,7 +38,7 @@ _LARGEST_POWER = 5
 
 def read_matern(s: Summand, dim: int) -> list[Term] | None:
     """Read c z^nu K_nu(a z), or c z^n exp(-a z), also times cos(b z) or sin(b z)."""
-    order, rate = scaled_argument(s.single_factor, sympy.besselk) or (None, sympy.Integer(0))
+    order, rate = order_and_rate(s.single_factor, sympy.besselk) or (None, sympy.Integer(0))
     if order is not None and s.power == abs(order) > 0:
         nu = s.power
         return [((nu, rate), s.coefficient * sympy.gamma(nu) * 2 ** (nu - 1) / rate**nu)]
@@ -111,7 +111,8 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
 
 
 def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> Values:
-    """By w^(d-1) |a^2+w^2|^(-nu-d/2) = |1 + a^2/w^2|^((1-d)/2) |a^2+w^2|^(-nu-1/2)."""
+    """The :data:`Values` of a Matern kernel at radii w; ``phase`` is that of c a^(2 nu)."""
+    # w^(d-1) |a^2 + w^2|^(-nu-d/2) is |1 + a^2/w^2|^((1-d)/2) |a^2 + w^2|^(-nu-1/2).
     scale, b = abs(a), abs(a.imag)
     u, real = w / scale, a.real / scale  # lengths in units of |a|
     near, far = (np.hypot((w - pole) / scale, real) for pole in (b, -b))
@@ -137,7 +138,7 @@ def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> V
 
 
 def _log_modulus(twice_square: float, u: FloatArray, rough: FloatArray) -> FloatArray:
-    """log|1 + a^2 u^2| for |a| = 1 and 2 Re a^2, to relative accuracy; ``rough`` if not small."""
+    """log|1 + a^2 u^2| for |a| = 1: if small, from twice_square = 2 Re a^2, else ``rough``."""
     x = u * u * (u * u + twice_square)  # |1 + a^2 u^2|^2 - 1
     is_small = np.abs(x) < 0.5
     return np.where(is_small, 0.5 * np.log1p(np.where(is_small, x, 0.0)), rough)

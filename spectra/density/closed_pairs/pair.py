@@ -32,7 +32,6 @@ _DIGITS = 50
 # A term of the logarithm is rounded at most six times, by half a unit each.
 _ROUNDING = 3.0 * float(np.finfo(float).eps)
 
-
 #: Writes a summand as a sum of kernels of a family on R^dim; None if that is impossible.
 Reader = Callable[[Summand, int], list[Term] | None]
 #: Makes the density from (dim, *parameters, coefficient); a NoRouteError if it is not a measure.

@@ -22,8 +22,8 @@ from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     canonical,
+    order_and_rate,
     positive_rate,
-    scaled_argument,
     to_mpf,
 )
 from spectra.density.components import Atom
@@ -41,7 +41,7 @@ def read_plane_wave_mean(s: Summand, dim: int) -> list[Term] | None:
         if rate is None or s.power != -power:
             return None
         return [((sympy.Integer(1 + 2 * power), canonical(rate)), s.coefficient * rate**power)]
-    order, rate = scaled_argument(factor, sympy.besselj) or (None, sympy.Integer(0))
+    order, rate = order_and_rate(factor, sympy.besselj) or (None, sympy.Integer(0))
     if order is None or s.power != -order or not (order + 1).is_positive:
         return None
     value = s.coefficient * (rate / 2) ** order / sympy.gamma(order + 1)

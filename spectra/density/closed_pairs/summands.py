@@ -13,10 +13,10 @@ from spectra.formula.reader.parsing import Z
 __all__ = [
     "Summand",
     "canonical",
+    "order_and_rate",
     "parse_summand",
     "polynomial",
     "positive_rate",
-    "scaled_argument",
     "summands",
     "to_mpf",
 ]
@@ -46,7 +46,7 @@ def summands(expr: sympy.Expr) -> tuple[sympy.Expr, ...]:
 
 
 def _multiply_out(expr: sympy.Expr) -> list[sympy.Expr]:
-    """The summands of a formula; those of a product or power that is too long are one."""
+    """The summands of a formula; a product or power that is too long stays one summand."""
     if expr.is_Add:
         return [t for argument in expr.args for t in _multiply_out(argument)]
     terms = [sympy.Integer(1)]
@@ -132,7 +132,7 @@ def polynomial(expr: sympy.Expr) -> sympy.Poly | None:
     return sympy.Poly(expr, Z, extension=None) if expr.is_polynomial(Z) else None
 
 
-def scaled_argument(
+def order_and_rate(
     factor: sympy.Expr | None, bessel: type[sympy.Expr]
 ) -> tuple[sympy.Expr, sympy.Expr] | None:
     """Order nu and positive rate a of a Bessel function ``bessel(nu, a z)``, or None."""

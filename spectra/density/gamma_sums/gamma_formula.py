@@ -41,21 +41,21 @@ def gamma_formula(products: Sequence[GammaProduct], dim: int) -> sympy.Expr | No
 
 def _density_formula(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | None:
     """mu(w) on R^dim of one Gamma product; None if it has too many parameters."""
-    # With tau = scale s every slope is an integer.
+    # With tau = common s every slope is an integer.
     slopes = [2 * b for _, b in (*product.above, *product.below)]
-    scale = math.lcm(*(int(slope.q) for slope in slopes))
-    above = [(sympy.Integer(0), -scale)]
-    above += [(a + b * dim, 2 * b * scale) for a, b in product.above]
-    below = [(dim * _HALF, sympy.Integer(scale))]
-    below += [(c + e * dim, 2 * e * scale) for c, e in product.below]
-    front = product.coefficient * product.scale ** (-dim) * scale
+    common = math.lcm(*(int(slope.q) for slope in slopes))
+    above = [(sympy.Integer(0), -common)]
+    above += [(a + b * dim, 2 * b * common) for a, b in product.above]
+    below = [(dim * _HALF, sympy.Integer(common))]
+    below += [(c + e * dim, 2 * e * common) for c, e in product.below]
+    front = product.coefficient * product.scale ** (-dim) * common
     front *= 2 ** (1 - dim) / sympy.pi ** (dim * _HALF)
-    x = (W / (2 * product.scale)) ** (2 * scale)
+    x = (W / (2 * product.scale)) ** (2 * common)
     numerator: list[_Gamma] = []
     denominator: list[_Gamma] = []
     for arguments, gammas, power in ((above, numerator, 1), (below, denominator, -1)):
         for offset, slope in arguments:
-            constant, base, factors = _multiply_gamma(offset, slope)
+            constant, base, factors = _split_gamma(offset, slope)
             front *= constant**power
             x *= base**power
             gammas += factors
@@ -68,7 +68,7 @@ def _density_formula(product: GammaProduct, dim: sympy.Expr) -> sympy.Expr | Non
     return front * _inverse_mellin(numerator, denominator, x)
 
 
-def _multiply_gamma(
+def _split_gamma(
     offset: sympy.Expr, slope: sympy.Integer
 ) -> tuple[sympy.Expr, sympy.Expr, list[_Gamma]]:
     """Gamma(offset + slope s) = constant * base^s * product of gammas, DLMF 5.5.6."""

@@ -15,9 +15,9 @@ import sympy
 
 from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs.summands import (
+    order_and_rate,
     parse_summand,
     positive_rate,
-    scaled_argument,
     summands,
 )
 from spectra.formula.evaluation.ball_function import constant_ball
@@ -30,8 +30,7 @@ _LinearArgument = tuple[sympy.Rational, sympy.Rational]
 
 #: Working precision for values of the transforms, whose sums may cancel.
 BITS = 192
-_ONE = sympy.Integer(1)
-_HALF = sympy.Rational(1, 2)
+_ONE, _HALF = sympy.Integer(1), sympy.Rational(1, 2)
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def _binomial(factor: sympy.Expr) -> GammaProduct | None:
 
 def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
     """K_nu(c z): 2^(s-2) Gamma((s-nu)/2) Gamma((s+nu)/2) c^(-s), DLMF 10.43.19."""
-    nu, rate = scaled_argument(factor, sympy.besselk) or (None, _ONE)
+    nu, rate = order_and_rate(factor, sympy.besselk) or (None, _ONE)
     if nu is None or not nu.is_Rational:
         return None
     return GammaProduct(sympy.Rational(1, 4), rate / 2, ((-nu / 2, _HALF), (nu / 2, _HALF)))

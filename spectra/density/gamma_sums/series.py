@@ -1,6 +1,7 @@
-r"""The series route: kernels whose Mellin transform is a sum of products of Gamma functions.
+r"""The route "series": Fourier series in log w, which invert Mellin transforms numerically.
 
-So is the Mellin transform of the density, :math:`R(u) = \int_0^\infty \rho(w) w^{u-1} dw`, and
+If the Mellin transform of a kernel is a sum of products of Gamma functions, so is that of its
+density, :math:`R(u) = \int_0^\infty \rho(w) w^{u-1} dw`, and
 
 .. math:: w\rho(w) = \frac{1}{2\pi} \int_{-\infty}^\infty R(1 + it)\, w^{-it}\, dt .
 

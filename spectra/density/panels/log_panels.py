@@ -48,7 +48,7 @@ _NARROWEST = 1e-4
 _STEADY = 0.05
 # Rounding of the last operations, in units of EPS.
 _ROUNDING = 8.0
-# The number of radii for panels on a steady panel, and on any other.
+# Numbers of radii that ``radii_for_panels`` gives on a steady panel, and on any other.
 _FEW, _MANY = 4, 12
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 0.01

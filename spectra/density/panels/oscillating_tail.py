@@ -14,13 +14,13 @@ from spectra.base.arrays import ComplexArray
 from spectra.base.enclosures import EPS
 from spectra.base.numbers import FloatArray
 
-__all__ = ["NO_SERIES", "OscillatingTail", "PowerSeries"]
+__all__ = ["NO_SERIES", "OscillatingTail", "TailSeries"]
 
 # The relative rounding error of R w as a long double, and a bound that keeps R w a finite double.
 _PHASE_EPS, _LARGEST_PHASE = float(np.finfo(np.longdouble).eps), 2.0**1020
 
 
-class PowerSeries(NamedTuple):
+class TailSeries(NamedTuple):
     """exp(log_factor) x^exponent times a Chebyshev series in x^(1/root) on [0, 1]."""
 
     exponent: float
@@ -37,7 +37,7 @@ class PowerSeries(NamedTuple):
 
 
 #: The function 0.
-NO_SERIES = PowerSeries(math.inf, -math.inf, 1, np.zeros(1))
+NO_SERIES = TailSeries(math.inf, -math.inf, 1, np.zeros(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class OscillatingTail:
     start: float
     order: float
     quarter_turns: float  # n + 1/2 modulo 4: theta_n(s) - s tends to -pi/2 times this
-    amplitude_series: PowerSeries  # the complex a as a function of x = start/w
-    background_series: PowerSeries  # b as a function of x
+    amplitude_series: TailSeries  # the complex a as a function of x = start/w
+    background_series: TailSeries  # b as a function of x
     fit_error: float  # the error of both series, relative to their factors
 
     @property

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
-from spectra.density.components import Component, SizedFunction
+from spectra.density.components import Component, SignedLog
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_PHASE, Wave, WaveSum
 
@@ -73,7 +73,7 @@ def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
     return float((np.abs(rho(w) - value) / size).max())
 
 
-def _fit_waves(function: SizedFunction, start: float, frequency: float, power: float) -> list[Wave]:
+def _fit_waves(function: SignedLog, start: float, frequency: float, power: float) -> list[Wave]:
     """Fit w^-power times a series in start/w, or in a root of it, to a function of the radius."""
     best, error, root = np.zeros(1, dtype=complex), np.inf, 1
     nodes = chebyshev.chebpts1(_TERMS)

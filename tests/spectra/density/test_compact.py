@@ -11,7 +11,7 @@ import sympy
 
 from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_formula import ball_formula
-from spectra.density.ball.read_ball_form import ball_form
+from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
@@ -35,10 +35,10 @@ def arc_cosine(name):
 @cache
 def component(name, dim):
     if name in POLYNOMIALS:
-        form = ball_form(*map(sympy.sympify, POLYNOMIALS[name]))
+        form = read_ball_form(*map(sympy.sympify, POLYNOMIALS[name]))
     else:
         (piece,) = arc_cosine(name).pieces
-        form = ball_form(piece.expr, piece.support)
+        form = read_ball_form(piece.expr, piece.support)
     return ball_component(form, dim)
 
 
@@ -59,7 +59,7 @@ def test_a_weak_singularity_that_matters_only_far_out_is_within_its_error():
     """(1 - z^2)(1 + e - z^2) has the edge exponent 1 only from w = 1/e on; 1/e is 1e8 here."""
     dim = 3
     c = ball_component(
-        ball_form((1 - Z**2) * (1 + sympy.Rational(1, 10**8) - Z**2), sympy.Integer(1)), dim
+        read_ball_form((1 - Z**2) * (1 + sympy.Rational(1, 10**8) - Z**2), sympy.Integer(1)), dim
     )
 
     def mu(half, x):
@@ -102,7 +102,7 @@ MIXED = {
 def test_mixed_formulas_agree_with_quadrature(name, dim):
     kernel = MIXED[name]
     (piece,) = kernel.pieces
-    c = ball_component(ball_form(piece.expr, piece.support), dim)
+    c = ball_component(read_ball_form(piece.expr, piece.support), dim)
     assert c.total == pytest.approx(kernel.at_zero, rel=1e-15)
     function = sympy.lambdify(Z, piece.expr, "mpmath")
     w = np.array([0.01, 1.0, 0.4 * c.tail.start, 1.1 * c.tail.start])
@@ -157,20 +157,20 @@ def test_the_tail_is_amplitude_times_cosine_plus_background(name, dim):
 
 def test_formulas_take_their_textbook_form():
     w, d = sympy.Symbol("w", positive=True), 5
-    wendland = ball_formula(ball_form((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1)), d)
+    wendland = ball_formula(read_ball_form((1 - Z) ** 4 * (4 * Z + 1), sympy.Integer(1)), d)
     (only,) = wendland.atoms(sympy.hyper)
     half = sympy.Rational(1, 2)
     assert only == sympy.hyper([4], [5 + half, 6], -(w**2) / 4)
     (piece,) = arc_cosine("arc-cosine 0").pieces
-    (only,) = ball_formula(ball_form(piece.expr, piece.support), d).atoms(sympy.hyper)
+    (only,) = ball_formula(read_ball_form(piece.expr, piece.support), d).atoms(sympy.hyper)
     assert only == sympy.hyper([3], [3 + half, 3 + half], -(w**2))
-    flat = ball_form((1 - Z**2 / 4) ** 2, sympy.Integer(2))
+    flat = read_ball_form((1 - Z**2 / 4) ** 2, sympy.Integer(2))
     assert not ball_formula(flat, d).atoms(sympy.hyper)
 
 
 def test_a_density_of_zero_mean_starts_with_a_higher_power():
     """1 - 5 z^2/3 in three dimensions integrates to zero: rho ~ w^4."""
-    c = ball_component(ball_form(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1)), 3)
+    c = ball_component(read_ball_form(1 - sympy.Rational(5, 3) * Z**2, sympy.Integer(1)), 3)
     assert c.origin_exponent == 4.0
     _, log = c.signed_log(np.array([1e-2, 2e-2]))
     assert np.diff(log) / np.log(2) == pytest.approx(4.0, abs=1e-3)
@@ -178,7 +178,7 @@ def test_a_density_of_zero_mean_starts_with_a_higher_power():
 
 def test_a_power_of_any_order_is_recognised_in_its_integral():
     (piece,) = catalogue["superspherical"](nu=1.3).pieces
-    assert ball_form(piece.expr, piece.support) is not None
+    assert read_ball_form(piece.expr, piece.support) is not None
 
 
 @pytest.mark.parametrize(
@@ -194,4 +194,4 @@ def test_a_power_of_any_order_is_recognised_in_its_integral():
 )
 def test_other_formulas_are_not_recognised(formula, support):
     (piece,) = radial(formula, support=support).pieces
-    assert ball_form(piece.expr, piece.support) is None
+    assert read_ball_form(piece.expr, piece.support) is None

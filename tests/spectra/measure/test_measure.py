@@ -13,7 +13,7 @@ from scipy.special import betainc
 from spectra.base.enclosures import Enclosure, fit_legendre
 from spectra.density import spectral_density
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, PowerSeries
+from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial
@@ -22,7 +22,7 @@ from spectra.measure.tabulation import tabulate
 from tests.oracles.masses import holds_total, measure
 
 DIMS = (1, 2, 16, 1000)
-ONE_OVER_W = PowerSeries(1.0, 0.0, 1, np.ones(1))
+ONE_OVER_W = TailSeries(1.0, 0.0, 1, np.ones(1))
 DELTA_GAUSSIAN = radial("exp(-z**2/2) - exp(-z**2/200)")
 
 

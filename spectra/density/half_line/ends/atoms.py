@@ -12,7 +12,7 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["split_atoms"]
 
-# A formula below this at this z may be zero in disguise, such as sin(z) cos(z) - sin(2z)/2.
+# A formula may be 0, such as sin(z) cos(z) - sin(2z)/2, if it is below _NEGLIGIBLE at z = _PLACE.
 _PLACE, _NEGLIGIBLE = sympy.Rational(17, 13), 1e-25
 
 

@@ -40,8 +40,8 @@ def read_power_terms(expansion: Expansion, expr: sympy.Expr, point: sympy.Expr) 
             "(design)."
         )
     terms = []
-    for size, c in expansion.as_series().terms:
-        a, q = size[0], -size[1]
+    for (a, minus_q), c in expansion.as_series().terms:
+        q = -minus_q
         if not (q.is_Integer and q >= 0):
             raise NoRouteError(
                 f"The formula {expr} has a logarithm to the power {q} at z = {point}, whose "
