@@ -34,7 +34,7 @@ class DrawnMap(FeatureMap):
     def columns(self, X: Any) -> NDArray[Any]:
         """The columns Z at rows of the data (dense or sparse), of the type of X."""
 
-    def mass(self, X: Any) -> float:
+    def cancellation_bound(self, X: Any) -> float:
         largest = 0.0
         for start in range(0, X.shape[0], _NORM_ROWS):
             Z = self.columns(X[start : start + _NORM_ROWS])

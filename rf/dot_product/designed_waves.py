@@ -24,9 +24,9 @@ from rf.inputs.rows import FITTING_ADVICE
 from rf.inputs.tables import Spectrum, layout_of
 from rf.sampling.coupling import orthogonal
 from rf.sampling.designed_directions import (
+    balanced_sizes,
     designed,
     designed_angular_means,
-    designed_sizes,
     quick_angular_means,
 )
 from spectra.base.arrays import FloatArray
@@ -182,7 +182,7 @@ def set_means(n: int, dim: int) -> FloatArray:
     """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few."""
     if _direction_sampler(n, dim) is orthogonal:
         return angular_means(dim, n)
-    sizes = designed_sizes(n)
+    sizes = balanced_sizes(n)
     parts = [np.square(s / n) * designed_angular_means(s, dim) for s in sizes]
     # Sets are independent: the terms between two of them have mean 0.
     means: FloatArray = np.sum(parts, axis=0)

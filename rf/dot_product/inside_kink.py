@@ -23,7 +23,7 @@ from rf.inputs.arrays import on_host
 from rf.inputs.rows import MARGIN, dense, sample_of_rows, typical_differences
 from rf.sampling.frequencies import FeatureMap, FourierMap, Frequencies
 from rf.schemes.scheme import DesignedScheme
-from rf.schemes.table_scheme import PAIRS_FOR_ERROR, PAIRS_FOR_SIZE, relative_error
+from rf.schemes.table_scheme import PAIRS_FOR_ERROR, PAIRS_FOR_NORM, relative_error
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError
@@ -108,7 +108,7 @@ class KinkScheme(DesignedScheme):
         D = np.concatenate([np.zeros((1, D.shape[1])), D])
         exact = self.kernel(D)
         square = (self.frequencies.estimate(D) - exact) ** 2 + extra_variance
-        size = float(np.mean(self.kernel(typical_differences(self.rows, PAIRS_FOR_SIZE)) ** 2))
+        size = float(np.mean(self.kernel(typical_differences(self.rows, PAIRS_FOR_NORM)) ** 2))
         return relative_error(square[1:], size, (square[0], exact[0]), self.n_rows)
 
     def explain(self) -> str:

@@ -1,6 +1,6 @@
 """The estimators: SpectralFeatures, RFF, ORF, GRFF, GORF and AsKRFF."""
 
 from rf.features.base import MixedSignature
-from rf.features.named import SignedSystem
+from rf.features.named import SignedFeatures
 
-__all__ = ["MixedSignature", "SignedSystem"]
+__all__ = ["MixedSignature", "SignedFeatures"]

@@ -44,8 +44,8 @@ class AsKRFF(BaseSpectralFeatures):
 
     .. math:: K(D) = M_{R+} E\cos(w \cdot D) - M_{R-} E\cos(v \cdot D) - 2 M_{I+} E\sin(u \cdot D).
 
-    The kernel matrix of rows X and Y is ``transform(X) @ transform_right(Y).T``.  Every part that
-    is not negligible gets as many frequencies.  Where the frequencies are fewer than the parts,
+    The kernel matrix of rows X and Y is ``transform(X) @ transform_right(Y).T``.  All parts that
+    are not negligible get equally many frequencies.  If there are fewer frequencies than parts,
     each belongs to a part that is drawn with the masses as probabilities, which is unbiased too.
 
     Parameters
@@ -152,7 +152,7 @@ class AsKRFF(BaseSpectralFeatures):
         return self
 
     def _resolve(self, X: Any) -> Resolved:
-        spectrum = resolve_spectrum(self._radial, X.shape[1])
+        spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
         if table.kind != "shifted":
             raise ParameterError(
@@ -168,7 +168,7 @@ class AsKRFF(BaseSpectralFeatures):
         return scheme, spectrum.kernel, rows, rows.domain
 
     def _check_parts(self) -> None:
-        """Warn of parts that are left out, and refuse more parts than fitted masses can have."""
+        """Warn of parts that are left out; refuse to fit masses of more parts than frequencies."""
         gone = [(p.kind, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
         if gone:
             listed = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in gone)

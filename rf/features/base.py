@@ -82,7 +82,7 @@ class BaseSpectralFeatures(
     mixed_signature: MixedSignature = "ignore"
     length_scale: Any = None
     outside: Literal["error", "ignore"] = "error"
-    # What fit leaves, whatever was given.
+    # Set by fit for every kind of kernel.
     table_: SpectralTable | None
     length_scale_: FloatArray | None
     scheme_: Scheme
@@ -96,7 +96,7 @@ class BaseSpectralFeatures(
     feature_map_: FeatureMap
     _rows: Any  # a RowRange or a BoxRange
     _lengths: FloatArray | None
-    _radial: Any
+    _unscaled: Any  # the kernel without its own length scales
     _exact: Any
 
     @abstractmethod
@@ -105,7 +105,7 @@ class BaseSpectralFeatures(
 
     def _resolve(self, X: Any) -> Resolved:
         """How features are sampled for the rows X; by default those of symmetric kernels."""
-        spectrum = resolve_spectrum(self._radial, X.shape[1])
+        spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
         if table.kind == "shifted":
             raise ParameterError(
@@ -138,16 +138,16 @@ class BaseSpectralFeatures(
             self._refuse_lengths(table.formula)
         rows = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
         rows.check(X, at_any_distance=self.outside == "ignore")
-        unread = isinstance(spectrum.source, str | None)
-        warn_of_units(table if unread else spectrum.source, X)
+        kernel = spectrum.source
+        warn_of_units(table if isinstance(kernel, str | None) else kernel, X)
         return rows
 
     def _refuse_lengths(self, kernel: str) -> None:
         """Rows of a kernel on the sphere cannot be divided."""
         if self._lengths is not None:
             raise ParameterError(
-                f"{kernel} lives on the unit sphere, which rows over a length leave. Leave "
-                "length_scale away, or write the kernel as a radial one, with rescale(1)."
+                f"{kernel} lives on the unit sphere, and rows divided by a length do not. Omit "
+                "length_scale, or write the kernel as a radial one, with rescale(1)."
             )
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -167,7 +167,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            For more parts than frequencies, or what names no kernel.
+            For more parts than frequencies, or an argument that is no kernel.
         DataError
             Where the table was made for another dimension, rows are off the sphere of a zonal
             kernel, or two rows are further apart than the table's domain.
@@ -177,7 +177,7 @@ class BaseSpectralFeatures(
         self._validate_params()
         given = validated_rows(self, X, reset=True)
         self.length_scale_ = lengths_for(self.length_scale, on_host(given))
-        self._radial, own = without_lengths(self.kernel, given.shape[1])
+        self._unscaled, own = without_lengths(self.kernel, given.shape[1])
         self._lengths = product_of_lengths(own, self.length_scale_)
         given = divided(given, self._lengths)
         X = on_host(given)
@@ -192,7 +192,7 @@ class BaseSpectralFeatures(
             self.report_ = scheme.compared
             with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
                 features = self.feature_map_ = scheme.draw(self.n_components, for_draw)
-                self.cancellation_bound_ = features.mass(X)
+                self.cancellation_bound_ = features.cancellation_bound(X)
                 error = self.expected_error_
         self.frequencies_, self.signature_ = features.frequencies, features.signature
         self._n_features_out = len(features.signature)
@@ -230,8 +230,8 @@ class BaseSpectralFeatures(
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         out : ndarray of shape (n_samples, n_components), optional
-            Contiguous, of the type that is returned: Z is written here, which spares the fresh
-            memory that costs more than the work.  Chunks of rows may share one array.
+            Contiguous, of the type that is returned: Z is written here.  Allocating a new array
+            can take longer than the computation; chunks of rows may share one array.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class BaseSpectralFeatures(
         DataError
             As :meth:`fit` does, and where a row of X and one of Y are too far apart.
         """
-        X, Y = self._two(X, Y)
+        X, Y = self._validated_pair(X, Y)
         features = self.feature_map_
         left = features.left(X)
         right = left if Y is X and features.symmetric else features.right(Y)
@@ -314,7 +314,7 @@ class BaseSpectralFeatures(
         True
         """
         ridge = checked_ridge(ridge, of_two=Y is not None)
-        X, Y = (on_host(rows) for rows in self._two(X, Y, "operator"))
+        X, Y = (on_host(rows) for rows in self._validated_pair(X, Y, "operator"))
         features = self.feature_map_
         return FeatureOperator(X, Y, features.left, features.right, features.signature, ridge=ridge)
 
@@ -382,7 +382,7 @@ class BaseSpectralFeatures(
         self._rows.check(X, at_any_distance=self.outside == "ignore")
         return X
 
-    def _two(self, X: Any, Y: Any, method: str = "gram") -> tuple[Any, Any]:
+    def _validated_pair(self, X: Any, Y: Any, method: str = "gram") -> tuple[Any, Any]:
         """Both sets of rows, the same one where Y is None, no two rows too far apart."""
         X = self._validated(X, method)
         if Y is None:

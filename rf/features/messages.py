@@ -1,4 +1,4 @@
-"""What is said of fitted features: warnings, refusals, and the words of ``explain()``."""
+"""Messages about fitted features: warnings, errors, and parts of the text of ``explain()``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = [
     "why_group_is_refused",
 ]
 
-# Features are warned of from this part of the kernel matrix on, as their error: the chosen place
-# between an approximation and none, which has the error 1.
+# Fit warns if the expected relative error of the kernel matrix is at least this.  A matrix of zeros
+# has the error 1.
 USELESS = 0.5
 
 

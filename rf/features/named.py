@@ -1,4 +1,4 @@
-"""The papers' systems for real measures: which coupling draws the frequencies, and nothing else."""
+"""RFF, ORF, GRFF and GORF: published methods for real measures, which differ in the coupling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
 from rf.schemes.table_scheme import SamplingOptions
 from spectra.errors import ParameterError
 
-__all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedSystem"]
+__all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedFeatures"]
 
 _COMMON: dict[str, Any] = {
     "kernel": "no_validation",
@@ -80,8 +80,8 @@ class RFF(BaseSpectralFeatures):
         return found
 
 
-class SignedSystem(BaseSpectralFeatures):
-    """A system whose frequencies are split over the parts of a signed measure.
+class SignedFeatures(BaseSpectralFeatures):
+    """Base class of methods whose frequencies are split over the parts of a signed measure.
 
     ``kernel``, ``n_components``, ``mixed_signature``, ``length_scale``, ``random_state``: as in
     :class:`rf.SpectralFeatures`, whose attributes it has too.
@@ -117,7 +117,7 @@ class SignedSystem(BaseSpectralFeatures):
 
 
 @final
-class ORF(SignedSystem):
+class ORF(SignedFeatures):
     """Orthogonal random features of Yu et al.: orthogonal d x d blocks within each part.
 
     The paper treats one positive part; with signed parts the blocks of different parts are
@@ -139,7 +139,7 @@ class ORF(SignedSystem):
 
 
 @final
-class GRFF(SignedSystem):
+class GRFF(SignedFeatures):
     """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
 
     The papers' imaginary unit on the negative part is the -1 of ``signature_``, and the radius
@@ -167,13 +167,13 @@ class GRFF(SignedSystem):
 
 
 @final
-class GORF(SignedSystem):
+class GORF(SignedFeatures):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 
     Directions of both signs are columns of one Haar matrix, cut to d rows: see
     :func:`rf.sampling.coupling.haar`.  As the estimate is a difference, joint orthogonality
-    makes its variance larger than that of separate blocks (:class:`ORF`): a system to compare
-    with, not to recommend.
+    makes its variance larger than that of separate blocks (:class:`ORF`): use it
+    only as a baseline.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class GORF(SignedSystem):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SignedSystem._parameter_constraints,
+        **SignedFeatures._parameter_constraints,
         "coupling": [StrOptions({"auto", *COUPLINGS})],
     }
 

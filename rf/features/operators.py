@@ -14,8 +14,8 @@ from spectra.errors import AccuracyError, ParameterError
 
 __all__ = ["FeatureOperator", "checked_ridge"]
 
-# Bytes of the features of one block of rows: a few blocks are all that is held, and the work that
-# starts each is not seen.
+# Bytes of the features of one block of rows: only a few blocks are held in memory, and the overhead
+# of a block is small beside its work.
 _BLOCK_BYTES = 1 << 24
 
 # What MINRES aims at, relative to |K| |c|, and what is accepted of the residual relative to |y|.
@@ -58,7 +58,7 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
 
     def coefficients(self, dual: NDArray[Any]) -> NDArray[np.float64]:
         """beta = S R(Y)' c of shape (columns, t), for c of shape (n, t): K c = L(X) beta."""
-        return np.asarray(self._signature[:, None] * self._sums(self._sides[1], dual))
+        return np.asarray(self._signature[:, None] * self._feature_sums(self._sides[1], dual))
 
     def solve(self, targets: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """c of shape (n, t) with K c = targets by MINRES, and the relative residual that is left.
@@ -74,7 +74,7 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
             raise AccuracyError(
                 f"MINRES leaves a relative residual of {worst:.2g}, and "
                 f"{_ACCEPTED:g} is asked for: K + alpha I is too near to a singular matrix. Take "
-                "a larger alpha, or a solver that holds the sums of all columns."
+                "a larger alpha, or solver='flip'."
             )
         return dual, worst
 
@@ -92,19 +92,19 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
     def _product(
         self, to: tuple[Any, Columns], of: tuple[Any, Columns], V: NDArray[Any]
     ) -> NDArray[Any]:
-        sums = self._signature[:, None] * self._sums(of, V)
-        narrow = sums.astype(_beside(self, V))
-        result = np.empty((to[0].shape[0], V.shape[1]), narrow.dtype)
+        sums = self._signature[:, None] * self._feature_sums(of, V)
+        coefficients = sums.astype(_matching_dtype(self, V))
+        result = np.empty((to[0].shape[0], V.shape[1]), coefficients.dtype)
         for rows, Z in self._blocks(*to):
-            result[rows] = Z @ narrow
+            result[rows] = Z @ coefficients
         if self._ridge:
             result += (self._ridge * V).astype(result.dtype)
         return result
 
-    def _sums(self, of: tuple[Any, Columns], V: NDArray[Any]) -> NDArray[Any]:
+    def _feature_sums(self, of: tuple[Any, Columns], V: NDArray[Any]) -> NDArray[Any]:
         sums = np.zeros((self._signature.size, V.shape[1]), np.result_type(np.float64, V))
         for rows, Z in self._blocks(*of):
-            sums += Z.T @ V[rows].astype(_beside(Z, V))
+            sums += Z.T @ V[rows].astype(_matching_dtype(Z, V))
         return sums
 
     def _blocks(self, X: Any, columns: Columns) -> Iterator[tuple[slice, NDArray[Any]]]:
@@ -133,6 +133,6 @@ def checked_ridge(ridge: float, *, of_two: bool) -> float:
     return float(value)
 
 
-def _beside(real: Any, V: NDArray[Any]) -> Any:
-    """The type that a factor V has beside a real array: of its precision, complex where V is."""
+def _matching_dtype(real: Any, V: NDArray[Any]) -> Any:
+    """The dtype of V in a product with a real array: of its precision, complex if V is."""
     return np.result_type(real.dtype, np.complex64) if V.dtype.kind == "c" else real.dtype

@@ -60,7 +60,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
         What fit does if a column has signature -1, which a pipeline on Z alone would not see.
-        With "error", a kernel that is positive definite on the sphere gets columns without.
+        With "error", a kernel that is positive definite on the sphere gets no such column.
     domain : float, "data" or None, default=None
         Largest distance of rows at which features designed for the data have to be right; "data"
         finds it from X, with a margin.  By default features are designed for a formula in u with
@@ -209,12 +209,12 @@ class SpectralFeatures(BaseSpectralFeatures):
         return SamplingOptions(self.coupling, self.radii, self.allocation)
 
     def _resolve(self, X: Any) -> Resolved:
-        text = isinstance(self._radial, str) and not self.kernel_params
+        text = isinstance(self._unscaled, str) and not self.kernel_params
         if text and self.domain is None:
-            kept = kept_spectrum(self._radial, X.shape[1])
+            kept = kept_spectrum(self._unscaled, X.shape[1])
             if kept is not None:
                 return self._from_table(kept, X)
-        named = named_kernel(self._radial, self.kernel_params)
+        named = named_kernel(self._unscaled, self.kernel_params)
         if getattr(named, "is_zonal", False):
             self._refuse_lengths(str(named))
         if hasattr(named, "profile"):
@@ -225,7 +225,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         has_powers = np.size(getattr(named, "powers", ())) > 0  # a design with powers of <x, y>
         if self.domain is None and not zonal_methods and not has_powers:
             try:
-                of = self._radial if text else named
+                of = self._unscaled if text else named
                 return self._from_table(resolve_spectrum(of, X.shape[1]), X)
             except InfiniteMassError:
                 if not hasattr(named, "is_zonal"):
@@ -243,7 +243,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         return noted, *found[1:]
 
     def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
-        """As for all estimators; of a shifted kernel also the parts of its complex measure."""
+        """As the base class; for a shifted kernel, try the parts of its complex measure too."""
         scheme, *known = super()._from_table(spectrum, X)
         if spectrum.table.kind == "shifted" and self.coupling in ("auto", "iid"):
             from rf.schemes.complex import least_axial_scheme
@@ -254,7 +254,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         return (scheme, known[0], known[1], known[2])
 
     def _of_l1(self, named: Any, X: Any) -> Resolved:
-        """Features of the kernel's own measure, or of single columns if it is straight on X."""
+        """Features of the kernel's measure, or waves of single columns if it is linear on X."""
         why = ""
         if self.domain is None:
             try:

@@ -3,7 +3,7 @@ r"""Couplings: how directions and radii are drawn, and which pairs of frequencie
 A table is a sum of parts, and part p gets n_p frequencies w = R s.  Each frequency alone has the
 exact distribution of its part; a coupling sets their joint distribution.  For the variance it is
 enough to know a list of :class:`Pairs`: how many pairs of frequencies, within a part or of two
-parts, have directions with a given distribution of the cosine c, of which it takes the means
+parts, have directions with a given distribution of the cosine c.  The variance depends on the means
 E P_n(c) of Gegenbauer polynomials (:mod:`rf.variance`).
 
 Here are independent directions, orthonormal blocks, and columns of one Haar matrix; sets of lines
@@ -133,8 +133,8 @@ class Coupling:
     ``total`` in all; ``joint``: the directions of all parts, if it couples these too; ``across``:
     (n, m, dim, total) -> the dependent pairs of two parts with n <= m frequencies; ``considered``:
     whether "auto" compares it, if it ``gains``; ``gains``: (n, dim) -> whether it can beat simpler
-    couplings at a similar cost (if not for n, then for no fewer); ``split_of``: a coupling whose
-    optimal split over the parts is used instead of its own, if not empty.
+    couplings at a similar cost (False for n implies False for fewer); ``split_of``: if not empty, a
+    coupling whose optimal split over the parts is used instead of its own.
     """
 
     name: str

@@ -54,12 +54,12 @@ __all__ = [
     "DESIGNED",
     "KERDOCK",
     "angular_means",
+    "balanced_sizes",
     "cosh_energy",
-    "coupled_sizes",
     "coupling_gains",
+    "coupling_sizes",
     "designed",
     "designed_angular_means",
-    "designed_sizes",
     "kerdock_bases",
     "kerdock_lines",
     "least_energy",
@@ -69,16 +69,16 @@ __all__ = [
 #: F(c) and F'(c) of a pairwise energy, for cosines c.
 Energy = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
-# The seed of the orthogonal blocks that every generic set starts from, so that equal sizes give
+# The seed of the orthogonal blocks that every set starts from, so that equal sizes give
 # equal sets; the random rotation is what is drawn.
 _SEED = 20_240_229
-# Multiplications of the cosines in one minimisation: one to two seconds of one core, so that a fit
-# which needs several sets stays within the ten seconds of a step.  Five times as much
-# reduces the mean of degree 6 of 1439 directions in d = 16 by a third, and hardly helps fewer.
+# Multiplications for the cosines in one minimisation: one to two seconds of one core, so that a fit
+# which needs several sets stays within its time limit of ten seconds.  Five times as many reduce
+# S_6 of 1439 directions in d = 16 by a third, and hardly help fewer directions.
 _WORK = 1e10
 _MOST_STEPS = 300
 _LEAST_STEPS = 30
-# After so many steps the mean of degree 6 of 800 directions in d = 16 is a quarter above its least.
+# After so many steps S_6 of 800 directions in d = 16 is a quarter above its minimum.
 _FEW_STEPS = 30
 # Cosines held at one time: half a megabyte stays in the cache of a core.
 _CHUNK = 65_536
@@ -167,7 +167,7 @@ def designed(
     independent sets of nearly equal size.
 
     ``n``, ``dim``: number of rows and dimension; ``sizes``: sizes of independent sets that add up
-    to n, in place of :func:`designed_sizes`; ``draws``: how many independent rotations of the sets
+    to n, in place of :func:`balanced_sizes`; ``draws``: how many independent rotations of the sets
     to draw, along a first axis.
 
     Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)
@@ -175,7 +175,7 @@ def designed(
     """
     checked_draws(n, dim, draws)
     parts = []
-    for size in designed_sizes(n) if sizes is None else sizes:
+    for size in balanced_sizes(n) if sizes is None else sizes:
         if dim == 1 or size <= dim:
             # Orthonormal rows cannot be improved, and turned they are a cut Haar matrix.
             parts.append(orthogonal(size, dim, rng, draws=draws))
@@ -184,19 +184,19 @@ def designed(
     return np.concatenate(parts, axis=-2)
 
 
-def designed_sizes(n: int) -> list[int]:
-    """Sizes of the independent sets that n directions are made of."""
+def balanced_sizes(n: int) -> list[int]:
+    """Sizes of the fewest independent sets for n directions, as equal as possible."""
     groups = -(-n // _MOST_DIRECTIONS)
     return [n // groups + (1 if g < n % groups else 0) for g in range(groups)]
 
 
-def coupled_sizes(n: int, dim: int) -> list[int]:
-    """Sizes of the sets of the coupling "designed": whole ones that are fast to find, and a rest.
+def coupling_sizes(n: int, dim: int) -> list[int]:
+    """Sizes of the sets of the coupling "designed": equal ones that are fast to find, and a rest.
 
-    A set of s directions takes a work of s^2 (4 d + 60) for each of 300 steps.  Whole sets take
-    about a third of a second and are used for every larger n: with more of them the variance falls
-    like 1 / n.  Less than half a set joins the last one.  Whole sets are no smaller than
-    2 d, below which there is little to gain.
+    A set of s directions takes a work of s^2 (4 d + 60) for each of 300 steps.  The equal
+    sets take about a third of a second: for larger n more of them are used, and the variance falls
+    like 1 / n.  They are no smaller than 2 d, below which there is little to gain.  A rest of less
+    than half a set is added to the last one.
     """
     largest = max(_quick_size(dim), 2 * dim)
     whole, rest = divmod(n, largest)
@@ -252,17 +252,17 @@ def _coupled_directions(
     n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 ) -> FloatArray:
     count = checked_draws(n, dim, draws)
-    return first_or_all(designed(n, dim, rng, sizes=coupled_sizes(n, dim), draws=count), draws)
+    return first_or_all(designed(n, dim, rng, sizes=coupling_sizes(n, dim), draws=count), draws)
 
 
 def _pairs_of_a_set(n: int, dim: int, total: int) -> Sequence[Pairs]:
-    pairs = sum(size * (size - 1) for size in coupled_sizes(n, dim))
+    pairs = sum(size * (size - 1) for size in coupling_sizes(n, dim))
     return (Pairs(CosineLaw(_set_cosines, n), pairs),)
 
 
 def _set_cosines(n: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
     """All |c| of pairs within the sets of the coupling, and weights of sum 1."""
-    sizes = [size for size in coupled_sizes(int(n), dim) if size > 1]
+    sizes = [size for size in coupling_sizes(int(n), dim) if size > 1]
     cosines, counts = [], []
     for size in dict.fromkeys(sizes):
         rows = _set(size, dim)

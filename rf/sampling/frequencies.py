@@ -72,10 +72,10 @@ class Frequencies:
     frequencies : ndarray of shape (n, d)
         One frequency for each row, in radians per unit of the data.
     weights : ndarray of shape (n,)
-        Mass of the part over the number of its frequencies, times the modulus of its shifts; those
-        of a radial table sum to its mass.
+        Mass of the part over the number of its frequencies, times the modulus of the factor
+        sum_j c_j exp(i t_j e.w) of its shifts t_j e; those of a radial table sum to its mass.
     phases : ndarray of shape (n,)
-        0 for a positive part, pi for a negative one, and the phases of its shifts.
+        0 for a positive part, pi for a negative one, plus the phase of that factor.
     part : ndarray of int, shape (n,)
         Index of the part in ``table.parts``; the frequencies of one part are consecutive.
 
@@ -178,7 +178,7 @@ def draw_repeatedly(
     rng, parts = random_source(random_state, "random_state"), table.parts
     draws = whole_number(draws, "draws")
     asked_for = np.ravel(np.asarray(counts, dtype=object))
-    # Masses times a number give whole numbers as floats.
+    # Counts that were computed from masses may be whole numbers as floats.
     counts = [
         whole_number(trunc(n) if isinstance(n, Real) and n % 1 == 0 else n, "counts", least=0)
         for n in asked_for
@@ -203,7 +203,7 @@ def draw_repeatedly(
 
 
 def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
-    """Independent frequencies, each of a part that is drawn by mass: for fewer than the parts."""
+    """Independent frequencies, each of a part that is drawn by mass: for more parts than n."""
     drawn = table.sample(n, rng)
     return Frequencies(
         drawn.frequencies, drawn.weights / n, drawn.phases, np.zeros(n, dtype=np.intp)
@@ -253,7 +253,7 @@ class FeatureMap(ABC):
 
     ``signature`` (n_columns,): +1 or -1 for each column; ``frequencies``: what was drawn, where the
     columns are cosines and sines; ``symmetric``: whether the right columns are the left ones;
-    ``extra_variance``: variance added by a frequency that has a single column.
+    ``extra_variance``: variance added by a frequency without a sine column.
     """
 
     signature: FloatArray
@@ -272,7 +272,7 @@ class FeatureMap(ABC):
         """The left columns at rows (dense or sparse), of the type of X; into ``out`` if given."""
 
     @abstractmethod
-    def mass(self, X: Any) -> float:
+    def cancellation_bound(self, X: Any) -> float:
         """Bound of the sum of the absolute terms of an entry of the matrix of X."""
 
     @abstractmethod
@@ -286,8 +286,8 @@ class FourierMap(FeatureMap):
     """Cosines, then sines, of frequencies: from the terms a cos(w.D + phase) to columns.
 
     A frequency fills a cosine and a sine column.  If the number of columns is odd, one frequency
-    has only one: w = 0, whose sine is 0, where a measure has it; else sqrt(2 a) cos(w.x + b)
-    with b uniform, which is unbiased as well and adds the variance a^2 / 2, of the least weight.
+    has only one: w = 0, whose sine is 0, if the measure has it.  Else it is the one of least weight
+    a, with the column sqrt(2 a) cos(w.x + b), b uniform: unbiased, with the added variance a^2 / 2.
 
     ``scale`` (n,): factor of the cosine and sine of each frequency; ``left_phases``,
     ``right_phases`` (n,): added to the projections of either side; None where all are 0; ``lone``:
@@ -315,13 +315,13 @@ class FourierMap(FeatureMap):
         left = np.where(real, 0.0, phases)
         right = np.zeros(n)
         scale = np.sqrt(weights)
-        still = np.flatnonzero(~frequencies.frequencies.any(axis=1))
+        zero = np.flatnonzero(~frequencies.frequencies.any(axis=1))
         extra = 0.0
         lone: int | None = None
         signature = np.concatenate([sign, sign])
         if n_columns % 2:
-            lone = int(still[0] if still.size else np.argmin(weights))
-            if not still.size:
+            lone = int(zero[0] if zero.size else np.argmin(weights))
+            if not zero.size:
                 offset = rng.uniform(0.0, 2.0 * np.pi)
                 left[lone] += offset
                 right[lone] += offset
@@ -346,7 +346,7 @@ class FourierMap(FeatureMap):
             scale[self.lone] *= np.sqrt(2.0)
         return replace(self, frequencies=replace(self.frequencies, weights=weights), scale=scale)
 
-    def mass(self, X: Any) -> float:
+    def cancellation_bound(self, X: Any) -> float:
         # |cos a cos b| + |sin a sin b| <= 1 for each frequency.
         return float(np.sum(self.scale**2))
 

@@ -87,7 +87,7 @@ class GroupedModel(PartModel):
         return np.array([bool(p.groups) for p in self.table.parts])
 
     @property
-    def width(self) -> int:
+    def coupled_dim(self) -> int:
         return max((len(g.columns) for p in self.table.parts for g in p.groups), default=1)
 
     @cached_property

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PAIRS_FOR_COUPLING",
     "PAIRS_FOR_ERROR",
-    "PAIRS_FOR_SIZE",
+    "PAIRS_FOR_NORM",
     "SamplingOptions",
     "TableScheme",
     "model_at",
@@ -52,8 +52,8 @@ __all__ = [
 # error, which is then known to about five percent.
 PAIRS_FOR_COUPLING = 48
 PAIRS_FOR_ERROR = 384
-# The same for the mean square of the kernel, which a few near pairs may dominate.
-PAIRS_FOR_SIZE = 4096
+# The same for the norm of the kernel matrix, which a few near pairs may dominate.
+PAIRS_FOR_NORM = 4096
 # Schemes, and models of their variance, kept in memory: several seeds and a grid search over the
 # number of columns fit the same kernel to the same rows.
 _RECENT = 16
@@ -111,8 +111,8 @@ class TableScheme(Scheme):
     ``table``, ``coupling``, ``counts``, ``compared``: as in :class:`Scheme`; ``rows``: a sample of
     the rows, which represents all; ``n_rows``: number of rows; ``pooled``: whether each frequency
     belongs to a part that is drawn by mass, because there are more parts than frequencies;
-    ``counts`` is then the number of frequencies alone; ``note``: where the table comes from, and
-    ``kernel``: what it approximates, if it is not the table of the kernel.
+    ``counts`` is then the number of frequencies alone; ``note``: where the table comes from;
+    ``kernel``: the kernel, if the table only approximates it on a range of distances.
     """
 
     table: Any
@@ -197,13 +197,13 @@ class TableScheme(Scheme):
         if self.method not in _OF_DISTANCES:
             return self.model(typical_differences(self.rows, pairs), approximate=True)
         radial, shift = self.table.one_shift()  # quantiles of |D|, or of |D + r|
-        return _model_at(radial, typical_distances(self.rows, shift).tobytes())
+        return _cached_model(radial, typical_distances(self.rows, shift).tobytes())
 
     @cached_property
     def _mean_square_kernel(self) -> float:
         """Mean of the squared kernel of the table over pairs of different rows."""
         if self.method not in _OF_DISTANCES:
-            differences = typical_differences(self.rows, PAIRS_FOR_SIZE)
+            differences = typical_differences(self.rows, PAIRS_FOR_NORM)
             return float(np.mean(model_at(self.table, differences, approximate=True).kernel ** 2))
         radial, shift = self.table.one_shift()
         z, shares = graded_distances(self.rows, shift)
@@ -214,11 +214,11 @@ class TableScheme(Scheme):
             return float("nan")
         typical = self.typical_model(PAIRS_FOR_ERROR)
         square = self.variance_of(typical)[0] + self._square_bias(typical) + extra_variance
-        alone = self.model(np.zeros((1, self.table.dim)), approximate=True)
-        own = float(np.max(self._square_bias(alone))) + extra_variance
+        at_zero = self.model(np.zeros((1, self.table.dim)), approximate=True)
+        own = float(np.max(self._square_bias(at_zero))) + extra_variance
         # At D = 0 the estimate of a symmetric kernel does not vary.
         if self.pooled or self.table.kind == "shifted":
-            own += float(self.variance_of(alone)[0][0])
+            own += float(self.variance_of(at_zero)[0][0])
         diagonal = own, float(self.table.k_zero)
         return relative_error(square, self._mean_square_kernel, diagonal, self.n_rows)
 
@@ -318,7 +318,7 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
                 "take GRFF, or SpectralFeatures with coupling='auto' or 'iid', which draw the part "
                 "of each frequency."
             )
-        # A single frequency has any coupling.
+        # For a single frequency all couplings are the same.
         coupling = "iid" if coupling == "auto" else coupling
         return replace(scheme, coupling=coupling, counts=(n,), pooled=True)
     if len(offered) == parts == 1:
@@ -384,6 +384,6 @@ def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = Fa
 
 
 @lru_cache(maxsize=_RECENT)
-def _model_at(table: SpectralTable, distances: bytes) -> PartModel:
+def _cached_model(table: SpectralTable, distances: bytes) -> PartModel:
     """The approximate model, cached with its integrals for other fits on the same rows."""
     return model_at(table, np.frombuffer(distances), approximate=True)

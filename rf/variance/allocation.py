@@ -38,12 +38,12 @@ __all__ = [
     "split",
 ]
 
-# The optimal split is searched exactly up to this number of frequencies, and scaled up beyond: it
-# wastes at most one part in this number, and the variance is flat at its least.
+# The optimal split is searched exactly for at most this many frequencies, and scaled up for more:
+# rounding moves at most 1/256 of them, and the variance is flat near its minimum.
 _EXACT_SPLIT = 256
 
-# A split must be better than another by this part of the whole, so that rounding cannot make the
-# search go round.
+# A split must reduce the variance by this fraction, so that rounding errors cannot make the search
+# alternate between splits without end.
 _MARGIN = 1e-12
 
 
@@ -147,12 +147,12 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
             f"{n} frequencies cannot serve {parts} parts: each needs at least one."
         )
     own, common = _mean_terms(model.approximation, coupling, n)
-    # Variances that vanish are rounding, of which no split is better than another.
+    # If all variances vanish, only rounding errors are left, and no split is better.
     rounding = EPS * float(np.sum(model.masses**2))
     gain = (_MARGIN * sum(own(p, 1) for p in range(parts)) + rounding) / n
 
     def value(counts: list[int], p: int, q: int) -> float:
-        """All terms that the numbers of two parts appear in."""
+        """The terms that depend on the numbers of frequencies of p and q."""
         total = own(p, counts[p]) + own(q, counts[q])
         if coupling.across_parts:
             total += common(p, q, counts[p], counts[q])
@@ -171,7 +171,7 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
                 trial[p], trial[q] = m, both - m
                 if (found := value(trial, p, q)) < least - gain:
                     best, least = trial, found
-            # A single pair has no other that it disturbs.
+            # With two parts the first pass finds the optimum.
             changed = changed or (best is not counts and parts > 2)
             counts = best
     return tuple(counts)
@@ -248,12 +248,12 @@ def ranked_couplings(
     ``couplings``: names of couplings; see :func:`candidates`; ``radii``, ``allocation``: as in
     :func:`rf.sampling.frequencies.draw_frequencies` and :func:`rf.variance.allocation.allocate`.
     """
-    model, width, scores = model.approximation, model.width, []
+    model, dim, scores = model.approximation, model.coupled_dim, []
     for name in dict.fromkeys(couplings):
-        if name in COUPLINGS and not COUPLINGS[name].gains(n, width):
+        if name in COUPLINGS and not COUPLINGS[name].gains(n, dim):
             continue
         counts = split(model, n, allocation=allocation, coupling=name)
-        if any(COUPLINGS[name].gains(m, width) for m in counts):
+        if any(COUPLINGS[name].gains(m, dim) for m in counts):
             value = model.mean_variance(counts, coupling=name, radii=radii)
             scores.append(CouplingScore(name, counts, value))
     return tuple(sorted(scores, key=lambda score: score.variance))

@@ -62,8 +62,8 @@ def n_components_for(
     n_points : int
         Number N >= 2 of rows.
     diameter : float, optional
-        Largest distance of two rows; it sharpens "bernstein", which else takes each variance at
-        its most.
+        Largest distance of two rows; without it, "bernstein" takes for v_p its upper bound m_p^2,
+        and asks for more columns.
     bound : str
         One of :data:`BOUNDS`.
     allocation : {"equal", "mass"}
@@ -72,7 +72,7 @@ def n_components_for(
     Raises
     ------
     ParameterError
-        For another bound or allocation, or numbers outside their meaning.
+        For an unknown bound or allocation, or a number out of range.
 
     Examples
     --------
@@ -91,8 +91,8 @@ def n_components_for(
     if bound not in BOUNDS:
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
     if bound != "hoeffding":
-        of_radii = f", of which the bound {bound!r} reads the radii; 'hoeffding' reads masses alone"
-        check_table(table, why=of_radii)
+        uses_radii = f", since the bound {bound!r} uses the radii; 'hoeffding' uses masses alone"
+        check_table(table, why=uses_radii)
     if allocation not in ("equal", "mass"):
         raise ParameterError(f"allocation = {allocation!r}: the bounds cover 'equal' and 'mass'.")
     pairs = f", as the bound {bound!r} is over the pairs of that many rows"
@@ -101,13 +101,13 @@ def n_components_for(
         diameter = positive_number(diameter, "diameter", why=", the largest distance")
     masses = np.array([float(p.mass) for p in table.parts])
     over = masses.size if allocation == "equal" else masses.sum() / masses  # 1 / f_p
-    each = float(np.sum(masses**2 * over))
+    variance = float(np.sum(masses**2 * over))
     if bound == "hoeffding":
-        needed = 2.0 * each
+        needed = 2.0 * variance
     else:
         if diameter is not None:
-            each = _largest_variance(table, diameter, over * np.ones_like(masses))
-        needed = 2.0 * each + 4.0 / 3.0 * eps * float(np.max(masses * over))
+            variance = _largest_variance(table, diameter, over * np.ones_like(masses))
+        needed = 2.0 * variance + 4.0 / 3.0 * eps * float(np.max(masses * over))
     # The square of a number below 1e-154 or so is no double.
     logarithm = math.log(n_points * (n_points - 1.0) / delta)
     frequencies = needed / eps**2 * logarithm if eps**2 > 0.0 else math.inf

@@ -1,8 +1,8 @@
 r"""Covariances of two cosines, from the distribution of the radius and the coupling of directions.
 
 A frequency w of a radial part gives cos(w.D), which depends on |D| alone.  One of a sum of
-shifted kernels gives :math:`\sum_j c_j \cos(w \cdot v_j)`, v_j = D + t_j e, and two directions
-with the cosine c between them leave of two such waves the mean
+shifted kernels gives the wave :math:`\sum_j c_j \cos(w \cdot v_j)`, v_j = D + t_j e.  If the
+directions of two waves have the random cosine c, the mean of the product of the waves is
 
 .. math:: \sum_{j,k} c_j c'_k \sum_n E[g_n(R |v_j|)\, g_n(R' |v'_k|)]\;
           P_n(\cos\angle(v_j, v'_k))\; E P_n(c),
@@ -23,7 +23,7 @@ from scipy.special import gammaln
 
 from rf.sampling.coupling import CosineLaw, fixed_cosine
 from rf.variance.projection import (
-    NODES,
+    STRATUM_NODES,
     approximate_stratum_means,
     projection_of,
     sphere_harmonics,
@@ -36,17 +36,17 @@ from spectra.base.special.harmonics import gegenbauer_sequence
 if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
-__all__ = ["MEAN_ERROR", "PairCovariances", "Vectors", "angular_means", "gegenbauer_means"]
+__all__ = ["MEAN_ERROR", "PairCovariances", "Vectors", "cosine_means", "gegenbauer_means"]
 
 Bounded = tuple[FloatArray, FloatArray]
-#: m differences, each seen through J vectors v_j, shape (m, J, d), and their weights c_j, shape
+#: For each of m differences J vectors v_j, shape (m, J, d), and their weights c_j, shape
 #: (J,).  For a radial kernel the distances alone, shape (m, 1), and the weight 1.
 Vectors = tuple[FloatArray, FloatArray]
 
 # Error of the expected plane waves of a table; a variance needs a few of them.
 MEAN_ERROR = 1e-12
 # The truncation error of a covariance should be below this, far below any variance that an
-# experiment can measure; a comparison needs a part in a thousand of a hundred covariances.
+# experiment can measure.  A comparison of couplings sums a hundred covariances to 1e-3.
 _TOLERANCE = 1e-8
 _ROUGH_TOLERANCE = 1e-5
 _FIRST_DEGREE = 32
@@ -57,8 +57,8 @@ _STEP = 4
 _FIRST_PANELS = 4
 _MOST_PANELS = 512
 _DEGREE_OF_A_PANEL = 8
-# The most panels in a comparison, and for strata, of which there can be thousands: the error
-# includes waves beyond.
+# The most panels to compare couplings, and for strata, of which there can be thousands.  The error
+# includes waves that these panels do not resolve.
 _MOST_ROUGH_PANELS = 32
 _MOST_STRATA_PANELS = 64
 _LAST_STRATA_DEGREE = 256
@@ -76,7 +76,7 @@ _LAST_DEGREE = 2048
 
 
 class PairCovariances:
-    """Covariances of pairs of waves, each of one radial law, seen through vectors.
+    """Covariances of pairs of waves, each with a radial law and vectors v_j of its own.
 
     ``approximate``: from one rule, with the error stated as 0.
     """
@@ -85,8 +85,8 @@ class PairCovariances:
         self, dim: int, laws: Sequence[RadialLaw], vectors: Sequence[Vectors], approximate: bool
     ) -> None:
         self._dim, self._approximate = dim, approximate
-        self._radii = list(laws)
-        self._laws = [projection_of(law) for law in laws]
+        self._laws = list(laws)
+        self._projections = [projection_of(law) for law in laws]
         self._vectors = list(vectors)
         self._lengths = [v if v.ndim == 2 else np.linalg.norm(v, axis=-1) for v, _ in vectors]
         self._reach = max(float(lengths.max(initial=0.0)) for lengths in self._lengths)
@@ -98,9 +98,9 @@ class PairCovariances:
 
     def mean_waves(self, law: int, z: FloatArray) -> FloatArray:
         """E Omega(R z) of one law at any distances, from its projection: to about 1e-9."""
-        panels = self._laws[law].panels_to(float(z.max(initial=0.0)))
+        panels = self._projections[law].panels_to(float(z.max(initial=0.0)))
         s, weights = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
-        return np.asarray(self._laws[law](z[..., None] * s)[0] @ weights)
+        return np.asarray(self._projections[law](z[..., None] * s)[0] @ weights)
 
     def covariance(self, first: int, second: int, law: CosineLaw) -> Bounded:
         """Sum over even n >= 2 of H_n H'_n E P_n(c), and a bound of its error."""
@@ -115,7 +115,7 @@ class PairCovariances:
             degree, remainder = _FIRST_DEGREE, np.zeros(1)
             of: Callable[[int], Bounded] = partial(self._same, first, second)
             if law != fixed_cosine(1.0):
-                means, remainder, degree = self._resolved(first, second, law)
+                means, remainder, degree = self._means_to_degree(first, second, law)
                 of = partial(self._sum, first, second, means, degree)
             panels = self._panels(degree)
             value, error = of(panels)
@@ -127,13 +127,13 @@ class PairCovariances:
             self._known[key] = value, error, degree
         return self._known[key]
 
-    def _resolved(
+    def _means_to_degree(
         self, first: int, second: int, law: CosineLaw
     ) -> tuple[FloatArray, FloatArray, int]:
-        """The means of a cosine up to a sufficient degree, a bound of the rest, and the degree."""
+        """The means E P_n(c) up to a degree that suffices, a bound of the rest, and the degree."""
         degree, tolerance = _FIRST_DEGREE, _ROUGH_TOLERANCE if self._approximate else _TOLERANCE
         while True:
-            means, beyond, most = angular_means(law, self._dim, degree)
+            means, beyond, most = cosine_means(law, self._dim, degree)
             panels = self._panels(degree) * (2 - self._approximate)
             a, b = (self.moments(degree, panels)[part][1] for part in (first, second))
             remainder = beyond * _total(self._vectors[first], a) * _total(self._vectors[second], b)
@@ -166,9 +166,8 @@ class PairCovariances:
         if panels in self._values:
             return self._values[panels]
         s, _ = sphere_rule(self._dim, panels)
-        found = [
-            law(z.reshape(-1, 1) * s) for law, z in zip(self._laws, self._lengths, strict=True)
-        ]
+        points = zip(self._projections, self._lengths, strict=True)
+        found = [phi(z.reshape(-1, 1) * s) for phi, z in points]
         if sum(value.size for value, _ in found) <= _KEPT:
             self._values[panels] = found
         return found
@@ -176,7 +175,7 @@ class PairCovariances:
     def _panels(self, degree: int) -> int:
         """Panels that a degree needs, and the variation of the projections."""
         least = max(_FIRST_PANELS, -(-degree // _DEGREE_OF_A_PANEL))
-        wanted = max(least, *(law.panels_to(self._reach) for law in self._laws))
+        wanted = max(least, *(phi.panels_to(self._reach) for phi in self._projections))
         if self._approximate:
             wanted = min(wanted, max(least, _MOST_ROUGH_PANELS))
         return int(min(1 << (wanted - 1).bit_length(), _MOST_PANELS))
@@ -205,18 +204,18 @@ class PairCovariances:
         self, first: int, second: int, angular: FloatArray, degree: int, panels: int
     ) -> Bounded:
         moments = self.moments(degree, panels)
-        (a, _, lost), (b, _, also_lost) = moments[first], moments[second]
+        (a, _, a_error), (b, _, b_error) = moments[first], moments[second]
         products = self._combine(first, second, a, b)[..., 1:]
         both = self._vectors[first], self._vectors[second]
-        return products @ angular, 2.0 * _lost(*both, lost, also_lost)
+        return products @ angular, 2.0 * _product_error(*both, a_error, b_error)
 
     def _same(self, first: int, second: int, panels: int) -> Bounded:
         """One direction and independent radii: P_n(1) = 1, and the sum is E_s[phi phi'] - k k'."""
         _, weights = sphere_rule(self._dim, panels)
         moments, values = self.moments(_FIRST_DEGREE, panels), self._projected(panels)
-        (a, _, lost), (b, _, also_lost) = moments[first], moments[second]
+        (a, _, a_error), (b, _, b_error) = moments[first], moments[second]
         both = (values[first][0] * values[second][0]) @ weights
-        return both - a[:, 0] * b[:, 0], 2.0 * (lost + also_lost)
+        return both - a[:, 0] * b[:, 0], 2.0 * (a_error + b_error)
 
     def strata(self, part: int, n: int, cosines: Sequence[CosineLaw]) -> list[Bounded]:
         """Covariances of cosines i != j of one part in n strata, and their errors.
@@ -227,8 +226,8 @@ class PairCovariances:
             return self._approximate_strata(part, n, cosines)
         degrees = [self._covariance(part, part, law)[2] for law in cosines]
         degree = min(max(degrees, default=0), _LAST_STRATA_DEGREE)
-        law, results = self._radii[part], []
-        for nodes, halves in zip(NODES, (1, 2), strict=True):
+        law, results = self._laws[part], []
+        for nodes, halves in zip(STRATUM_NODES, (1, 2), strict=True):
             rows = []
             for at, lengths in enumerate(self._lengths[part]):
                 # All but the last stratum end at a finite radius.
@@ -239,22 +238,22 @@ class PairCovariances:
                 rows.append(self._stratum_products(part, *means, slice(at, at + 1)))
             results.append([np.concatenate(arrays) for arrays in zip(*rows, strict=True)])
         tabulated, own = self.moments(degree, self._panels(degree))[part][2], self._vectors[part]
-        errors = 4.0 * _lost(own, own, tabulated, tabulated)
+        errors = 4.0 * _product_error(own, own, tabulated, tabulated)
         (fine, _, beyond), (coarse, _, _) = results
         return _sum_degrees(self._dim, fine, coarse, beyond, errors, cosines)
 
     def _approximate_strata(self, part: int, n: int, cosines: Sequence[CosineLaw]) -> list[Bounded]:
         """As :meth:`strata`, from at most 64 strata and one quadrature, without an error.
 
-        What draws without replacement take from a covariance is (H H' - Q) / (n - 1), and the
-        mean Q of products over the strata hardly depends on their number n.
+        Draws without replacement add (H H' - Q) / (n - 1) to a covariance, and the mean Q of
+        products over the strata hardly depends on their number n.
         """
         degree, fewer = _LAST_ROUGH_DEGREE if cosines else 0, min(n, _MOST_STRATA)
         key = (part, fewer, degree)
         if key not in self._strata:
             whole = self.moments(degree, self._panels(degree))[part][0]
             means = approximate_stratum_means(
-                self._radii[part], fewer, self._lengths[part].ravel(), self._dim, degree, whole
+                self._laws[part], fewer, self._lengths[part].ravel(), self._dim, degree, whole
             )
             self._strata[key] = self._stratum_products(part, means, np.zeros(means.shape[:2]))
         products, independent, beyond = self._strata[key]
@@ -297,8 +296,8 @@ def _total(vectors: Vectors, values: FloatArray) -> FloatArray:
     return np.asarray(values.reshape(*values.shape[:-1], -1, weights.size) @ weights)
 
 
-def _lost(first: Vectors, second: Vectors, a: FloatArray, b: FloatArray) -> FloatArray:
-    """What waves of size 1 with errors a and b leave in the sum of their products."""
+def _product_error(first: Vectors, second: Vectors, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Error of the products of waves of size 1 whose errors are a and b."""
     sizes = [float(np.abs(weights).sum()) for _, weights in (first, second)]
     return _total(first, a) * sizes[1] + _total(second, b) * sizes[0]
 
@@ -308,22 +307,22 @@ def _sum_degrees(
     fine: FloatArray,
     coarse: FloatArray,
     beyond: FloatArray,
-    lost: FloatArray,
+    errors: FloatArray,
     cosines: Sequence[CosineLaw],
 ) -> list[Bounded]:
     """Products of strata by degree, from two quadratures, summed for each law of a cosine."""
-    found = [(fine[:, 0], np.abs(fine[:, 0] - coarse[:, 0]) + lost)]
+    found = [(fine[:, 0], np.abs(fine[:, 0] - coarse[:, 0]) + errors)]
     fine, coarse = fine[:, 1:], coarse[:, 1:]
     for law in cosines:
-        means, higher, _ = angular_means(law, dim, 2 * fine.shape[1])
+        means, higher, _ = cosine_means(law, dim, 2 * fine.shape[1])
         value = fine @ means
         error = np.abs(value - coarse @ means)
-        found.append((value, error + higher * beyond + lost))
+        found.append((value, error + higher * beyond + errors))
     return found
 
 
 @lru_cache(maxsize=128)
-def angular_means(law: CosineLaw, dim: int, degree: int) -> tuple[FloatArray, float, int]:
+def cosine_means(law: CosineLaw, dim: int, degree: int) -> tuple[FloatArray, float, int]:
     """Means of Gegenbauer polynomials of a random cosine.
 
     Returns ``means``: E P_n(c), n = 2, 4, ..., degree; ``beyond``: bound of all |E P_n(c)| of

@@ -1,4 +1,4 @@
-r"""The law of a radius seen along a line: phi(x) = E cos(R x), from which every variance follows.
+r"""Tables of phi(x) = E cos(R x) for the law of a radius R, from which every variance follows.
 
 With the coordinate s of a uniform direction along the difference of two points,
 
@@ -6,7 +6,7 @@ With the coordinate s of a uniform direction along the difference of two points,
           H_n(z) = E\,g_n(R z) = \pm \sqrt{N(n, d)}\; E_s[\phi(z s) P_n(s)]
 
 (Funk and Hecke; n even, g_n of :mod:`spectra.base.special.harmonics`).  So phi is tabulated once
-for a law, from values that count its whole tail, and all the rest is one matrix product.
+for a law, from values that include its whole tail, and the rest is one matrix product.
 
 A stratified radius i of n lies in a stratum a_i of mass 1/n, and the strata of one part are dealt
 in random order.  With the means A_a of g_m(R z) over the strata,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from spectra.table import RadialLaw
 
 __all__ = [
-    "NODES",
+    "STRATUM_NODES",
     "Projection",
     "approximate_stratum_means",
     "projection_of",
@@ -48,23 +48,23 @@ __all__ = [
     "stratum_means",
 ]
 
-# The error of phi, weighed with the share of the range that it is made on.
+# Largest error of phi on a panel, times the panel's share of the range.
 _TOLERANCE = 1e-10
 _DEGREE = 16
 # x = width y^4 turns the power x^(2 nu) that a tail leaves at 0 into one that polynomials of this
 # degree reach.
 _ROOT = 4
 _ROOT_DEGREE = 32
-# Halvings of a panel.  The panel then weighs 2^-24 of the range, so nothing but its error counts.
+# Most halvings of a panel, which then has 2^-24 of the range and is kept with any error.
 _HALVINGS = 24
-# A panel: its lower end and width; whether it begins at 0, where it takes the distance to the power
-# 1/4; what it may lack; Chebyshev coefficients.
+# A panel: its lower end and width; whether it begins at 0, and so is a polynomial in x^(1/4); its
+# truncation error; Chebyshev coefficients.
 _PANEL = np.dtype(
     [
         ("low", float),
         ("width", float),
         ("rooted", bool),
-        ("tail", float),
+        ("error", float),
         ("row", float, (_ROOT_DEGREE + 1,)),
     ]
 )
@@ -77,18 +77,18 @@ _CHUNK = 1 << 15
 # The share of the sphere beyond the last node is exp(-_FAR): by Cauchy and Schwarz a harmonic of
 # any degree lacks no more than exp(-_FAR / 2).
 _FAR = 70.0
-_NODES = 16
-_FIRST_NODES = 32
-# Gauss points of one stratum, fine and coarse; the coarse ones tell the error.
-NODES = (6, 4)
-# Fewer strata need panels inside every one; more are far from the ends of the law.
+_PANEL_NODES = 16
+_FIRST_PANEL_NODES = 32
+# Gauss points of one stratum, fine and coarse; the difference of the results is the error.
+STRATUM_NODES = (6, 4)
+# Up to this many strata all have finer panels towards their ends; of more, only the outer ones.
 _FEW = 8
 # Values of cosines that are held at one time (32 MB).
 _COSINES = 4_000_000
-# Panels of an outer stratum halve towards the end of the law so often.
+# How many times these panels are halved towards an end of the stratum.
 _LEVELS = 12
-# A break counts as a jump of the radius from this relative size on: joins of panels are below, and
-# a smaller step does not affect a quadrature.
+# The inverse CDF jumps at a break if the radius changes by more than this, relative to its size.
+# Between adjoining panels it changes less, and a smaller change does not affect a quadrature.
 _JUMP = 1e-6
 # Jumps nearer to the ends of the law than this weigh less than the error of the strata.
 _END = 2.0**-30
@@ -127,13 +127,13 @@ class Projection:
             return
         with _EXTENDING:
             if self._reach == 0.0:
-                # A quarter of the octave that x_max lies in begins at 0; three more make it up.
+                # The first panels end at 1/4, 1/2 and 1 times the least power of 2 >= x_max.
                 self._extend_by(np.array([0.0, 0.25, 0.5, 1.0]) * _octave(x_max))
             while self._reach < x_max:
                 self._extend_by(np.array([1.0, 1.5, 2.0]) * self._reach)
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """phi at x >= 0, and what its polynomials may lack there."""
+        """phi at x >= 0, and the truncation error of its polynomials there."""
         flat, x_max = x.ravel(), float(x.max(initial=0.0))
         if self._law.tail is not None:
             if x.size <= _FEW_VALUES or not x_max:
@@ -156,7 +156,7 @@ class Projection:
         index = np.searchsorted(panels["low"], x, side="right") - 1
         low, width, rooted = (panels[name][index] for name in ("low", "width", "rooted"))
         share = np.clip((x - low) / width, 0.0, 1.0)
-        value, error = np.empty_like(x), panels["tail"][index]
+        value, error = np.empty_like(x), panels["error"][index]
         rows = panels["row"]
         value[~rooted] = _series(rows[index[~rooted], : _DEGREE + 1], share[~rooted])
         value[rooted] = _series(rows[index[rooted]], share[rooted] ** (1.0 / _ROOT))
@@ -167,28 +167,28 @@ class Projection:
         low, width = edges[:-1], np.diff(edges)
         first = low == 0.0
         more = [
-            *self._resolved(low[first], width[first], True),
-            *self._resolved(low[~first], width[~first], False),
+            *self._refine(low[first], width[first], True),
+            *self._refine(low[~first], width[~first], False),
         ]
         panels = np.concatenate([self._panels, *more])
         self._panels = panels[np.argsort(panels["low"])]
         self._reach = float(edges[-1])
 
-    def _resolved(
+    def _refine(
         self, low: FloatArray, width: FloatArray, rooted: bool
     ) -> Iterator[NDArray[np.void]]:
-        """Panels from ``low``, halved until what they lack weighs nothing."""
+        """Panels from ``low``, halved until their errors are within the tolerance."""
         whole = float(width.sum())
         for halving in range(_HALVINGS + 1):
             panels = self._fit(low, width, rooted)
             weight = np.minimum(width / whole, 1.0)
-            good = (panels["tail"] * weight <= _TOLERANCE) | (halving == _HALVINGS)
+            good = (panels["error"] * weight <= _TOLERANCE) | (halving == _HALVINGS)
             yield panels[good]
             low, width = low[~good], 0.5 * width[~good]
             if not low.size:
                 return
             if rooted:
-                yield from self._resolved(low + width, width, False)
+                yield from self._refine(low + width, width, False)
             else:
                 low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
 
@@ -201,7 +201,7 @@ class Projection:
         panels["low"], panels["width"], panels["rooted"] = low, width, rooted
         panels["row"][:, : y.size] = rows
         # The coefficients fall at least geometrically where they are resolved.
-        panels["tail"] = 2.0 * np.abs(rows[:, -3:]).sum(axis=1) + error.max(axis=1)
+        panels["error"] = 2.0 * np.abs(rows[:, -3:]).sum(axis=1) + error.max(axis=1)
         return panels
 
 
@@ -258,11 +258,11 @@ def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
         return np.ones(1), np.ones(1)
     end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_FAR / (dim - 2))))
     edges = np.linspace(0.0, end, panels + 1)
-    x, w = np.polynomial.legendre.leggauss(_FIRST_NODES)
+    x, w = np.polynomial.legendre.leggauss(_FIRST_PANEL_NODES)
     y = 0.5 * (1.0 + x)
     psi = [edges[1] * y**_ROOT]
     weights = [0.5 * w * edges[1] * _ROOT * y ** (_ROOT - 1)]
-    x, w = np.polynomial.legendre.leggauss(_NODES)
+    x, w = np.polynomial.legendre.leggauss(_PANEL_NODES)
     half = 0.5 * edges[1]
     psi.append((edges[1:-1, None] + half * (1.0 + x)).ravel())
     weights.append(np.tile(half * w, panels - 1))
@@ -283,7 +283,7 @@ def stratum_means(
 ) -> tuple[FloatArray, FloatArray]:
     """Means of g_m(R z), m = 0, 2, ..., degree, over each of the n strata of a law, at lengths z.
 
-    Returns ``missing`` (n, points): sum of the squares of higher degrees.
+    Returns the means, and ``missing`` (n, points): sum of the squares of higher degrees.
     """
     (s, weights), basis = sphere_rule(dim, panels), sphere_harmonics(dim, panels, degree).T
     means = np.empty((n, lengths.size, basis.shape[1]))
@@ -302,7 +302,7 @@ def approximate_stratum_means(
 
     ``whole`` are the means over the law, shape (points, degrees).
     """
-    radii, weights, starts = _stratum_rule(law, n, NODES[-1])
+    radii, weights, starts = _stratum_rule(law, n, STRATUM_NODES[-1])
     waves = _even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], lengths))
     waves *= weights[: starts[-1], None, None]
     out = np.empty((n, *whole.shape))

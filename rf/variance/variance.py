@@ -17,13 +17,13 @@ with the normalised wave coefficients g_n of :mod:`spectra.base.special.harmonic
 sum is E Omega_d(z sqrt(R^2 + R'^2)) - E Omega_d(R z) E Omega_d(R' z): the statement of Choromanski
 et al. (2018) and of Luo et al. (2021), Theorem 5, there with the opposite sign.
 
-In general, and in every case that is drawn, with E[g_n g_n'] in place of the product H_n H_n',
+For dependent radii or shifted kernels, E[g_n g_n'] takes the place of the product H_n H_n',
 
 .. math:: C = \sum_{n \ge 0 \text{ even}} E[g_n(R |v|)\, g_n(R' |v'|)]\;
               P_n(\cos\angle(v, v'))\; E P_n(c) - E g_0\, E g_0' :
 
-radii in strata are dealt without replacement (:mod:`rf.variance.projection`), and waves of
-shifted kernels are seen through several vectors v, which for a radial one are the difference itself
+radii in strata are drawn without replacement (:mod:`rf.variance.projection`), and the waves of a
+shifted kernel depend on several vectors v; a radial kernel has one, the difference itself
 (:mod:`rf.variance.pairs`).
 
 In dimension 1 a cosine does not see its direction, so every coupling of directions is iid.
@@ -96,8 +96,8 @@ class PartModel(ABC):
         return np.ones(self.masses.size, dtype=bool)
 
     @property
-    def width(self) -> int:
-        """The largest dimension in which directions are coupled."""
+    def coupled_dim(self) -> int:
+        """The largest dimension of directions that are coupled."""
         return int(self.table.dim)
 
     @cached_property
@@ -112,9 +112,9 @@ class PartModel(ABC):
         return np.asarray((self.signs * self.masses) @ self.means[0])
 
     def pooled_variance(self, n: int) -> FloatArray:
-        """Variance of n independent frequencies, each of a part that is drawn by its bound.
+        """Variance of n independent frequencies, each of a random part.
 
-        The mean of X = m_p cos(...) / q_p, with the part p at the probability q_p.
+        Part p has the probability q_p ~ m_p * bounds[p]: the mean of X = m_p cos(...) / q_p.
         """
         mean, square = self.means
         share = self.masses * self.bounds / np.sum(self.masses * self.bounds)
@@ -135,7 +135,7 @@ class VarianceModel(PartModel):
 
     A draw of a shifted part :math:`m \sum_j c_j\, k(D + t_j e)` is
     :math:`m \sum_j c_j \cos(w \cdot v_j)` with v_j = D + t_j e and w of the radial law, so that
-    every coupling within the parts applies, seen through the vectors v_j.
+    every coupling within the parts applies, with the vectors v_j in place of D.
 
     ``table``: of radial or shifted parts; ``points``: distances, or differences of shape (n, d) if
     parts are shifted; ``approximate``: use tabulated means of the waves, right to 1e-9, and at most
@@ -176,7 +176,7 @@ class VarianceModel(PartModel):
 
     @cached_property
     def _vectors(self) -> list[Vectors]:
-        """What the waves of every part are seen through."""
+        """The vectors v_j and the weights c_j of the waves of every part."""
         parts = self.table.parts
         if self.points.ndim == 1:
             return [(self.z[:, None], np.ones(1))] * len(parts)
@@ -203,7 +203,7 @@ class VarianceModel(PartModel):
 
     @property
     def kernel(self) -> FloatArray:
-        """As for all models; without squares of waves, which need all pairs of shifts."""
+        """The kernel at the points, without E X^2, which takes all pairs of shifts."""
         return np.asarray((self.signs * self.masses) @ self._first_means)
 
     def _mean_square(self, number: int) -> FloatArray:

@@ -55,7 +55,7 @@ def make_grid(law: RadialLaw, reach: float) -> Grid:
     """The cosines of the radii up to W on a grid of [0, reach]."""
     assert law.tail is not None
     radii, weights, beyond = law.nodes(reach)
-    # Oversampling by 2: the points of the grid cover a quarter of the circle.
+    # Oversampling by 2: the grid is at most a quarter of the points of the FFT.
     kept = radii <= 0.5 * np.pi * (_MOST // 4 - 2 * _HALF) / reach
     lost = max(beyond - law.tail.mass, 0.0) + float(weights[~kept].sum())
     radii, weights = radii[kept], weights[kept]

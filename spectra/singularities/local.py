@@ -143,8 +143,8 @@ def _analyse_radius(left: Expr, right: Expr, r: Expr, window: int) -> PointAnaly
     if left == right and left_class == "analytic":
         return PointAnalysis()
     if left_class == right_class == "analytic":
-        # Only the difference matters.  Before it is expanded, its first term is often visible;
-        # expanding shows whether it is zero.
+        # Only the difference matters.  Without sympy.expand its first term is often visible; with
+        # sympy.expand a difference that is zero becomes 0.
         difference = left - right
         if window > _WINDOWS[0]:
             difference = sympy.expand(difference)

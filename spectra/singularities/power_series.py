@@ -75,7 +75,7 @@ class DimensionRules:
         if expr.is_Mul:
             return min(map(self, expr.args))
         if expr.func == sympy.exp:
-            # exp(c + f + g) is a product, whose factors may be atoms even if f and g are not.
+            # exp(c + f + g) is a product, whose factors may be base cases even if f and g are not.
             summands = self._summands(expr.args[0])
             if summands == [expr.args[0]]:
                 return self(expr.args[0])

@@ -9,7 +9,7 @@ from rf.sampling.coupling import RADII, dependent_pairs
 from rf.sampling.designed_directions import angular_means as means_of_a_set
 from rf.sampling.designed_directions import kerdock_bases, kerdock_lines
 from rf.sampling.frequencies import COUPLINGS
-from rf.variance.pairs import angular_means
+from rf.variance.pairs import cosine_means
 from rf.variance.variance import VarianceModel
 from spectra.base.special.harmonics import gegenbauer_sequence
 from tests.oracles.laws import gaussian_mixture
@@ -21,7 +21,7 @@ def stated_sums(name, counts, dim):
     """Sums of E P_n(c), n = 2, 4, 6, over ordered pairs, by the parts of the two frequencies."""
     sums = {}
     for p, q, pair in dependent_pairs(COUPLINGS[name], counts, dim):
-        means = angular_means(pair.cosine, dim, DEGREE)[0]
+        means = cosine_means(pair.cosine, dim, DEGREE)[0]
         sums[p, q] = sums.get((p, q), 0.0) + pair.count * means
     return sums
 

@@ -112,7 +112,7 @@ def test_a_bound_on_masses_alone_serves_every_table():
         n_components_for(sp.derive(k, 2), 0.1, 0.1, n_points=99, bound="hoeffding") for k in kernels
     }
     assert len(found) == 1  # all have one part of mass 1
-    with pytest.raises(ParameterError, match="reads the radii"):
+    with pytest.raises(ParameterError, match="uses the radii"):
         n_components_for(sp.derive(kernels[0], 2), 0.1, 0.1, n_points=99)
 
 
