@@ -3,7 +3,7 @@ r"""A design: signed masses c_j on spheres |w| = w_j, and powers of a variable u
 .. math:: \hat k(z) = \sum_j c_j \Omega_d(w_j z) + \sum_{i = 1}^L a_i u^i
 
 Omega_d(t) is the mean of cos(t s.e) over unit vectors s of R^d.  Masses may be large and cancel:
-the variance is low only if each sphere has its own frequencies.
+the variance is low only if each sphere has a fixed number of frequencies, not a random one.
 
 Features reproduce the powers of u exactly.  For unit rows u = <x, y> = 1 - z^2/2, and the features
 are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which is in [-1, 1]

@@ -23,7 +23,7 @@ from spectra.designs.designed_measure import (
     Objective,
 )
 from spectra.designs.distances import NODE_WEIGHTS, largest_error
-from spectra.designs.linear_programme import solve_programme
+from spectra.designs.linear_programme import EXCESS, solve_programme
 from spectra.designs.wave_variance import block_variance, tabulated_wave
 from spectra.errors import AccuracyError, ParameterError
 from spectra.kernels.kernel import Kernel
@@ -36,13 +36,10 @@ _LARGEST_RADIUS = 100.0
 # The linear programme is solved for this fraction of the tolerance, because the upper end of
 # ``largest_error`` exceeds the sampled error by 0.8 percent.
 _MARGIN = 0.985
-# Least bound of the mass, relative to max |k|.
+# Masses up to this multiple of max |k| are allowed for every tolerance.
 _ALWAYS_ALLOWED_MASS = 100.0
 # Rounding error of a sum of thirty waves, relative to max |k|.
 _ROUNDING_OF_A_SUM = 32.0 * float(np.finfo(float).eps)
-# Fraction of the tolerance to which the linear programme compares errors.  It must exceed the
-# rounding, or the simplex method does not converge.
-_COMPARISON = 2e-3
 
 
 @lru_cache(maxsize=CACHED_DESIGNS)
@@ -107,12 +104,12 @@ def design_within(
 def _largest_mass(kernel: Kernel, domain: tuple[float, float], tol: float) -> float:
     """The mass whose rounding error in float32 is ``tol``, but at least 100 max |k|."""
     size = float(np.abs(kernel(np.linspace(*domain, 48))).max())
-    least = _ROUNDING_OF_A_SUM / _COMPARISON * size
+    least = _ROUNDING_OF_A_SUM / EXCESS * size
     if tol < least:
         raise AccuracyError(
             f"tol = {tol:g} is beyond double precision: the largest kernel value is {size:.3g}, "
-            "sums of waves have a relative rounding error of 7e-15, and a design compares errors "
-            f"to 0.2 % of the tolerance. Ask for tol >= {1.1 * least:.2g}."
+            "sums of waves have a rounding error of 7e-15 times that, which must be below 0.2 % of "
+            f"the tolerance. Ask for tol >= {1.1 * least:.2g}."
         )
     return max(tol / FLOAT32_ERROR_PER_MASS, _ALWAYS_ALLOWED_MASS * size)
 

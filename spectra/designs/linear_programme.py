@@ -24,7 +24,7 @@ from spectra.base.numbers import FloatArray
 from spectra.designs.wave_variance import tabulated_wave
 from spectra.errors import AccuracyError
 
-__all__ = ["solve_programme"]
+__all__ = ["EXCESS", "solve_programme"]
 
 # Step of the grid of radii, in units of 1/z_max, at most a seventh of the width of a maximum of the
 # dual, whose bandwidth is z_max.
@@ -33,7 +33,8 @@ _GRID_STEP = 0.4
 _FIRST_DISTANCES, _FIRST_RADII = 40, 60
 _MOST_ROUNDS = 40
 # The exchange stops when the cost is this close to its lower bound, and the error to the tolerance.
-_GAP, _EXCESS = 2e-3, 2e-3
+# EXCESS times the tolerance must exceed the rounding, or the simplex method does not converge.
+_GAP, EXCESS = 2e-3, 2e-3
 # A unit of error beyond the tolerance costs this many times max |k| / tolerance.
 _PENALTY = 1e4
 # Masses below this fraction of the total mass are rounding errors of the simplex method.
@@ -230,11 +231,11 @@ def solve_programme(
         w, violations = exchange.dual_violations(dual)
         worst = max(float(violations.max(initial=0.0)), 0.0)
         z, errors = exchange.error_peaks(exchange.radii, masses)
-        max_error = (tol + excess) * (1.0 + _EXCESS)
+        max_error = (tol + excess) * (1.0 + EXCESS)
         lower_bound = exchange.lower_bound(value, worst)
         if lower_bound > largest_cost:
             raise _infeasible_error(exchange, lower_bound / largest_cost)
-        within, converged = excess <= _EXCESS * tol, not np.any(errors > max_error)
+        within, converged = excess <= EXCESS * tol, not np.any(errors > max_error)
         close = value - lower_bound <= _GAP * value
         if within and close and not converged:
             # Another measure of about this cost may be within the tolerance at all distances.
@@ -295,7 +296,8 @@ def _infeasible_error(exchange: _Exchange, factor: float) -> AccuracyError:
     return AccuracyError(
         f"No measure of mass up to {exchange.max_mass:.3g} and radii up to "
         f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
-        f"the kernel on [{low:g}, {high:g}]: it would cost {factor:.3g} times as much or more.",
+        f"the kernel on [{low:g}, {high:g}]: by duality its cost would be at least {factor:.3g} "
+        "times the largest cost of this mass.",
         in_python=f"Use a larger tol or a smaller domain, {advice} On the sphere itself "
         "rf.SpectralFeatures finds features that need no measure.",
         at_shell=f"Use a larger --tol or a smaller --z-max, {advice} 'rf approximate' tries "

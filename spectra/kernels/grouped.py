@@ -62,7 +62,7 @@ class GroupedKernel(BaseKernel):
 
     Sums, differences and products with numbers and other such kernels are grouped kernels.  Two
     summands with the same columns and lengths become one radial kernel, so that terms cancel
-    exactly.  Two factors do not: write ``(k1 * k2).on(columns)`` to get one radial kernel.
+    exactly.  Factors are never merged: write ``(k1 * k2).on(columns)`` for one radial kernel.
 
     Attributes
     ----------

@@ -101,7 +101,7 @@ class Kernel(BaseKernel):
         return tuple(numpy_function(p.expr, Z, end=float(p.support)) for p in self.pieces)
 
     def _evaluate_piece(self, i: int, z: FloatArray) -> FloatArray:
-        """Values of a piece at 0 < z <= its support; at isolated points its limits, or nan."""
+        """Values of a piece at 0 < z <= its support; a limit, or nan, where the formula is 0/0."""
         piece, values = self.pieces[i], self._functions[i](z)
         for point in np.unique(z[np.isnan(values)])[:_MOST_LIMITS]:
             at_support = bool(point == float(piece.support))

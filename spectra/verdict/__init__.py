@@ -1,8 +1,8 @@
 """The verdict on a kernel: does a positive decomposition exist, and is it positive definite?
 
-A kernel has finite mass if :mod:`spectra.singularities` finds no *requirement*, a proved necessary
-condition on d, that fails, and no *gap*, a fact that could not be proved, stays open.  ``decide``
-holds :func:`existence`, ``combination`` combines requirements and gaps into an answer,
+:mod:`spectra.singularities` finds *requirements*, which are proved necessary conditions on d, and
+*gaps*, facts that could not be proved.  A kernel has finite mass if d meets all requirements and no
+gap is open.  ``decide`` holds :func:`existence`, ``combination`` combines both into an answer,
 ``assumptions`` closes gaps by facts that the user states, and ``verdict`` is the result.  In
 ``regions``, the same rules are applied to a range of distances and to the sphere.  ``asymmetric``
 decides on shifted and tilted kernels, ``columns`` on kernels of groups of columns and of the l1

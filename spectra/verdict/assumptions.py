@@ -95,8 +95,8 @@ def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
 
 
 _PRODUCT = (
-    "{} multiplies a callable with something else: make one callable of the product and state "
-    "its facts"
+    "how smooth {} is, a callable times another function: make one callable of the product and "
+    "state its facts"
 )
 
 
@@ -123,7 +123,7 @@ def _analyse_callable(term: OpaqueTerm, support: Expr) -> Iterator[tuple[Expr, P
     if end is not sympy.oo and same_radius(end, support):
         yield support, _analyse_radius(name, support, function.edge, function.describe_missing())
     else:
-        reason = f"{name} is cut at z = {support}, where its edge exponent is not stated"
+        reason = f"how smooth {name} is at z = {support}, where it is cut before its own support"
         yield support, _gap(reason, support)
 
 

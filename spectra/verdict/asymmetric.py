@@ -47,7 +47,7 @@ def _analyse_tilted(radial: Kernel, tilt: Vector) -> LocalAnalysis:
         return analysis
     if np.isfinite(radial.support) or gaussian_components(radial) is not None:
         return replace(analysis, infinity=PointAnalysis())
-    reason = "Whether the kernel, which is no sum of Gaussians, decays faster than its tilt grows"
+    reason = "whether the kernel, which is no sum of Gaussians, decays faster than its tilt grows"
     return replace(analysis, infinity=PointAnalysis(gaps=(Gap(reason, location=sympy.oo),)))
 
 

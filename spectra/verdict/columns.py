@@ -103,7 +103,7 @@ def definiteness_of_groups(kernel: GroupedKernel, by_group: ByGroup) -> Definite
                     f"Where all other columns agree it is a multiple of {factor}, which is not "
                     "positive definite.",
                 )
-    return Definiteness(None, "Some factors or weights are negative, and may cancel or not.")
+    return Definiteness(None, "A weight is below 0, or a factor is not proved positive definite.")
 
 
 def _columns(term: Term) -> set[int]:

@@ -46,7 +46,7 @@ def combine(
 def close_gaps_by_proof(
     kernel: Kernel, analysis: LocalAnalysis, points: tuple[PointAnalysis, ...]
 ) -> tuple[tuple[PointAnalysis, ...], tuple[str, ...]]:
-    """Close gaps for every d for which the kernel is proved positive definite; return why."""
+    """Close gaps by a proof of definiteness, if no requirement contradicts it; return why."""
     proof = proved_on_space(kernel, analysis)
     if proof is None:
         return points, ()

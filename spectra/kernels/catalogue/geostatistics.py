@@ -142,8 +142,8 @@ GEOSTATISTICS: tuple[Entry, ...] = (
     compact_entry(
         id="generalized_wendland",
         title="Generalized Wendland function phi_{mu, smoothness}",
-        formula="(1 - x)**mu, x = z/length, after `smoothness` maps f(x) -> int_x^1 t f(t) dt, "
-        "normalised to k(0) = 1,",
+        formula="f(x) -> int_x^1 t f(t) dt, applied `smoothness` times to (1 - x)**mu with "
+        "x = z/length, normalised to k(0) = 1,",
         build=_generalized_wendland,
         finite=2 * (_MU + _SMOOTHNESS) + 1 > DIMENSION,
         positive_definite=2 * (_MU - _SMOOTHNESS) - 1 >= DIMENSION,

@@ -199,7 +199,7 @@ def any_kernel_from_text(
 
 
 def _evaluate_groups(node: ast.AST, source: str, values: Mapping[str, Any], used: set[str]) -> Any:
-    """Evaluate a syntax tree with groups as operands; add the parameters they have to ``used``."""
+    """Evaluate a syntax tree with groups as operands; record the parameters used, in ``used``."""
     match node:
         case ast.Call(func=ast.Attribute(value=inner, attr="on"), args=[columns], keywords=named):
             text = ast.get_source_segment(source, inner) or ""

@@ -32,7 +32,7 @@ __all__ = ["is_complete_bernstein", "is_completely_monotone"]
 _MOST_DERIVATIVES, _LONGEST_DERIVATIVE = 2, 60
 #: Powers kept in an expansion that shows a limit at infinity.
 _WINDOW = 2
-#: Before a search, signs of differences are tested: steps in z^2, number of values, and digits.
+#: ``_may_be_monotone`` tests signs of differences: steps in z^2, number of values, and digits.
 _STEPS, _VALUES, _DIGITS = (mp.mpf("0.03"), mp.mpf(1), mp.mpf(30)), 7, 40
 _ZERO, _ONE, _HALF = sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 2)
 
@@ -46,8 +46,8 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
     Such kernels are positive definite in every dimension if they are bounded.  Rules: sums and
     products; f(g) for a monotone f (exp(-x), x^-b, K_nu(x), the exponential integral E_s(x),
     exp(x^2) erfc(x), exp(-x) I_nu(x) / x^nu, 1F1 and 2F1 of -x) and a Bernstein function g >= 0;
-    the Matern kernels; sums of exponentials; means of dilates; and functions with a limit >= 0 at
-    infinity and a derivative whose negative is monotone.
+    the Matern kernels and exp(-a z) times polynomials; sums of exponentials; means of dilates; and
+    functions with a limit >= 0 at infinity and a derivative whose negative is monotone.
     """
     return _is_monotone(_without_tanh_squared(expr), _MOST_DERIVATIVES)
 
@@ -56,7 +56,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
 def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
-    if _is_monotone_composition(expr, derivatives) or _is_matern(expr):
+    if _is_monotone_composition(expr, derivatives) or _is_polynomial_times_exponential(expr):
         return True
     if expr.is_Add and all(_is_monotone(a, derivatives) for a in expr.args):
         return True
@@ -66,7 +66,7 @@ def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
         return False
     if expr.is_Mul and _is_monotone_product(expr, derivatives):
         return True
-    return _decreases_monotonically(expr, derivatives)
+    return _is_monotone_by_derivative(expr, derivatives)
 
 
 def _may_be_monotone(expr: sympy.Expr) -> bool:
@@ -115,7 +115,7 @@ def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
 
 
 def _is_monotone_product(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether all factors are monotone, or a product of two and the others, or it is a mean."""
+    """Whether each factor is monotone, or a pair and the rest are, or it is a mean of dilates."""
     for factor in expr.args:
         other = _find_partner(factor)
         if other is not None and _is_monotone(sympy.powsimp(expr / factor / other), derivatives):
@@ -155,7 +155,7 @@ def _is_mean_of_dilates(expr: sympy.Expr, derivatives: int) -> bool:
     return _is_monotone(_simplify(integral.diff(Z)), derivatives - 1)
 
 
-def _decreases_monotonically(expr: sympy.Expr, derivatives: int) -> bool:
+def _is_monotone_by_derivative(expr: sympy.Expr, derivatives: int) -> bool:
     """Whether the limit at infinity is >= 0, and the negative of the derivative is monotone."""
     if not derivatives or sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return False
@@ -298,7 +298,7 @@ def _is_sum_of_exponentials(expr: sympy.Expr) -> bool:
     return True
 
 
-def _is_matern(expr: sympy.Expr) -> bool:
+def _is_polynomial_times_exponential(expr: sympy.Expr) -> bool:
     """Whether it is exp(-a z) times a polynomial in z, proved monotone by derivatives in z^2."""
     c, rest = expr.as_independent(Z, as_Add=False)
     if not c.is_positive:

@@ -177,7 +177,7 @@ def _split_waves(product: Expr) -> tuple[Expr, Expr]:
 
 
 def _plane_wave_means(product: Expr) -> Iterator[tuple[Expr, float]]:
-    r"""Find means of plane waves, with a Gaussian for cosines, and their largest dimensions.
+    r"""Find factors that are means of plane waves, or cosines times a Gaussian; with the largest d.
 
     :math:`J_\nu(az)/z^\nu` is the mean of plane waves in R^(2 nu + 2), :math:`\sin(az)/z` of R^3
     (I. J. Schoenberg, Metric spaces and completely monotone functions, Ann. Math. 39, 1938).

@@ -100,7 +100,7 @@ def decide_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -
     if status is Status.UNDECIDED and dim is not None and proved_on_sphere(kernel, dim) is not None:
         status, reasons = Status.FINITE, (_CONVERGES,)
     if status is Status.INFINITE:
-        text = "Its Gegenbauer series does not converge absolutely: none exists there."
+        text = "Its Gegenbauer series does not converge absolutely: no decomposition exists there."
         reasons = (text, *reasons)
     return RegionVerdict(status, condition, reasons, deciding, "the unit sphere", dim)
 

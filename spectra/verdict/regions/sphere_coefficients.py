@@ -52,7 +52,7 @@ _MEROMORPHIC = (
     *(sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh),
     *(sympy.erf, sympy.erfc),
 )
-#: Radii of the discs |u| <= r on which a formula is bounded, and square cells across one disc.
+#: Radii r of the discs |u| <= r on which max |k| is computed, and square cells across a disc.
 _RADII, _CELLS = (1.125, 1.25, 1.5, 2.0, 3.0, 5.0), 48
 _TANH_SINH = TanhSinh(mp)
 
@@ -133,8 +133,8 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
     if degree > _LARGEST_DEGREE:
         raise ParameterError(
             f"Gegenbauer coefficients are integrated one by one in {_DIGITS} digits, up to degree "
-            f"{_LARGEST_DEGREE}, and {degree} was asked. What lies beyond is in the tail: ask "
-            "existence(kernel, dim).on_sphere()."
+            f"{_LARGEST_DEGREE}, and {degree} was asked. Use a lower degree: tail_bound bounds the "
+            "coefficients beyond it, and existence(kernel, dim).on_sphere() decides on all of them."
         )
     with stage(f"expanding on the sphere, d = {dim}", of=kernel):
         coefficients, errors = _coefficients(kernel, dim, degree)
