@@ -90,8 +90,10 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     # Let w rho = value r^power (1 + q (1 - r^2)) with r = w / exp(x[last]).  The samples allow
     # |value q| r^power (1 - r^2) <= 2 error for r < 1, so |value q| <= e (power + 2) error.
     relative = 1.0 if has_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
-    # The second term is an error bound: values of w rho below NEGLIGIBLE of the peak count as 0.
-    sizes = np.array([abs(value) or abs(float(values[last])) + error, NEGLIGIBLE * samples.peak])
+    # The second term bounds the error: values below NEGLIGIBLE of the peak count as 0, and where
+    # the samples do not show the law, its values may be off by the error of the samples.
+    least = NEGLIGIBLE * samples.peak if relative < 1.0 else error
+    sizes = np.array([abs(value) or abs(float(values[last])) + error, least])
     return Powers(
         np.array([power - 1.0, 0.0]),
         np.array([np.sign(value), 0.0]),

@@ -30,6 +30,7 @@ ONCE_FALSE: tuple[tuple[RealKernel, int, float], ...] = (
     (RealKernel("exp(-z**4)*cosh(z)"), 1, 8.16),
     (RealKernel("besselj(0,z)**2/cosh(z**2)"), 1, 45.254833995939045),
     (RealKernel("exp(-z**2-sqrt(z))/((z-1)**2+1/4)/(2+cos(3*z))"), 64, 64.0),
+    (RealKernel("1/(1+sinh((2/3)*z)**2)/(5+z**2)"), 64, 1.0),
 )
 
 
