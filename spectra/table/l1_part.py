@@ -43,8 +43,8 @@ MAX_RATIO = {2: 3.8, 3: 15.9}
 # For each d: (degrees of freedom, width) of t_beta and of t_alpha.  The proof needs
 # beta + (d - 1) alpha = 1; the free parameters minimize c.
 _PROPOSALS = {2: ((0.5, 1.25), (0.5, 2.0)), 3: ((0.5, 1.65), (0.25, 1.55))}
-# Divided differences at |w_j| that differ by less than _CLOSE are Cauchy integrals on a circle
-# about their mean, or about 0 if that is below _NEAR_ZERO; radii of both, number of nodes.
+# Divided differences at |w_j| closer than _CLOSE are computed by Cauchy integrals, on a circle
+# about the mean |w_j| or, if it is below _NEAR_ZERO, about 0; radii of the two circles; nodes.
 _CLOSE, _NEAR_ZERO, _CIRCLES, _NODES = 0.5, 3.0, (2.0, 6.0), 64
 # Rounding errors: relative of signed sums of coordinates, relative of masses and exponentials, and
 # absolute of characteristic functions.  Arguments at which Bessel's K is finite and positive.

@@ -281,7 +281,7 @@ class SpectralTable:
     def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
         """Bound of the numerical error of :meth:`expected_kernel`.
 
-        Except for the l1 distance, it leaves out ``mass_error``: estimates use the same masses.
+        It includes ``mass_error`` for the l1 distance only: else the masses are taken as exact.
         """
         return self._expected(differences)[1]
 

@@ -47,7 +47,7 @@ _LARGEST_LOG = 300.0
 def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
     """Spectral density by an inverse Mellin transform; None if R is not known or too long to sum.
 
-    If a summand has no such transform, the summands in closed form are left to ``lookup``.
+    If a summand has no such transform, summands in closed form are computed as by ``lookup``.
 
     Examples
     --------

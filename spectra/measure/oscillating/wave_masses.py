@@ -32,20 +32,20 @@ from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["masses_by_window", "window_radius"]
 
-# Least number of half-periods up to W of the common frequency of any group of frequencies, and, if
-# there are several groups, of the highest frequency; largest number of the highest frequency.
+# W in half-periods: at least this many of the common frequency of each group and, if there are
+# several groups, this many of the highest frequency; at most this many of the highest frequency.
 _COMMON_HALVES, _HIGHEST_HALVES, _MOST_HALVES = 200, 1000, 6000
 # Frequencies are in one group if their ratio is a fraction with at most this denominator, up to
 # this relative error.
 _DENOMINATOR, _SAME_RATIO = 30, 1e-12
 # The window is erfc(12 x)/2 with x = log2(w/W) + 1/2, which is constant to rounding at both ends.
 _STEEPNESS = 12.0
-# Largest width in t on which the window is a polynomial to rounding.
+# Largest width, in the variable t of a panel, on which the window is a polynomial to rounding.
 _WIDEST = 0.1
-# Ends of integration intervals beyond W, in units in which the mass falls by exp(-1); their nodes.
+# Intervals beyond W: their ends as log(w/W), in units that divide the mass by e; nodes of each.
 _ENDS, _NODES_BEYOND = np.linspace(2.5, 37.5, 15), 16
-# Phases of the mean over a group, if one other group or several follow; of the grid for its zeros.
-_PHASES, _SIGN_GRID = (256, 48), 24
+# Phases per oscillation: of a mean if one or several other groups follow; of the search for zeros.
+_PHASES, _ZERO_PHASES = (256, 48), 24
 
 
 def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
@@ -126,12 +126,12 @@ def _integrate_window(
         background = amplitudes.pop(0.0, np.zeros(w.size, complex)).real
         return mean_size(background, [[(amplitudes[b], m) for b, m in group] for group in groups])
 
-    # Integrate from W/2 on in t = log(w/W).
+    # Integrate from W/2 on in log_ratio = log(w/W).
     edges = np.append(np.linspace(-math.log(2.0), 0.0, 5), _ENDS / (rho.least_power - 1.0))
-    t, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _NODES_BEYOND))
-    w = radius * np.exp(t)
-    weights *= w * _window(-t / math.log(2.0))
-    sizes, means = size(w), rho.mean(w)
+    log_ratio, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], _NODES_BEYOND))
+    w = radius * np.exp(log_ratio)
+    weights *= w * _window(-log_ratio / math.log(2.0))
+    sizes, means = size(w), rho.background(w)
     error = (8.0 * EPS + relative_error) * float(weights @ np.abs([sizes, means]).sum(axis=0))
     return {
         sign: Enclosure(near[sign] + 0.5 * float(weights @ (sizes + sign * means)), 0.5 * error)
@@ -184,7 +184,7 @@ def _mean_of_one_group(x: FloatArray, group: Sequence[tuple[ComplexArray, int]])
         waves = sum((z[rows] * np.exp(1j * m * theta) / (1j * m)).real for z, m in group)
         return np.asarray(x[rows] * theta + waves)
 
-    count, each = _SIGN_GRID * max(m for _, m in group), np.arange(x.size)
+    count, each = _ZERO_PHASES * max(m for _, m in group), np.arange(x.size)
     theta = np.linspace(0.0, 2.0 * np.pi, count + 1)
     grid = value(theta, each[:, None])
     row, column = np.nonzero(grid[:, 1:] * grid[:, :-1] < 0.0)

@@ -22,13 +22,12 @@ from spectra.table.tails.wave_sum import LEAST_PHASE, Wave, WaveSum
 
 __all__ = ["constant_sign", "split_tail", "tail_start", "tail_waves", "wave_error"]
 
-# Terms of a Chebyshev series in a root of W/w; relative errors that are good enough, and accepted.
-_TERMS, _ENOUGH, _LARGEST_ERROR = 28, 4e-15, 4e-9
-# The number of last coefficients that estimate this error.
-_LAST = 6
+# Terms of a Chebyshev series in a root of W/w, and how many of the last ones estimate its relative
+# error.  Below the error _ENOUGH no other root is tried; above _LARGEST_ERROR the fit fails.
+_TERMS, _LAST, _ENOUGH, _LARGEST_ERROR = 28, 6, 4e-15, 4e-9
 # Roots of W/w, tried in this order.
 _ROOTS = (1, 2, 3, 4, 5, 6)
-# Relative rounding error in the comparison of the background with the waves.
+# Relative rounding error in the comparison of the part of frequency 0 with the other waves.
 _SIGN_TOLERANCE = 1e-9
 # Splitting by squares adds 12 % to the mass beyond W.  W grows until the mass beyond it is 1/170 of
 # the total (0.07 % added), but at most to _ENOUGH_PHASE/frequency for the highest frequency.  An
@@ -114,7 +113,7 @@ def split_by_squares(rho: WaveSum) -> dict[int, WaveSum]:
         return {sign: rho.scaled(float(sign))}
     square, a = rho * rho, rho.least_power
     # g = kappa (W/w)^a; this kappa minimizes the mass of both parts.
-    kappa = float(np.sqrt(square.mean.scaled(1.0, -a).mass * (a - 1.0) / rho.start))
+    kappa = float(np.sqrt(square.background.scaled(1.0, -a).mass * (a - 1.0) / rho.start))
     quarter_g = WaveSum.of(rho.start, [(0.0, a, np.array([0.25 * kappa + 0j]))])
     even = square.scaled(0.25 / kappa, -a) + quarter_g
     return {s: even + rho.scaled(0.5 * s) for s in (1, -1)}

@@ -2,8 +2,8 @@ r"""Criteria of Polya's type, which prove that a kernel is a mixture of hat func
 
 The hat function :math:`h_d(z) \propto \int_z^1 (1 - t^2)^{(d-1)/2} dt` on z <= 1 is the convolution
 square of the ball of diameter 1 in R^d.  It is positive definite for every dimension up to d, and
-so are mixtures of its dilates.  With :math:`D f = -f'/z`, those for d = 2m - 1 are the bounded
-functions with a limit >= 0 such that
+so are mixtures of its dilates.  With :math:`D f = -f'/z`, the mixtures for d = 2m - 1 are the
+bounded functions k with a limit >= 0 at infinity such that
 
 .. math:: D^{m-1}(-k') \text{ does not increase}, \quad D^j(-k') \text{ continuous for } j < m - 1 .
 

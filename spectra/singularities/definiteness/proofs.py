@@ -103,7 +103,7 @@ def _piece_dimension(piece: Piece) -> float:
 
 
 def _compact_dimension(piece: Piece) -> float:
-    """Write the piece as a compactly supported kernel times one that needs no support."""
+    """Write the piece as a kernel of compact support times one of unlimited support; prove both."""
     factors = sympy.Mul.make_args(sympy.factor(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
     best = _compact_factor_dimension(piece)

@@ -95,8 +95,8 @@ class WaveSum:
         return min((power for _, power, _ in self.waves), default=np.inf)
 
     @cached_property
-    def mean(self) -> WaveSum:
-        """The waves of frequency 0."""
+    def background(self) -> WaveSum:
+        """The waves of frequency 0: the mean of the sum over the phases of the other waves."""
         return WaveSum(self.start, tuple(v for v in self.waves if v[0] == 0.0))
 
     @cached_property

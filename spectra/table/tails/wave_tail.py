@@ -69,8 +69,8 @@ class WaveTail:
     density: WaveSum
 
     def __post_init__(self) -> None:
-        radii = self.start * np.geomspace(1.0, _FAR, _SAMPLES)
-        if not (np.all(self.density.mean(radii) > 0.0) and 0.0 < self.mass <= 1.0 + 4.0 * _EPS):
+        background = self.density.background(self.start * np.geomspace(1.0, _FAR, _SAMPLES))
+        if not (np.all(background > 0.0) and 0.0 < self.mass <= 1.0 + 4.0 * _EPS):
             raise ParameterError(
                 "The mean density of an oscillating tail must be positive and its mass at most 1; "
                 f"it starts at the radius {self.start} and has the mass {self.mass}."
@@ -108,10 +108,10 @@ class WaveTail:
     def _mean_quantiles(self) -> tuple[FloatArray, FloatArray]:
         """Table of -log q, where q is the mean survival function, and of log w."""
         log_range = min(
-            _LOG_RANGE / self._survival.mean.least_power, _LOG_RANGE - np.log(self.start)
+            _LOG_RANGE / self._survival.background.least_power, _LOG_RANGE - np.log(self.start)
         )
         log_w = np.log(self.start) + log_range * np.linspace(0.0, 1.0, _GRID) ** 2
-        return -np.log(self._survival.mean(np.exp(log_w))), log_w
+        return -np.log(self._survival.background(np.exp(log_w))), log_w
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Radius above which the probability is q, for 0 <= q <= mass; infinite at q = 0."""

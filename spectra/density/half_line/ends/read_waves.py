@@ -45,10 +45,10 @@ def expand_waves(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
     for phase, series in expansion.parts:
         if not phase.terms or phase.growth < 0 or not series.terms:
             continue
-        # exp(phase) is a wave if its only term is ibz: the size (-1, 0) is that of z.
-        (size, factor), *others = phase.terms
+        # exp(phase) is a wave if its only term is ibz, of the order (-1, 0) of z = 1/t.
+        (order, factor), *others = phase.terms
         b = factor / sympy.I
-        is_wave = phase.growth == 0 and not others and size == (-1, 0) and b.is_real
+        is_wave = phase.growth == 0 and not others and order == (-1, 0) and b.is_real
         if not is_wave or any(not (q.is_Integer and q <= 0) for (_, q), _ in series.terms):
             raise NoRouteError(
                 f"The formula {expr} oscillates or grows at infinity, and the numeric route takes "
