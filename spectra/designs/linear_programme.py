@@ -185,7 +185,7 @@ def _minimise(
         names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
         options: dict[str, Any] = dict.fromkeys(names, feasibility)
         wall_time, stopped = _WALL_TIME, True
-        # Python can be interrupted between calls of HiGHS only; each call gets twice the time.
+        # Python can be interrupted between calls of HiGHS only; wall_time doubles after each call.
         while stopped:
             left = seconds_left()
             if left is not None:

@@ -285,7 +285,7 @@ class SpectralMeasure:
 
     @cached_property
     def _fit_radius(self) -> float:
-        """Radius up to which the density is fitted on panels; may be infinite."""
+        """Largest radius of the fit on panels, and of the smooth window in ``masses_by_window``."""
         if self._oscillates:
             return window_radius(self.components)
         if np.isfinite(self.radius):

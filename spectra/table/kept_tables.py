@@ -78,8 +78,8 @@ def load_kept(folder: Path, address: str, *, formula: str, dim: int) -> Spectral
 def keep_table(folder: Path, address: str, table: SpectralTable) -> None:
     """Save a table at an address, or warn if the folder cannot be written.
 
-    Several processes may do this at once: a file appears complete, and tables of one address are
-    equal.
+    Several processes may do this at once: none reads a partial file, and tables of one address
+    are equal.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -46,8 +46,8 @@ _PROPOSALS = {2: ((0.5, 1.25), (0.5, 2.0)), 3: ((0.5, 1.65), (0.25, 1.55))}
 # Divided differences at |w_j| closer than _CLOSE are computed by Cauchy integrals, on a circle
 # about the mean |w_j| or, if it is below _NEAR_ZERO, about 0; radii of the two circles; nodes.
 _CLOSE, _NEAR_ZERO, _CIRCLES, _NODES = 0.5, 3.0, (2.0, 6.0), 64
-# Rounding errors: relative of signed sums of coordinates, relative of masses and exponentials, and
-# absolute of characteristic functions.  Arguments at which Bessel's K is finite and positive.
+# Rounding errors: of sums of coordinates with signs, relative to |D|_1; of masses (relative) and
+# exponentials; of characteristic functions.  Arguments at which Bessel's K is finite and positive.
 _SUM_ROUNDING, _ROUNDING, _VALUE_ROUNDING, _K_RANGE = 2.0**-50, 2.0**-50, 1e-13, (1e-300, 1e3)
 # Most proposals in one block of rejection sampling; about half of them are accepted.
 _BLOCK = 4096

@@ -1,9 +1,9 @@
 r"""Mellin transforms of kernels on the half-line, as products of Gamma functions.
 
-.. math:: M(s) = \int_0^\infty k(z) z^{s-1} dz = C\,b^{-s}
+.. math:: M(s) = \int_0^\infty k(z) z^{s-1} dz = C\,\lambda^{-s}
           \prod_i\Gamma(a_i + b_i s) \Big/ \prod_j \Gamma(c_j + e_j s)
 
-All of a, b, c, e are rational, so cancellations of poles are exact.
+All a_i, b_i, c_j and e_j are rational, so cancellations of poles are exact.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class GammaProduct:
         return sympy.Max(-sympy.oo, *left), sympy.Min(sympy.oo, *right)
 
     @property
-    def decay(self) -> sympy.Expr:
-        """The r for which |M(c + iy)| behaves like exp(-r |y|) times a power of |y|."""
+    def vertical_decay(self) -> sympy.Expr:
+        """The r for which |M(c + iy)|, for fixed c, is like exp(-r |y|) times a power of |y|."""
         slopes = sum(abs(b) for _, b in self.above) - sum(abs(b) for _, b in self.below)
         return slopes * sympy.pi / 2
 

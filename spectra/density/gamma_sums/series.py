@@ -34,8 +34,8 @@ __all__ = ["series"]
 
 # The sum ends where R is below exp(-60) of its largest value; longer sums are refused.
 _END, _MOST_TERMS = 60.0, 60_000
-# The first period extends on either side of the mean log w by 18, and on until the power law there
-# has fallen by exp(-38).
+# The first period extends from the mean log w by 18 to either side, and then until the power law of
+# w rho at that end (see _sample_inverse) has decreased by the factor exp(-38).
 _HALF_WIDTH, _DEPTH = 18.0, 38.0
 _MOST_DOUBLINGS = 3
 # Number of samples at either end of a period that must be negligible.
@@ -76,9 +76,9 @@ def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
 def _invert(expr: sympy.Expr, products: list[GammaProduct], dim: int) -> Component | None:
     """The density of a formula with these Mellin transforms; None if it cannot be computed."""
     for product in products:
-        # The kernel must be bounded at zero and tend to zero: another limit would be an atom.
+        # Required: k bounded at 0, k -> 0 at infinity (else an atom), a convergent integral over t.
         left, right = product.strip
-        if left > 0 or right <= 0 or not product.decay.is_positive:
+        if left > 0 or right <= 0 or not product.vertical_decay.is_positive:
             return None
     _, formula = split_limit(expr)
     tail = power_tail(formula.expansion_at_zero, dim)
@@ -118,10 +118,10 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
 
 def _mean_log(products: list[GammaProduct], tilt: float) -> float:
     """The mean of log w under w^tilt rho, which is the derivative of log R at u = 1 + tilt."""
-    small = 2.0**-30
-    # The square has the argument 2 small (log R)' for either sign of R.
-    square = _transform(products, flint.acb(1.0 + tilt, small)) ** 2
-    return float(square.arg().mid()) / (2.0 * small)
+    t = 2.0**-30
+    # R(1 + tilt + it)^2 has the argument 2 t (log R)' for either sign of R.
+    square = _transform(products, flint.acb(1.0 + tilt, t)) ** 2
+    return float(square.arg().mid()) / (2.0 * t)
 
 
 def _find_height(products: list[GammaProduct]) -> float:

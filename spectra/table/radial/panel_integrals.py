@@ -45,9 +45,9 @@ _HALVINGS = 48
 _BLOCK, _LEVIN_BLOCK = 8192, 512
 # Cells with a larger phase have no nodes in integration_nodes().
 _NODE_PHASE = 4096.0
-# A cell is an interval [low, high] of x in a panel.  ``slope`` is (high - low) max dw/dx, ``first``
-# and ``last`` are the radii at its ends.
-_NUMBERS = ("low", "high", "slope", "mass", "first", "last")
+# A cell is an interval [low, high] of x in a panel.  ``first`` and ``last`` are the radii at its
+# ends, and ``width`` is (high - low) max dw/dx, which is at least last - first.
+_NUMBERS = ("low", "high", "width", "mass", "first", "last")
 _CELL = np.dtype([("panel", np.intp), *((name, float) for name in _NUMBERS)])
 Cells = NDArray[np.void]
 #: Cells, and their radii and weights for each of the _RULES.
@@ -69,7 +69,7 @@ def _make_cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArr
     radii, slopes, _ = panels.series_at(panel, ends)
     cells["first"], cells["last"] = radii.T
     # dw/dx is an exponential of x, and largest at an end.
-    cells["slope"] = (high - low) * slopes.max(axis=1, initial=0.0)
+    cells["width"] = (high - low) * slopes.max(axis=1, initial=0.0)
     below = [legendre_antiderivative(panels.series[panel], x)[0] for x in ends.T]
     cells["mass"] = np.maximum(panels.half_widths[panel] * (below[1] - below[0]), 0.0)
     return cells
@@ -131,12 +131,12 @@ def integration_nodes(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Radii and weights that integrate cos(w z) for z <= z_max, and the mass that is left out."""
     cells = nodes[0]
-    kept = z_max * cells["slope"] <= _NODE_PHASE
+    kept = z_max * cells["width"] <= _NODE_PHASE
     left_out = float(panels.masses[np.isinf(panels.high)].sum()) + float(cells["mass"][~kept].sum())
     radii, weights = ([array] for array in _as_points(panels))
     cells = cells[kept]
     while cells.size:
-        phase, previous = z_max * cells["slope"], -1.0
+        phase, previous = z_max * cells["width"], -1.0
         for limit, count in _RULES:
             w, weight = _place_nodes(panels, cells[(phase > previous) & (phase <= limit)], count)
             radii.append(w.ravel())
@@ -160,7 +160,7 @@ def _add_series(
         negligible = bound <= _NEGLIGIBLE
         np.add.at(error, z_index[negligible], bound[negligible])
         z_index, which, x_low = z_index[~negligible], which[~negligible], x_low[~negligible]
-        phase = z[z_index] * cells["slope"][which]
+        phase = z[z_index] * cells["width"][which]
         previous = -1.0
         for k, (limit, count) in enumerate(_RULES):
             few = np.flatnonzero((phase > previous) & (phase <= limit))

@@ -251,7 +251,7 @@ class RadialLaw:
         self, values: FloatArray, find_keys: Callable[[FloatArray], tuple[FloatArray, BoolArray]]
     ) -> FloatArray:
         """Radii at probabilities; ``find_keys`` returns their keys, and where q = 0."""
-        # Adding 0 makes a first edge of -0 positive, and so the radius there.
+        # Adding 0 turns a first edge of -0 into 0: a radius of 0 there must not become -0.
         flat, first = np.ravel(values), self.edges[0] + 0.0
         out, (evaluate_bins, evaluate_pieces) = np.empty(flat.size), self._fast_quantiles
         missing_indices, missing_keys = [np.zeros(0, np.intp)], [np.zeros(0)]
