@@ -15,8 +15,8 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["NODE_WEIGHTS", "checked_distances", "largest_error"]
 
-# Number of nodes: 4 k of them give the mean square of an error that oscillates k times over the
-# domain to a few percent.
+# Number of nodes: four for each oscillation of an error over the domain give its mean square to a
+# few percent.
 _NODES = 48
 # Probabilities that separate the nodes, dense at 0 and 1: errors are largest at rare distances.
 _PROBABILITIES = np.sin(0.5 * np.pi * np.arange(_NODES + 1) / _NODES) ** 2
