@@ -47,11 +47,10 @@ _GOAL, _LIMIT = 64 * EPS, 1e-9
 # Values per term, and how many terms the second series has more.
 _VALUES_PER_TERM, _MORE = 3, 5
 _SAFETY = 4.0  # the estimate of an error, divided by the difference of two results
-# The densities of both series are compared at so many radii between these multiples of the bulk; at
-# each radius the largest difference at so many neighbours on either side counts.
+# The densities are compared at _GRID radii, from _FIRST times the lower end of Component.bulk to
+# _LAST times its upper end.  Each error is the largest difference up to _NEIGHBOURS radii away.
 _FIRST, _LAST, _GRID, _NEIGHBOURS = 1e-2, 1e16, 1260, 18
-# The largest accepted relative error of a density.
-_LARGEST_ERROR = 1e-6
+_LARGEST_ERROR = 1e-6  # of a density, relative
 # Values below this share of the largest are negligible; the reach is at most this distance.
 _NEGLIGIBLE, _LARGEST_REACH = 1e-19, 1e6
 # Lengths of the cosine series.  Its upper half is noise if the median there is below _QUIET times
@@ -123,6 +122,7 @@ def _ball_component(term: OpaqueTerm, origin: sympy.Expr, dim: int) -> Component
     (sign, log, top, _), (sign2, log2, *_) = density.evaluate(w), other.evaluate(w)
     difference = np.abs(sign * np.exp(log - top) - sign2 * np.exp(log2 - top))
     differs = maximum_filter1d(difference, 2 * _NEIGHBOURS + 1, mode="nearest")
+    # The relative error grows in the tails: the least one, near the bulk, decides.
     _check_error(float(differs.min()), term, dim)
     return replace(density, added_error=(np.log(w), _SAFETY * differs + miss))
 

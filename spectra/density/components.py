@@ -111,7 +111,7 @@ class Component(Radial):
     def by_distance(self, radius: float, side: float) -> Component | None:
         """The component at ``radius + side * distance`` as a function of the distance.
 
-        None if it has no such form, which avoids the rounding of w next to a break.
+        None if it has no such form.  Next to a break, the form avoids the rounding of w.
         """
         return None
 

@@ -58,8 +58,7 @@ _LARGEST_LOG = 340.0
 _LARGEST_IVE_ARGUMENT = 1e9
 # Widths at r = 0 range from 0.25 / (largest radius) to 2 / (smallest radius) of all bulks.
 _WIDEST, _NARROWEST = 2.0, 0.25
-# Number of these widths.
-_LEAST_WINDOWS, _MOST_WINDOWS = 5, 10
+_LEAST_WINDOWS, _MOST_WINDOWS = 5, 10  # numbers of these widths
 # Narrower windows would integrate more half waves of an oscillating tail than this.
 _MOST_HALF_WAVES = 100
 # The narrowest width is divided by 4 until k is within this share of k(0), at most so many times.
@@ -169,7 +168,8 @@ def _choose_windows(density: SpectralDensity, largest: float) -> list[FloatArray
     radii += [root / r for r in breaks]
     widest = _WIDEST / min(radii)
     narrowest = _narrowest_width(kernel, _NARROWEST / max(radii), largest, dim)
-    ends = {c.tail.frequency for c in density.components if c.tail is not None}  # of supports
+    # The density of a kernel that ends at z = R has an oscillating tail of the frequency R.
+    ends = {c.tail.frequency for c in density.components if c.tail is not None}
     narrowest = max(narrowest, max(ends, default=0.0) * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
     count = int(np.clip(0.6 * np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))

@@ -66,11 +66,11 @@ def split_at_breaks(piece: Piece) -> tuple[list[tuple[sympy.Expr, sympy.Expr]], 
         return [], piece.expr
     if piece.support != sympy.oo and read_ball_form(piece.expr, piece.support) is not None:
         return [(piece.support, piece.expr)], sympy.Integer(0)
-    radii, formulas, gaps = analytic_intervals(Kernel((piece,)))
-    if gaps:
+    radii, formulas, unknown = analytic_intervals(Kernel((piece,)))
+    if unknown:
         raise NoRouteError(
             f"The radii where {piece.expr} is not analytic are not all known "
-            f"({gaps[0].reason}), so it cannot be split there. Write the kernel as a sum of "
+            f"({unknown[0].reason}), so it cannot be split there. Write the kernel as a sum of "
             "formulas, each with its own support."
         )
     exprs = list(formulas)

@@ -18,7 +18,7 @@ from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
-from spectra.measure.oscillating.wave_masses import masses_by_window, window_radius
+from spectra.measure.oscillating.wave_masses import oscillating_masses, radius_for_masses
 from spectra.measure.oscillating.wave_split import constant_sign, split_tail, tail_waves
 from spectra.measure.panels import (
     ZERO,
@@ -287,7 +287,7 @@ class SpectralMeasure:
     def _fit_radius(self) -> float:
         """Largest radius of the fit on panels, and of the smooth window in ``masses_by_window``."""
         if self._oscillates:
-            return window_radius(self.components)
+            return radius_for_masses(self.components)
         if np.isfinite(self.radius):
             self._require_few_changes(self.radius)
         return self.radius
@@ -338,7 +338,7 @@ class SpectralMeasure:
     def _masses(self) -> tuple[Enclosure, Enclosure]:
         masses: dict[int, Enclosure] = {}
         if self._oscillates:
-            masses = masses_by_window(self.components, self._signed_panels, self._fit_radius)
+            masses = oscillating_masses(self.components, self._signed_panels, self._fit_radius)
         positive, negative = map(self._mass_of_atoms, (1, -1))
         if self.components:
             positive += self._continuous_mass(1, masses)

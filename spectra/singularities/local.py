@@ -64,7 +64,7 @@ def analytic_intervals(
         try:
             found += branch_radii(piece.expr, piece.support)
         except ExpansionError as error:
-            gaps.append(Gap(f"{error}. Its smoothness, where you know it, can be stated (assume)"))
+            gaps.append(Gap(f"{error}. If you know how smooth k is, that can be stated (assume)"))
             if piece.expr.has(*PIECEWISE):  # its branches change at unknown radii
                 return (), (), tuple(gaps)
         if piece.support is not sympy.oo:
@@ -86,13 +86,13 @@ def analytic_intervals(
 def analyse(kernel: Kernel) -> LocalAnalysis:
     """Find all points where a kernel is not smooth, exactly, from its formula."""
     radii, exprs, gaps = analytic_intervals(kernel)
-    is_unlimited = [p.support is sympy.oo for p in kernel.pieces]
-    unlimited = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _ZERO)
-    periodic = all(is_unlimited) and is_periodic(unlimited)
+    on_half_line = [p.support is sympy.oo for p in kernel.pieces]
+    half_line_expr = sum((p.expr for p in kernel.pieces if p.support is sympy.oo), _ZERO)
+    periodic = all(on_half_line) and is_periodic(half_line_expr)
     if not exprs:
         if periodic:
-            return analyse_periodic(unlimited, analyse)
-        infinity = add_recurrence(unlimited, PointAnalysis())
+            return analyse_periodic(half_line_expr, analyse)
+        infinity = add_recurrence(half_line_expr, PointAnalysis())
         return LocalAnalysis((), PointAnalysis(), (), infinity, gaps)
     at_radii = tuple(
         (r, _expand_until_decided(partial(_analyse_radius, *sides, r), r))
@@ -101,8 +101,8 @@ def analyse(kernel: Kernel) -> LocalAnalysis:
     origin = _expand_until_decided(partial(_analyse_origin, exprs[0]), _ZERO)
     infinity = _expand_until_decided(partial(analyse_infinity, exprs[-1]), sympy.oo)
     if infinity.gaps and periodic:
-        return analyse_periodic(unlimited, analyse)
-    infinity = add_recurrence(unlimited, infinity) if infinity.gaps else infinity
+        return analyse_periodic(half_line_expr, analyse)
+    infinity = add_recurrence(half_line_expr, infinity) if infinity.gaps else infinity
     return LocalAnalysis(exprs, origin, at_radii, infinity, gaps)
 
 

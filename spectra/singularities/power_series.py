@@ -31,7 +31,7 @@ MaximumOf = Callable[[Expr], Expr | None]
 DimensionOf = Callable[[Expr], float]
 #: Limits of a proof by derivatives: their number, and the operations in one.
 _MOST_DERIVATIVES, _LONGEST_DERIVATIVE = 3, 200
-#: The variable x of a power series F(x); _Y for a formula F(g) in the variable _X.
+#: The variable of a power series F: _X, or _Y if the formula F(g) is itself one in _X.
 _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
 

@@ -131,7 +131,7 @@ class HalfLineFormula:
 
     @property
     def amplitudes(self) -> dict[sympy.Expr, sympy.Expr]:
-        """The amplitudes by frequency, with 0 for f_0, as :func:`.read_waves` gives them."""
+        """The amplitude of each frequency; that of b = 0 is the part that does not oscillate."""
         return self._infinity[2]
 
     def _falls_fast(self) -> bool:

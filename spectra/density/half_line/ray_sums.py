@@ -202,10 +202,10 @@ class RaySums:
         cancelled = max(log_max_g + log_max, 0.0) / log(2.0)
         if _KEPT_BITS + cancelled > _MOST_BITS:
             raise AccuracyError(f"too much cancellation in sums on the ray of angle {self.angle}")
-        least_y, most_y, log_max_g = _find_range(self.dim, self.angle, _KEPT_BITS + cancelled)
-        end = min(self.end, most_y - max(low, self.lowest))
+        log_y0, log_y1, log_max_g = _find_range(self.dim, self.angle, _KEPT_BITS + cancelled)
+        end = min(self.end, log_y1 - max(low, self.lowest))
         # s is i step for i0 <= i <= i1, and log w is (j + shift) step for j0 <= j <= j1.
-        i0, i1 = floor((least_y - high) / step), ceil(end / step)
+        i0, i1 = floor((log_y0 - high) / step), ceil(end / step)
         j0, j1 = floor(low / step), ceil(high / step)
         if i1 - i0 > _MOST_TERMS or i1 - i0 + j1 - j0 > 2 * _MOST_TERMS:
             raise AccuracyError(f"the sums on the ray of angle {self.angle} are too long")
@@ -218,10 +218,10 @@ class RaySums:
         log_y = [(i + self.shift) * step for i in range(i0 + j0, i1 + j1 + 1)]
         zero = flint.fmpz(0), flint.fmpz(0)
         g = [
-            _to_integers(hankel_factor(self.dim, self.angle, s, work), g_bits)
-            if least_y <= s <= most_y
+            _to_integers(hankel_factor(self.dim, self.angle, x, work), g_bits)
+            if log_y0 <= x <= log_y1
             else zero
-            for s in log_y
+            for x in log_y
         ]
         return _correlate(k, g, j0 + self.shift, step, k_bits + g_bits)
 

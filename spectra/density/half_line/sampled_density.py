@@ -35,7 +35,7 @@ def sampled_density(
     """The density through samples, of a kernel that is ``total`` at 0 and falls like z^-decay.
 
     ``tail`` is the density at large w, None if it falls faster than powers; ``noise`` is the size
-    of independent errors of the samples.
+    of errors that vary at random from sample to sample, which panels need not resolve.
     """
     tail = tail and _connect_tail(samples, tail)
     power = float(min(decay, dim))
@@ -90,8 +90,8 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     # Let w rho = value r^power (1 + q (1 - r^2)) with r = w / exp(x[last]).  The samples allow
     # |value q| r^power (1 - r^2) <= 2 error for r < 1, so |value q| <= e (power + 2) error.
     relative = 1.0 if has_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
-    # The second term bounds the error: values below NEGLIGIBLE of the peak count as 0, and where
-    # the samples do not show the law, its values may be off by the error of the samples.
+    # The size of the last term of Powers is an error: NEGLIGIBLE of the peak, or the error of the
+    # samples if they do not show the power law.
     least = NEGLIGIBLE * samples.peak if relative < 1.0 else error
     sizes = np.array([abs(value) or abs(float(values[last])) + error, least])
     return Powers(

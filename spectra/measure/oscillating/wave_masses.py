@@ -30,7 +30,7 @@ from spectra.measure.oscillating.wave_split import tail_start, tail_waves, wave_
 from spectra.measure.panels import SignedPanels, radii_at
 from spectra.table.tails.wave_sum import WaveSum
 
-__all__ = ["masses_by_window", "window_radius"]
+__all__ = ["oscillating_masses", "radius_for_masses"]
 
 # W in half-periods: at least this many of the common frequency of each group and, if there are
 # several groups, this many of the highest frequency; at most this many of the highest frequency.
@@ -69,8 +69,8 @@ def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
     return sorted(groups, key=lambda group: -len(group))
 
 
-def window_radius(components: Sequence[Component]) -> float:
-    """The end W of the window, up to which :func:`masses_by_window` needs panels."""
+def radius_for_masses(components: Sequence[Component]) -> float:
+    """The end W of the window, up to which :func:`oscillating_masses` needs panels."""
     frequencies = np.unique([c.tail.frequency for c in components if c.tail is not None])
     groups = _group_by_phase(frequencies)
     lowest = float(min(b / m for group in groups for b, m in group[:1]))
@@ -80,12 +80,12 @@ def window_radius(components: Sequence[Component]) -> float:
     return max(4.1 * tail_start(components), math.pi * radius)
 
 
-def masses_by_window(
+def oscillating_masses(
     components: Sequence[Component], panels: SignedPanels, radius: float
 ) -> dict[int, Enclosure]:
     """Masses of the positive part (key 1) and the negative part (key -1) of a density.
 
-    ``panels`` have the density up to ``radius``, the value of :func:`window_radius`.
+    ``panels`` have the density up to ``radius``, the value of :func:`radius_for_masses`.
     """
     rho = tail_waves(components, 0.25 * radius)
     w = np.array([2.0 * rho.start])

@@ -15,7 +15,7 @@ from spectra.base.arrays import panel_rule
 from spectra.base.enclosures import Enclosure
 from spectra.density.components import SpectralDensity
 from spectra.errors import ParameterError
-from spectra.measure.oscillating.wave_masses import masses_by_window, mean_size, window_radius
+from spectra.measure.oscillating.wave_masses import mean_size, oscillating_masses, radius_for_masses
 from spectra.measure.oscillating.wave_split import split_by_squares, tail_start, tail_waves
 from spectra.measure.panels import fit_signed_panels
 from spectra.table.tails.wave_sum import WaveSum
@@ -234,9 +234,9 @@ NORMS = {
 
 
 def jordan_masses(density: SpectralDensity) -> dict[int, Enclosure]:
-    radius = window_radius(density.components)
+    radius = radius_for_masses(density.components)
     panels = fit_signed_panels(density.components, density.dim, cut=radius)
-    return masses_by_window(density.components, panels, radius)
+    return oscillating_masses(density.components, panels, radius)
 
 
 @pytest.mark.parametrize(("dim", "power"), list(NORMS))
@@ -254,9 +254,9 @@ def test_masses_of_two_radii_do_not_depend_on_the_window() -> None:
     density = two_radii(3)
     masses = jordan_masses(density)
     assert abs(masses[1].mid - masses[-1].mid - 1.75) <= 1e-13
-    radius = 3.0 * window_radius(density.components)
+    radius = 3.0 * radius_for_masses(density.components)
     panels = fit_signed_panels(density.components, 3, cut=radius)
-    again = masses_by_window(density.components, panels, radius)
+    again = oscillating_masses(density.components, panels, radius)
     for sign in (1, -1):
         assert abs(masses[sign].mid - again[sign].mid) <= masses[sign].rad <= 1e-7
 
