@@ -110,7 +110,9 @@ def _compare(problem: Problem) -> Comparison:
     excluded: list[Candidate] = []
     for name, method in _methods_for(problem).items():
         if measured and measured[0].error <= _ROUNDING:
-            excluded += not_applicable(name, "not compared: another error is rounding already")
+            excluded += not_applicable(
+                name, "not compared: an earlier method is exact up to rounding"
+            )
             continue
         for candidate in method(replace(problem, positive=positive)):
             if candidate.draw is None:

@@ -61,7 +61,7 @@ _MAX_SHARE = 0.6
 _WORTHWHILE = 1.0 / 6.0
 # Angular means are computed for every number of directions up to this one, and beyond for this
 # number times a power of 2; the others are scaled.
-_EVERY_SIZE_UP_TO = 100
+_MAX_UNSCALED_SIZE = 100
 # Minimising the energy of more than 400 directions takes half a second or more.  A design without
 # exact powers that needs it is omitted if its predicted error is larger by this factor (chosen).
 _FEW_DIRECTIONS, _MUCH_WORSE = 400, 4.0
@@ -152,9 +152,9 @@ def _angular_means_in(dim: int) -> Callable[[int], FloatArray]:
 
 def _approximate_angular_means(dim: int, n: int) -> FloatArray:
     """Angular means of n directions: for n > 100 those of a smaller set, scaled like 1/n."""
-    if n <= _EVERY_SIZE_UP_TO:
+    if n <= _MAX_UNSCALED_SIZE:
         return _angular_means(n, dim)
-    size = _EVERY_SIZE_UP_TO * 2 ** int(np.log2(n / _EVERY_SIZE_UP_TO))
+    size = _MAX_UNSCALED_SIZE * 2 ** int(np.log2(n / _MAX_UNSCALED_SIZE))
     means: FloatArray = _quick_angular_means(size, dim) * (size / n)
     means[0] = 1.0
     return means

@@ -99,7 +99,7 @@ def arc_cosine_weights(kernel: Kernel) -> tuple[float, float, float, float, floa
 
 
 def neuron_candidates(problem: Problem) -> list[Candidate]:
-    """The candidate of this module, or why it does not apply.
+    """Neurons with n directions for a kernel of the arc-cosine family, or why they do not apply.
 
     A step is sgn(x.s), a ramp max(x.s, 0) = (x.s + |x.s|)/2.
     """
@@ -108,17 +108,17 @@ def neuron_candidates(problem: Problem) -> list[Candidate]:
     if weights is None or dim < 2:
         return not_applicable(name, "the kernel is not of the arc-cosine family")
     a, b, c, constant, slope = weights
-    kinds = np.array([a / 2.0, b * dim / 2.0, c / 2.0])
+    factors = np.array([a / 2.0, b * dim / 2.0, c / 2.0])  # of the expectations above
     mean = wave_moment(dim, 1)  # E|x.s|
     powers = [constant + a / 2.0 + b * dim / 2.0 * mean**2, slope + b / 2.0 + c / 2.0]
-    used = np.flatnonzero(kinds)
-    n = (problem.n_components - monomial_columns(dim, powers)) // used.size
+    used = np.flatnonzero(factors)
+    n = (problem.n_components - monomial_columns(dim, powers)) // used.size  # directions
     if n < 1:
         return not_applicable(name, f"needs more than {problem.n_components} columns")
-    scales = np.sqrt(np.abs(kinds) / n)
+    scales = np.sqrt(np.abs(factors) / n)
     scales[2] *= np.sqrt(dim)  # E (x.t)(y.t) = u / d
     monomials = MonomialMap.of(dim, powers)
-    signature = np.concatenate([np.repeat(np.sign(kinds[used]), n), monomials.signature])
+    signature = np.concatenate([np.repeat(np.sign(factors[used]), n), monomials.signature])
     draw = partial(_draw, n, scales, monomials, signature)
     detail = f"{n} orthogonal directions, constant and linear part exact, no bias"
     return [Candidate(name, signature.size, detail, draw, on_whole_sphere=True)]

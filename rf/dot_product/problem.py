@@ -99,7 +99,8 @@ def make_problem(
     """The problem for rows X and a kernel whose features are not drawn from its own measure.
 
     ``source``: a kernel, used with a domain, on the unit sphere, or because its spectral mass is
-    infinite; or a design with exact powers, which cannot be drawn from a table.
+    infinite; or a design with exact powers, which cannot be drawn from a table; ``domain``: z_max,
+    or None or "data" to compute it from X.
     """
     from spectra.designs import Design
     from spectra.kernels.kernel import Kernel

@@ -55,7 +55,7 @@ class BoxRange:
     centre: FloatArray
 
     def check(self, X: Any, *, at_any_distance: bool = False) -> None:
-        """Raise DataError if a row is outside the box, or two rows are further apart than z_max."""
+        """Raise DataError for rows out of range; with ``at_any_distance`` no rows are refused."""
         if at_any_distance:
             return
         rows = dense(on_host(X))
@@ -88,8 +88,8 @@ class BoxRange:
 class SingleColumnScheme(DesignedScheme):
     """Features for a kernel of the l1 distance that is linear on the range of the data.
 
-    ``frequencies``: 0 for the constant, then one nonzero coordinate in each; ``rows``: a sample of
-    the ``n_rows`` rows; ``unused_weight``: total weight of the unused waves, a bound of their sum.
+    ``frequencies``: the zero vector for the constant, then vectors with one nonzero coordinate;
+    ``rows``: a sample of the ``n_rows`` rows; ``unused_weight``: sum of the unused waves' weights.
     """
 
     kernel: L1Kernel
@@ -117,7 +117,7 @@ class SingleColumnScheme(DesignedScheme):
         return (
             f"The features are designed for the rows: {self.kernel} is linear up to the l1 "
             f"distance {self.box.z_max:.6g}. They are a constant and {len(self.frequencies) - 1} "
-            f"waves of single columns; omitted waves have the weight {self.unused_weight:.3g}."
+            f"waves of single columns; omitted waves have total weight {self.unused_weight:.3g}."
         )
 
 
@@ -167,14 +167,12 @@ def _linear_part(kernel: L1Kernel) -> tuple[float, float, float]:
 def _largest_waves(
     offset: float, slope: float, widths: FloatArray, n: int, sample: Any
 ) -> tuple[Frequencies, float]:
-    """The constant and n waves of largest weight for a = offset, b = slope, P_i = widths[i].
-
-    Also returns the total weight of the other waves.
-    """
+    """The constant and n largest waves of f(z) = offset - slope z, and the weight of the others."""
     odd = 2.0 * np.arange(n + _UNUSED) + 1.0
     weights = 4.0 * np.abs(slope) * np.outer(widths, 1.0 / odd**2) / np.pi**2
     order = np.argsort(-weights, axis=None, kind="stable")
     order = order[weights.ravel()[order] > 0.0]
+    # Column, nonzero coordinate and weight of each wave, by descending weight.
     column, j = np.unravel_index(order, weights.shape)
     coordinates, sizes = odd[j] * np.pi / widths[column], weights.ravel()[order]
     differences, mean_of_unused = typical_differences(sample, PAIRS_FOR_ERROR), 0.0
@@ -191,7 +189,7 @@ def _largest_waves(
 
 
 def _bound_distances(rows: FloatArray, limit: float) -> float:
-    """The largest l1 distance of two rows, or a bound of it that is below the limit or cheaper."""
+    """The largest l1 distance of two rows, or a bound if it is below limit or much cheaper."""
     radius = np.sort(np.abs(rows - rows.mean(axis=0)).sum(axis=1))
     bound = float(radius[-2:].sum()) if len(rows) > 1 else 0.0
     if bound <= limit or len(rows) ** 2 > _MAX_PAIRS:

@@ -20,8 +20,8 @@ There are three solvers.  The first two solve an eigenproblem of the size of Z'Z
 ``iterative``
     The stationary point by MINRES, which multiplies by K and stores neither K, Z nor Z'Z.  Use it
     for more columns than the other two have memory for.  A relative residual above 1e-8 raises an
-    error.  Paige, Saunders, "Solution of sparse indefinite
-    systems of linear equations", SIAM J. Numer. Anal. 12 (1975).
+    error.  Paige, Saunders, "Solution of sparse indefinite systems of linear equations", SIAM J.
+    Numer. Anal. 12 (1975).
 
 For a positive definite kernel all three are kernel ridge regression.  Ordinary ridge regression or
 a linear SVM on Z ignores the signs and learns with the positive definite matrix Z Z' instead of K.

@@ -44,10 +44,10 @@ def in_double(X: Any) -> Any:
 @final
 @dataclass(frozen=True, eq=False)
 class KreinSums:
-    """Sums over rows with p features Z, t targets y and weights w (the diagonal matrix or vector).
+    """Sums over rows with p features Z, t targets y and weights w; D is the diagonal matrix of w.
 
-    ``gram`` (p, p): Z' w Z, upper triangle; ``cross`` (p, t): Z' w y; ``ones`` (p,): Z' w;
-    ``total`` (t,): sum of w y; ``weight``: sum of w; ``rows``: number of rows; ``rounding``: bound
+    ``gram`` (p, p): Z' D Z, upper triangle; ``cross`` (p, t): Z' D y; ``ones`` (p,): Z' w;
+    ``total`` (t,): y' w; ``weight``: sum of w; ``rows``: number of rows; ``rounding``: bound
     of the error of ``gram`` in the spectral norm from products in single precision.  For blocks of
     b rows it is about :math:`\\sqrt b\\,\\epsilon` times the sum of squares, if rounding errors are
     independent: Higham, Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
@@ -135,7 +135,7 @@ class KreinSums:
 @final
 @dataclass(frozen=True, eq=False)
 class KreinSpace:
-    """The eigenvalues and eigenvectors of K = Z S Z', and the models that they give."""
+    """The eigendecomposition of K = Z S Z', and the coefficients of models computed from it."""
 
     sums: KreinSums
     signature: FloatArray
