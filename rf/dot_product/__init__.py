@@ -1,11 +1,11 @@
 """Methods for kernels of <x, y> and for bounded ranges of distances, compared on the data.
 
-A kernel on the unit sphere, or one without a finite measure on R^d, can be approximated in several
-ways, and which one is best depends on the kernel, the dimension, the number of columns and the
-distances of the data.  ``problem`` collects these.  Each method has a file and gives candidates:
-the exact polynomial map (``exact_powers``), designed plane waves with or without exact low powers
-(``designed_waves``), and steps and ramps for the arc-cosine family (``neurons``).  ``comparison``
-measures their errors and chooses.
+Several methods can approximate a kernel on the unit sphere, or one whose spectral measure on R^d is
+not finite.  The best one depends on the kernel, the dimension, the number of columns and the
+distances in the data.  ``problem`` collects these.  Each method has a file that returns candidates:
+the exact map of a polynomial (``exact_powers``), designed plane waves with or without exact low
+powers (``designed_waves``), and random neurons for arc-cosine kernels (``neurons``).
+``comparison`` measures their errors and chooses the best.
 
-``inside_kink`` is for kernels of the l1 distance that are straight on the range of the data.
+``single_column_waves`` handles kernels of the l1 distance that are linear on the range of the data.
 """

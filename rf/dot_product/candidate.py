@@ -1,4 +1,4 @@
-"""One method to approximate a dot-product kernel: its columns, its draw, and its error."""
+"""A method as it enters the comparison, and the base class of the feature maps that it draws."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rf.sampling.frequencies import FeatureMap
 if TYPE_CHECKING:
     from rf.feature_maps.monomials import MonomialMap
 
-__all__ = ["Candidate", "DrawnMap", "monomial_part", "unavailable"]
+__all__ = ["Candidate", "SymmetricMap", "evaluate_monomials", "not_applicable"]
 
-# Rows whose columns are held in memory at one time to find the largest squared norm.
+# Number of rows of Z in memory at one time while its largest squared row norm is computed.
 _NORM_ROWS = 1024
 
 
-class DrawnMap(FeatureMap):
-    """A feature map without frequencies: K is estimated by (Z * signature) Z'."""
+class SymmetricMap(FeatureMap):
+    """A feature map with equal left and right columns: K is approximated by (Z * signature) Z'."""
 
     frequencies = None
     symmetric = True
@@ -32,7 +32,7 @@ class DrawnMap(FeatureMap):
 
     @abstractmethod
     def columns(self, X: Any) -> NDArray[Any]:
-        """The columns Z at rows of the data (dense or sparse), of the type of X."""
+        """The columns Z at the rows of X (dense or sparse), in the floating-point type of X."""
 
     def cancellation_bound(self, X: Any) -> float:
         largest = 0.0
@@ -51,29 +51,30 @@ class DrawnMap(FeatureMap):
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One method, as it was compared with the others.
+    """A method and its measured error.
 
-    ``columns``: number of columns; None if the method does not apply, and ``detail`` says why;
-    ``detail``: further facts, such as the bias; ``draw``: rng -> DrawnMap; ``everywhere``: whether
-    it approximates the kernel on the whole sphere, not only up to z_max; ``error``: expected
-    relative error of the kernel matrix in the Frobenius norm; nan until compared.
+    ``columns``: number of columns, or None if the method does not apply; ``detail``: facts such as
+    the bias, or why the method does not apply; ``draw``: function that maps a generator to a
+    feature map; ``on_whole_sphere``: whether the method approximates the kernel on the whole
+    sphere, not only up to z_max; ``error``: expected relative error of the kernel matrix in the
+    Frobenius norm, or nan if it was not measured.
     """
 
     name: str
     columns: int | None
     detail: str
-    draw: Callable[[np.random.Generator], DrawnMap] | None = None
-    everywhere: bool = False
+    draw: Callable[[np.random.Generator], SymmetricMap] | None = None
+    on_whole_sphere: bool = False
     error: float = float("nan")
 
 
-def unavailable(name: str, reason: str) -> list[Candidate]:
-    """A method that does not apply, with the reason."""
+def not_applicable(name: str, reason: str) -> list[Candidate]:
+    """A list of one candidate: a method that does not apply, with the reason."""
     return [Candidate(name, None, reason)]
 
 
-def monomial_part(monomials: MonomialMap, X: Any) -> NDArray[Any]:
-    """The columns of monomials; a constant needs no dense copy of sparse rows."""
+def evaluate_monomials(monomials: MonomialMap, X: Any) -> NDArray[Any]:
+    """The columns of monomials at rows, dense or sparse; a constant needs no dense copy of X."""
     if set(monomials.kept) <= {0}:
         return monomials.columns(np.empty((X.shape[0], 0), dtype=X.dtype))
     return monomials.columns(np.asarray(X.toarray() if hasattr(X, "toarray") else X))

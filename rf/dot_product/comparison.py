@@ -1,7 +1,7 @@
-"""Compare all methods for a problem by their error on sampled rows, and choose the best one.
+"""Measure the error of every method on sampled rows, and choose the method with the smallest error.
 
-The error of a method is measured: it is drawn a few times, and its kernel matrix is compared with
-the exact one on a sample of the data.  This includes bias, variance and rounding.
+Each method draws its features a few times, and the approximate kernel matrix of the sampled rows is
+compared with the exact one.  The measured error includes bias, variance and rounding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from rf.dot_product.candidate import Candidate, DrawnMap, unavailable
+from rf.dot_product.candidate import Candidate, SymmetricMap, not_applicable
 from rf.dot_product.designed_waves import design_candidates
 from rf.dot_product.exact_powers import exact_candidates
 from rf.dot_product.neurons import neuron_candidates
@@ -25,11 +25,11 @@ from spectra.base.arrays import FloatArray
 from spectra.base.limits import staged
 from spectra.errors import ParameterError
 
-__all__ = ["METHODS", "Comparison", "compare", "mean_square", "sampled_error"]
+__all__ = ["METHODS", "Comparison", "compare"]
 
 Method = Callable[[Problem], list[Candidate]]
 
-#: The methods by name.  The first of equal error is chosen.
+#: The methods by name, each a function that returns its candidates.  Ties go to the first one.
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "exact polynomial": exact_candidates,
@@ -38,32 +38,29 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
-# The methods that need no unit rows.
+# Names of the methods that do not need unit rows.
 _FOR_ANY_ROWS = ("exact polynomial", "designed waves")
-# Draws of each candidate; the errors of two draws differ by some ten percent.
+# Number of draws of each candidate: the errors of two draws differ by about ten percent.
 _DRAWS = 4
-# A relative error below this is rounding, which no other method improves.
+# A relative error below this is a rounding error, so the other methods need not be tried.
 _ROUNDING = 1e-12
-# The comparison is the same for every random_state.
+# A fixed seed, any number: the comparison is the same for every random_state.
 _SEED = 20_240_301
-# Comparisons kept in memory: a grid search, or several seeds, repeat the same one.
-_RECENT = 16
+# Number of comparisons in the cache: a grid search, or several seeds, repeat the same one.
+_CACHE_SIZE = 16
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Comparison(DesignedScheme):
-    """All methods for a problem, and the best one, which is drawn.
-
-    ``compared``: the best one first, those that do not apply last.
-    """
+    """The candidates by ascending error, then those that do not apply; the first one is drawn."""
 
     problem: Problem
     compared: tuple[Candidate, ...]
 
     @property
     def best(self) -> Candidate:
-        """The method that was chosen."""
+        """The candidate with the smallest error."""
         return self.compared[0]
 
     @property
@@ -73,10 +70,10 @@ class Comparison(DesignedScheme):
     @property
     def z_max(self) -> float:
         """Largest distance at which the features approximate the kernel."""
-        return 2.0 if self.best.everywhere else self.problem.z_max
+        return 2.0 if self.best.on_whole_sphere else self.problem.z_max
 
-    def draw(self, n_columns: int, rng: np.random.Generator) -> DrawnMap:
-        return _drawn(self.best, rng)
+    def draw(self, n_columns: int, rng: np.random.Generator) -> SymmetricMap:
+        return _draw(self.best, rng)
 
     def expected_error(self, extra_variance: float = 0.0) -> float:
         return self.best.error
@@ -94,88 +91,88 @@ class Comparison(DesignedScheme):
 
 @staged("comparing methods", advice=FITTING_ADVICE)
 def compare(problem: Problem) -> Comparison:
-    """Ask all methods for candidates, and measure the error of each.
-
-    The result depends on the problem alone.  Recent ones are kept in memory.
-    """
+    """Measure the errors of all candidates; cached, because they depend on the problem alone."""
     return _compare(problem)
 
 
-@lru_cache(maxsize=_RECENT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _compare(problem: Problem) -> Comparison:
     rows = problem.compared_rows
-    exact = problem.kernel.gram(rows)
-    if not np.any(exact):
+    kernel_matrix = problem.kernel.gram(rows)
+    if not np.any(kernel_matrix):
         raise ParameterError(
             f"The kernel {problem.kernel} is 0 everywhere on the data, so there is nothing to "
-            "draw. Check the formula, and the unit of the distances."
+            "approximate. Check the formula, and the unit of the distances."
         )
-    wanted = replace(problem, positive=problem.positive and _is_definite(problem))
+    positive = problem.positive and _is_positive_definite_on_sphere(problem)
     rng = np.random.default_rng(_SEED)
-    done: list[Candidate] = []
-    without: list[Candidate] = []
+    measured: list[Candidate] = []
+    excluded: list[Candidate] = []
     for name, method in _methods_for(problem).items():
-        if done and done[0].error <= _ROUNDING:
-            without += unavailable(name, "not compared: the error is rounding already")
+        if measured and measured[0].error <= _ROUNDING:
+            excluded += not_applicable(
+                name, "not compared: an earlier method is exact up to rounding"
+            )
             continue
-        for candidate in method(wanted):
+        for candidate in method(replace(problem, positive=positive)):
             if candidate.draw is None:
-                without.append(candidate)
-            elif wanted.positive and np.any(candidate.draw(rng).signature < 0):
-                without += unavailable(candidate.name, "has columns of signature -1")
+                excluded.append(candidate)
+            elif positive and np.any(candidate.draw(rng).signature < 0):
+                excluded += not_applicable(candidate.name, "has columns of signature -1")
             else:
-                error = sampled_error(candidate, rows, exact, problem.n_rows, rng)
-                done.append(replace(candidate, error=error))
-    if not done:
-        reasons = "; ".join(f"{c.name}: {c.detail}" for c in without)
+                error = _relative_error(candidate, rows, kernel_matrix, problem.n_rows, rng)
+                measured.append(replace(candidate, error=error))
+    if not measured:
+        reasons = "; ".join(f"{c.name}: {c.detail}" for c in excluded)
         raise ParameterError(
-            f"No features of {problem.kernel} fit n_components = {problem.n_components} for "
+            f"No method for {problem.kernel} works with n_components = {problem.n_components} for "
             f"n_samples = {problem.n_rows}, d = {problem.dim} ({reasons}). Allow more columns."
         )
-    done.sort(key=lambda candidate: candidate.error)
-    return Comparison(problem, (*done, *without))
+    measured.sort(key=lambda candidate: candidate.error)
+    return Comparison(problem, (*measured, *excluded))
 
 
-def _is_definite(problem: Problem) -> bool:
-    """Whether the kernel is zonal, and no Gegenbauer coefficient is negative beyond its error."""
+def _is_positive_definite_on_sphere(problem: Problem) -> bool:
+    """Whether the kernel is zonal, and its Gegenbauer coefficients are >= 0 within their errors."""
     if not problem.kernel.is_zonal or problem.dim < 2:
         return False
     from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
 
-    found = sphere_coefficients(problem.kernel, problem.dim)
-    return bool(np.all(found.values >= -found.error))
+    coefficients = sphere_coefficients(problem.kernel, problem.dim)
+    return bool(np.all(coefficients.values >= -coefficients.error))
 
 
 def _methods_for(problem: Problem) -> Mapping[str, Method]:
-    if problem.given is not None:
+    if problem.given_design is not None:
         return {"the given design": design_candidates}
     if problem.kernel.is_zonal:
         return METHODS
     return {name: METHODS[name] for name in _FOR_ANY_ROWS}
 
 
-def sampled_error(
+def _relative_error(
     candidate: Candidate, rows: FloatArray, exact: FloatArray, n_rows: int, rng: np.random.Generator
 ) -> float:
-    """Relative error of a kernel matrix of n_rows, from drawn ones on a sample of the rows."""
-    square, size = mean_square(exact**2, n_rows), 0.0
+    """Relative error of the kernel matrix of all n_rows, estimated on the sampled ``rows``."""
+    square_norm, square_error = _mean_entry(exact**2, n_rows), 0.0
     for _ in range(_DRAWS):
-        drawn = _drawn(candidate, rng)
-        Z = drawn.columns(rows)
-        size += mean_square(((Z * drawn.signature) @ Z.T - exact) ** 2, n_rows) / _DRAWS
-    return float(np.sqrt(size / square))
+        feature_map = _draw(candidate, rng)
+        Z = feature_map.columns(rows)
+        approximation = (Z * feature_map.signature) @ Z.T
+        square_error += _mean_entry((approximation - exact) ** 2, n_rows) / _DRAWS
+    return float(np.sqrt(square_error / square_norm))
 
 
-def _drawn(candidate: Candidate, rng: np.random.Generator) -> DrawnMap:
-    assert candidate.draw is not None  # of every candidate that was compared
+def _draw(candidate: Candidate, rng: np.random.Generator) -> SymmetricMap:
+    assert candidate.draw is not None  # true for every candidate whose error was measured
     return candidate.draw(rng)
 
 
-def mean_square(squares: FloatArray, n_rows: int) -> float:
-    """Mean over all pairs of n_rows, of which the diagonal is one part in n_rows."""
-    m = len(squares)
-    diagonal = float(np.trace(squares))
+def _mean_entry(sampled: FloatArray, n_rows: int) -> float:
+    """Mean entry of a matrix of size n_rows, estimated from the matrix of m sampled rows."""
+    m = len(sampled)
+    trace = float(np.trace(sampled))
     if m == 1:
-        return diagonal
-    off = (float(squares.sum()) - diagonal) / (m * (m - 1))
-    return off * (1.0 - 1.0 / n_rows) + diagonal / m / n_rows
+        return trace
+    off_diagonal = (float(sampled.sum()) - trace) / (m * (m - 1))
+    return off_diagonal * (1.0 - 1.0 / n_rows) + trace / m / n_rows

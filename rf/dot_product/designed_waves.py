@@ -1,7 +1,8 @@
-"""Designed plane waves, and exact low powers of <x, y> or z^2 with designed waves for the rest.
+"""Designed plane waves, with or without exact features of the low powers of <x, y> or z^2.
 
-:func:`spectra.design` makes the measure for the number of columns; all its radii share one set of
-directions of least energy, rotated at random.
+A design is a measure with few radii whose error for a number of columns is smallest
+(:func:`spectra.design`).  All radii share one set of directions, rotated at random: a set of least
+pairwise energy (:mod:`rf.sampling.designed_directions`), or orthogonal blocks if it is small.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-from rf.dot_product.candidate import Candidate, DrawnMap, unavailable
-from rf.dot_product.exact_powers import ExactMap, RadialMap
+from rf.dot_product.candidate import Candidate, SymmetricMap, not_applicable
+from rf.dot_product.exact_powers import MonomialFeatureMap, RadialPolynomialMap
 from rf.dot_product.problem import Problem
 from rf.feature_maps.fourier_features import Rays, wave_columns
 from rf.feature_maps.monomials import MonomialMap
@@ -41,98 +42,94 @@ from spectra.designs import (
     power_columns,
 )
 
-__all__ = ["WaveMap", "design_candidates", "designed_spectrum", "set_means"]
+__all__ = ["DesignMap", "design_candidates", "designed_spectrum"]
 
-# The coupling that a design is made for, by the coupling of the features: one radius if directions
-# form orthogonal blocks within a part, up to three if all parts share one set of directions.
-_DESIGNED_FOR: dict[str, Coupling] = {
+# The coupling that a design assumes, by that of the features; "iid" for all others.  Designs
+# for "orthogonal" have one radius, those for "shared" up to three radii with the same directions.
+_DESIGN_COUPLING: dict[str, Coupling] = {
     "orthogonal": "orthogonal",
     "designed": "orthogonal",
     "kerdock": "orthogonal",
     "shared": "shared",
 }
-# Exact powers are tried up to this degree; each needs C(d + L, L) columns.
-_MOST_EXACT = 4
-# Exact powers may take up to this part of the columns: the rest must fall with the directions.
-_MOST_SHARE = 0.6
-# From this part of d (d + 2) directions on, sets of least energy are so much better than orthogonal
-# blocks that their minimisation pays: 9 % at P = 64 in dimension 16, 30 % at 144, 38 % at 288.
-_WORTH = 1.0 / 6.0
-# Angular means are computed for all sizes up to this one, and for its multiples by powers of 2; for
-# other sizes they are scaled.
-_FREE_SIZE = 100
-# Waves without exact powers on more directions than this, whose set costs half a second or more,
-# are dropped if exact powers have an error smaller by this factor (far above ranking errors).
-_FEW_DIRECTIONS, _HOPELESS = 400, 4.0
+# Largest degree L of exact powers; on the sphere degree L needs C(d + L, L) columns or fewer.
+_MAX_DEGREE = 4
+# Largest share of the columns for exact powers; the others must suffice for enough directions.
+_MAX_SHARE = 0.6
+# The energy of sets of at least this times d (d + 2) directions is minimised.  In dimension 16 this
+# gains 9 % over orthogonal blocks for 64 directions, 30 % for 144 and 38 % for 288.
+_WORTHWHILE = 1.0 / 6.0
+# Angular means are computed for every number of directions up to this one, and beyond for this
+# number times a power of 2; the others are scaled.
+_MAX_UNSCALED_SIZE = 100
+# Minimising the energy of more than 400 directions takes half a second or more.  A design without
+# exact powers that needs it is omitted if its predicted error is larger by this factor (chosen).
+_FEW_DIRECTIONS, _MUCH_WORSE = 400, 4.0
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class WaveMap(DrawnMap):
-    """Cosines and sines of all waves, then the columns of the exact part.
+class DesignMap(SymmetricMap):
+    """The features of a design: cosines and sines, then the columns of the exact powers.
 
-    ``rays``: all radii on one set of directions; ``scale`` (n,): root of the weight of each wave;
-    ``exact``: a constant, and powers of <x, y> or of z^2.
+    ``rays``: the frequencies, each radius times each direction; ``scale`` (n,): square root of the
+    weight of each frequency; ``exact``: map of a constant and powers of <x, y> or of z^2.
     """
 
     rays: Rays
     scale: FloatArray
-    exact: DrawnMap
+    exact: SymmetricMap
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        waves = wave_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
+        cosines_and_sines = wave_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
         if not self.exact.signature.size:
-            return waves
-        return np.concatenate([waves, self.exact.columns(X)], axis=1)
+            return cosines_and_sines
+        return np.concatenate([cosines_and_sines, self.exact.columns(X)], axis=1)
 
 
 def design_candidates(problem: Problem) -> list[Candidate]:
-    """Designs without and with exact powers, or the given design, if the columns suffice."""
-    name, most = "designed waves", problem.n_components
-    if problem.given is not None:
-        made, name = problem.given, "the given design"
-        if made.columns > most:
-            return unavailable(name, f"needs {made.columns} columns")
-        return [_candidate(problem, made, name)]
-    if most < 3:
-        return unavailable(name, "needs at least 3 columns")
+    """A design without exact powers and the best one with them, or only the given design."""
+    name, max_columns, given = "designed waves", problem.n_components, problem.given_design
+    if given is not None:
+        if given.columns > max_columns:
+            return not_applicable("the given design", f"needs {given.columns} columns")
+        return [_candidate(problem, given, "the given design")]
+    if max_columns < 3:
+        return not_applicable(name, "needs at least 3 columns")
     plain = _design(problem, 0)
-    trials = [
+    with_powers = [
         _design(problem, degree)
-        for degree in range(1, _MOST_EXACT + 1)
-        if power_columns(problem.kernel, problem.dim, degree) <= _MOST_SHARE * most
+        for degree in range(1, _MAX_DEGREE + 1)
+        if power_columns(problem.kernel, problem.dim, degree) <= _MAX_SHARE * max_columns
     ]
-    best = min(trials, key=lambda d: d.expected_error, default=plain)
-    found = []
-    hopeless = plain.expected_error > _HOPELESS * best.expected_error
-    if plain.n_directions <= _FEW_DIRECTIONS or not hopeless:
-        found.append(_candidate(problem, plain, name))
-    if trials:
+    best = min(with_powers, key=lambda d: d.expected_error, default=plain)
+    candidates = []
+    much_worse = plain.expected_error > _MUCH_WORSE * best.expected_error
+    if plain.n_directions <= _FEW_DIRECTIONS or not much_worse:
+        candidates.append(_candidate(problem, plain, name))
+    if with_powers:
         name = f"exact powers to degree {best.powers.size} + designed waves"
-        found.append(_candidate(problem, best, name))
-    return found
+        candidates.append(_candidate(problem, best, name))
+    return candidates
 
 
 @staged("designing a table", advice=FITTING_ADVICE)
 def designed_spectrum(problem: Problem, coupling: str) -> Spectrum:
-    """The table of a design for a named coupling, and its layout if its masses may cancel.
-
-    Masses cancel only with the directions that they were designed for: orthogonal blocks of one
-    radius and a constant, or the same directions for all radii.  For other couplings the design
-    assumes independent directions, with any split.
-    """
-    made = design(
+    """The table of a design for a coupling that the user chose."""
+    solution = design(
         problem.kernel,
         problem.dim,
         (0.0, problem.z_max),
         n_components=problem.n_components,
-        coupling=_DESIGNED_FOR.get(coupling, "iid"),
+        coupling=_DESIGN_COUPLING.get(coupling, "iid"),
         distances=problem.distances,
     )
-    if coupling not in _DESIGNED_FOR:
-        return Spectrum(made.table, problem.kernel)
-    return Spectrum(made.table, problem.kernel, replace(layout_of(made), coupling=coupling))
+    if coupling not in _DESIGN_COUPLING:
+        return Spectrum(solution.table, problem.kernel)
+    # Large masses cancel only with the coupling and numbers of directions that the design assumes.
+    layout = replace(layout_of(solution), coupling=coupling)
+    return Spectrum(solution.table, problem.kernel, layout)
 
 
 def _design(problem: Problem, degree: int) -> Design:
@@ -141,84 +138,87 @@ def _design(problem: Problem, degree: int) -> Design:
         problem.dim,
         *checked_distances(problem.kernel, (0.0, problem.z_max), problem.distances),
         n_components=problem.n_components,
-        angular_means=_means_for_ranking(problem.dim),
+        angular_means=_angular_means_in(problem.dim),
         exact_degree=degree,
         positive=problem.positive,
     )
 
 
 @cache
-def _means_for_ranking(dim: int) -> Callable[[int], FloatArray]:
-    """The same function object for a dimension, so that lru_cache finds earlier designs."""
-    return partial(_ranking_means, dim)
+def _angular_means_in(dim: int) -> Callable[[int], FloatArray]:
+    """The function n -> angular means; one object for each dimension, as the design cache needs."""
+    return partial(_approximate_angular_means, dim)
 
 
-def _ranking_means(dim: int, n: int) -> FloatArray:
-    """Angular means of n directions, scaled from those of the next smaller computed size.
-
-    The mean of a degree that a set does not integrate exactly falls like 1/n.
-    """
-    if n <= _FREE_SIZE:
-        return set_means(n, dim)
-    size = _FREE_SIZE * 2 ** int(np.log2(n / _FREE_SIZE))
-    means: FloatArray = _computed_means(size, dim) * (size / n)
+def _approximate_angular_means(dim: int, n: int) -> FloatArray:
+    """Angular means of n directions: for n > 100 those of a smaller set, scaled like 1/n."""
+    if n <= _MAX_UNSCALED_SIZE:
+        return _angular_means(n, dim)
+    size = _MAX_UNSCALED_SIZE * 2 ** int(np.log2(n / _MAX_UNSCALED_SIZE))
+    means: FloatArray = _quick_angular_means(size, dim) * (size / n)
     means[0] = 1.0
     return means
 
 
 @lru_cache(maxsize=64)
-def _computed_means(size: int, dim: int) -> FloatArray:
+def _quick_angular_means(size: int, dim: int) -> FloatArray:
     if _direction_sampler(size, dim) is orthogonal:
         return angular_means(dim, size)
     return quick_angular_means(size, dim)
 
 
 def _direction_sampler(n: int, dim: int) -> Callable[[int, int, np.random.Generator], FloatArray]:
-    return designed if dim > 1 and n >= _WORTH * dim * (dim + 2) else orthogonal
+    return designed if dim > 1 and n >= _WORTHWHILE * dim * (dim + 2) else orthogonal
 
 
 @lru_cache(maxsize=256)
-def set_means(n: int, dim: int) -> FloatArray:
-    """S_0, S_2, ... of the n directions that a design gets: of least energy, or blocks if few."""
+def _angular_means(n: int, dim: int) -> FloatArray:
+    """S_0, S_2, ... of the n directions that are drawn: means of P_m(s.t) over pairs of directions.
+
+    P_m is the Gegenbauer polynomial with P_m(1) = 1.
+    """
     if _direction_sampler(n, dim) is orthogonal:
         return angular_means(dim, n)
     sizes = balanced_sizes(n)
-    parts = [np.square(s / n) * designed_angular_means(s, dim) for s in sizes]
-    # Sets are independent: the terms between two of them have mean 0.
-    means: FloatArray = np.sum(parts, axis=0)
+    within_sets = [np.square(size / n) * designed_angular_means(size, dim) for size in sizes]
+    # The sets are rotated independently, so the mean over pairs from two sets is 0.
+    means: FloatArray = np.sum(within_sets, axis=0)
     means[0] = 1.0
     return means
 
 
-def _candidate(problem: Problem, made: Design, name: str) -> Candidate:
-    sup = made.sup_error.mid + made.sup_error.rad
-    waves = made.radii > 0.0
-    radii, exact = int(np.count_nonzero(waves)), _exact_part(made, np.array(problem.centre))
-    columns = 2 * radii * made.n_directions + exact.signature.size
+def _candidate(problem: Problem, solution: Design, name: str) -> Candidate:
+    bias = solution.sup_error.mid + solution.sup_error.rad
+    positive = solution.radii > 0.0
+    mass = np.abs(solution.masses[positive]).sum()
+    n_radii, exact = int(np.count_nonzero(positive)), _exact_map(solution, np.array(problem.centre))
+    columns = 2 * n_radii * solution.n_directions + exact.signature.size
     detail = (
-        f"{radii} radi{'us' if radii == 1 else 'i'} on {made.n_directions} directions, bias at "
-        f"most {sup:.2g} up to z = {problem.z_max:.4g}, mass {np.abs(made.masses[waves]).sum():.3g}"
+        f"{n_radii} radi{'us' if n_radii == 1 else 'i'} on {solution.n_directions} directions, "
+        f"bias at most {bias:.2g} up to z = {problem.z_max:.4g}, mass {mass:.3g}"
     )
-    return Candidate(name, columns, detail, partial(_draw, made, exact))
+    return Candidate(name, columns, detail, partial(_draw, solution, exact))
 
 
-def _exact_part(made: Design, centre: FloatArray) -> DrawnMap:
-    """The constant and the powers of u of a design."""
-    constant = float(made.masses[made.radii == 0.0].sum())
-    powers = [constant, *made.powers.tolist()]
-    if made.kernel.is_zonal or not made.powers.size:
-        monomials = MonomialMap.of(made.dim, powers)
-        return ExactMap(monomials, monomials.signature)
-    of_square: list[float] = Polynomial(powers)(Polynomial([1.0, -0.5])).coef.tolist()
-    of_distance = [a / made.unit ** (2 * p) for p, a in enumerate(of_square)]
-    return RadialMap.of(of_distance, centre, made.domain[1])
+def _exact_map(solution: Design, centre: FloatArray) -> SymmetricMap:
+    """The exact features of the constant and the powers of u of a design."""
+    constant = float(solution.masses[solution.radii == 0.0].sum())
+    powers = [constant, *solution.powers.tolist()]
+    if solution.kernel.is_zonal or not solution.powers.size:
+        monomials = MonomialMap.of(solution.dim, powers)
+        return MonomialFeatureMap(monomials, monomials.signature)
+    # Off the sphere u = 1 - (z/unit)^2/2.
+    in_units: list[float] = Polynomial(powers)(Polynomial([1.0, -0.5])).coef.tolist()
+    coefficients = [a / solution.unit ** (2 * p) for p, a in enumerate(in_units)]
+    return RadialPolynomialMap.of(coefficients, centre, solution.domain[1])
 
 
-def _draw(made: Design, exact: DrawnMap, rng: np.random.Generator) -> WaveMap:
-    n, dim = made.n_directions, made.dim
+def _draw(solution: Design, exact: SymmetricMap, rng: np.random.Generator) -> DesignMap:
+    n, dim = solution.n_directions, solution.dim
     directions = _direction_sampler(n, dim)(n, dim, rng)
-    at = made.radii > 0.0
-    weights = np.repeat(made.masses[at] / n, n)
+    positive = solution.radii > 0.0
+    weights = np.repeat(solution.masses[positive] / n, n)
     sign = np.where(weights < 0.0, -1.0, 1.0)
     signature = np.concatenate([sign, sign, exact.signature])
-    return WaveMap(Rays(directions, made.radii[at]), np.sqrt(sign * weights), exact, signature)
+    rays = Rays(directions, solution.radii[positive])
+    return DesignMap(rays, np.sqrt(sign * weights), exact, signature)

@@ -1,14 +1,14 @@
-r"""The exact map of a polynomial in <x, y> or in |x - y|^2, if it fits: no error but rounding.
+r"""The exact feature map of a kernel that is a polynomial in <x, y> or in z^2 = |x - y|^2.
 
-On the sphere the columns of a polynomial in <x, y> are the monomials of x.  A polynomial in z^2
-has columns for rows anywhere: with a = |x|^2, b = |y|^2, t = <x, y>,
+For a polynomial in <x, y> the columns are monomials of the coordinates of x.  A polynomial in z^2
+with the coefficients c_p has exact features too: with a = |x|^2, b = |y|^2, t = <x, y>,
 
 .. math:: \sum_p c_p (a + b - 2t)^p = \sum_n t^n \sum_{i,j} M^{(n)}_{ij} a^i b^j, \qquad
           M^{(n)}_{ij} = c_{i+j+n} \frac{(i+j+n)!}{i!\,j!\,n!} (-2)^n,
 
-and with the eigenvectors of the symmetric matrices M the columns are
-:math:`\sqrt{|\lambda|} \sum_i v_i a^i` times the monomials of degree n, of the sign of lambda.
-Rows are measured from their mean, in units of the largest distance, so that little cancels.
+and every eigenpair :math:`(\lambda, v)` of the symmetric matrix :math:`M^{(n)}` gives the columns
+:math:`\sqrt{|\lambda|} \sum_i v_i a^i` times the monomials of degree n, with the sign of lambda.
+Rows are centred and divided by the largest distance, to reduce cancellation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from rf.dot_product.candidate import Candidate, DrawnMap, monomial_part, unavailable
+from rf.dot_product.candidate import Candidate, SymmetricMap, evaluate_monomials, not_applicable
 from rf.dot_product.problem import Problem
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
 from rf.inputs.rows import dense
@@ -33,31 +33,31 @@ from spectra.formula.reader.parsing import U, Z
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["ExactMap", "RadialMap", "exact_candidates", "powers_of", "powers_of_square"]
+__all__ = ["MonomialFeatureMap", "RadialPolynomialMap", "even_coefficients", "exact_candidates"]
 
-# Eigenvalues below this part of the largest are rounding.
+# Eigenvalues below this multiple of the largest one are rounding errors.
 _ROUNDING = 1e-15
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ExactMap(DrawnMap):
-    """The columns of all monomials."""
+class MonomialFeatureMap(SymmetricMap):
+    """The exact features of a polynomial in <x, y>."""
 
     monomials: MonomialMap
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        return monomial_part(self.monomials, X)
+        return evaluate_monomials(self.monomials, X)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class RadialMap(DrawnMap):
-    """The columns of a polynomial in |x - y|^2, for rows anywhere.
+class RadialPolynomialMap(SymmetricMap):
+    """The exact features of a polynomial in |x - y|^2.
 
-    ``centre`` (d,); ``parts``: for each degree n: columns of coefficients of 1, |x|^2, |x|^4, ...,
-    and the monomials that each of them multiplies.
+    ``centre`` (d,), ``unit``: rows are transformed to (x - centre)/unit; ``parts``: for each n the
+    scaled eigenvectors sqrt(|lambda|) v of M^(n) as columns, and the monomials of degree n.
     """
 
     centre: FloatArray
@@ -66,10 +66,10 @@ class RadialMap(DrawnMap):
     signature: FloatArray
 
     @classmethod
-    def of(cls, powers: Sequence[float], centre: FloatArray, unit: float) -> Self:
-        """The map of sum_p powers[p] |x - y|^(2 p)."""
-        degree = len(powers) - 1
-        scaled = [c * unit ** (2 * p) for p, c in enumerate(powers)]
+    def of(cls, coefficients: Sequence[float], centre: FloatArray, unit: float) -> Self:
+        """The map of sum_p coefficients[p] |x - y|^(2 p)."""
+        degree = len(coefficients) - 1
+        scaled = [c * unit ** (2 * p) for p, c in enumerate(coefficients)]
         parts, signs = [], []
         for n in range(degree + 1):
             size = degree - n + 1
@@ -77,8 +77,8 @@ class RadialMap(DrawnMap):
             for i in range(size):
                 for j in range(size - i):
                     p = i + j + n
-                    ways = factorial(p) / (factorial(i) * factorial(j) * factorial(n))
-                    matrix[i, j] = scaled[p] * ways * (-2.0) ** n
+                    multinomial = factorial(p) / (factorial(i) * factorial(j) * factorial(n))
+                    matrix[i, j] = scaled[p] * multinomial * (-2.0) ** n
             values, vectors = np.linalg.eigh(matrix)
             kept = np.abs(values) > _ROUNDING * np.abs(values).max(initial=0.0)
             monomials = MonomialMap.of(centre.size, [*[0.0] * n, 1.0])
@@ -88,34 +88,34 @@ class RadialMap(DrawnMap):
 
     def columns(self, X: Any) -> NDArray[Any]:
         rows = (dense(X) - self.centre) / self.unit
-        square = np.sum(rows**2, axis=1, keepdims=True)
+        square_norms = np.sum(rows**2, axis=1, keepdims=True)
         columns = []
-        for weights, monomials in self.parts:
-            radial = square ** np.arange(len(weights)) @ weights
-            both = radial[:, :, None] * monomials.columns(rows)[:, None, :]
-            columns.append(both.reshape(len(rows), -1))
+        for coefficients, monomials in self.parts:
+            radial = square_norms ** np.arange(len(coefficients)) @ coefficients
+            products = radial[:, :, None] * monomials.columns(rows)[:, None, :]
+            columns.append(products.reshape(len(rows), -1))
         return np.concatenate(columns, axis=1).astype(X.dtype, copy=False)
 
 
-def powers_of_square(kernel: Kernel, z_max: float) -> Sequence[float] | None:
-    """Coefficients of a kernel that is a polynomial in z^2 up to z_max, or None."""
+def even_coefficients(kernel: Kernel, z_max: float) -> Sequence[float] | None:
+    """Coefficients of 1, z^2, z^4, ... if the kernel is a polynomial in z^2 up to z_max."""
     if any(float(piece.support) < z_max for piece in kernel.pieces):
         return None
     formula = sympy.Add(*(piece.expr for piece in kernel.pieces))
     if not formula.is_polynomial(Z):
         return None
-    powers = [float(a) for a in reversed(sympy.Poly(formula, Z).all_coeffs())]
-    return None if any(powers[1::2]) else powers[::2]
+    coefficients = [float(a) for a in reversed(sympy.Poly(formula, Z).all_coeffs())]
+    return None if any(coefficients[1::2]) else coefficients[::2]
 
 
-def powers_of(kernel: Kernel, dim: int) -> Sequence[float] | None:
-    """Coefficients of a kernel that is a polynomial in u, or None.
+def _coefficients_in_u(kernel: Kernel, dim: int) -> Sequence[float] | None:
+    """Coefficients of 1, u, u^2, ... if the kernel is a polynomial in u = <x, y>, else None.
 
-    In dimension 1 the sphere is two points, on which every kernel is a + b u.
+    In dimension 1 the sphere has two points, u is 1 or -1, and every kernel is of the form a + b u.
     """
     if dim == 1:
-        here, across = kernel(np.array([0.0, 2.0])).tolist()
-        return [0.5 * (here + across), 0.5 * (here - across)]
+        at_one, at_minus_one = kernel(np.array([0.0, 2.0])).tolist()  # u = 1 - z^2/2
+        return [0.5 * (at_one + at_minus_one), 0.5 * (at_one - at_minus_one)]
     formula = kernel.zonal
     if formula is None or not formula.is_polynomial(U):
         return None
@@ -123,33 +123,34 @@ def powers_of(kernel: Kernel, dim: int) -> Sequence[float] | None:
 
 
 def exact_candidates(problem: Problem) -> list[Candidate]:
-    """The exact polynomial map, or why there is none."""
+    """The exact map of a polynomial kernel, or why it does not apply."""
     kernel, dim, name = problem.kernel, problem.dim, "exact polynomial"
     if kernel.is_zonal:
-        powers, of = powers_of(kernel, dim), "u"
+        coefficients, variable = _coefficients_in_u(kernel, dim), "u"
     else:
-        powers, of = powers_of_square(kernel, problem.z_max), "z^2"
-    if powers is None:
-        return unavailable(name, f"the kernel is no polynomial in {of}")
+        coefficients, variable = even_coefficients(kernel, problem.z_max), "z^2"
+    if coefficients is None:
+        return not_applicable(name, f"the kernel is not a polynomial in {variable}")
+    size = len(coefficients)
     if kernel.is_zonal:
-        most = monomial_columns(dim, powers)
+        max_columns = monomial_columns(dim, coefficients)
     else:
-        # At most 1 + degree - n radial factors for each monomial of degree n.
-        most = sum((len(powers) - n) * comb(dim + n - 1, n) for n in range(len(powers)))
-    if most > problem.n_components:
-        return unavailable(name, f"needs {most} columns")
-    name += f" of degree {len(powers) - 1}"
-    drawn: DrawnMap
+        # M^(n) has ``size - n`` eigenvectors, and there are C(d + n - 1, n) monomials of degree n.
+        max_columns = sum((size - n) * comb(dim + n - 1, n) for n in range(size))
+    if max_columns > problem.n_components:
+        return not_applicable(name, f"needs {max_columns} columns")
+    name += f" of degree {size - 1}"
+    exact: SymmetricMap
     if kernel.is_zonal:
-        monomials = MonomialMap.of(dim, powers)
-        drawn = ExactMap(monomials, monomials.signature)
+        monomials = MonomialMap.of(dim, coefficients)
+        exact = MonomialFeatureMap(monomials, monomials.signature)
     else:
-        drawn = RadialMap.of(powers, np.array(problem.centre), problem.z_max)
+        exact = RadialPolynomialMap.of(coefficients, np.array(problem.centre), problem.z_max)
         name += " in z^2"
-    columns = drawn.signature.size
-    return [Candidate(name, columns, "", partial(_same, drawn), everywhere=kernel.is_zonal)]
+    columns, draw = exact.signature.size, partial(_return_map, exact)
+    return [Candidate(name, columns, "", draw, on_whole_sphere=kernel.is_zonal)]
 
 
-def _same(drawn: DrawnMap, rng: np.random.Generator) -> DrawnMap:
-    """The map itself: nothing in it is random."""
-    return drawn
+def _return_map(exact: SymmetricMap, rng: np.random.Generator) -> SymmetricMap:
+    """The map itself, which is not random; a function of the module, so that it can be pickled."""
+    return exact

@@ -230,10 +230,10 @@ class SpectralFeatures(BaseSpectralFeatures):
             except InfiniteMassError:
                 if not hasattr(named, "is_zonal"):
                     raise
-        from rf.dot_product.problem import problem_for
+        from rf.dot_product.problem import make_problem
 
         strict = self.mixed_signature == "error"
-        problem = problem_for(named, X, self.n_components, domain=self.domain, positive=strict)
+        problem = make_problem(named, X, self.n_components, domain=self.domain, positive=strict)
         if self.coupling == "auto":
             return self._compared(problem, X)
         from rf.dot_product.designed_waves import designed_spectrum
@@ -261,10 +261,10 @@ class SpectralFeatures(BaseSpectralFeatures):
                 return self._from_table(resolve_spectrum(named, X.shape[1]), X)
             except (InfiniteMassError, NoRouteError, UndecidedError) as error:
                 why = str(error)
-        from rf.dot_product.inside_kink import kink_scheme
+        from rf.dot_product.single_column_waves import single_column_scheme
 
         try:
-            made = kink_scheme(named, X, self.n_components, domain=self.domain)
+            made = single_column_scheme(named, X, self.n_components, domain=self.domain)
         except ParameterError as error:
             raise ParameterError(f"{why} {error}".strip()) from error
         warn_of_units(named, X)
@@ -292,5 +292,5 @@ class SpectralFeatures(BaseSpectralFeatures):
         made = compare(problem)
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
         # The range of X was checked when the problem was made.
-        rows = RowRange(np.inf if made.best.everywhere else made.z_max, sphere, centre_of(X))
+        rows = RowRange(np.inf if made.best.on_whole_sphere else made.z_max, sphere, centre_of(X))
         return made, problem.kernel, rows, made.z_max

@@ -1,4 +1,4 @@
-"""Sums over chunks of rows: of an iterable, with an optional file, or of a dask array."""
+"""Sums over chunks of rows, from an iterable (optionally saved to a file) or from a dask array."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
 
-# Seconds between two writes of the state: the most that is lost if the process is killed.
+# Seconds between two writes of the file: at most this much work is lost if the process is killed.
 _WRITE_INTERVAL = 60.0
-# A file stores the features of this many rows, to check that it belongs to the same features; and
-# the relative tolerance: other draws differ in the first digit, numpy and numba in the last.
+# The file stores the features of the first three rows, to check that it belongs to these features
+# and rows.  Other features differ in the first digit, those of numpy and numba in the last ones.
 _CHECK_ROWS, _RTOL = 3, 1e-5
 
 
 def checked_chunks(chunks: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield each chunk (X, y) or (X, y, sample_weight) after a check of its form."""
+    """Check that each chunk is a tuple (X, y) or (X, y, sample_weight), and yield it."""
     try:
         iterator = iter(chunks)
     except TypeError as cause:
@@ -54,92 +54,95 @@ def sums_of_chunks(
     *,
     single: bool = False,
 ) -> KreinSums:
-    """The sums of all chunks; each chunk is read once and not kept.
+    """The sums of all chunks; each chunk is read once and then discarded.
 
-    ``features``: fitted; ``chunks``: at least one; ``kept``: a file of the sums of the first
-    chunks, which is written every minute, at the end, and when an error or an interruption ends the
-    pass.  If it exists, as many chunks as it counts are skipped; ``single``: whether features
-    in single precision are multiplied in single precision.
+    ``features``: a fitted transformer; ``chunks``: at least one; ``kept``: a file that stores the
+    sums of the chunks read so far.  It is written every minute, at the end, and after an error or
+    interruption.  If it exists, the chunks that it contains are skipped; ``single``: whether
+    features in single precision are multiplied in single precision.
     """
     path = None if kept is None else Path(kept)
     if path is not None and not path.parent.is_dir():
-        raise ParameterError(f"There is no folder {path.parent} to keep sums in: make it first.")
-    state: tuple[int, KreinSums | None] = (0, None)
-    marks, on_disk, saved = np.empty(0), 0, time.monotonic()
+        raise ParameterError(f"There is no folder {path.parent} for the file of sums. Create it.")
+    state: tuple[int, KreinSums | None] = (0, None)  # number of summed chunks, and their sums
+    check_values, n_saved, save_time = np.empty(0), 0, time.monotonic()
     try:
-        with stage("chunks of rows", has_limit=False) as line:
+        with stage("chunks of rows", has_limit=False) as progress:
             for index, chunk in enumerate(chunks):
-                line.label = f"chunks of rows  {index}"
+                progress.label = f"chunks of rows  {index}"
                 if path is not None and index == 0:
-                    marks = np.asarray(features.transform(chunk[0][:_CHECK_ROWS]), dtype=float)
-                    state = _read(path, marks) if path.exists() else state
-                    on_disk = state[0]
+                    first_rows = features.transform(chunk[0][:_CHECK_ROWS])
+                    check_values = np.asarray(first_rows, dtype=float)
+                    state = _read(path, check_values) if path.exists() else state
+                    n_saved = state[0]
                 done, total = state
                 if index < done:
                     continue
-                part = KreinSums.of_rows(features, *chunk, single=single)
+                part = KreinSums.from_rows(features, *chunk, single=single)
                 state = (done + 1, part if total is None else total + part)
-                del part, total
-                if path is not None and time.monotonic() - saved > _WRITE_INTERVAL:
-                    _write(path, marks, state)
-                    on_disk, saved = state[0], time.monotonic()
+                del part, total  # to free the memory before the next chunk is read
+                if path is not None and time.monotonic() - save_time > _WRITE_INTERVAL:
+                    _write(path, check_values, state)
+                    n_saved, save_time = state[0], time.monotonic()
     finally:
-        if path is not None and state[0] > on_disk:
-            _write(path, marks, state)
+        if path is not None and state[0] > n_saved:
+            _write(path, check_values, state)
     done, sums = state
     if sums is None:
         raise ParameterError("There is no chunk of rows to sum: the iterable is empty.")
     if index + 1 < done:
         raise DataError(
-            f"{path} holds the sums of {done} chunks, and {index + 1} were given: the rows of the "
-            "others cannot be removed. Give all chunks that were summed, or name another file."
+            f"{path} holds the sums of {done} chunks, and {index + 1} were given: rows cannot be "
+            "removed from the sums. Give all chunks that were summed, or name another file."
         )
     return sums
 
 
-def _write(path: Path, marks: FloatArray, state: tuple[int, KreinSums | None]) -> None:
+def _write(path: Path, check_values: FloatArray, state: tuple[int, KreinSums | None]) -> None:
     done, sums = state
-    held = {f.name: getattr(sums, f.name) for f in fields(KreinSums)}
+    arrays = {f.name: getattr(sums, f.name) for f in fields(KreinSums)}
     with atomic_file(path) as file:
-        np.savez(file, chunks=done, marks=marks, **held)
+        np.savez(file, chunks=done, marks=check_values, **arrays)
 
 
-def _read(path: Path, marks: FloatArray) -> tuple[int, KreinSums]:
+def _read(path: Path, check_values: FloatArray) -> tuple[int, KreinSums]:
+    """The number of chunks in the file, and their sums, if its check values agree."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            done, found = int(file["chunks"]), file["marks"]
-            held = {f.name: file[f.name] for f in fields(KreinSums)}
+            done, stored = int(file["chunks"]), file["marks"]
+            arrays = {f.name: file[f.name] for f in fields(KreinSums)}
     except (BadZipFile, KeyError, ValueError, EOFError) as error:
         raise DataError(
-            f"{path} holds no sums over chunks, so nothing is written to it. Name another file."
+            f"{path} exists and has no sums over chunks, so it is not replaced. Name another file."
         ) from error
-    if found.shape != marks.shape or np.abs(found - marks).max() > _RTOL * np.abs(marks).max():
+    tolerance = _RTOL * np.abs(check_values).max()
+    if stored.shape != check_values.shape or np.abs(stored - check_values).max() > tolerance:
         raise DataError(
             f"{path} holds the sums of other features or of other rows: the features of the first "
-            f"{len(marks)} rows are not the ones in the file. Give the same chunks, and "
+            f"{len(check_values)} rows are not the ones in the file. Give the same chunks, and "
             "features with a fixed random_state, or name another file."
         )
-    numbers = {n: v.item() if v.ndim == 0 else v for n, v in held.items()}
-    return done, KreinSums(**numbers)
+    values = {name: a.item() if a.ndim == 0 else a for name, a in arrays.items()}
+    return done, KreinSums(**values)
 
 
 def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> KreinSums:
-    """The sums of a model over all chunks, as one graph for the current scheduler.
+    """The sums over all chunks of dask arrays, computed by the current dask scheduler.
 
-    A chunk that is lost with its worker is summed again by another.  The order of the additions is
-    that of the graph, and does not depend on which worker was first.
+    The sums are added in pairs in a fixed order, so the result does not depend on the order in
+    which the workers finish.
     """
     X, delayed = rows_of(X), dask_module().delayed
-    columns = [list(X.to_delayed().ravel())]
+    chunks = [list(X.to_delayed().ravel())]
     for values in (y, weights):
         if values is None:
-            columns.append([None] * len(columns[0]))
+            chunks.append([None] * len(chunks[0]))
         else:
-            columns.append(list(rows_of(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
-    shared, of, add = delayed(features), delayed(KreinSums.of_rows), delayed(operator.add)
-    parts = [of(shared, *chunk) for chunk in zip(*columns, strict=True)]
-    while len(parts) > 1:
-        pairs = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
-        parts = pairs + parts[len(pairs) * 2 :]
-    total: KreinSums = parts[0].compute()
+            chunks.append(list(rows_of(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
+    shared, sum_rows, add = delayed(features), delayed(KreinSums.from_rows), delayed(operator.add)
+    sums = [sum_rows(shared, *chunk) for chunk in zip(*chunks, strict=True)]
+    while len(sums) > 1:
+        pairs = [add(a, b) for a, b in zip(sums[::2], sums[1::2], strict=False)]
+        sums = pairs + sums[len(pairs) * 2 :]
+    total: KreinSums = sums[0].compute()
     return total

@@ -1,4 +1,4 @@
-"""Classification in the Krein space of signed features."""
+"""Classification with an indefinite kernel by ridge regression on signed features."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["KreinRidgeClassifier"]
 
 @final
 class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
-    """Classification by :class:`KreinRidge` on targets of -1 and +1, one for each class.
+    """Classification by :class:`KreinRidge`, with a target of -1 or +1 for each class.
 
     Parameters
     ----------
     features, alpha, solver, fit_intercept
-        As in :class:`KreinRidge`; so are the attributes.
+        As in :class:`KreinRidge`, whose attributes this class has too.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
 
     Notes
     -----
-    There is no ``predict_proba``: scores of least squares are not probabilities.  For these, use
-    ``sklearn.calibration.CalibratedClassifierCV`` with this model, or ``LogisticRegression`` on
-    :class:`FlippedFeatures`.
+    There is no ``predict_proba``, because least-squares scores are not probabilities.  To get
+    probabilities, use ``sklearn.calibration.CalibratedClassifierCV`` with this model, or
+    ``LogisticRegression`` on :class:`FlippedFeatures`.
 
     Examples
     --------
@@ -54,28 +54,28 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the features to X, and solve for the coefficients of each class.
 
-        ``sample_weight``, of shape (n,): as in :meth:`KreinRidge.fit`; the solver "iterative"
-        refuses weights with a ParameterError.
+        ``sample_weight``, of shape (n,): as in :meth:`KreinRidge.fit`; with weights the solver
+        "iterative" raises a ParameterError.
         """
         self._validate_params()
-        return self._fit_rows(X, y, sample_weight, None, more=False)
+        return self._fit_rows(X, y, sample_weight, None, add=False)
 
     @available_if(keeps_sums)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add more rows; the first call fits the features, and ``classes`` names all labels.
+        """Add rows; in the first call, fit the features; ``classes`` lists all labels.
 
         Raises
         ------
         ParameterError
-            For a label that is not among the classes.
+            If a label is not among the classes.
         """
         self._validate_params()
-        return self._fit_rows(X, y, sample_weight, classes, more=hasattr(self, "sums_"))
+        return self._fit_rows(X, y, sample_weight, classes, add=hasattr(self, "sums_"))
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, more: bool) -> Self:
-        X, y = self._check_rows(X, y, reset=not more)
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, *, add: bool) -> Self:
+        X, y = self._check_rows(X, y, reset=not add)
         check_classification_targets(y)
-        if not more:
+        if not add:
             self.classes_ = np.unique(y if classes is None else classes)
             if len(self.classes_) < 2:
                 raise ValueError(
@@ -85,19 +85,19 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
             self._fit_features(X, y)
         if unknown := sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist())):
             raise ParameterError(
-                f"The label {unknown[0]!r} is none of the classes {self.classes_.tolist()}. Name "
-                "all of them in the first call of partial_fit."
+                f"The label {unknown[0]!r} is none of the classes {self.classes_.tolist()}. Give "
+                "all classes in the first call of partial_fit."
             )
         binarizer = LabelBinarizer(neg_label=-1, pos_label=1).fit(self.classes_)
-        self._learn(X, binarizer.transform(y).astype(float), sample_weight, more=more)
+        self._fit_targets(X, binarizer.transform(y).astype(float), sample_weight, add=add)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score of the second class, shape (n,), or of each class, shape (n, n_classes)."""
-        return self._predict(self._new_rows(X))
+        """Scores: for two classes those of the second, shape (n,), else shape (n, n_classes)."""
+        return self._predict(self._new_features(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels of the largest score."""
+        """The label with the largest score for each row."""
         scores = self.decision_function(X)
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[index]

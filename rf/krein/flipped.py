@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rf.krein.on_features import FEATURES, OnFeatures
+from rf.krein.base import FEATURES_CONSTRAINT, SignedFeaturesEstimator
 from rf.krein.sums import KreinSpace, KreinSums
 from spectra.base.arrays import FloatArray
 
@@ -19,19 +19,19 @@ __all__ = ["FlippedFeatures"]
 class FlippedFeatures(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
-    OnFeatures,
+    SignedFeaturesEstimator,
 ):
     r"""Columns on which any linear model learns in the Krein space of signed features.
 
-    With the eigenvectors U and eigenvalues of K = Z S Z' on the fitted rows, the columns F have
+    With features Z, their signs S and the eigenvectors U and eigenvalues of K = Z S Z' on the
+    fitted rows, the columns F satisfy
 
     .. math:: F F' = U |\Lambda| U', \qquad F_{new} F' = K_{new} U\, \mathrm{sgn}(\Lambda)\, U',
 
-    so that a linear model is fitted in the associated Hilbert space, where the problem is convex,
-    and is projected back to functions of k: with ``LinearSVC`` that is the support vector machine
-    in Krein spaces of Loosli et al., with ``LogisticRegression`` one with probabilities, with
-    ``Ridge`` it is :class:`KreinRidge`.  The same models on the signed features themselves would
-    learn with Z Z', another kernel.
+    so a linear model on F is fitted in the associated Hilbert space, where the problem is convex.
+    With ``LinearSVC`` this is the Krein support vector machine of Loosli et al., with
+    ``LogisticRegression`` a classifier with probabilities, with ``Ridge`` :class:`KreinRidge`.  On
+    Z itself these models would learn with the kernel matrix Z Z' instead.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class FlippedFeatures(
     ----------
     features_ : transformer
     signature_is_used_ : bool
-        Whether a column of the features has the sign -1.
+        Whether at least one column of the features has the sign -1.
     eigenvalues_ : ndarray
         Eigenvalues of K, ascending.
     n_features_in_ : int
@@ -59,25 +59,25 @@ class FlippedFeatures(
     >>> from rf import SpectralFeatures
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> signed = SpectralFeatures("exp(-z**2) - exp(-z**2/8)/2", n_components=100, random_state=0)
-    >>> machine = make_pipeline(FlippedFeatures(signed), LinearSVC(C=10.0)).fit(X, y)
-    >>> bool(machine.score(X, y) > 0.97)
+    >>> model = make_pipeline(FlippedFeatures(signed), LinearSVC(C=10.0)).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97)
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = FEATURES
+    _parameter_constraints: ClassVar[dict[str, Any]] = FEATURES_CONSTRAINT
 
     def __init__(self, features: Any = None) -> None:
         self.features = features
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the features to X, and find the eigenvectors of their signed kernel matrix."""
+        """Fit the features to X, and compute the eigenvectors of the approximate kernel matrix."""
         self._validate_params()
         X = self._check_rows(X, reset=True)
         self._fit_features(X, y)
-        sums = KreinSums.of_rows(self.features_, X, np.zeros(X.shape[0]))
+        sums = KreinSums.from_rows(self.features_, X, np.zeros(X.shape[0]))
         space = KreinSpace(sums, self.signature_)
-        self._map, self.eigenvalues_ = space.flipped(), space.eigenvalues
-        # The columns include the signs: a model that used signature_ would apply them twice.
+        self._map, self.eigenvalues_ = space.flip_matrix(), space.eigenvalues
+        # F includes the signs, so it must not have a signature_ that another model would apply.
         self.signature_is_used_ = bool(np.any(self.signature_ < 0))
         del self.signature_
         self._n_features_out = self._map.shape[1]
@@ -86,4 +86,4 @@ class FlippedFeatures(
     def transform(self, X: Any) -> FloatArray:
         """The columns F, of shape (n, rank of K)."""
         check_is_fitted(self)
-        return np.asarray(self._rows(self._check_rows(X, reset=False)) @ self._map)
+        return np.asarray(self._transform(self._check_rows(X, reset=False)) @ self._map)

@@ -1,4 +1,4 @@
-"""The signs of the columns that a transformer makes, through every composite of scikit-learn."""
+"""Signs of the output columns of a transformer, also through pipelines and column transformers."""
 
 from __future__ import annotations
 
@@ -20,117 +20,118 @@ from spectra.table import SpectralTable
 
 __all__ = ["signature_of"]
 
-# The signs of columns; None where all are +1.
+# The signs of columns; None if all are +1.
 Signs = FloatArray | None
 
 
 def signature_of(features: Any, rows: Any) -> FloatArray:
-    """The signs of the columns that a fitted transformer makes: +1 where it has none.
+    """The signs of the output columns of a fitted transformer.
 
-    Columns keep their signs through pipelines, unions, column transformers, selections and
-    frozen estimators, however they are nested; the data themselves, and what transformers without
-    ``signature_`` make of columns of sign +1, have +1.
+    Columns keep their signs through pipelines, unions, column transformers, column selections and
+    frozen estimators, nested in any way.  The columns of the data have the sign +1, and so have the
+    columns that a transformer without ``signature_`` computes from them.
 
-    ``rows`` (n, d): one row is enough: it is transformed to see how wide the blocks of a union are.
+    ``rows`` (n, d): the first row is transformed to find the number of columns of each step.
     """
     signs = _signs(features, None, rows[:1])
     return np.ones(features.transform(rows[:1]).shape[1]) if signs is None else signs
 
 
-def _signs(step: Any, before: Signs, row: Any) -> Signs:
-    """Signs of the output columns of a fitted step, from those of its input columns."""
+def _signs(step: Any, input_signs: Signs, row: Any) -> Signs:
+    """Signs of the output columns of a fitted step, from the signs of its input columns."""
     if _keeps_columns(step):
-        return before
+        return input_signs
     if isinstance(step, FrozenEstimator):
-        return _signs(step.estimator, before, row)
+        return _signs(step.estimator, input_signs, row)
     if isinstance(step, Pipeline):
         for _, inner in step.steps:
-            before = _signs(inner, before, row)
+            input_signs = _signs(inner, input_signs, row)
             row = row if _keeps_columns(inner) else inner.transform(row)
-        return before
+        return input_signs
     if isinstance(step, FeatureUnion):
-        return _of_union(step, before, row)
+        return _union_signs(step, input_signs, row)
     if isinstance(step, ColumnTransformer):
-        return _of_column_transformer(step, before, row)
+        return _column_transformer_signs(step, input_signs, row)
     if hasattr(step, "get_support"):
-        return None if before is None else _all_or_none(before[step.get_support()])
-    if before is not None:
+        return None if input_signs is None else _none_if_positive(input_signs[step.get_support()])
+    if input_signs is not None:
         raise ParameterError(
-            f"{type(step).__name__} makes other columns of columns of signature -1, whose signs "
-            "are lost by that, so that another kernel would be learned. Make the signed features "
-            "the last step; unions, column transformers and selections of columns may follow."
+            f"{type(step).__name__} transforms columns of signature -1, and their signs are lost, "
+            "so the model would learn with another kernel. Make the signed features the last step; "
+            "only unions, column transformers and selections of columns may follow."
         )
     if hasattr(step, "signature_"):
-        return _own(step)
+        return _own_signs(step)
     for inner in _transformers_in(step):
-        if _own(inner) is not None:
+        if _own_signs(inner) is not None:
             raise ParameterError(
-                f"{type(inner).__name__} makes columns of signature -1 inside of "
-                f"{type(step).__name__}, which does not say what becomes of them. Give it an "
-                "attribute signature_ with a sign for each of its columns, or take the signed "
-                "features by themselves, in a Pipeline, FeatureUnion or ColumnTransformer."
+                f"{type(step).__name__} contains {type(inner).__name__}, which has columns of "
+                "signature -1, and the signs of its own columns are unknown. Give it an attribute "
+                "signature_ with a sign for each column, or use the signed features directly, in a "
+                "Pipeline, FeatureUnion or ColumnTransformer."
             )
     return None
 
 
 def _keeps_columns(step: Any) -> bool:
+    """Whether the output columns of a step are its input columns."""
     identity = isinstance(step, FunctionTransformer) and step.func is None
     return identity or step is None or step == "passthrough"
 
 
-def _all_or_none(signs: FloatArray) -> Signs:
+def _none_if_positive(signs: FloatArray) -> Signs:
     return signs if np.any(signs < 0) else None
 
 
-def _own(step: Any) -> Signs:
-    """The signs that a transformer states; those of an asymmetric kernel do not make its matrix."""
+def _own_signs(step: Any) -> Signs:
+    """The signs in ``signature_``; an error for an asymmetric kernel."""
     table = getattr(step, "table_", None)
     if isinstance(table, SpectralTable) and table.kind == "shifted":
         raise ParameterError(
-            f"The kernel {table.formula} is asymmetric: its matrix takes right features beside "
-            "the left ones, and signs are for symmetric kernels. Take a symmetric kernel."
+            f"The kernel {table.formula} is asymmetric: its matrix needs left and right features, "
+            "and these models use one set of features. Use a symmetric kernel."
         )
-    return _all_or_none(np.asarray(getattr(step, "signature_", np.ones(1)), dtype=float))
+    return _none_if_positive(np.asarray(getattr(step, "signature_", np.ones(1)), dtype=float))
 
 
-def _of_union(union: FeatureUnion, before: Signs, row: Any) -> Signs:
+def _union_signs(union: FeatureUnion, input_signs: Signs, row: Any) -> Signs:
     blocks = [step for _, step in union.transformer_list if step != "drop"]
-    found = [_signs(block, before, row) for block in blocks]
-    if all(signs is None for signs in found):
+    signs_of_blocks = [_signs(block, input_signs, row) for block in blocks]
+    if all(signs is None for signs in signs_of_blocks):
         return None
     return np.concatenate(
         [
             np.ones(row.shape[1] if _keeps_columns(block) else block.transform(row).shape[1])
             if signs is None
             else signs
-            for block, signs in zip(blocks, found, strict=True)
+            for block, signs in zip(blocks, signs_of_blocks, strict=True)
         ]
     )
 
 
-def _of_column_transformer(step: ColumnTransformer, before: Signs, row: Any) -> Signs:
-    out = np.ones(max(block.stop for block in step.output_indices_.values()))
+def _column_transformer_signs(step: ColumnTransformer, input_signs: Signs, row: Any) -> Signs:
+    output_signs = np.ones(max(block.stop for block in step.output_indices_.values()))
     for name, inner, columns in step.transformers_:
         block = step.output_indices_[name]
         if block.stop == block.start:
             continue
-        chosen = _get_column_indices(row, columns)
-        entering = None if before is None else _all_or_none(before[chosen])
-        signs = _signs(inner, entering, _safe_indexing(row, chosen, axis=1))
+        indices = _get_column_indices(row, columns)
+        selected_signs = None if input_signs is None else _none_if_positive(input_signs[indices])
+        signs = _signs(inner, selected_signs, _safe_indexing(row, indices, axis=1))
         if signs is not None:
-            out[block] = signs
-    return _all_or_none(out)
+            output_signs[block] = signs
+    return _none_if_positive(output_signs)
 
 
 def _transformers_in(step: Any) -> Iterator[Any]:
-    """The fitted transformers that another holds in its attributes, at any depth."""
-    held = list(vars(step).values()) if isinstance(step, BaseEstimator) else []
-    while held:
-        value = held.pop()
+    """The transformers in the attributes of an estimator, at any depth."""
+    values = list(vars(step).values()) if isinstance(step, BaseEstimator) else []
+    while values:
+        value = values.pop()
         if isinstance(value, BaseEstimator) and hasattr(value, "transform"):
             yield value
             yield from _transformers_in(value)
         elif isinstance(value, dict):
-            held.extend(value.values())
+            values.extend(value.values())
         elif isinstance(value, list | tuple):
-            held.extend(value)
+            values.extend(value)

@@ -1,13 +1,12 @@
-r"""The sums over rows that a Krein model keeps: a matrix of columns x columns, and vectors.
+r"""Sums over rows from which a Krein model is solved, such as :math:`Z'Z` and :math:`Z'y`.
 
-A model sees weighted rows :math:`Z` and targets y only through :math:`Z'Z` and :math:`Z'y`, which
-add up entry by entry over blocks of rows.  The matrix :math:`K = Z S Z'`, S the signature, has the
-eigenvalues of :math:`R S R'` and the eigenvectors :math:`U = Q W`, where :math:`Z = QR` and
-:math:`R'R = Z'Z`.  Eigenvalues of :math:`Z'Z` below the rounding of the sum are left out: they are
-below the rounding of K.
+The sums of blocks of rows Z are added entry by entry.  For :math:`K = Z S Z'` with the diagonal
+matrix S of signs, let :math:`Z = QR` with orthonormal columns of Q, so :math:`R'R = Z'Z`, and let W
+be the eigenvectors of :math:`R S R'`.  Then K has the same nonzero eigenvalues, and the
+eigenvectors :math:`U = Q W`.  Eigenvalues of :math:`Z'Z` below its rounding error are omitted.
 
-Features in single precision may be multiplied in it, block by block, in about half of the time;
-the blocks are added up in double precision.
+Products of features in single precision take about half the time; their sums over blocks are in
+double precision.
 """
 
 from __future__ import annotations
@@ -28,31 +27,31 @@ from spectra.errors import AccuracyError, ParameterError
 
 __all__ = ["KreinSpace", "KreinSums", "in_double"]
 
-# Rows whose features are in memory at one time; larger blocks are not faster.
+# Number of rows whose features are in memory at one time; larger blocks are not faster.
 _BLOCK = 4096
-# Rows of features in single precision that are converted to double at one time.
-_PIECE = 128
-# A stationary point is refused if an eigenvalue is this close to -alpha, relative to the spectral
-# radius: its coefficients would lose more than half of their digits.
+# Number of rows of features that are converted from single to double precision at one time.
+_CONVERTED_ROWS = 128
+# The stationary solver raises an error if an eigenvalue is this close to -alpha, relative to the
+# spectral radius, because the coefficients would lose more than half of their digits.
 _NEAR_SINGULAR = 1e-8
 
 
 def in_double(X: Any) -> Any:
-    """The rows in double precision."""
+    """Rows in single precision converted to double precision; other rows unchanged."""
     return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class KreinSums:
-    """Sums over weighted rows, added up entry by entry.
+    """Sums over rows with p features Z, t targets y and weights w; D is the diagonal matrix of w.
 
-    ``gram`` (p, p): Z' w Z, upper triangle; ``cross`` (p, t): Z' w y; ``ones`` (p,): Z' w;
-    ``total`` (t,): sum of w y; ``weight``: sum of w; ``rows``: their number; ``rounding``: bound of
-    the error of ``gram`` in the spectral norm from products in single precision.  A product of b
-    rows has errors below about :math:`\\sqrt b\\,\\epsilon` of the sum of squares if errors of
-    rounding are independent: Higham, Mary, "A new approach to probabilistic rounding error
-    analysis", SIAM J. Sci. Comput. 41 (2019).
+    ``gram`` (p, p): Z' D Z, upper triangle; ``cross`` (p, t): Z' D y; ``ones`` (p,): Z' w;
+    ``total`` (t,): y' w; ``weight``: sum of w; ``rows``: number of rows; ``rounding``: bound
+    of the error of ``gram`` in the spectral norm from products in single precision.  For blocks of
+    b rows it is about :math:`\\sqrt b\\,\\epsilon` times the sum of squares, if rounding errors are
+    independent: Higham, Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
+    Sci. Comput. 41 (2019).
     """
 
     gram: FloatArray
@@ -64,31 +63,31 @@ class KreinSums:
     rounding: float = 0.0
 
     @classmethod
-    def of(
+    def from_features(
         cls, Z: FloatArray | NDArray[np.float32], y: FloatArray, weights: FloatArray | None = None
     ) -> Self:
-        """The sums of rows Z with targets y of shape (n, t), and weights (1 if left out)."""
+        """The sums for features Z, targets y of shape (n, t) and weights (default: 1)."""
         w = np.ones(len(Z)) if weights is None else weights
-        root = Z if weights is None else (Z * np.sqrt(w)[:, None]).astype(Z.dtype)
+        scaled = Z if weights is None else (Z * np.sqrt(w)[:, None]).astype(Z.dtype)
         single = Z.dtype == np.float32
-        gram = (ssyrk if single else dsyrk)(1.0, np.ascontiguousarray(root).T)
-        squares = float(np.trace(gram, dtype=float)) if single else 0.0
-        bound = (np.sqrt(len(Z)) + 1.0) * np.finfo(np.float32).eps * squares
+        gram = (ssyrk if single else dsyrk)(1.0, np.ascontiguousarray(scaled).T)
+        sum_of_squares = float(np.trace(gram, dtype=float)) if single else 0.0
+        bound = (np.sqrt(len(Z)) + 1.0) * np.finfo(np.float32).eps * sum_of_squares
         targets = np.column_stack([w[:, None] * y, w])
         cross = np.zeros((Z.shape[1], targets.shape[1]))
-        for first in range(0, len(Z), _PIECE):
-            few = slice(first, first + _PIECE)
-            cross += Z[few].astype(float, copy=False).T @ targets[few]
+        for first in range(0, len(Z), _CONVERTED_ROWS):
+            block = slice(first, first + _CONVERTED_ROWS)
+            cross += Z[block].astype(float, copy=False).T @ targets[block]
         return cls(gram, cross[:, :-1], cross[:, -1], w @ y, float(w.sum()), len(Z), float(bound))
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls, features: Any, X: Any, y: Any, weights: Any = None, *, single: bool = False
     ) -> KreinSums:
-        """The sums over rows of their features, computed in blocks of rows.
+        """The sums for rows X, whose features are computed in blocks.
 
-        ``features``: fitted; ``X`` (n, d); ``y`` (n,) or (n, t); ``weights`` (n,); ``single``:
-        multiply features in single precision as they are; else convert rows to double first.
+        ``features``: a fitted transformer; ``X`` (n, d); ``y`` (n,) or (n, t); ``weights`` (n,);
+        ``single``: multiply features in single precision; by default rows are converted to double.
         """
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         targets = targets.reshape(len(targets), -1)
@@ -100,32 +99,32 @@ class KreinSums:
             )  # fmt: skip
         X = X.tocsr() if issparse(X) else X
 
-        def block(first: int) -> KreinSums:
-            few = slice(first, first + _BLOCK)
-            rows = _safe_indexing(X, few)
+        def sum_block(first: int) -> KreinSums:
+            block = slice(first, first + _BLOCK)
+            rows = _safe_indexing(X, block)
             Z = np.asarray(features.transform(rows if single else in_double(rows)))
             Z = Z if single and Z.dtype == np.float32 else Z.astype(float, copy=False)
-            return cls.of(Z, targets[few], None if weights is None else weights[few])
+            return cls.from_features(Z, targets[block], None if weights is None else weights[block])
 
-        total = block(0)
+        total = sum_block(0)
         total = replace(total, gram=np.asarray(total.gram, dtype=float))
         for first in range(_BLOCK, len(targets), _BLOCK):
-            # In place: new memory for each block costs as much as half of a product.
-            total = total._plus(block(first), total.gram)
+            # Added in place, because new memory takes half as long as the product itself.
+            total = total._add(sum_block(first), out=total.gram)
         return total
 
     def __add__(self, other: KreinSums) -> KreinSums:
-        return self._plus(other, None)
+        return self._add(other, out=None)
 
-    def _plus(self, other: KreinSums, into: FloatArray | None) -> KreinSums:
+    def _add(self, other: KreinSums, *, out: FloatArray | None) -> KreinSums:
         if self.total.size != other.total.size:
             raise ParameterError(
                 f"Rows with {other.total.size} target(s) were added to rows with "
                 f"{self.total.size}. Give all rows the same targets."
             )
-        gram = np.add(self.gram, other.gram, out=into, dtype=float)
+        gram = np.add(self.gram, other.gram, out=out, dtype=float)
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self)[1:])
-        return KreinSums(gram, *(one + more for one, more in pairs))
+        return KreinSums(gram, *(ours + theirs for ours, theirs in pairs))
 
     @property
     def mean(self) -> FloatArray:
@@ -136,81 +135,83 @@ class KreinSums:
 @final
 @dataclass(frozen=True, eq=False)
 class KreinSpace:
-    """The eigenproblem of K = Z S Z' on the rows of some sums."""
+    """The eigendecomposition of K = Z S Z', and the coefficients of models computed from it."""
 
     sums: KreinSums
     signature: FloatArray
 
     @cached_property
     def _root(self) -> FloatArray:
-        """R of shape (r, p), with orthogonal rows, on the range of Z up to rounding."""
+        """R of shape (r, p) with R'R = Z'Z and orthogonal rows; r is the numerical rank of Z."""
         values, vectors = np.linalg.eigh(np.asarray(self.sums.gram, dtype=float), "U")
-        least = values[-1] * max(self.sums.rows, len(values)) * np.finfo(float).eps
-        kept = values > max(least, self.sums.rounding)
+        rounding = values[-1] * max(self.sums.rows, len(values)) * np.finfo(float).eps
+        kept = values > max(rounding, self.sums.rounding)
         return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
     @cached_property
     def _eigen(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues (ascending) and eigenvectors W of R S R'."""
         R = self._root
         values, vectors = np.linalg.eigh((R * self.signature) @ R.T)
         return np.asarray(values), np.asarray(vectors)
 
     @property
     def eigenvalues(self) -> FloatArray:
-        """Eigenvalues of K on the range of Z, ascending."""
+        """The eigenvalues of K that can be nonzero, ascending."""
         return self._eigen[0]
 
     @property
-    def _radius(self) -> float:
+    def _spectral_radius(self) -> float:
         return float(np.abs(self.eigenvalues).max(initial=0.0))
 
     @cached_property
-    def _null(self) -> NDArray[np.bool_]:
-        """Which eigenvalues are rounding errors, so that their sign is unknown."""
-        most = max(self.sums.rows, self._root.shape[1])
-        return np.asarray(np.abs(self.eigenvalues) <= self._radius * most * np.finfo(float).eps)
+    def _is_zero(self) -> NDArray[np.bool_]:
+        """Which eigenvalues are zero up to rounding, so that their sign is unknown."""
+        size = max(self.sums.rows, self._root.shape[1])
+        rounding = self._spectral_radius * size * np.finfo(float).eps
+        return np.asarray(np.abs(self.eigenvalues) <= rounding)
 
-    def flipped(self) -> FloatArray:
-        """T of shape (p, r) with (Z T)(Z T)' = |K| on the rows, and K_new U sgn U' for new ones."""
+    def flip_matrix(self) -> FloatArray:
+        """T of shape (p, r) with (Z T)(Z T)' = |K|; Z_new T are the columns of FlippedFeatures."""
         values, vectors = self._eigen
-        kept = ~self._null
-        half = np.sign(values[kept]) / np.sqrt(np.abs(values[kept]))
-        T = (self.signature[:, None] * self._root.T) @ (vectors[:, kept] * half)
-        return np.asarray(T)
+        kept = ~self._is_zero
+        factors = np.sign(values[kept]) / np.sqrt(np.abs(values[kept]))
+        return np.asarray((self.signature[:, None] * self._root.T) @ (vectors[:, kept] * factors))
 
     def coefficients(
         self, mean: FloatArray, *, alpha: float, solver: Literal["flip", "stationary"]
     ) -> FloatArray:
-        """beta of f(x) = z(x)' beta, fitted to the targets minus ``mean``."""
+        """beta in f(x) = z(x)' beta, fitted to y - mean; see :mod:`rf.krein.ridge` for formulas."""
         values, vectors = self._eigen
         if solver == "flip":
-            inverse = np.where(self._null, 0.0, np.sign(values)) / (np.abs(values) + alpha)
+            inverse = np.where(self._is_zero, 0.0, np.sign(values)) / (np.abs(values) + alpha)
         else:
-            gap = values + alpha
-            worst = int(np.argmin(np.abs(gap)))
-            if abs(gap[worst]) <= _NEAR_SINGULAR * max(self._radius, alpha):
+            shifted = values + alpha
+            nearest = int(np.argmin(np.abs(shifted)))
+            if abs(shifted[nearest]) <= _NEAR_SINGULAR * max(self._spectral_radius, alpha):
                 raise AccuracyError(
-                    f"The kernel matrix has the eigenvalue {values[worst]:.6g}, and alpha is "
-                    f"{alpha:.6g}: K + alpha I is singular to half of the digits, so the "
-                    "stationary point is not defined. Change alpha, or take solver='flip', which "
+                    f"The kernel matrix has the eigenvalue {values[nearest]:.6g}, and alpha is "
+                    f"{alpha:.6g}: K + alpha I is nearly singular, so the stationary point would "
+                    "lose more than half of its digits. Change alpha, or use solver='flip', which "
                     "is well posed for every alpha."
                 )
-            inverse = 1.0 / gap
+            inverse = 1.0 / shifted
         R = self._root
         products = R @ (self.sums.cross - np.multiply.outer(self.sums.ones, mean))
-        wanted = products / np.sum(R**2, axis=1)[:, None]
-        dual = vectors @ (inverse[:, None] * (vectors.T @ wanted))
-        return np.asarray(self.signature[:, None] * (self._root.T @ dual))
+        projected = products / np.sum(R**2, axis=1)[:, None]  # Q' (y - mean)
+        dual = vectors @ (inverse[:, None] * (vectors.T @ projected))  # Q' c
+        return np.asarray(self.signature[:, None] * (R.T @ dual))
 
-    def deviation(self, Z: FloatArray, *, alpha: float) -> FloatArray:
-        r"""Posterior deviation at rows Z, for a positive kernel and noise of variance alpha.
+    def posterior_deviation(self, Z: FloatArray, *, alpha: float) -> FloatArray:
+        r"""Posterior standard deviation at features Z, if all signs are +1; alpha: noise variance.
 
-        .. math:: k(x, x) - k_x' (K + \alpha)^{-1} k_x = \alpha\, z' (Z'Z + \alpha)^{-1} z
+        At a row x with features z, k_x = (k(x, x_i))_i and training features Z_t, its square is
+        :math:`k(x, x) - k_x' (K + \alpha I)^{-1} k_x = \alpha\, z' (Z_t'Z_t + \alpha I)^{-1} z`.
         """
-        square = np.sum(self._root**2, axis=1)
-        directions = self._root / np.sqrt(square)[:, None]
-        along = Z @ directions.T
-        seen = along**2 @ (alpha / (square + alpha))
-        # Directions outside the span of the rows keep the variance of the prior.
-        unseen = np.sum((Z - along @ directions) ** 2, axis=1)
-        return np.asarray(np.sqrt(seen + unseen))
+        eigenvalues = np.sum(self._root**2, axis=1)
+        directions = self._root / np.sqrt(eigenvalues)[:, None]
+        projections = Z @ directions.T
+        in_span = projections**2 @ (alpha / (eigenvalues + alpha))
+        # Orthogonal to the training features the posterior variance is the prior variance.
+        outside = np.sum((Z - projections @ directions) ** 2, axis=1)
+        return np.asarray(np.sqrt(in_span + outside))

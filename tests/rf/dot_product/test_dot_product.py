@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from rf import KreinRidgeClassifier, SpectralFeatures, UselessFeaturesWarning
 from rf.dot_product.comparison import compare
-from rf.dot_product.exact_powers import exact_candidates, powers_of_square
+from rf.dot_product.exact_powers import even_coefficients, exact_candidates
 from rf.dot_product.neurons import arc_cosine_weights, neuron_candidates
 from rf.dot_product.problem import Problem
 from rf.inputs.rows import range_of_distances
@@ -108,9 +108,9 @@ def test_what_is_no_polynomial_on_the_range_is_none():
         (radial("exp(-z**2)"), 1.0),
         (radial("1 - z**2/9", support=2) + radial("z**2", support=1), 1.5),
     ):
-        assert powers_of_square(kernel, z_max) is None
+        assert even_coefficients(kernel, z_max) is None
     both = radial("1 - z**2/9", support=2) + radial("z**2", support=1)
-    assert powers_of_square(both, 1.0) == [1.0, pytest.approx(8 / 9)]
+    assert even_coefficients(both, 1.0) == [1.0, pytest.approx(8 / 9)]
 
 
 def test_the_error_of_a_design_with_a_coupling_counts_its_bias_where_the_rows_are():

@@ -36,7 +36,7 @@ def sampler():
 def solved(Z, signature, y, **options):
     """Coefficients for targets as they are, without an intercept, and the eigenvalues of K."""
     targets = y.reshape(len(Z), -1)
-    space = KreinSpace(KreinSums.of(Z, targets), signature)
+    space = KreinSpace(KreinSums.from_features(Z, targets), signature)
     beta = space.coefficients(np.zeros(targets.shape[1]), **options)
     return beta.reshape(Z.shape[1], *y.shape[1:]), space.eigenvalues
 

@@ -74,7 +74,7 @@ def test_one_pass_over_chunks_is_the_fit_to_all(data, solver):
         for s in (slice(0, 50), slice(50, 90))
     ]
     np.testing.assert_allclose(parts[0].merge(parts[1]).predict(new), whole.predict(new), atol=1e-9)
-    with pytest.raises(ParameterError, match="other features"):
+    with pytest.raises(ParameterError, match="different features"):
         parts[0].merge(KreinRidge(signed(38)).fit(X, y))
     with pytest.raises(ParameterError, match="same targets"):
         parts[0].merge(KreinRidge(frozen).fit(X, np.stack([y, y], axis=1)))
@@ -83,7 +83,7 @@ def test_one_pass_over_chunks_is_the_fit_to_all(data, solver):
 def test_rows_whose_problem_is_refused_have_not_been_taken_in(data):
     X, y, _ = data
     model = KreinRidge(FrozenEstimator(signed().fit(X)), solver="stationary").fit(X[:60], y[:60])
-    both = KreinSums.of(model._rows(X), y[:, None])
+    both = KreinSums.from_features(model._transform(X), y[:, None])
     worst = -KreinSpace(both, model.signature_).eigenvalues.min()
     with pytest.raises(AccuracyError):
         model.set_params(alpha=worst).partial_fit(X[60:], y[60:])
@@ -173,7 +173,7 @@ def test_products_in_single_precision_stay_within_their_rounding(rows, rule):
     y = rng.normal(size=(rows, 1))
     for weights in (None, w):
         single, double = (
-            KreinSums.of(rows, y, weights) + KreinSums.of(rows, y, weights)
+            KreinSums.from_features(rows, y, weights) + KreinSums.from_features(rows, y, weights)
             for rows in (Z, Z.astype(float))
         )
         error = np.triu(single.gram - double.gram)

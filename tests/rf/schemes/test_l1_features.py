@@ -80,9 +80,9 @@ def test_inside_its_kink_it_is_a_constant_and_waves_of_single_columns(dim, tau):
     assert np.all(np.count_nonzero(fitted.frequencies_.frequencies[1:], axis=1) == 1)
     # 20 waves of each column: of the triangle of a range P they leave 2 P / pi^2 / 20 at most.
     ranges = 1.05 * np.ptp(X, axis=0).sum()
-    assert scheme.left <= 2.0 * ranges / (np.pi**2 * 20)
+    assert scheme.unused_weight <= 2.0 * ranges / (np.pi**2 * 20)
     error = np.abs(fitted.gram(X) - exact).max()
-    assert 0.01 * scheme.left < error <= 2.0 * scheme.left
+    assert 0.01 * scheme.unused_weight < error <= 2.0 * scheme.unused_weight
     seen = np.linalg.norm(fitted.gram(X) - exact) / np.linalg.norm(exact)
     assert fitted.expected_error_ == pytest.approx(seen, rel=0.3)
     # A constant that is below zero is one column of signature -1, and the only one.

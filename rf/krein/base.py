@@ -1,4 +1,4 @@
-"""Base class of models on signed features: fits the features and checks rows."""
+"""Base class of estimators on signed features: fits the features and checks rows."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from rf.krein.signs import signature_of
 from rf.krein.sums import in_double
 from spectra.base.arrays import FloatArray
 
-__all__ = ["FEATURES", "OnFeatures"]
+__all__ = ["FEATURES_CONSTRAINT", "SignedFeaturesEstimator"]
 
-# Enough for the default features to fit a few hundred rows.
+# Number of columns of the default features: enough for a few hundred rows.
 _DEFAULT_COLUMNS = 512
 
 #: Constraint of the parameter ``features``, for scikit-learn's validation.
-FEATURES: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
+FEATURES_CONSTRAINT: dict[str, Any] = {"features": [HasMethods(["fit", "transform"]), None]}
 
 
-class OnFeatures(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base class of models that use features and their signature."""
+class SignedFeaturesEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base class of estimators that use features and their signature."""
 
     features: Any
 
     def _transformer(self) -> Any:
-        """A fresh transformer that does not warn of a mixed signature."""
+        """An unfitted copy of ``features`` that accepts columns of both signs without a warning."""
         if self.features is None:
             from rf.features.spectral_features import SpectralFeatures
 
             return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
-        # Also for the steps of a composite: signature_of raises an error if one loses the signs.
-        asked = [
+        # The steps of a pipeline or union too: signature_of raises an error if one loses the signs.
+        names = [
             name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
         ]
-        return transformer.set_params(**dict.fromkeys(asked, "ignore")) if asked else transformer
+        return transformer.set_params(**dict.fromkeys(names, "ignore")) if names else transformer
 
     def _fit_features(self, X: Any, y: Any) -> None:
         self.features_ = self._transformer().fit(X, y)
         self.signature_ = signature_of(self.features_, X)
 
-    def _rows(self, X: Any) -> FloatArray:
+    def _transform(self, X: Any) -> FloatArray:
         return np.asarray(self.features_.transform(in_double(X)), dtype=float)
 
     def _check_rows(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
-        """Rows for the features, and targets where there are any, as scikit-learn checks them.
+        """Validate rows, and targets if they are given, as scikit-learn does.
 
-        Data frames are not converted: the features may select columns by name.  Nor are rows in
-        single precision, which may be a memory map; they are converted in blocks.
+        Data frames are not converted, because the features may select columns by name.  Rows in
+        single precision, which may be a memory map, are converted later in blocks.
         """
         if not hasattr(X, "iloc"):
             return validate_data(
