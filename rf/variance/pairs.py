@@ -44,6 +44,9 @@ WithError = tuple[FloatArray, FloatArray]
 #: The vectors v_j of m differences, shape (m, J, d), and their weights c_j, shape (J,).  For a
 #: radial kernel the distances, shape (m, 1), and the weight 1.
 Vectors = tuple[FloatArray, FloatArray]
+#: H_n = E g_n(R z) of a part at its lengths z, n = 0, 2, ..., degree, shape (lengths, degrees); the
+#: root of the sum of H_n^2 over higher n; the mean error of phi(z s).
+Coefficients = tuple[FloatArray, FloatArray, FloatArray]
 
 # Error of the mean of a plane wave of a table; a variance is computed from a few of them.
 MEAN_ERROR = 1e-12
@@ -64,7 +67,7 @@ _MOST_STRATA_PANELS = 64
 _MOST_STRATA_DEGREE = 256
 # Stratified radii hardly change the terms of higher degree.
 _APPROXIMATE_STRATA_DEGREE = 32
-# Largest number of values of projections that are kept for a rule (16 MB, with their errors).
+# Largest number of values of phi that are kept for a rule (16 MB, with their errors).
 _MOST_KEPT_VALUES = 1 << 20
 # Largest phase of a cosine over one panel for which 16 nodes resolve its products.
 _PHASE_PER_PANEL = 10.0
@@ -91,8 +94,8 @@ class PairCovariances:
         self._lengths = [v if v.ndim == 2 else np.linalg.norm(v, axis=-1) for v, _ in vectors]
         self._reach = max(float(lengths.max(initial=0.0)) for lengths in self._lengths)
         self._angular: dict[tuple[int, int, int], FloatArray | None] = {}
-        self._projected_values: dict[int, list[WithError]] = {}
-        self._moments: dict[tuple[int, int], list[tuple[FloatArray, FloatArray, FloatArray]]] = {}
+        self._phi_values: dict[int, list[WithError]] = {}
+        self._coefficients: dict[tuple[int, int], list[Coefficients]] = {}
         self._covariances: dict[tuple[int, int, CosineLaw], tuple[FloatArray, FloatArray, int]] = {}
         self._strata: dict[tuple[int, int, int], tuple[FloatArray, FloatArray, FloatArray]] = {}
 
@@ -117,7 +120,7 @@ class PairCovariances:
             if cosine != fixed_cosine(1.0):
                 means, remainder, degree = self._choose_degree(first, second, cosine)
                 evaluate = partial(self._sum_over_degrees, first, second, means, degree)
-            panels = self._panels(degree)
+            panels = self._count_panels(degree)
             value, error = evaluate(panels)
             if self._approximate:
                 error = np.zeros_like(value)
@@ -134,53 +137,49 @@ class PairCovariances:
         degree = _FIRST_DEGREE
         tolerance = _APPROXIMATE_TOLERANCE if self._approximate else _TOLERANCE
         while True:
-            means, beyond, most = cosine_means(cosine, self._dim, degree)
-            panels = self._panels(degree) * (2 - self._approximate)
-            a, b = (self.moments(degree, panels)[part][1] for part in (first, second))
-            remainder = beyond * _weighted_sum(self._vectors[first], a)
+            means, bound, most_degree = cosine_means(cosine, self._dim, degree)
+            panels = self._count_panels(degree) * (2 - self._approximate)
+            a, b = (self.coefficients(degree, panels)[part][1] for part in (first, second))
+            remainder = bound * _weighted_sum(self._vectors[first], a)
             remainder = remainder * _weighted_sum(self._vectors[second], b)
-            if np.all(remainder <= tolerance) or _DEGREE_FACTOR * degree > most:
+            if np.all(remainder <= tolerance) or _DEGREE_FACTOR * degree > most_degree:
                 return means, remainder, degree
             degree *= _DEGREE_FACTOR
 
-    def moments(self, degree: int, panels: int) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-        """For each part at its lengths z, by a rule with ``panels`` panels: three arrays.
-
-        H_n = E g_n(R z) for n = 0, 2, ..., degree, shape (points, degree / 2 + 1); the root of the
-        sum of H_n^2 over higher n; and the mean error of phi(z s).
-        """
+    def coefficients(self, degree: int, panels: int) -> list[Coefficients]:
+        """The coefficients of each part, by a quadrature rule with ``panels`` panels."""
         key = (degree, panels)
-        if key not in self._moments:
+        if key not in self._coefficients:
             _, weights = sphere_rule(self._dim, panels)
             basis = sphere_harmonics(self._dim, panels, degree)
-            found = []
-            for value, error in self._projected(panels):
-                harmonics = (basis @ value.T).T
-                # The sum over all even n is E_s phi(z s)^2.
-                missing = value**2 @ weights - np.sum(harmonics**2, axis=1)
-                beyond = np.sqrt(np.maximum(missing, 0.0) + 1e-14)
-                found.append((harmonics, beyond, error @ weights))
-            self._moments[key] = found
-        return self._moments[key]
+            results = []
+            for value, error in self._evaluate_phi(panels):
+                means = (basis @ value.T).T
+                # The sum of H_n^2 over all even n is E_s phi(z s)^2.
+                remainder = value**2 @ weights - np.sum(means**2, axis=1)
+                root = np.sqrt(np.maximum(remainder, 0.0) + 1e-14)
+                results.append((means, root, error @ weights))
+            self._coefficients[key] = results
+        return self._coefficients[key]
 
-    def _projected(self, panels: int) -> list[WithError]:
+    def _evaluate_phi(self, panels: int) -> list[WithError]:
         """phi(z s) of every part at its lengths z and the nodes s of a rule, and its error."""
-        if panels in self._projected_values:
-            return self._projected_values[panels]
+        if panels in self._phi_values:
+            return self._phi_values[panels]
         s, _ = sphere_rule(self._dim, panels)
         points = zip(self._projections, self._lengths, strict=True)
-        found = [phi(z.reshape(-1, 1) * s) for phi, z in points]
-        if sum(value.size for value, _ in found) <= _MOST_KEPT_VALUES:
-            self._projected_values[panels] = found
-        return found
+        results = [phi(z.reshape(-1, 1) * s) for phi, z in points]
+        if sum(value.size for value, _ in results) <= _MOST_KEPT_VALUES:
+            self._phi_values[panels] = results
+        return results
 
-    def _panels(self, degree: int) -> int:
+    def _count_panels(self, degree: int) -> int:
         """Number of panels that resolve polynomials of a degree, and phi of every part."""
         least = max(_FIRST_PANELS, -(-degree // _DEGREE_PER_PANEL))
-        wanted = max(least, *(phi.panels_to(self._reach) for phi in self._projections))
+        count = max(least, *(phi.panels_to(self._reach) for phi in self._projections))
         if self._approximate:
-            wanted = min(wanted, max(least, _MOST_APPROXIMATE_PANELS))
-        return int(min(1 << (wanted - 1).bit_length(), _MOST_PANELS))
+            count = min(count, max(least, _MOST_APPROXIMATE_PANELS))
+        return int(min(1 << (count - 1).bit_length(), _MOST_PANELS))
 
     def _combine(
         self, first: int, second: int, a: FloatArray, b: FloatArray, at: slice = slice(None)
@@ -206,8 +205,8 @@ class PairCovariances:
     def _sum_over_degrees(
         self, first: int, second: int, means: FloatArray, degree: int, panels: int
     ) -> WithError:
-        moments = self.moments(degree, panels)
-        (a, _, a_error), (b, _, b_error) = moments[first], moments[second]
+        coefficients = self.coefficients(degree, panels)
+        (a, _, a_error), (b, _, b_error) = coefficients[first], coefficients[second]
         products = self._combine(first, second, a, b)[..., 1:]
         vectors = self._vectors[first], self._vectors[second]
         return products @ means, 2.0 * _product_error(*vectors, a_error, b_error)
@@ -215,40 +214,41 @@ class PairCovariances:
     def _same_direction(self, first: int, second: int, panels: int) -> WithError:
         """Covariance for c = 1 and independent radii: E_s[phi phi'] - H_0 H'_0, as P_n(1) = 1."""
         _, weights = sphere_rule(self._dim, panels)
-        moments, values = self.moments(_FIRST_DEGREE, panels), self._projected(panels)
-        (a, _, a_error), (b, _, b_error) = moments[first], moments[second]
+        coefficients, values = self.coefficients(_FIRST_DEGREE, panels), self._evaluate_phi(panels)
+        (a, _, a_error), (b, _, b_error) = coefficients[first], coefficients[second]
         mean_product = (values[first][0] * values[second][0]) @ weights
         return mean_product - a[:, 0] * b[:, 0], 2.0 * (a_error + b_error)
 
-    def strata(self, part: int, n: int, cosines: Sequence[CosineLaw]) -> list[WithError]:
+    def terms_of_strata(self, part: int, n: int, cosines: Sequence[CosineLaw]) -> list[WithError]:
         """Terms of the mean product of two waves i != j of a part with n strata, and errors.
 
         First the term n = 0, E g_0(R_i z) g_0(R_j z); then the sum over n >= 2 for each cosine.
         """
         if self._approximate:
-            return self._approximate_strata(part, n, cosines)
+            return self._approximate_terms(part, n, cosines)
         degrees = [self._covariance(part, part, cosine)[2] for cosine in cosines]
         degree = min(max(degrees, default=0), _MOST_STRATA_DEGREE)
         law, results = self._laws[part], []
-        for nodes, halves in zip(STRATUM_NODES, (1, 2), strict=True):
-            rows = []
-            for at, lengths in enumerate(self._lengths[part]):
+        for nodes, divisor in zip(STRATUM_NODES, (1, 2), strict=True):
+            blocks = []
+            for index, lengths in enumerate(self._lengths[part]):
                 # The radii of all strata but the last are at most the quantile of 1 - 1/n.
                 phase = float(law.ppf(1.0 - 1.0 / n)) * float(lengths.max())
-                wanted = int(min(phase / _PHASE_PER_PANEL, _MOST_STRATA_PANELS))
-                panels = max(self._panels(degree), 1 << wanted.bit_length()) // halves
+                count = int(min(phase / _PHASE_PER_PANEL, _MOST_STRATA_PANELS))
+                panels = max(self._count_panels(degree), 1 << count.bit_length()) // divisor
                 means = stratum_means(law, n, lengths, self._dim, panels, degree, nodes)
-                rows.append(self._stratum_products(part, *means, slice(at, at + 1)))
-            results.append([np.concatenate(arrays) for arrays in zip(*rows, strict=True)])
-        tabulated, own = self.moments(degree, self._panels(degree))[part][2], self._vectors[part]
-        errors = 4.0 * _product_error(own, own, tabulated, tabulated)
+                blocks.append(self._stratum_products(part, *means, slice(index, index + 1)))
+            results.append([np.concatenate(arrays) for arrays in zip(*blocks, strict=True)])
+        phi_error = self.coefficients(degree, self._count_panels(degree))[part][2]
+        vectors = self._vectors[part]
+        errors = 4.0 * _product_error(vectors, vectors, phi_error, phi_error)
         (fine, _, beyond), (coarse, _, _) = results
-        return _sum_degrees(self._dim, fine, coarse, beyond, errors, cosines)
+        return _sum_terms(self._dim, fine, coarse, beyond, errors, cosines)
 
-    def _approximate_strata(
+    def _approximate_terms(
         self, part: int, n: int, cosines: Sequence[CosineLaw]
     ) -> list[WithError]:
-        """As :meth:`strata`, from at most 64 strata and one quadrature rule, with the error 0.
+        """As :meth:`terms_of_strata`, from at most 64 strata and one rule, without errors.
 
         Stratification adds (H H' - Q) / (n - 1) to a mean product.  Q, the mean over the strata of
         products within a stratum, hardly depends on their number n.
@@ -256,14 +256,14 @@ class PairCovariances:
         degree, fewer = _APPROXIMATE_STRATA_DEGREE if cosines else 0, min(n, _MOST_STRATA)
         key = (part, fewer, degree)
         if key not in self._strata:
-            whole = self.moments(degree, self._panels(degree))[part][0]
+            whole = self.coefficients(degree, self._count_panels(degree))[part][0]
             means = approximate_stratum_means(
                 self._laws[part], fewer, self._lengths[part].ravel(), self._dim, degree, whole
             )
             self._strata[key] = self._stratum_products(part, means, np.zeros(means.shape[:2]))
         products, independent, beyond = self._strata[key]
         value = independent + (fewer - 1) / (n - 1) * (products - independent)
-        return _sum_degrees(self._dim, value, value, beyond, np.zeros(len(value)), cosines)
+        return _sum_terms(self._dim, value, value, beyond, np.zeros(len(value)), cosines)
 
     def _stratum_products(
         self, part: int, means: FloatArray, missing: FloatArray, at: slice = slice(None)
@@ -307,7 +307,7 @@ def _product_error(first: Vectors, second: Vectors, a: FloatArray, b: FloatArray
     return _weighted_sum(first, a) * sizes[1] + _weighted_sum(second, b) * sizes[0]
 
 
-def _sum_degrees(
+def _sum_terms(
     dim: int,
     fine: FloatArray,
     coarse: FloatArray,
@@ -315,7 +315,7 @@ def _sum_degrees(
     errors: FloatArray,
     cosines: Sequence[CosineLaw],
 ) -> list[WithError]:
-    """The results of :meth:`PairCovariances.strata` from products by a fine and a coarse rule."""
+    """Terms of :meth:`PairCovariances.terms_of_strata`, from a fine and a coarse rule."""
     results = [(fine[:, 0], np.abs(fine[:, 0] - coarse[:, 0]) + errors)]
     fine, coarse = fine[:, 1:], coarse[:, 1:]
     for cosine in cosines:

@@ -277,7 +277,7 @@ class VarianceModel(PartModel):
         """The terms of the pairs i != j of a part with stratified radii, and their error."""
         n = counts[p]
         cosines = [pair.cosine for pair in pairs]
-        (value, bound), *angular = self._pairs.strata(p, n, cosines)
+        (value, bound), *angular = self._pairs.terms_of_strata(p, n, cosines)
         weight = self._weight(p, p, n * (n - 1), counts)
         total = weight * (value - self.means[0][p] ** 2)
         errors = abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)

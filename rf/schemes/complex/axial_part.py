@@ -55,7 +55,7 @@ class AxialPart:
         return Modulation.of(self.base.shifts)
 
     @property
-    def gaussian(self) -> float:
+    def deviation(self) -> float:
         """Standard deviation of a coordinate of the Gaussian w."""
         return self.base.deviation
 
@@ -89,7 +89,7 @@ class AxialPart:
         """
         u = rng.random(n) if u is None else u
         length = (
-            self.base.law.ppf(u) if self.is_isotropic else self.gaussian * self._axis_law.ppf(u)
+            self.base.law.ppf(u) if self.is_isotropic else self.deviation * self._axis_law.ppf(u)
         )
         w = rng.standard_normal((n, self.dim))
         if self.is_isotropic:
@@ -98,7 +98,7 @@ class AxialPart:
         x = np.where(rng.random(n) < 0.5, -length, length)
         if self.kind == "imaginary+":
             x = np.where(self.modulation(x).imag < 0.0, -x, x)
-        w *= self.gaussian
+        w *= self.deviation
         w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
         return self._with_phases(w)
 
@@ -135,9 +135,9 @@ class AxialPart:
 
     def _sum_shifted(self, D: FloatArray, steps: IntArray, weights: FloatArray) -> FloatArray:
         """Sum of weight * k(D + step unit e) over the shifts, with the Gaussian k, k(0) = 1."""
-        along, decay = self._along(D)
+        along, decay = self._split_along_axis(D)
         x = np.add.outer(along, steps * self.modulation.unit)
-        return np.asarray(decay * (np.exp(-0.5 * (self.gaussian * x) ** 2) @ weights))
+        return np.asarray(decay * (np.exp(-0.5 * (self.deviation * x) ** 2) @ weights))
 
     def variance(
         self, differences: FloatArray, n: int = 1, radii: Radii = "iid", *, most: int | None = None
@@ -157,13 +157,13 @@ class AxialPart:
         strata = n if most is None else min(n, most)
         if radii == "iid" or strata == 1 or not self.has_strata:
             return np.asarray((second_moment - mean**2) / n)
-        square_means, (along, decay) = np.empty(len(D)), self._along(D)
+        square_means, (along, decay) = np.empty(len(D)), self._split_along_axis(D)
         cuts = stratum_ends(self._axis_law, strata)
-        reach = self.gaussian * float(np.abs(along).max(initial=0.0))
+        reach = self.deviation * float(np.abs(along).max(initial=0.0))
         g, weights = self._axis_law.rule(min(reach, _HIGHEST_FREQUENCY), cuts)
         not_last = g < cuts[-1]
         starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
-        x, weights = self.gaussian * g[not_last], strata * weights[not_last, None]
+        x, weights = self.deviation * g[not_last], strata * weights[not_last, None]
         phase, scale = self._phase_at(x)[:, None], self.mass * self.base.sign * decay
         step = max(1, _CHUNK // max(x.size, 1))
         for start in range(0, len(D), step):
@@ -189,14 +189,14 @@ class AxialPart:
 
     def _mean_cosine(self, D: FloatArray, order: int) -> FloatArray:
         """E cos(order (w.D + phase)) over the part, by quadrature along the axis."""
-        along, decay = self._along(order * D)
-        kept = (decay > _NEGLIGIBLE_FACTOR) & (self.gaussian * np.abs(along) < _HIGHEST_FREQUENCY)
+        along, decay = self._split_along_axis(order * D)
+        kept = (decay > _NEGLIGIBLE_FACTOR) & (self.deviation * np.abs(along) < _HIGHEST_FREQUENCY)
         out = np.zeros(len(D))
         index = np.flatnonzero(kept)
         if not index.size:
             return out
-        g, weights = self._axis_law.rule(self.gaussian * float(np.abs(along[index]).max()))
-        x = self.gaussian * g
+        g, weights = self._axis_law.rule(self.deviation * float(np.abs(along[index]).max()))
+        x = self.deviation * g
         phase = order * self._phase_at(x)
         step = max(1, _CHUNK // x.size)
         for start in range(0, index.size, step):
@@ -204,11 +204,11 @@ class AxialPart:
             out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + phase[:, None])
         return out * decay
 
-    def _along(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _split_along_axis(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Components e.D along the axis, and the Gaussian factor of the other components."""
         along = D @ self.modulation.axis
         across = D - np.multiply.outer(along, self.modulation.axis)
-        return along, np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
+        return along, np.exp(-0.5 * self.deviation**2 * np.sum(across * across, axis=1))
 
     def _phase_at(self, x: FloatArray) -> FloatArray:
         """Phase of a draw with |e.w| = x."""
@@ -225,6 +225,6 @@ class AxialPart:
             # A partial, since parts are pickled with their cached properties.
             partial(self.modulation.selected, self.kind),
             self.modulation.kinks(self.kind),
-            self.gaussian * self.modulation.unit,
+            self.deviation * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
         )

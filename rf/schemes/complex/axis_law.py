@@ -33,7 +33,7 @@ _SHORT_REACH = 10.0
 _PANEL = 0.5
 _NODES = 20
 _COARSE_NODES = 14
-# Largest shift in lengths of the Gaussian: it needs thousands of panels, and takes seconds.
+# Largest shift in length scales of the Gaussian: it needs thousands of panels, and takes seconds.
 _MAX_SHIFT = 1e2
 _NEWTON_STEPS = 80
 # Panels with less than this fraction of the mass do not affect a mean.
@@ -61,14 +61,15 @@ class AxisLaw:
     def __post_init__(self) -> None:
         if not 0.0 < self.rate * self.degree < _MAX_SHIFT:
             raise AccuracyError(
-                f"A shift of {self.rate * self.degree:.3g} lengths of the Gaussian makes its "
-                f"spectral density oscillate too fast for Jordan or polar parts (the limit is "
+                f"A shift of {self.rate * self.degree:.3g} length scales of the Gaussian makes its "
+                "spectral density oscillate too fast for Jordan or polar parts (the limit is "
                 f"{_MAX_SHIFT:g}). Take SpectralFeatures, which weights draws of the radial "
                 "distribution."
             )
 
     @property
     def _reach(self) -> float:
+        """Upper end of the range of integration."""
         return _REACH if self.rate * self.degree < _FAST_MODULATION else _SHORT_REACH
 
     @cached_property
@@ -106,8 +107,10 @@ class AxisLaw:
         _, _, fine, coarse = self._panels
         return float(np.abs(fine - coarse).sum() + 1e-13 * fine.sum())
 
-    def rule(self, omega: float, cuts: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Nodes and weights for the mean of a function that oscillates like cos(omega g).
+    def rule(
+        self, frequency: float, cuts: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Nodes and weights for the mean of a function that oscillates like cos(frequency * g).
 
         The nodes ascend; every cut is an end of a panel.
         """
@@ -118,7 +121,7 @@ class AxisLaw:
             panel = np.searchsorted(low, cuts, side="right") - 1
             cuts = cuts[(panel >= 0) & (cuts > low[panel]) & (cuts < high[panel])]
             low, high = (np.sort(np.concatenate([ends, cuts])) for ends in (low, high))
-        count = np.ceil(np.maximum(1.0, (high - low) * omega / _PHASE)).astype(int)
+        count = np.ceil(np.maximum(1.0, (high - low) * frequency / _PHASE)).astype(int)
         width = np.repeat((high - low) / count, count)
         first = np.repeat(np.cumsum(count) - count, count)
         start = np.repeat(low, count) + (np.arange(count.sum()) - first) * width

@@ -1,6 +1,7 @@
 """Nonnegative functions of the modulation a = A + iB: a positive or negative part, or the modulus.
 
-As a function of theta = unit * e.w, A is an even and B an odd trigonometric polynomial.
+The shifts t_j are whole ``steps`` times a ``unit``: A is an even and B an odd trigonometric
+polynomial in theta = unit * e.w.
 """
 
 from __future__ import annotations
