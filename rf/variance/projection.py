@@ -124,7 +124,7 @@ class Projection:
         return int(np.searchsorted(self._panels["low"], _power_of_two(x_max)))
 
     def extend(self, x_max: float) -> None:
-        """Make [0, x_max] part of the range."""
+        """Extend the range to [0, x_max] or more."""
         if x_max <= self._reach or x_max == 0.0:
             return
         with _EXTENDING:
@@ -169,15 +169,15 @@ class Projection:
         low, width = edges[:-1], np.diff(edges)
         first = low == 0.0
         new_panels = [
-            *self._refine(low[first], width[first], True),
-            *self._refine(low[~first], width[~first], False),
+            *self._refine(low[first], width[first], in_root=True),
+            *self._refine(low[~first], width[~first], in_root=False),
         ]
         panels = np.concatenate([self._panels, *new_panels])
         self._panels = panels[np.argsort(panels["low"])]
         self._reach = float(edges[-1])
 
     def _refine(
-        self, low: FloatArray, width: FloatArray, in_root: bool
+        self, low: FloatArray, width: FloatArray, *, in_root: bool
     ) -> Iterator[NDArray[np.void]]:
         """Fit panels that begin at ``low``, and halve them until their errors are small."""
         whole = float(width.sum())
@@ -190,13 +190,14 @@ class Projection:
             if not low.size:
                 return
             if in_root:
-                yield from self._refine(low + width, width, False)
+                yield from self._refine(low + width, width, in_root=False)
             else:
                 low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
 
     def _fit(self, low: FloatArray, width: FloatArray, in_root: bool) -> NDArray[np.void]:
         y, inverse = _chebyshev_fit(_ROOT_DEGREE if in_root else _DEGREE)
         x = low[:, None] + width[:, None] * (y**_ROOT if in_root else y)
+        # In dimension 1 the mean plane wave is phi.
         value, error = self._law.plane_wave_enclosure(1, x)
         series = np.asarray(value @ inverse.T)
         panels = np.zeros(low.size, _PANEL)
