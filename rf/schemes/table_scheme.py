@@ -87,8 +87,9 @@ class SamplingOptions:
         """The same options with the coupling and the counts of a designed measure."""
         if self.coupling not in ("auto", layout.coupling):
             raise ParameterError(
-                f"The design was made for coupling={layout.coupling!r}, and coupling="
-                f"{self.coupling!r} was asked for. Take coupling='auto' or {layout.coupling!r}."
+                f"coupling={self.coupling!r} does not fit a design for coupling="
+                f"{layout.coupling!r}, the only one with which its masses cancel. Take "
+                f"coupling='auto' or {layout.coupling!r}."
             )
         if n_components < layout.columns:
             raise ParameterError(
