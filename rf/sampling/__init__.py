@@ -1,4 +1,4 @@
-"""Draws of frequencies: radii, directions and couplings."""
+"""Frequencies w = R u: radii R, unit directions u, and couplings (their joint distributions)."""
 
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies, Radii, draw_frequencies
 

@@ -1,13 +1,13 @@
 r"""Couplings: how directions and radii are drawn, and which pairs of frequencies are dependent.
 
-A table is a sum of parts, and part p gets n_p frequencies w = R s.  Each frequency alone has the
-exact distribution of its part; a coupling sets their joint distribution.  For the variance it is
-enough to know a list of :class:`Pairs`: how many pairs of frequencies, within a part or of two
-parts, have directions with a given distribution of the cosine c.  The variance depends on the means
-E P_n(c) of Gegenbauer polynomials (:mod:`rf.variance`).
+A table is a sum of parts, and part p gets n_p frequencies w = R u with a radius R and a unit vector
+u.  Each frequency alone has the exact distribution of its part; a coupling is their joint
+distribution.  The variance depends on pairs of frequencies, of one part or of two, through the
+distribution of the cosine c between their directions: a list of :class:`Pairs`.  It is computed
+from the means E P_n(c) of Gegenbauer polynomials (:mod:`rf.variance`).
 
-Here are independent directions, orthonormal blocks, and columns of one Haar matrix; sets of lines
-are in :mod:`rf.sampling.designed_directions`.
+This module has independent directions, orthonormal blocks, and columns of one Haar matrix;
+:mod:`rf.sampling.designed_directions` has sets that are designed and then rotated at random.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ __all__ = [
     "fixed_cosine",
     "haar",
     "haar_columns",
-    "haar_cosine",
     "haar_order",
     "iid",
     "orthogonal",
@@ -52,19 +51,19 @@ __all__ = [
 
 Radii = Literal["iid", "stratified"]
 
-# (keys, offsets) -> probabilities u, each uniform on [0, 1), one draw to a row.  Keys and offsets
-# are iid uniform.
+# (ranking, offsets), arrays of iid uniform numbers of shape (draws, n) -> the probabilities u of
+# the radii, each uniform on [0, 1): the radius is the quantile of u.
 RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _iid_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    return keys
+def _iid_radii(ranking: FloatArray, offsets: FloatArray) -> FloatArray:
+    return ranking
 
 
-def _stratified_radii(keys: FloatArray, offsets: FloatArray) -> FloatArray:
-    """(rank of the key + offset) / n: a uniform random order of the strata."""
-    n = keys.shape[-1]
-    rank = np.argsort(np.argsort(keys, axis=-1), axis=-1)
+def _stratified_radii(ranking: FloatArray, offsets: FloatArray) -> FloatArray:
+    """One u in each of n strata [i/n, (i+1)/n), in random order: u = (rank + offset) / n."""
+    n = ranking.shape[-1]
+    rank = np.argsort(np.argsort(ranking, axis=-1), axis=-1)
     # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
     return np.asarray(np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0)))
 
@@ -76,10 +75,10 @@ RADII: Mapping[str, RadiusRule] = MappingProxyType(
 
 
 class CosineLaw(NamedTuple):
-    """The distribution of |c| for a pair of directions.
+    """The distribution of |c|, the absolute cosine between two directions.
 
-    ``rule``: (value, dim, degree) -> nodes, and weights that sum to 1, for the means of even
-    polynomials in c up to a degree.
+    ``rule``: a quadrature rule for the means of even polynomials in c up to a degree, (value, dim,
+    degree) -> nodes, and weights that sum to 1; ``value``: the parameter of the distribution.
     """
 
     rule: Callable[[float, int, int], tuple[FloatArray, FloatArray]]
@@ -98,10 +97,10 @@ def _constant_nodes(value: float, dim: int, degree: int) -> tuple[FloatArray, Fl
 @final
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of frequencies with the same distribution of the cosine.
+    """Pairs of frequencies with the same distribution of the cosine between their directions.
 
-    ``cosine``: the distribution of |c| for their directions; ``count``: ordered pairs within a
-    part; pairs (i, j) of two parts.
+    ``cosine``: that distribution; ``count``: number of pairs (i, j), i != j, of one part, so that
+    each counts twice; or number of pairs with i in one part and j in another.
     """
 
     cosine: CosineLaw
@@ -109,7 +108,7 @@ class Pairs:
 
 
 class Directions(Protocol):
-    """Unit rows of one part, shape (n, dim), or (draws, n, dim) for many draws at once."""
+    """Draw the directions of one part: (n, dim), or (draws, n, dim) if ``draws`` is given."""
 
     def __call__(
         self, n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
@@ -120,21 +119,22 @@ class Directions(Protocol):
 JointDirections = Callable[[Sequence[int], int, np.random.Generator, int], list[FloatArray]]
 
 
-def _gains_always(n: int, dim: int) -> bool:
+def _is_always_worthwhile(n: int, dim: int) -> bool:
     return True
 
 
 @final
 @dataclass(frozen=True)
 class Coupling:
-    """One coupling: how it draws, which pairs it makes dependent, and whether "auto" considers it.
+    """One coupling: how it draws directions, and which pairs of frequencies it makes dependent.
 
-    ``within``: (n, dim, total) -> the dependent pairs among the n frequencies of one part, out of
-    ``total`` in all; ``joint``: the directions of all parts, if it couples these too; ``across``:
-    (n, m, dim, total) -> the dependent pairs of two parts with n <= m frequencies; ``considered``:
-    whether "auto" compares it, if it ``gains``; ``gains``: (n, dim) -> whether it can beat simpler
-    couplings at a similar cost (False for n implies False for fewer); ``split_of``: if not empty, a
-    coupling whose optimal split over the parts is used instead of its own.
+    ``directions``: draws one part; ``joint``: draws all parts together, for a coupling that makes
+    different parts dependent; ``within``: (n, dim, total) -> the dependent pairs of a part with n
+    of ``total`` frequencies; ``across``: (n, m, dim, total) -> those of two parts with n <= m
+    frequencies; ``in_auto``: whether coupling="auto" compares it; ``is_worthwhile``: (n, dim) ->
+    whether n frequencies can have less variance than with simpler couplings at a similar cost (if
+    False for n, then for fewer); ``split_like``: name of the coupling for which the optimal split
+    over the parts is computed, if not this one.
     """
 
     name: str
@@ -142,13 +142,13 @@ class Coupling:
     within: Callable[[int, int, int], Sequence[Pairs]]
     joint: JointDirections | None = None
     across: Callable[[int, int, int, int], Sequence[Pairs]] | None = None
-    considered: bool = False
-    gains: Callable[[int, int], bool] = _gains_always
-    split_of: str = ""
+    in_auto: bool = False
+    is_worthwhile: Callable[[int, int], bool] = _is_always_worthwhile
+    split_like: str = ""
 
     @property
     def across_parts(self) -> bool:
-        """Whether it couples frequencies of different parts."""
+        """Whether frequencies of different parts are dependent."""
         return self.joint is not None
 
     def draw(
@@ -160,12 +160,12 @@ class Coupling:
         radii: RadiusRule,
         draws: int = 1,
     ) -> list[tuple[FloatArray, FloatArray]]:
-        """Probabilities of the radii, shape (draws, n), and directions, (draws, n, d), by parts."""
-        rows = None if self.joint is None else self.joint(counts, dim, rng, draws)
+        """For each part: probabilities of the radii, (draws, n); directions, (draws, n, dim)."""
+        joint = None if self.joint is None else self.joint(counts, dim, rng, draws)
         return [
             (
                 radii(rng.random((draws, n)), rng.random((draws, n))),
-                self.directions(n, dim, rng, draws=draws) if rows is None else rows[part],
+                self.directions(n, dim, rng, draws=draws) if joint is None else joint[part],
             )
             for part, n in enumerate(counts)
         ]
@@ -174,7 +174,7 @@ class Coupling:
 def dependent_pairs(
     coupling: Coupling, counts: Sequence[int], dim: int
 ) -> list[tuple[int, int, Pairs]]:
-    """All pairs that are not independent, with their parts: (p, p) ordered, p < q unordered."""
+    """All dependent pairs of frequencies: (p, q, pairs) with the indices p <= q of the parts."""
     total, parts = sum(counts), range(len(counts))
     found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
     return found + [
@@ -187,14 +187,14 @@ def dependent_pairs(
 
 @lru_cache(maxsize=8192)
 def pairs_within(coupling: Coupling, n: int, dim: int, total: int) -> tuple[Pairs, ...]:
-    """The dependent pairs of one part; in dimension 1 a cosine ignores the sign of a direction."""
+    """The dependent pairs of one part; none for dim = 1, where cos(w.D) ignores the sign of w."""
     pairs = coupling.within(n, dim, total)
     return tuple(p for p in pairs if p.count and dim > 1)
 
 
 @lru_cache(maxsize=8192)
 def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tuple[Pairs, ...]:
-    """The dependent pairs of two parts, in either order of their sizes."""
+    """The dependent pairs of two parts, of n and of m frequencies."""
     if coupling.across is None:
         return ()
     pairs = coupling.across(min(n, m), max(n, m), dim, total)
@@ -202,7 +202,7 @@ def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tu
 
 
 def pairs_in_blocks(n: int, size: int) -> int:
-    """Ordered pairs within blocks of n directions; the last block may be incomplete."""
+    """Pairs (i, j), i != j, in the same block of n directions; the last block may be smaller."""
     full, rest = divmod(n, size)
     return full * size * (size - 1) + rest * (rest - 1)
 
@@ -210,8 +210,8 @@ def pairs_in_blocks(n: int, size: int) -> int:
 def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
     """Independent uniform directions.
 
-    ``n``, ``dim``: number of rows and dimension, both at least 1; ``draws``: how many independent
-    draws to make, along a first axis; returns: unit rows.
+    ``n``, ``dim``: number of directions and dimension, both at least 1; ``draws``: number of
+    independent draws, along a first axis of the result.  Returns unit rows.
     """
     count = checked_draws(n, dim, draws)
     return first_or_all(unit_rows(rng.standard_normal((count, n, dim))), draws)
@@ -220,10 +220,10 @@ def iid(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None)
 def orthogonal(
     n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 ) -> FloatArray:
-    """Independent blocks of ``dim`` orthonormal rows, each a Haar matrix; the last may be cut.
+    """Independent Haar matrices, each a block of ``dim`` orthonormal rows; the last may be smaller.
 
-    A cut block of b < dim rows is uniform on the Stiefel manifold of b orthonormal rows.
-    Parameters and errors as :func:`iid`.
+    A smaller block of b rows is uniform on the Stiefel manifold of b orthonormal rows.
+    The parameters are those of :func:`iid`.
 
     Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NeurIPS 2016.
     """
@@ -231,25 +231,24 @@ def orthogonal(
     whole, rest = divmod(n, dim)
     blocks = haar_columns(count * whole, dim, dim, rng).reshape(count, whole * dim, dim)
     if rest > 0:
-        cut = haar_columns(count, dim, rest, rng).swapaxes(1, 2)
-        blocks = np.concatenate([blocks, cut], axis=1) if whole else np.ascontiguousarray(cut)
+        last = haar_columns(count, dim, rest, rng).swapaxes(1, 2)
+        blocks = np.concatenate([blocks, last], axis=1) if whole else np.ascontiguousarray(last)
     return first_or_all(blocks, draws)
 
 
 def haar_columns(count: int, order: int, columns: int, rng: np.random.Generator) -> FloatArray:
-    """``count`` matrices of shape (order, columns), the first columns of Haar matrices.
+    """The first columns of ``count`` Haar matrices, shape (count, order, columns).
 
-    QR alone is not Haar: LAPACK fixes the signs of R, and the signs must be undone (Mezzadri,
-    Notices of the AMS 54, 2007).
+    The factor Q of a Gaussian matrix has the Haar distribution if the diagonal of R is positive,
+    which LAPACK does not ensure (Mezzadri, Notices of the AMS 54, 2007).
     """
     q, r = np.linalg.qr(rng.standard_normal((count, order, columns)))
     signs = np.copysign(1.0, np.diagonal(r, axis1=1, axis2=2))
-    haar_columns: FloatArray = q * signs[:, None, :]
-    return haar_columns
+    return np.asarray(q * signs[:, None, :])
 
 
 def checked_draws(n: int, dim: int, draws: int | None) -> int:
-    """The number of draws, after a check of all three numbers."""
+    """The number of draws, 1 for None; ParameterError if a number is below 1."""
     count = 1 if draws is None else draws
     for name, value in (("n", n), ("dim", dim), ("draws", count)):
         if value < 1:
@@ -258,71 +257,69 @@ def checked_draws(n: int, dim: int, draws: int | None) -> int:
 
 
 def first_or_all(rows: FloatArray, draws: int | None) -> FloatArray:
-    """One draw if ``draws`` is None, else all draws along a first axis."""
-    first: FloatArray = rows[0]
-    return first if draws is None else rows
+    """The only draw if ``draws`` is None, else all draws, along a first axis."""
+    return np.asarray(rows[0]) if draws is None else rows
 
 
 def unit_rows(rows: FloatArray) -> FloatArray:
     """Rows divided by their lengths."""
-    unit: FloatArray = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
-    return unit
+    return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
 
 def _no_pairs(n: int, dim: int, total: int) -> Sequence[Pairs]:
     return ()
 
 
-def _pairs_of_a_block(n: int, dim: int, total: int) -> Sequence[Pairs]:
+def _pairs_in_blocks_of_dim(n: int, dim: int, total: int) -> Sequence[Pairs]:
     return (Pairs(fixed_cosine(0.0), pairs_in_blocks(n, dim)),)
 
 
 def _shared_blocks(
     counts: Sequence[int], dim: int, rng: np.random.Generator, draws: int
 ) -> list[FloatArray]:
-    """Directions for the largest part; the others use the first of them."""
+    """Directions for the largest part; smaller parts use the first of them."""
     rows = orthogonal(max(counts), dim, rng, draws=draws)
     return [rows[:, :n] for n in counts]
 
 
 def _pairs_of_shared_blocks(n: int, m: int, dim: int, total: int) -> Sequence[Pairs]:
-    """Equal directions, and the pairs within a block; the last block may extend beyond n."""
+    """n pairs of equal directions, and pairs of different directions in the same block."""
     full, rest = divmod(n, dim)
     in_blocks = full * dim**2 + rest * min(dim, m - full * dim)
     return Pairs(fixed_cosine(1.0), n), Pairs(fixed_cosine(0.0), in_blocks - n)
 
 
 #: Independent frequencies: plain Monte Carlo (Rahimi, Recht, NeurIPS 2007).
-INDEPENDENT = Coupling("iid", iid, _no_pairs, considered=True)
+INDEPENDENT = Coupling("iid", iid, _no_pairs, in_auto=True)
 #: Blocks of d orthonormal directions (Yu et al., NeurIPS 2016); parts are independent.
-ORTHOGONAL = Coupling("orthogonal", orthogonal, _pairs_of_a_block, considered=True)
-#: Every part uses the first rows of the same orthonormal blocks, with independent radii: along a
-#: common direction, the errors of parts of opposite sign partly cancel.
+ORTHOGONAL = Coupling("orthogonal", orthogonal, _pairs_in_blocks_of_dim, in_auto=True)
+#: Every part uses the first rows of the same orthonormal blocks, with radii of its own: on equal
+#: directions, the errors of parts of opposite sign partly cancel.
 SHARED = Coupling(
     "shared",
     orthogonal,
-    _pairs_of_a_block,
+    _pairs_in_blocks_of_dim,
     joint=_shared_blocks,
     across=_pairs_of_shared_blocks,
-    considered=True,
+    in_auto=True,
 )
 
 
 def haar_order(n: int, dim: int) -> int:
-    """Order N = max(n, 2 dim) of the Haar matrix that the published coupling cuts.
+    """Order N = max(n, 2 dim) of the Haar matrix of the published coupling, :func:`haar`.
 
-    With s frequencies for each of two signs, n = 2s and N = max(2s, 2d), as in the paper.
+    The paper has s frequencies for each of two signs: n = 2s and N = max(2s, 2d).
     """
     return max(n, 2 * dim)
 
 
 def haar(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None) -> FloatArray:
-    """The published coupling of GORF: n columns of a Haar matrix of order N, cut to ``dim`` rows.
+    """The published coupling of GORF: the first ``dim`` entries of n columns of a Haar matrix.
 
-    The cut columns are divided by their norms.  Each is exactly uniform, but no two are
-    orthogonal: the order N = max(n, 2 dim) is at least twice the dimension.  The cost is that of
-    the QR factors of an N x dim matrix, since ``dim`` rows of a Haar matrix are all that is used.
-    Parameters and errors as :func:`iid`.
+    The shortened columns are divided by their norms.  Each is exactly uniform, but no two are
+    orthogonal, since the order N = max(n, 2 dim) is at least twice the dimension.  The cost is that
+    of a QR factorisation of an N x dim matrix, since only ``dim`` rows of the Haar matrix are used.
+    The parameters are those of :func:`iid`.
 
     Luo, Fang, Yang, Huang, "Towards unbiased random features with lower variance for stationary
     indefinite kernels", arXiv 2104.06204, Algorithm 1.
@@ -331,54 +328,44 @@ def haar(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
     return first_or_all(unit_rows(haar_columns(count, haar_order(n, dim), dim, rng)[:, :n]), draws)
 
 
-def haar_cosine(dim: int, size: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    r"""Quadrature for the cosine of two columns of a Haar matrix that is cut to ``dim`` rows.
+def _haar_cosine(order: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
+    r"""Quadrature for the cosine c of two directions of :func:`haar`, from a matrix of an order.
 
-    The columns of a Haar matrix of O(size) are cut to their first ``dim`` entries and
-    renormalised.  Their cosine is c = t sqrt(1 - p) / sqrt(1 - p t^2) with independent
-    t^2 ~ Beta(1/2, (d-1)/2) and p ~ Beta(d/2, (size-d)/2); it is 0 where size = dim and tends to
-    the cosine of independent directions as size grows.  Its sign is random: only even functions
-    of c have the right mean under the nodes, which are all positive.
+    c = t sqrt(1 - p) / sqrt(1 - p t^2) with independent t^2 ~ Beta(1/2, (d-1)/2) and
+    p ~ Beta(d/2, (order-d)/2).  It tends to the cosine of independent directions as the order
+    grows.  The distribution is symmetric, and the nodes are those of |c|.
 
-    Returns ``cosines``, ``weights``: good for the means of the even P_n(c), n <= degree; the
-    weights sum to 1.
-
-    The coupling is Algorithm 1 of Luo, Fang, Yang, Huang (2021), arXiv:2104.06204.
+    Returns nodes ``cosines``, and ``weights`` that sum to 1, for the means of P_n(c) with even
+    n <= degree.
     """
-    if size == dim:
-        return np.zeros(1), np.ones(1)
-    # P_n(c) is a polynomial of degree n/2 in c^2; the margin is for the rational map to c.
+    # P_n(c) is a polynomial of degree n/2 in c^2; 60 more nodes resolve c^2, rational in t^2 and p.
     nodes = degree // 2 + 60
     x, weight_x = roots_jacobi(nodes, 0.5 * (dim - 3), -0.5)
-    y, weight_y = roots_jacobi(nodes, 0.5 * (size - dim) - 1.0, 0.5 * dim - 1.0)
-    t2, p = 0.5 * (1 + x), 0.5 * (1 + y)
+    y, weight_y = roots_jacobi(nodes, 0.5 * (order - dim) - 1.0, 0.5 * dim - 1.0)
+    t_squared, p = 0.5 * (1 + x), 0.5 * (1 + y)
     weights = np.outer(weight_x / weight_x.sum(), weight_y / weight_y.sum())
-    c = np.sqrt(t2[:, None] * (1 - p) / (1 - p * t2[:, None]))
+    t_squared = t_squared[:, None]
+    c = np.sqrt(t_squared * (1 - p) / (1 - p * t_squared))
     return c.ravel(), weights.ravel()
 
 
 def _columns_of_one_matrix(
     counts: Sequence[int], dim: int, rng: np.random.Generator, draws: int
 ) -> list[FloatArray]:
-    """The parts divide the columns of one matrix."""
-    every = haar(sum(counts), dim, rng, draws=draws)
-    return np.split(every, np.cumsum(counts)[:-1], axis=1)
+    """Each part takes columns of its own from one matrix."""
+    directions = haar(sum(counts), dim, rng, draws=draws)
+    return np.split(directions, np.cumsum(counts)[:-1], axis=1)
 
 
-def _pairs_of_cut_columns(pairs: int, dim: int, total: int) -> Sequence[Pairs]:
-    return (Pairs(CosineLaw(_cut_cosine, haar_order(total, dim)), pairs),)
+def _pairs_of_columns(count: int, dim: int, total: int) -> Sequence[Pairs]:
+    return (Pairs(CosineLaw(_haar_cosine, haar_order(total, dim)), count),)
 
 
-def _cut_cosine(order: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    return haar_cosine(dim, int(order), degree)
-
-
-#: All parts take columns of one Haar matrix of order max(n, 2d), cut to d rows.  No two directions
-#: are orthogonal, since the order is at least twice the dimension.
+#: All parts take columns of one Haar matrix, as published (Luo et al. 2021); see :func:`haar`.
 HAAR = Coupling(
     "haar",
     haar,
-    lambda n, dim, total: _pairs_of_cut_columns(n * (n - 1), dim, total),
+    lambda n, dim, total: _pairs_of_columns(n * (n - 1), dim, total),
     joint=_columns_of_one_matrix,
-    across=lambda n, m, dim, total: _pairs_of_cut_columns(n * m, dim, total),
+    across=lambda n, m, dim, total: _pairs_of_columns(n * m, dim, total),
 )

@@ -1,26 +1,27 @@
-r"""Sets of directions under one random rotation: of least pairwise energy, and Kerdock's lines.
+r"""Designed sets of directions, rotated at random: sets of least energy, and Kerdock sets.
 
-The variance that a set of P directions leaves is a pairwise energy of their cosines: with G_n the
-wave coefficients of the measure at a distance,
+One Haar rotation of the whole set makes every direction uniform, so that the estimate is unbiased.
+If all radii are equal, the variance of the estimate from a set of P directions u_p is
 
 .. math:: \mathrm{Var} = \sum_{n = 2, 4, \dots} N(n, d)\, G_n^2\, S_n, \qquad
-          S_n = \frac{1}{P^2} \sum_{p, q} P_n(c_{pq}),
+          S_n = \frac{1}{P^2} \sum_{p, q} P_n(c_{pq}), \qquad c_{pq} = u_p \cdot u_q,
 
-when the whole set is turned by one Haar rotation, which makes every direction uniform and so the
-estimate unbiased.  A set with S_2 = S_4 = 0 (a spherical 4-design together with its antipodes)
-integrates the degrees up to 5 exactly.  Such sets minimise :math:`\sum c_{pq}^4`, whose least
-value is the Welch bound :math:`3P^2/(d(d+2))` (IEEE Transactions on Information Theory 20 (1974),
-397-399); the energy :math:`\sum \cosh(3 c_{pq})` that is taken here weighs the degrees beyond as
-well.  Opposite directions count as equal: a cosine does not see the sign.
+with the Gegenbauer polynomials P_n, P_n(1) = 1, the numbers N(n, d) of spherical harmonics, and the
+coefficients G_n of the plane wave.  A set with S_2 = S_4 = 0 (a spherical 5-design together with
+the opposite directions) minimises :math:`\sum c_{pq}^4`, whose minimum is the Welch bound
+:math:`3P^2/(d(d+2))` (IEEE Transactions on Information Theory 20 (1974), 397-399).  Sets of least
+energy minimise :math:`\sum \cosh(3 c_{pq})`, which takes higher degrees into account.  Opposite
+directions count as equal, since cos(w.D) is even in w.
 
-In dimension d = 4^k Kerdock's sets reach this bound: d/2 + 1 orthonormal bases of which any two
-vectors of different bases have the inner product +-1/sqrt(d).  The first basis is the standard
-one.  The others are the characters (-1)^(a.v) of v in F_2^m, d = 2^m, times (-1)^(Q_s(v)), with a
-quadratic form for each s of the field F of 2^(m-1) elements: on F x F_2 its bilinear form is
+Kerdock sets reach this bound for d = 4^k: d/2 + 1 orthonormal bases, where two vectors of different
+bases have the inner product +-1/sqrt(d).  The first basis is the standard one.  Each other basis
+belongs to an element s of the field F with 2^(m-1) elements, d = 2^m; its vectors are the functions
+(-1)^(a.v + Q_s(v)) / sqrt(d) of v in F_2^m, one for each a in F_2^m, with a quadratic form Q_s.  On
+F x F_2, identified with F_2^m, the bilinear form of Q_s is
 
 .. math:: B_s((x, a), (y, b)) = T(s^2 x y) + T(s x)\,T(s y) + a\,T(s y) + b\,T(s x),
 
-T the trace, and B_s - B_t is not singular for s != t, since m - 1 is odd.
+where T is the trace of F over F_2.  B_s - B_t is nonsingular for s != t, since m - 1 is odd.
 """
 
 from __future__ import annotations
@@ -56,37 +57,38 @@ __all__ = [
     "angular_means",
     "balanced_sizes",
     "cosh_energy",
-    "coupling_gains",
     "coupling_sizes",
     "designed",
     "designed_angular_means",
+    "is_designed_worthwhile",
     "kerdock_bases",
     "kerdock_lines",
     "least_energy",
     "quick_angular_means",
 ]
 
-#: F(c) and F'(c) of a pairwise energy, for cosines c.
+#: An energy sum F(c_pq) of a set, as a function c -> F(c), F'(c) of the cosines.
 Energy = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
-# The seed of the orthogonal blocks that every set starts from, so that equal sizes give
-# equal sets; the random rotation is what is drawn.
+# Seed of the orthogonal blocks at which every minimisation starts: sets of one size are equal, and
+# only their rotation is random.
 _SEED = 20_240_229
-# Multiplications for the cosines in one minimisation: one to two seconds of one core, so that a fit
-# which needs several sets stays within its time limit of ten seconds.  Five times as many reduce
-# S_6 of 1439 directions in d = 16 by a third, and hardly help fewer directions.
+# Multiplications in one minimisation: one to two seconds of one core, so that a fit that needs
+# several sets takes less than ten seconds.  Five times as many reduce S_6 of 1439 directions in
+# d = 16 by a third, and that of fewer directions by little.
 _WORK = 1e10
+# Iterations of a minimisation.
 _MOST_STEPS = 300
 _LEAST_STEPS = 30
-# After so many steps S_6 of 800 directions in d = 16 is a quarter above its minimum.
+# After this many, S_6 of 800 directions in d = 16 is a quarter above its minimum.
 _FEW_STEPS = 30
 # Cosines held at one time: half a megabyte stays in the cache of a core.
 _CHUNK = 65_536
-# Larger sets are made of independent ones: the cost grows like the square of the size.
+# The cost grows like the square of the size: more directions are several independent sets.
 _MOST_DIRECTIONS = 2048
-# The work of a set of the coupling "designed": about a third of a second of one core.
+# Multiplications for a set of the coupling "designed": about a third of a second of one core.
 _QUICK_WORK = 2.5e9
-# Sets of this many times d directions have a much smaller variance than blocks.
+# Sets of at least 4 d directions have a much smaller variance than orthogonal blocks.
 _WORTHWHILE = 4
 # Sets kept in memory (each at most 2048 x d doubles).
 _CACHE_SIZE = 32
@@ -99,16 +101,13 @@ _IRREDUCIBLE = MappingProxyType(
 
 def cosh_energy(c: FloatArray) -> tuple[FloatArray, FloatArray]:
     """F(c) = cosh(3 c) and F'(c)."""
-    up = np.exp(3.0 * c)
-    down = 1.0 / up
-    return 0.5 * (up + down), 1.5 * (up - down)
+    growing = np.exp(3.0 * c)
+    falling = 1.0 / growing
+    return 0.5 * (growing + falling), 1.5 * (growing - falling)
 
 
 def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
-    """S_n for n = 0, 2, ..., degrees: means of P_n(c) over all ordered pairs of rows.
-
-    The variance of a turned set with wave coefficients G_n is the sum of N(n, d) G_n^2 S_n.
-    """
+    """S_n for n = 0, 2, ..., degrees: means of P_n(c_pq) over all pairs (p, q) of unit rows."""
     n, dim = rows.shape
     c = rows @ rows.T
     waves = islice(gegenbauer_sequence(dim, c), 0, degrees + 1, 2)
@@ -118,38 +117,36 @@ def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
 def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) -> FloatArray:
     """Move unit rows to a local minimum of the sum of F(c_pq) over all pairs, by L-BFGS.
 
-    ``rows`` (n, dim): where to begin; orthogonal blocks are good; ``energy``: F(c) and F'(c), both
-    vectorised, F even; ``steps``: most iterations; by default what one to two seconds allow;
-    returns: unit rows, of no larger energy than the given ones.
+    ``rows`` (n, dim): the initial set, such as orthogonal blocks; ``energy``: F(c) and F'(c), both
+    vectorised, F even; ``steps``: most iterations, by default as many as take one to two seconds.
+    Returns unit rows.
     """
     n, dim = rows.shape
     if steps is None:
-        steps = _steps(n, dim)
-
+        steps = int(np.clip(_WORK / _work_of_a_step(n, dim), _LEAST_STEPS, _MOST_STEPS))
     chunk = max(1, _CHUNK // n)
 
-    def value_and_slope(flat: FloatArray) -> tuple[float, FloatArray]:
+    def energy_and_gradient(flat: FloatArray) -> tuple[float, FloatArray]:
         x = flat.reshape(n, dim)
         length = np.linalg.norm(x, axis=1, keepdims=True)
         u = x / length
-        total, pull = 0.0, np.empty_like(u)
+        total, gradient = 0.0, np.empty_like(u)
         for at in range(0, n, chunk):
             value, slope = energy(u[at : at + chunk] @ u.T)
             total += float(value.sum())
-            pull[at : at + chunk] = 2.0 * slope @ u
-        tangent = (pull - np.sum(pull * u, axis=1, keepdims=True) * u) / length
-        return total, tangent.ravel()
+            gradient[at : at + chunk] = 2.0 * slope @ u
+        radial = np.sum(gradient * u, axis=1, keepdims=True) * u
+        return total, ((gradient - radial) / length).ravel()
 
     result = minimize(
-        value_and_slope,
+        energy_and_gradient,
         rows.ravel(),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-14, "gtol": 1e-9, "maxcor": 20},
     )
     moved = result.x.reshape(n, dim)
-    unit: FloatArray = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-    return unit
+    return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True))
 
 
 def designed(
@@ -160,43 +157,41 @@ def designed(
     sizes: Sequence[int] | None = None,
     draws: int | None = None,
 ) -> FloatArray:
-    """Directions of least pairwise energy, turned by one random Haar rotation.
+    """Directions of least pairwise energy under a random Haar rotation, each exactly uniform.
 
-    Each row is exactly uniform on the sphere.  The sets depend on (n, dim) alone and are kept in
-    memory; a rotation is all that is drawn.  More than 2048 directions are
-    independent sets of nearly equal size.
+    A set depends on (n, dim) alone and is kept in memory; only its rotation is random.  More than
+    2048 directions are several sets with independent rotations.
 
-    ``n``, ``dim``: number of rows and dimension; ``sizes``: sizes of independent sets that add up
-    to n, in place of :func:`balanced_sizes`; ``draws``: how many independent rotations of the sets
-    to draw, along a first axis.
+    ``n``, ``dim``: number of directions and dimension; ``sizes``: sizes of the sets, which add up
+    to n, by default :func:`balanced_sizes`; ``draws``: number of independent draws, along a first
+    axis of the result.
 
-    Directions for slicing by quasi-Monte Carlo (Hertrich, Jahn, Quellmalz, ICLR 2025)
-    have the same aim.
+    Related: Hertrich, Jahn, Quellmalz, "Fast summation of radial kernels via QMC slicing", ICLR
+    2025.
     """
     checked_draws(n, dim, draws)
     parts = []
     for size in balanced_sizes(n) if sizes is None else sizes:
         if dim == 1 or size <= dim:
-            # Orthonormal rows cannot be improved, and turned they are a cut Haar matrix.
+            # Orthonormal rows cannot be improved; rotated at random they are rows of a Haar matrix.
             parts.append(orthogonal(size, dim, rng, draws=draws))
         else:
-            parts.append(_set(size, dim) @ orthogonal(dim, dim, rng, draws=draws))
+            parts.append(_designed_set(size, dim) @ orthogonal(dim, dim, rng, draws=draws))
     return np.concatenate(parts, axis=-2)
 
 
 def balanced_sizes(n: int) -> list[int]:
     """Sizes of the fewest independent sets for n directions, as equal as possible."""
-    groups = -(-n // _MOST_DIRECTIONS)
-    return [n // groups + (1 if g < n % groups else 0) for g in range(groups)]
+    sets = -(-n // _MOST_DIRECTIONS)
+    return [n // sets + (1 if k < n % sets else 0) for k in range(sets)]
 
 
 def coupling_sizes(n: int, dim: int) -> list[int]:
-    """Sizes of the sets of the coupling "designed": equal ones that are fast to find, and a rest.
+    """Sizes of the sets of the coupling "designed": equal ones, and a smaller last one.
 
-    A set of s directions takes a work of s^2 (4 d + 60) for each of 300 steps.  The equal
-    sets take about a third of a second: for larger n more of them are used, and the variance falls
-    like 1 / n.  They are no smaller than 2 d, below which there is little to gain.  A rest of less
-    than half a set is added to the last one.
+    The equal sets have the size that is computed in a third of a second, at least 2 d, as smaller
+    sets reduce the variance little.  For larger n more of them are used, and the variance falls
+    like 1 / n.  If less than half a set is left, it is added to the last one.
     """
     largest = max(_quick_size(dim), 2 * dim)
     whole, rest = divmod(n, largest)
@@ -205,50 +200,48 @@ def coupling_sizes(n: int, dim: int) -> list[int]:
     return [largest] * whole + ([rest] if rest else [])
 
 
-def coupling_gains(n: int, dim: int) -> bool:
-    """Whether sets of n directions are much better than orthogonal blocks, and fast to find.
+def is_designed_worthwhile(n: int, dim: int) -> bool:
+    """Whether sets of n directions are much better than orthogonal blocks, and fast to compute.
 
-    They are if n > d, and d is at most 46: for larger d a third of a second is not enough for 4 d
-    directions, and smaller sets gain little.
+    This is so for n > d and 2 <= d <= 46: for larger d, computing a set of 4 d directions takes
+    more than a third of a second, and smaller sets reduce the variance little.
     """
     return n > dim > 1 and _quick_size(dim) >= _WORTHWHILE * dim
 
 
 def quick_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
-    """As :func:`designed_angular_means`, of a set after few steps: for rankings."""
+    """As :func:`designed_angular_means` after few steps, to compare methods with each other."""
     start = orthogonal(n, dim, np.random.default_rng(_SEED))
     return angular_means(least_energy(start, cosh_energy, steps=_FEW_STEPS), degrees)
 
 
 def designed_angular_means(n: int, dim: int, *, degrees: int = 30) -> FloatArray:
-    """S_0, S_2, ... of the sets of n directions of least cosh energy, for designs."""
+    """S_0, S_2, ..., S_degrees of the directions of :func:`designed`."""
     return angular_means(designed(n, dim, np.random.default_rng(_SEED)), degrees)
 
 
-def _steps(n: int, dim: int) -> int:
-    return int(np.clip(_WORK / _work_of_a_step(n, dim), _LEAST_STEPS, _MOST_STEPS))
-
-
 def _quick_size(dim: int) -> int:
+    """Number of directions of a set that takes ``_QUICK_WORK``."""
     return int(np.sqrt(_QUICK_WORK / _MOST_STEPS / _work_of_a_step(1, dim)))
 
 
 def _work_of_a_step(n: int, dim: int) -> float:
+    """Multiplications; exp costs as much as 60."""
     return n * n * (4.0 * dim + 60.0)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _set(n: int, dim: int) -> FloatArray:
-    """The set before its rotation."""
+def _designed_set(n: int, dim: int) -> FloatArray:
+    """A set of least energy before its rotation."""
     rows = orthogonal(n, dim, np.random.default_rng(_SEED))
-    if 1 < dim < n:  # up to d orthonormal rows cannot be improved
+    if 1 < dim < n:
         with stage(f"designing {n} directions, d = {dim}"):
             rows = least_energy(rows, cosh_energy)
     rows.setflags(write=False)
     return rows
 
 
-def _coupled_directions(
+def _draw_designed(
     n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 ) -> FloatArray:
     count = checked_draws(n, dim, draws)
@@ -261,40 +254,40 @@ def _pairs_of_a_set(n: int, dim: int, total: int) -> Sequence[Pairs]:
 
 
 def _set_cosines(n: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    """All |c| of pairs within the sets of the coupling, and weights of sum 1."""
+    """The |c| of all pairs within the sets of n directions, and weights that sum to 1."""
     sizes = [size for size in coupling_sizes(int(n), dim) if size > 1]
     cosines, counts = [], []
     for size in dict.fromkeys(sizes):
-        rows = _set(size, dim)
+        rows = _designed_set(size, dim)
         cosines.append(np.minimum(np.abs((rows @ rows.T)[np.triu_indices(size, 1)]), 1.0))
         counts.append(np.full(cosines[-1].size, float(sizes.count(size))))
     weights = np.concatenate(counts)
     return np.concatenate(cosines), weights / weights.sum()
 
 
-#: Sets of least pairwise energy, each under a random rotation; parts are independent.  The first
-#: set of a size costs a minimisation: a third of a second, and more if d exceeds 70; a set for
-#: every possible split would take seconds.  Many directions are several independent sets.
+#: Sets of least pairwise energy, each with its own random rotation; parts are independent.  The
+#: first set of a size takes a third of a second, and more for d > 70.  The optimal split is that of
+#: "orthogonal", since a set for every possible split would take many seconds.
 DESIGNED = Coupling(
     "designed",
-    _coupled_directions,
+    _draw_designed,
     _pairs_of_a_set,
-    considered=True,
-    gains=coupling_gains,
-    split_of="orthogonal",
+    in_auto=True,
+    is_worthwhile=is_designed_worthwhile,
+    split_like="orthogonal",
 )
 
 
 def kerdock_bases(dim: int) -> int:
-    """Number of bases: d/2 + 1 for d = 4, 16, 64, ..., 4096, and 1 in every other dimension."""
+    """Number of bases of a Kerdock set: d/2 + 1 for d = 4, 16, 64, ..., 4096, otherwise 1."""
     bits = dim.bit_length() - 1
-    whole = dim == 1 << bits and bits % 2 == 0 and bits - 1 in _IRREDUCIBLE
-    return dim // 2 + 1 if whole else 1
+    exists = dim == 1 << bits and bits % 2 == 0 and bits - 1 in _IRREDUCIBLE
+    return dim // 2 + 1 if exists else 1
 
 
 @lru_cache(maxsize=8)
 def kerdock_lines(dim: int, bases: int) -> FloatArray:
-    """The first so many bases, one unit vector to a row: shape (bases * dim, dim).
+    """The vectors of the first ``bases`` bases of a Kerdock set: shape (bases * dim, dim).
 
     Calderbank, Cameron, Kantor, Seidel, "Z4-Kerdock codes, orthogonal spreads, and extremal
     Euclidean line-sets", Proceedings of the London Mathematical Society 75 (1997) 436-480.
@@ -306,16 +299,16 @@ def kerdock_lines(dim: int, bases: int) -> FloatArray:
         v = np.arange(dim)[:, None] >> np.arange(bits) & 1
         characters = sylvester(dim) / np.sqrt(dim)
         for s in range(bases - 1):
-            upper = np.triu(_bilinear(s, bits), 1)
-            form = np.einsum("vi,ij,vj->v", v, upper, v) & 1
-            lines[s + 1] = characters * (1 - 2 * form)
+            upper = np.triu(_bilinear_form(s, bits), 1)
+            quadratic = np.einsum("vi,ij,vj->v", v, upper, v) & 1
+            lines[s + 1] = characters * (1 - 2 * quadratic)
     rows = lines.reshape(-1, dim)
     rows.setflags(write=False)
     return rows
 
 
-def _bilinear(s: int, bits: int) -> NDArray[np.intp]:
-    """The matrix of B_s on the unit vectors; the last one is that of F_2."""
+def _bilinear_form(s: int, bits: int) -> NDArray[np.intp]:
+    """The matrix of B_s in the basis 1, x, x^2, ... of F, and 1 of F_2."""
     r = bits - 1
     traces = np.array([_trace(_times(s, 1 << i, r), r) for i in range(r)] + [1])
     matrix = np.outer(traces, traces)
@@ -328,7 +321,7 @@ def _bilinear(s: int, bits: int) -> NDArray[np.intp]:
 
 
 def _times(a: int, b: int, r: int) -> int:
-    """Product in the field of 2^r elements."""
+    """Product in the field of 2^r elements, polynomials over F_2 with coefficients as bits."""
     product = 0
     while b:
         if b & 1:
@@ -341,25 +334,25 @@ def _times(a: int, b: int, r: int) -> int:
 
 
 def _trace(a: int, r: int) -> int:
-    """a + a^2 + a^4 + ..., r terms: 0 or 1."""
-    total = 0
+    """Trace to F_2: a + a^2 + a^4 + ... with r terms, which is 0 or 1."""
+    trace = 0
     for _ in range(r):
-        total ^= a
+        trace ^= a
         a = _times(a, a, r)
-    return total
+    return trace
 
 
-def _kerdock_directions(
+def _draw_kerdock(
     n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 ) -> FloatArray:
-    """Independent sets, each rotated by a Haar matrix; the last one may be incomplete."""
+    """Kerdock sets, each with a random rotation of its own; the last one may be incomplete."""
     count = checked_draws(n, dim, draws)
     size = dim * kerdock_bases(dim)
     whole, rest = divmod(n, size)
     sets = []
     if whole:
-        turned = kerdock_lines(dim, size // dim) @ haar_columns(count * whole, dim, dim, rng)
-        sets.append(turned.reshape(count, whole * size, dim))
+        rotated = kerdock_lines(dim, size // dim) @ haar_columns(count * whole, dim, dim, rng)
+        sets.append(rotated.reshape(count, whole * size, dim))
     if rest:
         lines = kerdock_lines(dim, -(-rest // dim))[:rest]
         sets.append(lines @ haar_columns(count, dim, dim, rng))
@@ -367,20 +360,20 @@ def _kerdock_directions(
 
 
 def _pairs_of_lines(n: int, dim: int, total: int) -> Sequence[Pairs]:
-    """The pairs within a basis, and those of two bases of a set."""
-    same = pairs_in_blocks(n, dim)
-    coupled = pairs_in_blocks(n, dim * kerdock_bases(dim))
-    return Pairs(fixed_cosine(0.0), same), Pairs(fixed_cosine(dim**-0.5), coupled - same)
+    """Pairs in one basis, and pairs in two bases of the same set."""
+    in_basis = pairs_in_blocks(n, dim)
+    in_set = pairs_in_blocks(n, dim * kerdock_bases(dim))
+    return Pairs(fixed_cosine(0.0), in_basis), Pairs(fixed_cosine(dim**-0.5), in_set - in_basis)
 
 
-def _gains_by_lines(n: int, dim: int) -> bool:
-    """True if there are several bases, and a set of least energy would be slow to find."""
-    return n > dim and kerdock_bases(dim) > 1 and not coupling_gains(n, dim)
+def _is_kerdock_worthwhile(n: int, dim: int) -> bool:
+    """Whether there are several bases, and a set of least energy is too slow to compute."""
+    return n > dim and kerdock_bases(dim) > 1 and not is_designed_worthwhile(n, dim)
 
 
-#: Randomly rotated sets of d (d/2 + 1) lines with cosines 0 and 1/sqrt(d), d = 4, 16, 64, ...  In
-#: other dimensions there is one basis, and the coupling equals "orthogonal".  It needs no
-#: minimisation, so it also suits dimensions in which sets of least energy are too expensive.
+#: Kerdock sets of d (d/2 + 1) lines with cosines 0 and 1/sqrt(d), for d = 4, 16, ..., 4096, each
+#: with its own random rotation.  In other dimensions the coupling equals "orthogonal".  It needs no
+#: minimisation, and so is available where sets of least energy are too expensive.
 KERDOCK = Coupling(
-    "kerdock", _kerdock_directions, _pairs_of_lines, considered=True, gains=_gains_by_lines
+    "kerdock", _draw_kerdock, _pairs_of_lines, in_auto=True, is_worthwhile=_is_kerdock_worthwhile
 )

@@ -1,12 +1,12 @@
-r"""Frequencies drawn from a table by a coupling, and the columns of a feature map from them.
+r"""Draw frequencies from a table with a coupling, and turn them into a feature map.
 
-A table writes the kernel as a sum of parts, and a draw of n_p frequencies for each part gives
+A table writes the kernel as a sum of parts.  With n_p frequencies of each part p, of mass m_p,
 
 .. math:: \hat k(D) = \sum_i a_i \cos(w_i \cdot D + \theta_i), \qquad a_i = m_p / n_p,
 
-w_i = R_i u_i with a radius of the law of the part and a uniform direction.  Each w_i alone has
-exactly the law of its part, so the estimate is unbiased whatever the frequencies of one draw have
-to do with one another; that is the *coupling*, and it decides the variance.
+where w_i = R_i u_i, the radius R_i has the distribution of the part, and the direction u_i is
+uniform.  The phase is 0 for a positive part and pi for a negative one.  The estimate is unbiased
+for every joint distribution of the frequencies of a draw; this *coupling* determines the variance.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ __all__ = [
 
 T = TypeVar("T")
 
-# A phase counts as 0 or pi up to rounding.
+# A phase counts as 0 or pi if its sine is below this, for rounding errors.
 _PHASE_TOLERANCE = 1e-12
 
-#: Every coupling by its name.  Where variances are equal, "auto" prefers the first.
+#: Every coupling by its name.  If variances are equal, "auto" prefers the first of them.
 COUPLINGS: Mapping[str, Coupling] = MappingProxyType(
     {each.name: each for each in (ORTHOGONAL, INDEPENDENT, HAAR, SHARED, DESIGNED, KERDOCK)}
 )
@@ -70,10 +70,10 @@ class Frequencies:
     Attributes
     ----------
     frequencies : ndarray of shape (n, d)
-        One frequency for each row, in radians per unit of the data.
+        One frequency in each row, in radians per unit of the data.
     weights : ndarray of shape (n,)
-        Mass of the part over the number of its frequencies, times the modulus of the factor
-        sum_j c_j exp(i t_j e.w) of its shifts t_j e; those of a radial table sum to its mass.
+        Mass of the part over the number of its frequencies.  For a part that sums c_j k(D + t_j e)
+        over shifts t_j e, also times the modulus of the factor sum_j c_j exp(i t_j e.w).
     phases : ndarray of shape (n,)
         0 for a positive part, pi for a negative one, plus the phase of that factor.
     part : ndarray of int, shape (n,)
@@ -109,9 +109,8 @@ class Frequencies:
 
     def estimate(self, differences: ArrayLike) -> FloatArray:
         """Estimate of k(D) at each row D of ``differences``; shape (rows,)."""
-        phase = np.asarray(differences, dtype=float) @ self.frequencies.T
-        value: FloatArray = np.cos(phase + self.phases) @ self.weights
-        return value
+        projections = np.asarray(differences, dtype=float) @ self.frequencies.T
+        return np.asarray(np.cos(projections + self.phases) @ self.weights)
 
 
 def draw_frequencies(
@@ -122,19 +121,19 @@ def draw_frequencies(
     radii: Radii = "stratified",
     random_state: np.random.Generator | int | None = None,
 ) -> Frequencies:
-    """Draw frequencies of every part of a table, each with exactly the law of its part.
+    """Draw frequencies of every part of a table, each exactly from the distribution of its part.
 
     Parameters
     ----------
     table : SpectralTable
     counts : sequence of int
         Number of frequencies of each part, at least one; see
-        :func:`rf.variance.allocation.allocate`.  A number alone is that of a single part.
+        :func:`rf.variance.allocation.allocate`.  For a table of one part, a number is accepted.
     coupling : str
         One of ``COUPLINGS``; see :mod:`rf.sampling.coupling`.
     radii : str
-        "iid"; "stratified" (one radius in each of n_p strata of equal probability, in random
-        order).
+        "iid", or "stratified": one radius in each of n_p strata of equal probability, in random
+        order.
     random_state : numpy.random.Generator, int or None
 
     Returns
@@ -168,92 +167,100 @@ def draw_repeatedly(
     radii: Radii = "stratified",
     random_state: np.random.Generator | int | None = None,
 ) -> tuple[Frequencies, ...]:
-    """Independent draws of :func:`draw_frequencies`, many times faster than one by one.
+    """Many independent results of :func:`draw_frequencies`, much faster than by separate calls.
 
     ``table``, ``counts``, ``coupling``, ``radii``, ``random_state``: as in
-    :func:`draw_frequencies`; ``draws``: how many, at least 1; all are held in memory at one time;
-    returns: they share their part numbers and, where no part is shifted, weights and phases.
+    :func:`draw_frequencies`; ``draws``: how many, at least 1; all are held in memory at one time.
+    The results share the array ``part`` and, if no part is shifted, ``weights`` and ``phases``.
     """
     check_table(table)
     rng, parts = random_source(random_state, "random_state"), table.parts
     draws = whole_number(draws, "draws")
-    asked_for = np.ravel(np.asarray(counts, dtype=object))
-    # Counts that were computed from masses may be whole numbers as floats.
+    # Counts that were computed from masses may be whole numbers of type float.
     counts = [
         whole_number(trunc(n) if isinstance(n, Real) and n % 1 == 0 else n, "counts", least=0)
-        for n in asked_for
+        for n in np.ravel(np.asarray(counts, dtype=object))
     ]
     if len(counts) != len(parts) or min(counts, default=0) < 1:
         raise ParameterError(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
             "own number of frequencies, at least 1. Use allocate(table, n)."
         )
-    chosen = checked_choice(COUPLINGS, coupling, "coupling")
-    rule = checked_choice(RADII, radii, "radii")
-    drawn = chosen.draw(counts, table.dim, rng, radii=rule, draws=draws)
+    drawn = checked_choice(COUPLINGS, coupling, "coupling").draw(
+        counts, table.dim, rng, radii=checked_choice(RADII, radii, "radii"), draws=draws
+    )
     frequencies = np.concatenate(
-        [p.law.ppf(u)[..., None] * rows for p, (u, rows) in zip(parts, drawn, strict=True)], axis=1
+        [p.law.ppf(u)[..., None] * unit for p, (u, unit) in zip(parts, drawn, strict=True)], axis=1
     )
     weights = np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts)
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
     return tuple(
-        Frequencies(one, *_shifted(table, one, weights, phases, part), part) for one in frequencies
+        Frequencies(w, *_apply_shifts(table, w, weights, phases, part), part) for w in frequencies
     )
 
 
 def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
-    """Independent frequencies, each of a part that is drawn by mass: for more parts than n."""
+    """Independent frequencies, each from a random part chosen with probability ~ mass.
+
+    For tables with more than n parts.  The result counts all frequencies as one part.
+    """
     drawn = table.sample(n, rng)
     return Frequencies(
         drawn.frequencies, drawn.weights / n, drawn.phases, np.zeros(n, dtype=np.intp)
     )
 
 
-def _shifted(
+def _apply_shifts(
     table: SpectralTable,
     frequencies: FloatArray,
     weights: FloatArray,
     phases: FloatArray,
     part: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights and phases of one draw: those of the parts, times the multiplier of shifts."""
+    """Weights and phases with the factor sum_j c_j exp(i t_j e.w) of the shifts of each part."""
     if table.is_radial:
         return weights, phases
     weights, phases = weights.copy(), phases.copy()
-    for number, one in enumerate(table.parts):
-        if one.shifts is not None:
-            chosen = part == number
-            sizes, turns = one.shifts.polar(frequencies[chosen])
-            weights[chosen] *= sizes
-            # Below one turn, so that single precision keeps the digits of a phase.
-            phases[chosen] = np.remainder(phases[chosen] + turns, 2.0 * np.pi)
+    for index, p in enumerate(table.parts):
+        if p.shifts is not None:
+            mask = part == index
+            moduli, angles = p.shifts.polar(frequencies[mask])
+            weights[mask] *= moduli
+            # Phases in [0, 2 pi) keep their digits in single precision.
+            phases[mask] = np.remainder(phases[mask] + angles, 2.0 * np.pi)
     return weights, phases
 
 
-def checked_choice(options: Mapping[str, T], name: str, what: str) -> T:
+def checked_choice(options: Mapping[str, T], name: str, parameter: str) -> T:
+    """The option of a name; ParameterError if there is none."""
     if name not in options:
-        raise ParameterError(f"{what} = {name!r} is not one of {', '.join(map(repr, options))}.")
+        raise ParameterError(
+            f"{parameter} = {name!r} is not one of {', '.join(map(repr, options))}."
+        )
     return options[name]
 
 
 def check_table(table: Any, *, radial: bool = True, why: str = "") -> None:
-    """Raise ParameterError unless ``table`` is a SpectralTable, by default of a radial kernel."""
+    """Raise ParameterError unless ``table`` is a SpectralTable.
+
+    ``radial``: whether its parts must be radial or shifted; ``why``: reason for the message.
+    """
     kind = table.kind if isinstance(table, SpectralTable) else None
     if kind is None or (radial and kind not in ("radial", "shifted")):
-        what = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
+        expected = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
         found = f"of type {type(table).__name__}" if kind is None else f"of the kind {kind!r}"
         raise ParameterError(
-            f"Give {what}, made by spectra.derive(kernel, dim){why}; what was passed is {found}."
+            f"Give {expected}, made by spectra.derive(kernel, dim){why}; this is {found}."
         )
 
 
 class FeatureMap(ABC):
-    """Left and right columns, and their signature: K is estimated by (left * signature) right'.
+    """Feature map: the matrix K(X, Y) is estimated by (left(X) * signature) @ right(Y).T.
 
-    ``signature`` (n_columns,): +1 or -1 for each column; ``frequencies``: what was drawn, where the
-    columns are cosines and sines; ``symmetric``: whether the right columns are the left ones;
-    ``extra_variance``: variance added by a frequency without a sine column.
+    ``signature`` (n_columns,): +1 or -1 for each column; ``frequencies``: the Frequencies, if the
+    columns are their cosines and sines; ``symmetric``: whether left and right columns are equal;
+    ``extra_variance``: variance that a frequency without a sine column adds to each entry.
     """
 
     signature: FloatArray
@@ -269,29 +276,30 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The left columns at rows (dense or sparse), of the type of X; into ``out`` if given."""
+        """The left columns at the rows X (dense or sparse); written into ``out`` if given."""
 
     @abstractmethod
     def cancellation_bound(self, X: Any) -> float:
-        """Bound of the sum of the absolute terms of an entry of the matrix of X."""
+        """Bound of the sum of |terms| that make up an entry of the kernel matrix of X."""
 
     @abstractmethod
     def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The right columns, likewise."""
+        """The right columns at the rows X, as :meth:`left`."""
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class FourierMap(FeatureMap):
-    """Cosines, then sines, of frequencies: from the terms a cos(w.D + phase) to columns.
+    """Columns for the estimate sum_i a_i cos(w_i.D + phase_i): all cosines, then all sines.
 
-    A frequency fills a cosine and a sine column.  If the number of columns is odd, one frequency
-    has only one: w = 0, whose sine is 0, if the measure has it.  Else it is the one of least weight
-    a, with the column sqrt(2 a) cos(w.x + b), b uniform: unbiased, with the added variance a^2 / 2.
+    Each frequency has a cosine and a sine column.  If the number of columns is odd, one frequency
+    has a single column: w = 0, whose sine is 0, if it was drawn.  Otherwise it is the frequency of
+    least weight a, with the column sqrt(2 a) cos(w.x + b) and b uniform on [0, 2 pi), which is
+    unbiased and adds the variance a^2 / 2.
 
     ``scale`` (n,): factor of the cosine and sine of each frequency; ``left_phases``,
-    ``right_phases`` (n,): added to the projections of either side; None where all are 0; ``lone``:
-    the frequency that has no sine.
+    ``right_phases`` (n,): added to w.x on the left and on the right, None if all are 0; ``lone``:
+    index of the frequency without a sine column.
     """
 
     frequencies: Frequencies
@@ -307,17 +315,19 @@ class FourierMap(FeatureMap):
     def of(
         cls, frequencies: Frequencies, n_columns: int, rng: np.random.Generator, *, signed: bool
     ) -> Self:
-        """The map of a draw; without ``signed`` the sign of a part is in its left columns."""
+        """The map of some frequencies.
+
+        ``signed``: whether a phase pi is a sign in the signature, and not a phase on the left.
+        """
         n = len(frequencies)
         phases, weights = frequencies.phases, frequencies.weights
-        real = np.abs(np.sin(phases)) < (_PHASE_TOLERANCE if signed else 0.0)
-        sign = np.where(real & (np.cos(phases) < 0), -1.0, 1.0)
-        left = np.where(real, 0.0, phases)
+        is_sign = np.abs(np.sin(phases)) < (_PHASE_TOLERANCE if signed else 0.0)
+        sign = np.where(is_sign & (np.cos(phases) < 0), -1.0, 1.0)
+        left = np.where(is_sign, 0.0, phases)
         right = np.zeros(n)
         scale = np.sqrt(weights)
         zero = np.flatnonzero(~frequencies.frequencies.any(axis=1))
-        extra = 0.0
-        lone: int | None = None
+        extra_variance, lone = 0.0, None
         signature = np.concatenate([sign, sign])
         if n_columns % 2:
             lone = int(zero[0] if zero.size else np.argmin(weights))
@@ -326,7 +336,7 @@ class FourierMap(FeatureMap):
                 left[lone] += offset
                 right[lone] += offset
                 scale[lone] *= np.sqrt(2.0)
-                extra = 0.5 * float(weights[lone]) ** 2
+                extra_variance = 0.5 * float(weights[lone]) ** 2
             signature = np.delete(signature, n + lone)
         return cls(
             frequencies=frequencies,
@@ -336,11 +346,11 @@ class FourierMap(FeatureMap):
             signature=signature,
             symmetric=bool(np.array_equal(left, right)),
             lone=lone,
-            extra_variance=extra,
+            extra_variance=extra_variance,
         )
 
     def reweighted(self, weights: FloatArray) -> Self:
-        """The same waves with other weights."""
+        """The same frequencies with other weights."""
         scale = np.sqrt(weights)
         if self.lone is not None:
             scale[self.lone] *= np.sqrt(2.0)

@@ -1,6 +1,6 @@
-r"""Sampling of kernels of the l1 distance: independent frequencies, and their exact variance.
+r"""Kernels of the l1 distance: draws of independent frequencies, and their exact variance.
 
-The frequencies of a part are independent, so that with n_p of them
+With n_p independent frequencies of part p, of mass m_p,
 
 .. math:: \operatorname{Var} \hat k(D) = \sum_p \frac{m_p^2}{n_p}
           \Bigl[\frac{1 + \chi_p(2D)}{2} - \chi_p(D)^2\Bigr],
@@ -25,9 +25,9 @@ from spectra.table import SpectralTable
 
 __all__ = ["L1Model", "draw_l1"]
 
-# A fixed seed, so that a scheme depends on the rows alone.
+# A fixed seed: the approximate variance is the same in every run.
 _SEED = 12
-# Draws that estimate the mean waves of a part to about two percent.
+# Draws that estimate the mean cosines of a part to about two percent.
 _DRAWS = 4096
 
 
@@ -45,7 +45,7 @@ def draw_l1(table: SpectralTable, counts: Sequence[int], rng: np.random.Generato
 @final
 @dataclass(frozen=True, eq=False)
 class L1Model(PartModel):
-    """The exact variance at differences D; an approximate one is estimated from some draws."""
+    """The variance at differences D: exact, or estimated from draws if ``approximate``."""
 
     table: SpectralTable
     differences: FloatArray
@@ -53,31 +53,32 @@ class L1Model(PartModel):
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
-        return self._waves[0], 0.5 * (1.0 + self._waves[1])
+        mean, mean_at_2d = self._mean_cosines[:2]
+        return mean, 0.5 * (1.0 + mean_at_2d)
 
     @cached_property
-    def _waves(self) -> FloatArray:
-        """E cos(w.D) and E cos(2 w.D) of each part, and their errors: (4, parts, n)."""
+    def _mean_cosines(self) -> FloatArray:
+        """E cos(w.D), E cos(2 w.D), and bounds of their errors: (4, parts, differences)."""
         D, rng = self.differences, np.random.default_rng(_SEED)
-        waves = np.zeros((4, len(self.table.parts), len(D)))
+        means = np.zeros((4, len(self.table.parts), len(D)))
         for p, part in enumerate(self.table.parts):
             if self.approximate:
-                drawn = np.cos(part.draw(self.table.dim, _DRAWS, rng) @ D.T)
-                waves[:2, p] = drawn.mean(axis=0), (2.0 * drawn**2 - 1.0).mean(axis=0)
+                cosines = np.cos(part.draw(self.table.dim, _DRAWS, rng) @ D.T)
+                means[:2, p] = cosines.mean(axis=0), (2.0 * cosines**2 - 1.0).mean(axis=0)
             else:
-                single, error = part.characteristic_function(D)
-                double, double_error = part.characteristic_function(2.0 * D)
-                waves[:, p] = single, double, error, double_error
-        return waves
+                mean, error = part.characteristic_function(D)
+                mean_at_2d, error_at_2d = part.characteristic_function(2.0 * D)
+                means[:, p] = mean, mean_at_2d, error, error_at_2d
+        return means
 
     @property
     def part_error(self) -> FloatArray:
         """Bound of the numerical error of the variance of one frequency of each part."""
-        _, _, error, double_error = self._waves
-        return np.asarray(self.masses[:, None] ** 2 * (0.5 * double_error + 2.0 * error + error**2))
+        _, _, error, error_at_2d = self._mean_cosines
+        return np.asarray(self.masses[:, None] ** 2 * (0.5 * error_at_2d + 2.0 * error + error**2))
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str = "iid", radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
-        shares = 1.0 / np.array(n_per_part)
-        return shares @ self.part_variance, shares @ self.part_error
+        factors = 1.0 / np.array(n_per_part)
+        return factors @ self.part_variance, factors @ self.part_error

@@ -1,8 +1,7 @@
-"""The interface of schemes: how features are sampled, and their error before any draw.
+"""The interface of schemes: how features are sampled, and their error, known before any draw.
 
-A scheme leads from a kernel to a feature map.  :mod:`rf.schemes.table_scheme` draws frequencies
-from a table, :mod:`rf.schemes.complex` from the parts of a complex measure; features designed for
-the data have schemes as well (:mod:`rf.dot_product`).
+:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex` from the
+parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ __all__ = ["DesignedScheme", "Scheme"]
 class Scheme(ABC):
     """How features are sampled.
 
-    ``table``: the distributions that frequencies are drawn from; ``method``: "radial", "shifted" or
-    "weighted"; "jordan" or "polar"; "grouped"; "l1"; or the name of a method of
-    :mod:`rf.dot_product`; ``coupling``: None if there are no frequencies; ``counts``: frequencies
-    of each part of the table; ``compared``: what was compared, best first.
+    ``table``: the distributions that frequencies are drawn from; ``coupling``: name of the
+    coupling; both are None for designed features; ``counts``: number of frequencies of each part of
+    the table; ``compared``: the alternatives that were compared, with their scores, best first.
     """
 
     table: Any
@@ -37,7 +35,7 @@ class Scheme(ABC):
     @property
     @abstractmethod
     def method(self) -> str:
-        """How the features are made."""
+        """Name of the method: the kind of the table, a decomposition, or a dot-product method."""
 
     @abstractmethod
     def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
@@ -47,31 +45,31 @@ class Scheme(ABC):
     def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Exact variance of the estimate at distances, or at differences of shape (n, d).
 
-        Returns ``value``, ``error``: the error is a bound of the numerical error of the value.
+        Returns the variance, and a bound of its numerical error.
         """
 
     @abstractmethod
     def expected_error(self, extra_variance: float = 0.0) -> float:
-        """Expected relative error of the kernel matrix of the rows; nan if it is not known."""
+        """Expected relative error of the kernel matrix, with ``extra_variance`` added; or nan."""
 
     @abstractmethod
     def explain(self) -> str:
         """What was chosen and why, in plain text."""
 
-    def radial_table(self, what: str) -> SpectralTable:
-        """The table if it is radial; otherwise an error that ``what`` needs a radial table."""
+    def radial_table(self, quantity: str) -> SpectralTable:
+        """The table if it is radial; otherwise ParameterError that ``quantity`` needs one."""
         table: SpectralTable | None = self.table
         if table is not None and table.is_radial:
             return table
         raise ParameterError(
-            f"{what} is known for radial kernels that are drawn from a table, and these features "
-            f"were made by the method {self.method!r}. Compare variance(...), if it is known, with "
-            "eps**2."
+            f"{quantity} is known for radial kernels that are drawn from a table, and these "
+            f"features were made by the method {self.method!r}. Compare variance(...), if it is "
+            "known, with eps**2."
         )
 
 
 class DesignedScheme(Scheme):
-    """Features designed for the data, not drawn from a table: their error is known there only."""
+    """Features designed for the data: their error is known on the data only."""
 
     table = None
     coupling = None

@@ -1,4 +1,4 @@
-"""The exact variance of the estimate of a kernel, for every coupling."""
+"""The exact variance of the random-feature estimate of a kernel, for every coupling."""
 
 from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, least_split
 from rf.variance.variance import VarianceModel

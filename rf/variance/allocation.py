@@ -1,8 +1,7 @@
 """Split frequencies over the parts of a table, and compare couplings with their best splits.
 
-The score of a coupling is the exact variance of the estimate with the radii that will be drawn
-(:mod:`rf.variance.variance`), averaged over the distances of the data: the expected squared error
-of an entry of the kernel matrix.
+The score of a coupling is the exact variance of the estimate (:mod:`rf.variance.variance`),
+averaged over distances of the data: the expected squared error of an entry of the kernel matrix.
 """
 
 from __future__ import annotations
@@ -38,39 +37,39 @@ __all__ = [
     "split",
 ]
 
-# The optimal split is searched exactly for at most this many frequencies, and scaled up for more:
-# rounding moves at most 1/256 of them, and the variance is flat near its minimum.
+# The optimal split is computed for at most this many frequencies, and scaled up for more: the error
+# is at most 1/256 of them, and the variance is flat near its minimum.
 _EXACT_SPLIT = 256
 
-# A split must reduce the variance by this fraction, so that rounding errors cannot make the search
-# alternate between splits without end.
+# A better split must reduce the variance by this fraction, so that the search ends in spite of
+# rounding errors.
 _MARGIN = 1e-12
 
 
 def apportion(weights: ArrayLike, n: int) -> tuple[int, ...]:
-    """Whole numbers n_p >= 1 that sum to n and make sum(weights_p^2 / n_p) least.
+    """Whole numbers n_p >= 1 that sum to n and minimise sum(weights_p^2 / n_p).
 
-    The rule of equal proportions: each next one goes where w^2 / (n_p (n_p + 1)) is greatest.
-    With weights = mass times standard deviation it is Neyman's allocation in whole numbers.
+    The method of equal proportions: start with n_p = 1, and add 1 where weights_p^2 / (n_p (n_p +
+    1)) is largest.  If the weights are mass times standard deviation, this is Neyman's allocation.
 
     T. Wright, "The equivalence of Neyman optimum allocation for sampling and equal proportions
     for apportioning the U.S. House of Representatives", The American Statistician 66 (2012).
     """
-    sizes = np.asarray(weights, dtype=float)
-    if not np.all(sizes >= 0) or not np.all(np.isfinite(sizes)):
-        raise ParameterError(f"Weights must be finite and not negative, and they are {sizes}.")
-    if n < len(sizes):
+    weights = np.asarray(weights, dtype=float)
+    if not np.all(weights >= 0) or not np.all(np.isfinite(weights)):
+        raise ParameterError(f"Weights must be finite and not negative, and they are {weights}.")
+    if n < len(weights):
         raise ParameterError(
-            f"{n} frequencies cannot serve {len(sizes)} parts, each of which needs one. Ask for "
-            f"n_components >= {2 * len(sizes)} (two columns for each frequency)."
+            f"{n} frequencies are too few for {len(weights)} parts, each of which needs one. Ask "
+            f"for n_components >= {2 * len(weights)} (two columns for each frequency)."
         )
-    counts = [1] * len(sizes)
-    queue = [(-size * size / 2.0, p) for p, size in enumerate(sizes.tolist())]
+    counts = [1] * len(weights)
+    queue = [(-weight * weight / 2.0, p) for p, weight in enumerate(weights.tolist())]
     heapq.heapify(queue)
-    for _ in range(n - len(sizes)):
+    for _ in range(n - len(weights)):
         _, p = queue[0]
         counts[p] += 1
-        priority = sizes[p] ** 2 / (counts[p] * (counts[p] + 1.0))
+        priority = weights[p] ** 2 / (counts[p] * (counts[p] + 1.0))
         heapq.heapreplace(queue, (-float(priority), p))
     return tuple(counts)
 
@@ -85,32 +84,31 @@ def allocate(
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a table, at least one for each.
 
-    ``n``: number of frequencies, half the number of columns; ``allocation``: "equal" (the papers);
-    "mass" (in proportion to the masses); "optimal" (least mean exact variance of the coupling over
-    ``distances``, with independent radii, whose best split is good for strata as well; found for up
-    to 256 frequencies and scaled up beyond); ``coupling``: as in :func:`draw_frequencies`; read by
-    "optimal" alone; ``distances``: distances |x - y| of the data, or the model at them, which
-    remembers what it has integrated; needed by "optimal" alone.
+    ``n``: number of frequencies, half the number of columns; ``allocation``: "equal", as published;
+    "mass", in proportion to the masses; or "optimal", of least mean variance over ``distances``,
+    computed for independent radii (its split is good for stratified radii too) and up to 256
+    frequencies, and scaled up for more.  Needed for "optimal" only: ``coupling``, as in
+    :func:`rf.draw_frequencies`; ``distances``, distances |x - y| of the data, or a variance model
+    at them.
     """
     n = int(n)
     masses = [p.root_mean_square(table.dim)[0] for p in table.parts]
-    known: dict[str, list[float]] = dict(
-        zip(ALLOCATIONS, ([1.0] * len(masses), masses, masses), strict=True)
-    )
-    counts = apportion(checked_choice(known, allocation, "allocation"), n)
+    weights: dict[str, list[float]] = {"equal": [1.0] * len(masses), "mass": masses}
+    weights["optimal"] = masses
+    counts = apportion(checked_choice(weights, allocation, "allocation"), n)
     if allocation != "optimal" or len(masses) == 1:
         return counts
     if distances is None:
         raise ParameterError(
-            "allocation='optimal' weighs the variances at the distances of the data, and none were "
-            "given. Pass distances=..., or take allocation='mass'."
+            "allocation='optimal' needs distances of the data. Pass distances=..., or take "
+            "allocation='mass'."
         )
     model = distances
     if not isinstance(model, VarianceModel):
         model = VarianceModel(table, np.asarray(model, dtype=float))
-    split_of = checked_choice(COUPLINGS, coupling, "coupling").split_of
+    split_like = checked_choice(COUPLINGS, coupling, "coupling").split_like
     few = min(n, max(_EXACT_SPLIT, len(masses)))
-    counts = least_split(model, few, COUPLINGS[split_of or coupling])
+    counts = least_split(model, few, COUPLINGS[split_like or coupling])
     return counts if few == n else apportion(counts, n)
 
 
@@ -119,40 +117,40 @@ def split(
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a model, at least one for each.
 
-    As :func:`allocate` for a table of radial laws.  For others "optimal" is Neyman's allocation,
-    the best one for independent frequencies.
+    The same as :func:`allocate` for a VarianceModel.  For other models "optimal" is Neyman's
+    allocation, which is optimal for independent frequencies.
     """
     if isinstance(model, VarianceModel):
         options: Any = {"coupling": coupling, "distances": model}
         return allocate(model.table, n, allocation=allocation, **options)
     if allocation == "equal":
-        sizes = np.ones(model.masses.size)
+        weights = np.ones(model.masses.size)
     elif allocation == "mass":
-        sizes = model.masses
+        weights = model.masses
     else:
-        # A variance that is zero up to rounding can come out below it.
-        sizes = np.sqrt(np.maximum(np.mean(model.part_variance, axis=1), 0.0))
-    return apportion(np.where(model.varying, sizes, 0.0), n)
+        # Rounding errors can make a variance of 0 negative.
+        weights = np.sqrt(np.maximum(np.mean(model.part_variance, axis=1), 0.0))
+    return apportion(np.where(model.varying, weights, 0.0), n)
 
 
 def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, ...]:
     """Split n frequencies so that the mean variance with independent radii is least.
 
-    Pairs of parts are split anew, by trying every split, until no pair changes.  With two parts
-    that is the exact optimum; independent directions give Neyman's rule n_p ~ mass times deviation.
+    For two parts at a time, every split of their frequencies is tried, until no pair of parts
+    changes.  With two parts this is the optimum; in general it may be a local minimum.
     """
     parts = len(model.table.parts)
     if n < parts:
         raise ParameterError(
-            f"{n} frequencies cannot serve {parts} parts: each needs at least one."
+            f"{n} frequencies are too few for {parts} parts: each needs at least one."
         )
     own, common = _mean_terms(model.approximation, coupling, n)
-    # If all variances vanish, only rounding errors are left, and no split is better.
+    # If all variances are 0 up to rounding, no split counts as better.
     rounding = EPS * float(np.sum(model.masses**2))
-    gain = (_MARGIN * sum(own(p, 1) for p in range(parts)) + rounding) / n
+    least_gain = (_MARGIN * sum(own(p, 1) for p in range(parts)) + rounding) / n
 
     def value(counts: list[int], p: int, q: int) -> float:
-        """The terms that depend on the numbers of frequencies of p and q."""
+        """The terms of the variance that depend on the counts of p and q."""
         total = own(p, counts[p]) + own(q, counts[q])
         if coupling.across_parts:
             total += common(p, q, counts[p], counts[q])
@@ -169,9 +167,9 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
             for m in range(1, both):
                 trial = [*counts]
                 trial[p], trial[q] = m, both - m
-                if (found := value(trial, p, q)) < least - gain:
-                    best, least = trial, found
-            # With two parts the first pass finds the optimum.
+                if (trial_value := value(trial, p, q)) < least - least_gain:
+                    best, least = trial, trial_value
+            # With two parts one pass finds the optimum.
             changed = changed or (best is not counts and parts > 2)
             counts = best
     return tuple(counts)
@@ -180,9 +178,10 @@ def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, 
 def _mean_terms(
     model: VarianceModel, coupling: Coupling, total: int
 ) -> tuple[Callable[[int, int], float], Callable[[int, int, int, int], float]]:
-    """The terms of the mean variance over the distances.
+    """Functions for the terms of the variance, averaged over the distances.
 
-    Returns own(p, n): that of a part of n frequencies; common(p, q, n, m): that of two parts.
+    ``own(p, n)``: the term of part p with n frequencies; ``common(p, q, n, m)``: that of the pairs
+    between part p with n and part q with m frequencies.
     """
     single = [float(v) for v in model.part_variance.mean(axis=1)]
     signed = model.masses * model.signs
@@ -210,9 +209,9 @@ def _mean_terms(
 @final
 @dataclass(frozen=True, repr=False)
 class CouplingScore:
-    """A coupling, the frequencies of each part, and the predicted variance.
+    """A coupling with its split over the parts.
 
-    ``variance``: mean over the distances, to about two percent.
+    ``variance``: mean predicted variance over the distances, to about two percent.
     """
 
     coupling: str
@@ -226,34 +225,34 @@ class CouplingScore:
 
 
 def candidates(parts: int, n: int) -> tuple[str, ...]:
-    """The couplings that "auto" compares for n frequencies of a number of parts."""
+    """The couplings that "auto" compares for n frequencies of ``parts`` parts."""
     if n == 1:
         return ("iid",)
     return tuple(
         name
         for name, coupling in COUPLINGS.items()
-        if coupling.considered and (parts > 1 or not coupling.across_parts)
+        if coupling.in_auto and (parts > 1 or not coupling.across_parts)
     )
 
 
 def ranked_couplings(
     model: PartModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
 ) -> tuple[CouplingScore, ...]:
-    """Couplings of n frequencies with their splits, the one of least predicted variance first.
+    """Scores of couplings with their splits, by increasing variance.
 
-    A coupling is left out if no part gains by it: designed directions need a part of more than d
-    frequencies, and a small d.
+    A coupling is left out if it is not worthwhile for any part: designed directions need a part of
+    more than d frequencies, and a small d.
 
-    ``model``: at the distances of the data; ``n``: frequencies, at least one for each part;
-    ``couplings``: names of couplings; see :func:`candidates`; ``radii``, ``allocation``: as in
-    :func:`rf.sampling.frequencies.draw_frequencies` and :func:`rf.variance.allocation.allocate`.
+    ``model``: the variance at distances of the data; ``n``: number of frequencies, at least one for
+    each part; ``couplings``: names; ``radii``, ``allocation``: as in :func:`rf.draw_frequencies`
+    and :func:`allocate`.
     """
     model, dim, scores = model.approximation, model.coupled_dim, []
     for name in dict.fromkeys(couplings):
-        if name in COUPLINGS and not COUPLINGS[name].gains(n, dim):
+        if name in COUPLINGS and not COUPLINGS[name].is_worthwhile(n, dim):
             continue
         counts = split(model, n, allocation=allocation, coupling=name)
-        if any(COUPLINGS[name].gains(m, dim) for m in counts):
+        if any(COUPLINGS[name].is_worthwhile(m, dim) for m in counts):
             value = model.mean_variance(counts, coupling=name, radii=radii)
             scores.append(CouplingScore(name, counts, value))
     return tuple(sorted(scores, key=lambda score: score.variance))

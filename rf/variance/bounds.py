@@ -1,9 +1,9 @@
-r"""How many columns make every entry of the approximate kernel right to within eps?
+r"""How many columns make every entry of the approximate kernel matrix accurate to eps?
 
-For s independent samples (one frequency of each part in each) both bounds have the form
-Pr(max |k^ - k| > eps) <= delta, over all pairs of N rows, once s is large enough.  They hold for
-coupling "iid" with equal numbers of frequencies, or numbers in proportion to the masses; coupled
-estimates have less variance, but no such bound is proved for them here.
+Both bounds have the form Pr(max |k^ - k| > eps) <= delta for the estimate k^, with the maximum over
+all pairs of N rows.  They hold for coupling "iid", with equal numbers of frequencies for all parts
+or numbers in proportion to the masses.  Other couplings have less variance, but these bounds are
+not proved for them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUNDS", "n_components_for"]
 
-#: Bernstein's inequality with the exact variance, and Hoeffding's, which needs the masses alone.
+#: Bernstein's inequality with the exact variance; Hoeffding's, which needs the masses only.
 BOUNDS = ("bernstein", "hoeffding")
 
-# Distances of the grid on which the maximum of the variance is searched.
-_GRID = 512
-_REFINEMENTS = 3
-# Most frequencies that are counted exactly by a double.
-_MOST = 2.0**53
+# Points of the first grid in the search for the maximum of the variance, and of each finer grid
+# around the best point.
+_GRID, _FINE_GRID, _GRIDS = 512, 33, 3
+# Doubles represent all whole numbers below this.
+_MOST_FREQUENCIES = 2.0**53
 
 
 def n_components_for(
@@ -44,10 +44,10 @@ def n_components_for(
     bound: str = "bernstein",
     allocation: str = "equal",
 ) -> int:
-    r"""Columns (two for each frequency) that a bound asks for.
+    r"""Number of columns (two for each frequency) that a bound requires.
 
-    With the masses m_p, the fractions f_p of the frequencies and v_p(z) the variance of one
-    frequency (:attr:`rf.variance.VarianceModel.part_variance`) the numbers of frequencies are
+    Let part p have the mass m_p, the fraction f_p of the frequencies, and the variance v_p(z) of
+    the estimate from one frequency.  The number of frequencies is, for N rows,
 
     * bernstein: (2 max_z sum v_p / f_p + (4/3) eps max m_p / f_p) / eps^2 * ln(N (N-1) / delta);
     * hoeffding: 2 sum m_p^2 / f_p / eps^2 * ln(N (N-1) / delta).
@@ -62,8 +62,8 @@ def n_components_for(
     n_points : int
         Number N >= 2 of rows.
     diameter : float, optional
-        Largest distance of two rows; without it, "bernstein" takes for v_p its upper bound m_p^2,
-        and asks for more columns.
+        Largest distance of two rows; without it, "bernstein" uses the upper bound m_p^2 of v_p,
+        and requires more columns.
     bound : str
         One of :data:`BOUNDS`.
     allocation : {"equal", "mass"}
@@ -91,27 +91,27 @@ def n_components_for(
     if bound not in BOUNDS:
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
     if bound != "hoeffding":
-        uses_radii = f", since the bound {bound!r} uses the radii; 'hoeffding' uses masses alone"
-        check_table(table, why=uses_radii)
+        reason = f", since the bound {bound!r} uses the radii; 'hoeffding' uses masses alone"
+        check_table(table, why=reason)
     if allocation not in ("equal", "mass"):
         raise ParameterError(f"allocation = {allocation!r}: the bounds cover 'equal' and 'mass'.")
-    pairs = f", as the bound {bound!r} is over the pairs of that many rows"
-    n_points = whole_number(n_points, "n_points", least=2, why=pairs)
+    reason = f", as the bound {bound!r} is over the pairs of that many rows"
+    n_points = whole_number(n_points, "n_points", least=2, why=reason)
     if diameter is not None:
         diameter = positive_number(diameter, "diameter", why=", the largest distance")
     masses = np.array([float(p.mass) for p in table.parts])
-    over = masses.size if allocation == "equal" else masses.sum() / masses  # 1 / f_p
-    variance = float(np.sum(masses**2 * over))
+    inverse_fractions = np.where(allocation == "equal", masses.size, masses.sum() / masses)
+    variance = float(np.sum(masses**2 * inverse_fractions))
     if bound == "hoeffding":
         needed = 2.0 * variance
     else:
         if diameter is not None:
-            variance = _largest_variance(table, diameter, over * np.ones_like(masses))
-        needed = 2.0 * variance + 4.0 / 3.0 * eps * float(np.max(masses * over))
-    # The square of a number below 1e-154 or so is no double.
+            variance = _largest_variance(table, diameter, inverse_fractions)
+        needed = 2.0 * variance + 4.0 / 3.0 * eps * float(np.max(masses * inverse_fractions))
     logarithm = math.log(n_points * (n_points - 1.0) / delta)
+    # eps**2 underflows to 0 for eps below about 1e-162.
     frequencies = needed / eps**2 * logarithm if eps**2 > 0.0 else math.inf
-    if not frequencies < _MOST:
+    if not frequencies < _MOST_FREQUENCIES:
         raise ParameterError(
             f"eps = {eps:.3g} asks for {frequencies:.3g} frequencies by the bound {bound!r}, and "
             "that is more than can be drawn. Ask for a larger error."
@@ -124,11 +124,11 @@ def n_components_for(
 
 
 def _largest_variance(table: SpectralTable, diameter: float, scale: FloatArray) -> float:
-    """The maximum over distances up to the diameter of the sum of scale_p times v_p."""
+    """The maximum of sum(scale_p * v_p(z)) over distances z up to the diameter."""
     grid = np.linspace(0.0, diameter, _GRID)
-    for _ in range(_REFINEMENTS):
+    for _ in range(_GRIDS):
         values = scale @ VarianceModel(table, grid).part_variance
         best = int(np.argmax(values))
         ends = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-        grid = np.linspace(*ends, 33)
+        grid = np.linspace(*ends, _FINE_GRID)
     return float(values.max())

@@ -1,15 +1,17 @@
-r"""Tables of phi(x) = E cos(R x) for the law of a radius R, from which every variance follows.
+r"""Interpolation of phi(x) = E cos(R x) for a random radius R, and means over strata of R.
 
-With the coordinate s of a uniform direction along the difference of two points,
+All variances are computed from phi.  With a coordinate s of a uniform direction, and the mean plane
+wave Omega_d(x) = E cos(x s),
 
 .. math:: E\,\Omega_d(R z) = E_s\,\phi(z s), \qquad
           H_n(z) = E\,g_n(R z) = \pm \sqrt{N(n, d)}\; E_s[\phi(z s) P_n(s)]
 
-(Funk and Hecke; n even, g_n of :mod:`spectra.base.special.harmonics`).  So phi is tabulated once
-for a law, from values that include its whole tail, and the rest is one matrix product.
+by the Funk-Hecke formula, for even n, with Gegenbauer polynomials P_n, P_n(1) = 1, the number
+N(n, d) of spherical harmonics, and the normalised coefficients g_n of a plane wave
+(:mod:`spectra.base.special.harmonics`).
 
-A stratified radius i of n lies in a stratum a_i of mass 1/n, and the strata of one part are dealt
-in random order.  With the means A_a of g_m(R z) over the strata,
+Each of n stratified radii lies in its own stratum of probability 1/n, in random order.  With the
+means A_a of g_m(R z) over the strata a,
 
 .. math:: E[g_m(R_i z)\, g_m(R_j z)] = \frac{1}{n (n - 1)}
           \sum_a \Bigl(\sum_{a'} A_{a'} - A_a\Bigr) A_a, \qquad i \ne j,
@@ -48,87 +50,87 @@ __all__ = [
     "stratum_means",
 ]
 
-# Largest error of phi on a panel, times the panel's share of the range.
+# Largest error of phi on a panel, times the panel's fraction of the range.
 _TOLERANCE = 1e-10
+# Degree of the polynomial on a panel.
 _DEGREE = 16
-# x = width y^4 turns the power x^(2 nu) that a tail leaves at 0 into one that polynomials of this
-# degree reach.
+# A tail of the density makes phi behave like x^(2 nu) at 0.  On the first panel x = width y^4, and
+# a polynomial in y of this degree resolves that power.
 _ROOT = 4
 _ROOT_DEGREE = 32
-# Most halvings of a panel, which then has 2^-24 of the range and is kept with any error.
-_HALVINGS = 24
-# A panel: its lower end and width; whether it begins at 0, and so is a polynomial in x^(1/4); its
-# truncation error; Chebyshev coefficients.
+# Most halvings of a panel, which is then kept whatever its error.
+_MOST_HALVINGS = 24
+# A panel; ``in_root``: whether it begins at 0 and is a polynomial in x^(1/4).
 _PANEL = np.dtype(
     [
         ("low", float),
         ("width", float),
-        ("rooted", bool),
+        ("in_root", bool),
         ("error", float),
-        ("row", float, (_ROOT_DEGREE + 1,)),
+        ("coefficients", float, (_ROOT_DEGREE + 1,)),
     ]
 )
-# Estimators in threads share what is known of a law; only one of them adds to it at a time.
+# Threads share the projections; one thread at a time extends them.
 _EXTENDING = Lock()
-# Up to this number, values of a law with a tail of waves come from the law itself.
+# Up to this many values of phi are computed directly if the density has an oscillating tail.
 _FEW_VALUES = 16
-# Points whose polynomials are summed at one time.
+# Points at which polynomials are evaluated at one time.
 _CHUNK = 1 << 15
-# The share of the sphere beyond the last node is exp(-_FAR): by Cauchy and Schwarz a harmonic of
-# any degree lacks no more than exp(-_FAR / 2).
-_FAR = 70.0
+# The part of the sphere beyond the last node has the probability exp(-70), so that coefficients
+# of any degree change by at most exp(-35) (Cauchy-Schwarz inequality).
+_LOG_OMITTED = 70.0
+# Gauss points of one panel in the angle of a direction.
 _PANEL_NODES = 16
 _FIRST_PANEL_NODES = 32
 # Gauss points of one stratum, fine and coarse; the difference of the results is the error.
 STRATUM_NODES = (6, 4)
-# Up to this many strata all have finer panels towards their ends; of more, only the outer ones.
-_FEW = 8
+# Up to this many strata all have finer panels towards their ends; of more, only the first and last.
+_FEW_STRATA = 8
+# Number of times that these panels are halved towards an end of a stratum.
+_END_HALVINGS = 12
 # Values of cosines that are held at one time (32 MB).
 _COSINES = 4_000_000
-# How many times these panels are halved towards an end of the stratum.
-_LEVELS = 12
-# The inverse CDF jumps at a break if the radius changes by more than this, relative to its size.
-# Between adjoining panels it changes less, and a smaller change does not affect a quadrature.
-_JUMP = 1e-6
-# Jumps nearer to the ends of the law than this weigh less than the error of the strata.
+# Smallest jump of the inverse CDF, relative to the radius, that affects a quadrature.
+_LEAST_JUMP = 1e-6
+# Jumps at a probability nearer to 0 or 1 than this have a negligible effect.
 _END = 2.0**-30
-# Cubic splines of this step err by h^4 / 384 = 6e-7 in a wave of frequency at most 1, and are made
-# up to phases between these.
+# Cubic splines with this step h have the error h^4 / 384 = 6e-7 for a cosine of frequency 1.  They
+# end at a power of 2 between these numbers.
 _STEP = 1.0 / 8.0
-_LEAST_REACH, _REACH = 32.0, 512.0
+_LEAST_SPLINE_END, _MOST_SPLINE_END = 32.0, 512.0
 
 
 @final
 class Projection:
-    """phi(x) = E cos(R x) of one law on [0, reach], as Chebyshev polynomials on panels.
+    """phi(x) = E cos(R x) for one distribution of R, as Chebyshev polynomials on panels.
 
-    The range grows by octaves as larger x are asked for; the panel at 0 is a polynomial in the
-    fourth root of x, because a tail like w^(-2 nu - 1) leaves a power x^(2 nu) there.  A law with
-    a tail of waves has a Fourier grid in place of panels.
+    The range doubles when larger x are evaluated.  The panel at 0 is a polynomial in x^(1/4),
+    because a density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu).  If the density
+    has an oscillating tail, phi is computed from a grid (:mod:`rf.variance.wave_projection`).
     """
 
     def __init__(self, law: RadialLaw) -> None:
         self._law = law
         self._reach = 0.0
-        # Replaced and never changed: who reads it while another thread extends sees what was there.
+        # Replaced and never modified, so that other threads can read it while one extends it.
         self._panels = np.zeros(0, _PANEL)
         self._grid: Grid | None = None
 
     def panels_to(self, x_max: float) -> int:
-        """Panels on the octaves up to x_max: a measure of how much phi moves there."""
+        """Number of panels up to x_max, a measure of how much phi varies there."""
         if self._law.tail is not None:
             return panels_with_cusps(self._law, x_max)
         self.extend(x_max)
-        return int(np.searchsorted(self._panels["low"], _octave(x_max)))
+        return int(np.searchsorted(self._panels["low"], _power_of_two(x_max)))
 
     def extend(self, x_max: float) -> None:
-        """Make [0, x_max] part of the range."""
+        """Extend the range to [0, x_max] or more."""
         if x_max <= self._reach or x_max == 0.0:
             return
         with _EXTENDING:
             if self._reach == 0.0:
                 # The first panels end at 1/4, 1/2 and 1 times the least power of 2 >= x_max.
-                self._extend_by(np.array([0.0, 0.25, 0.5, 1.0]) * _octave(x_max))
+                self._extend_by(np.array([0.0, 0.25, 0.5, 1.0]) * _power_of_two(x_max))
             while self._reach < x_max:
                 self._extend_by(np.array([1.0, 1.5, 2.0]) * self._reach)
 
@@ -140,7 +142,7 @@ class Projection:
                 return self._law.plane_wave_enclosure(1, x)
             grid = self._grid
             if grid is None or x_max > grid[0]:
-                self._grid = grid = make_grid(self._law, _octave(x_max))
+                self._grid = grid = make_grid(self._law, _power_of_two(x_max))
             value, error = evaluate_grid(self._law, grid, flat)
             return value.reshape(x.shape), error.reshape(x.shape)
         self.extend(x_max)
@@ -154,88 +156,88 @@ class Projection:
     def _evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         panels = self._panels
         index = np.searchsorted(panels["low"], x, side="right") - 1
-        low, width, rooted = (panels[name][index] for name in ("low", "width", "rooted"))
-        share = np.clip((x - low) / width, 0.0, 1.0)
+        low, width, in_root = (panels[name][index] for name in ("low", "width", "in_root"))
+        y = np.clip((x - low) / width, 0.0, 1.0)
         value, error = np.empty_like(x), panels["error"][index]
-        rows = panels["row"]
-        value[~rooted] = _series(rows[index[~rooted], : _DEGREE + 1], share[~rooted])
-        value[rooted] = _series(rows[index[rooted]], share[rooted] ** (1.0 / _ROOT))
+        series = panels["coefficients"]
+        value[~in_root] = _evaluate_series(series[index[~in_root], : _DEGREE + 1], y[~in_root])
+        value[in_root] = _evaluate_series(series[index[in_root]], y[in_root] ** (1.0 / _ROOT))
         return value, error
 
     def _extend_by(self, edges: FloatArray) -> None:
-        """Panels between neighboring edges."""
+        """Add panels between adjacent edges."""
         low, width = edges[:-1], np.diff(edges)
         first = low == 0.0
-        more = [
-            *self._refine(low[first], width[first], True),
-            *self._refine(low[~first], width[~first], False),
+        new_panels = [
+            *self._refine(low[first], width[first], in_root=True),
+            *self._refine(low[~first], width[~first], in_root=False),
         ]
-        panels = np.concatenate([self._panels, *more])
+        panels = np.concatenate([self._panels, *new_panels])
         self._panels = panels[np.argsort(panels["low"])]
         self._reach = float(edges[-1])
 
     def _refine(
-        self, low: FloatArray, width: FloatArray, rooted: bool
+        self, low: FloatArray, width: FloatArray, *, in_root: bool
     ) -> Iterator[NDArray[np.void]]:
-        """Panels from ``low``, halved until their errors are within the tolerance."""
+        """Fit panels that begin at ``low``, and halve them until their errors are small."""
         whole = float(width.sum())
-        for halving in range(_HALVINGS + 1):
-            panels = self._fit(low, width, rooted)
+        for halving in range(_MOST_HALVINGS + 1):
+            panels = self._fit(low, width, in_root)
             weight = np.minimum(width / whole, 1.0)
-            good = (panels["error"] * weight <= _TOLERANCE) | (halving == _HALVINGS)
-            yield panels[good]
-            low, width = low[~good], 0.5 * width[~good]
+            accepted = (panels["error"] * weight <= _TOLERANCE) | (halving == _MOST_HALVINGS)
+            yield panels[accepted]
+            low, width = low[~accepted], 0.5 * width[~accepted]
             if not low.size:
                 return
-            if rooted:
-                yield from self._refine(low + width, width, False)
+            if in_root:
+                yield from self._refine(low + width, width, in_root=False)
             else:
                 low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
 
-    def _fit(self, low: FloatArray, width: FloatArray, rooted: bool) -> NDArray[np.void]:
-        y, inverse = _chebyshev_fit(_ROOT_DEGREE if rooted else _DEGREE)
-        x = low[:, None] + width[:, None] * (y**_ROOT if rooted else y)
+    def _fit(self, low: FloatArray, width: FloatArray, in_root: bool) -> NDArray[np.void]:
+        y, inverse = _chebyshev_fit(_ROOT_DEGREE if in_root else _DEGREE)
+        x = low[:, None] + width[:, None] * (y**_ROOT if in_root else y)
+        # In dimension 1 the mean plane wave is phi.
         value, error = self._law.plane_wave_enclosure(1, x)
-        rows = np.asarray(value @ inverse.T)
+        series = np.asarray(value @ inverse.T)
         panels = np.zeros(low.size, _PANEL)
-        panels["low"], panels["width"], panels["rooted"] = low, width, rooted
-        panels["row"][:, : y.size] = rows
-        # The coefficients fall at least geometrically where they are resolved.
-        panels["error"] = 2.0 * np.abs(rows[:, -3:]).sum(axis=1) + error.max(axis=1)
+        panels["low"], panels["width"], panels["in_root"] = low, width, in_root
+        panels["coefficients"][:, : y.size] = series
+        # The coefficients of a resolved panel fall at least geometrically.
+        panels["error"] = 2.0 * np.abs(series[:, -3:]).sum(axis=1) + error.max(axis=1)
         return panels
 
 
-def _series(rows: FloatArray, y: FloatArray) -> FloatArray:
-    """Each row of Chebyshev coefficients at a point of [0, 1]."""
-    return np.asarray(chebyshev.chebval(2.0 * y - 1.0, rows.T, tensor=False))
+def _evaluate_series(series: FloatArray, y: FloatArray) -> FloatArray:
+    """The Chebyshev series of each row on [0, 1], at one point each."""
+    return np.asarray(chebyshev.chebval(2.0 * y - 1.0, series.T, tensor=False))
 
 
-def _octave(x_max: float) -> float:
-    """The least power of 2 that is no less, and 0 for 0."""
+def _power_of_two(x_max: float) -> float:
+    """The least power of 2 that is at least x_max; 0 for 0."""
     return float(2.0 ** np.ceil(np.log2(x_max))) if x_max > 0.0 else 0.0
 
 
 @lru_cache(maxsize=2)
 def _chebyshev_fit(degree: int) -> tuple[FloatArray, FloatArray]:
-    """Points on [0, 1], and the matrix from values there to coefficients."""
+    """Chebyshev points on [0, 1], and the matrix from values there to coefficients."""
     t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     return 0.5 * (1.0 + t), np.asarray(np.linalg.inv(chebyshev.chebvander(t, degree)), dtype=float)
 
 
-# A table is asked for its variance again and again; the values of phi are what that costs.
-_KNOWN: WeakKeyDictionary[RadialLaw, Projection] = WeakKeyDictionary()
+_PROJECTIONS: WeakKeyDictionary[RadialLaw, Projection] = WeakKeyDictionary()
 
 
 def projection_of(law: RadialLaw) -> Projection:
-    """The projection of a law, which remembers what it has tabulated as long as the law lives."""
-    if law not in _KNOWN:
-        _KNOWN[law] = Projection(law)
-    return _KNOWN[law]
+    """The projection of a law, cached as long as the law exists."""
+    if law not in _PROJECTIONS:
+        _PROJECTIONS[law] = Projection(law)
+    return _PROJECTIONS[law]
 
 
 @lru_cache(maxsize=16)
 def sphere_harmonics(dim: int, panels: int, degree: int) -> FloatArray:
-    """sqrt(N(n, d)) P_n(s) times the weights of a rule, n = 0, 2, ..., degree: shape (n, m)."""
+    """sqrt(N(n, d)) P_n(s) times the weights of a rule: rows n = 0, 2, ..., degree."""
     s, weights = sphere_rule(dim, panels)
     if degree == 0:
         return weights[None]
@@ -247,16 +249,15 @@ def sphere_harmonics(dim: int, panels: int, degree: int) -> FloatArray:
 
 @lru_cache(maxsize=12)
 def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
-    r"""Nodes and weights for E_s f(s), f even, s the coordinate of a uniform direction.
+    r"""Nodes and weights for E f(s), f even, with a coordinate s of a uniform direction.
 
-    Its density is proportional to (1 - s^2)^((d-3)/2); s = 1 for d = 1.
-
-    s = sin(psi) makes the density cos(psi)^(d-2), and the first panel is taken in the fourth root
-    of psi, so that a power of s at 0 costs nothing.
+    The density is proportional to (1 - s^2)^((d-3)/2); for d = 1, s = 1.  With s = sin(psi) it is
+    cos(psi)^(d-2), and on the first panel psi is proportional to y^4, which resolves powers of s
+    at 0.
     """
     if dim == 1:
         return np.ones(1), np.ones(1)
-    end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_FAR / (dim - 2))))
+    end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_LOG_OMITTED / (dim - 2))))
     edges = np.linspace(0.0, end, panels + 1)
     x, w = np.polynomial.legendre.leggauss(_FIRST_PANEL_NODES)
     y = 0.5 * (1.0 + x)
@@ -281,42 +282,42 @@ def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
 def stratum_means(
     law: RadialLaw, n: int, lengths: FloatArray, dim: int, panels: int, degree: int, nodes: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Means of g_m(R z), m = 0, 2, ..., degree, over each of the n strata of a law, at lengths z.
+    """Means of g_m(R z), m = 0, 2, ..., degree, over each of n strata of R, at lengths z.
 
-    Returns the means, and ``missing`` (n, points): sum of the squares of higher degrees.
+    Also returns the sums of the squared means of higher degrees, shape (n, lengths).
     """
     (s, weights), basis = sphere_rule(dim, panels), sphere_harmonics(dim, panels, degree).T
     means = np.empty((n, lengths.size, basis.shape[1]))
     missing = np.empty(means.shape[:2])
     for j, z in enumerate(lengths.tolist()):
-        waves = _stratum_waves(law, n, z * s, nodes)
-        means[:, j] = waves @ basis
-        missing[:, j] = waves**2 @ weights - np.sum(means[:, j] ** 2, axis=1)
+        cosines = _mean_cosines(law, n, z * s, nodes)
+        means[:, j] = cosines @ basis
+        missing[:, j] = cosines**2 @ weights - np.sum(means[:, j] ** 2, axis=1)
     return means, np.maximum(missing, 0.0)
 
 
 def approximate_stratum_means(
     law: RadialLaw, n: int, lengths: FloatArray, dim: int, degree: int, whole: FloatArray
 ) -> FloatArray:
-    """As :func:`stratum_means` at many points, from tabulated waves and the coarse nodes.
+    """As :func:`stratum_means`, but faster: from splines of g_m, and by the coarse rule.
 
-    ``whole`` are the means over the law, shape (points, degrees).
+    ``whole``: the means over all radii, shape (lengths, degrees).
     """
     radii, weights, starts = _stratum_rule(law, n, STRATUM_NODES[-1])
-    waves = _even_waves(dim, degree, np.multiply.outer(radii[: starts[-1]], lengths))
+    waves = _interpolate_coefficients(dim, degree, np.multiply.outer(radii[: starts[-1]], lengths))
     waves *= weights[: starts[-1], None, None]
-    out = np.empty((n, *whole.shape))
+    means = np.empty((n, *whole.shape))
     if n > 1:
-        out[:-1] = n * np.add.reduceat(waves, starts[:-1], axis=0)
-    # The last stratum has the tail, which no nodes resolve: it is what the others leave.
-    out[-1] = n * whole - out[:-1].sum(axis=0)
-    return out
+        means[:-1] = n * np.add.reduceat(waves, starts[:-1], axis=0)
+    # The last stratum is unbounded: its mean follows from the others and that over all radii.
+    means[-1] = n * whole - means[:-1].sum(axis=0)
+    return means
 
 
-def _stratum_waves(law: RadialLaw, n: int, x: FloatArray, nodes: int) -> FloatArray:
-    """Means of cos(R x) over each stratum, shape (n, len(x))."""
+def _mean_cosines(law: RadialLaw, n: int, x: FloatArray, nodes: int) -> FloatArray:
+    """Means of cos(R x) over each of n strata of R, shape (n, len(x))."""
     whole, _ = projection_of(law)(x)
-    waves = np.empty((n, x.size))
+    means = np.empty((n, x.size))
     radii, weights, starts = _stratum_rule(law, n, nodes)
     step = max(1, _COSINES // (x.size * max(1, radii.size // n)))
     for low in range(0, n - 1, step):
@@ -324,74 +325,67 @@ def _stratum_waves(law: RadialLaw, n: int, x: FloatArray, nodes: int) -> FloatAr
         part = slice(starts[low], starts[high])
         cosines = np.cos(np.multiply.outer(radii[part], x))
         cosines *= weights[part, None]
-        waves[low:high] = np.add.reduceat(cosines, starts[low:high] - starts[low], axis=0)
-    waves[:-1] *= n
-    # The last stratum has the tail, which no nodes resolve: it is what the others leave.
-    waves[-1] = n * whole - waves[:-1].sum(axis=0)
-    return waves
+        means[low:high] = np.add.reduceat(cosines, starts[low:high] - starts[low], axis=0)
+    means[:-1] *= n
+    # The last stratum is unbounded: its mean follows from the others and that over all radii.
+    means[-1] = n * whole - means[:-1].sum(axis=0)
+    return means
 
 
-# Kept, since all distances and several splits need the same radii.
 @lru_cache(maxsize=64)
 def _stratum_rule(
     law: RadialLaw, n: int, nodes: int
 ) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
-    """Radii and weights in the order of the strata, and where each stratum starts."""
-    edges = _inner_edges(law, n)
+    """Nodes and weights for R in the order of the strata, and the first index of each stratum."""
+    edges = _panel_edges(law, n)
     u, weights = (each.ravel() for each in panel_rule(edges[:-1], edges[1:], nodes))
     return law.ppf(u), weights, np.searchsorted(u, np.arange(n) / n)
 
 
-def _inner_edges(law: RadialLaw, n: int) -> FloatArray:
-    """Edges of all strata, with the jumps of the law and, near its ends, finer panels."""
+def _panel_edges(law: RadialLaw, n: int) -> FloatArray:
+    """Edges of the strata, jumps of the radius, and edges of finer panels near ends of strata."""
     edges = np.arange(n + 1.0) / n
     graded = _graded_edges()
-    inside = np.arange(n)[:, None] + graded if n <= _FEW else np.stack([graded, n - 2 + graded])
-    return np.union1d(np.union1d(edges, inside.ravel() / n), _jumps(law))
+    finer = (
+        np.arange(n)[:, None] + graded if n <= _FEW_STRATA else np.stack([graded, n - 2 + graded])
+    )
+    return np.union1d(np.union1d(edges, finer.ravel() / n), _jumps(law))
 
 
 @lru_cache(maxsize=64)
 def _jumps(law: RadialLaw) -> FloatArray:
-    """The u in (0, 1) at which the radius jumps: atoms, and gaps of the density."""
-    u = _breaks(law)
+    """Probabilities in (0, 1) at which the inverse CDF jumps: gaps of the distribution."""
+    # The inverse CDF is smooth inside the panels of the law, whose ends are u or u - 1.
+    u = np.unique(np.where(law.edges < 0.0, 1.0 + law.edges, law.edges))
     u = u[(u > _END) & (u < 1.0 - _END)]
     below, above = law.ppf(np.nextafter(u, 0.0)), law.ppf(np.nextafter(u, 1.0))
-    return np.asarray(u[above - below > _JUMP * (above + below)])
+    return np.asarray(u[above - below > _LEAST_JUMP * (above + below)])
 
 
 def _graded_edges() -> FloatArray:
-    """Edges on [0, 1] that halve towards both ends."""
-    half = np.concatenate([[0.0], 2.0 ** -np.arange(_LEVELS, 0.0, -1.0)])
+    """Edges of panels on [0, 1] that are halved towards both ends."""
+    half = np.concatenate([[0.0], 2.0 ** -np.arange(_END_HALVINGS, 0.0, -1.0)])
     return np.concatenate([half, 1.0 - half[-2::-1]])
 
 
-def _breaks(law: RadialLaw) -> FloatArray:
-    """The u in (0, 1) at which the inverse CDF passes from one panel to the next."""
-    u = np.where(law.edges < 0.0, 1.0 + law.edges, law.edges)
-    return np.asarray(np.unique(u[(u > 0.0) & (u < 1.0)]))
-
-
-def _even_waves(dim: int, degree: int, x: FloatArray) -> FloatArray:
-    """(-1)^(n/2) g_n(x) of the harmonics for n = 0, 2, ..., along a last axis, to 1e-6.
-
-    The signs are those of the expansion of one plane wave.
-    """
+def _interpolate_coefficients(dim: int, degree: int, x: FloatArray) -> FloatArray:
+    """(-1)^(n/2) g_n(x), n = 0, 2, ..., degree, along a last axis, with an error of 1e-6."""
     flat = x.ravel()
-    near = flat <= _REACH
-    reach = max(_LEAST_REACH, 2.0 ** np.ceil(np.log2(flat[near].max(initial=1.0))))
-    values = _even_spline(dim, degree, float(reach))(np.where(near, flat, 0.0))
-    if not near.all():
-        values[~near] = _even_values(dim, degree, flat[~near])
+    on_spline = flat <= _MOST_SPLINE_END
+    end = max(_LEAST_SPLINE_END, _power_of_two(float(flat[on_spline].max(initial=1.0))))
+    values = _coefficient_spline(dim, degree, end)(np.where(on_spline, flat, 0.0))
+    if not on_spline.all():
+        values[~on_spline] = _signed_coefficients(dim, degree, flat[~on_spline])
     return np.asarray(values.reshape(*x.shape, degree // 2 + 1))
 
 
 @lru_cache(maxsize=16)
-def _even_spline(dim: int, degree: int, reach: float) -> CubicSpline:
-    knots = np.arange(0.0, reach + _STEP, _STEP)
-    return CubicSpline(knots, _even_values(dim, degree, knots))
+def _coefficient_spline(dim: int, degree: int, end: float) -> CubicSpline:
+    knots = np.arange(0.0, end + _STEP, _STEP)
+    return CubicSpline(knots, _signed_coefficients(dim, degree, knots))
 
 
-def _even_values(dim: int, degree: int, x: FloatArray) -> FloatArray:
+def _signed_coefficients(dim: int, degree: int, x: FloatArray) -> FloatArray:
     values = wave_coefficients(dim, degree, x)[::2].T
     values[:, 1::2] *= -1.0
     return values

@@ -1,9 +1,10 @@
-"""Complex measures of asymmetric kernels, split into the parts that AsKRFF draws from.
+"""Decompositions of the complex measures of shifted and tilted Gaussians, from which AsKRFF draws.
 
-For shifted and tilted Gaussians.  Numpy and scipy only.  Read in this order: ``selection`` (which
-function of the multiplier of the shifts a part samples), ``axis_law`` (exact draws along the axis),
-``axial_part`` (mass, draws, moments and variance of one part), ``decomposition`` (the parts of a
-measure), ``scheme`` (how many frequencies of each).
+The kernel K(D) = sum_j c_j k(D + t_j e) has the density of the Gaussian k times the modulation
+a(e.w) = sum_j c_j exp(i t_j e.w) = A + iB.  A decomposition writes it as parts with nonnegative
+densities.  Read in this order: ``selection`` (the nonnegative functions of a), ``axis_law`` (exact
+draws of the coordinate e.w), ``axial_part`` (mass, draws, moments and variance of one part),
+``decomposition`` (the parts of a measure), ``scheme`` (how many frequencies of each).
 """
 
 from rf.schemes.complex.axial_part import AxialPart

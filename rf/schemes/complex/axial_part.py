@@ -1,12 +1,12 @@
-r"""One positive part of a modulated spectral measure: its mass, its draws, its exact moments.
+r"""One positive part of a modulated Gaussian measure: its mass, draws and exact moments.
 
-A radial part (mass m, sign s, an isotropic law of w) times a modulation a(e.w) = A + iB is the
-complex measure s m a(e.w) law(dw).  A part selects f >= 0 of the modulation and adds to the kernel
+A part of the table (mass m, sign s, a Gaussian w) times a modulation a(e.w) = A + iB is a complex
+measure.  With a nonnegative function f of the modulation, such as max(0, A), and the phase theta
+that belongs to it, an axial part adds to the kernel
 
-.. math:: m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
+.. math:: s\,m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
 
-Every moment of a part is an integral along the axis: no integral over R^d is needed.  Numpy and
-scipy only.
+Every moment of a part is an integral over the coordinate e.w alone.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from spectra.table import FrequencySample, Part
 __all__ = ["AxialPart"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
-# The mean of a cosine counts as 0 if its Gaussian factor is below the first number or its frequency
-# along the axis above the second (kinks leave the squared ratio of modulation and frequency).
+# The mean of a cosine is taken as 0 if the Gaussian factor of the other coordinates is below this,
+# or if the cosine has a larger frequency in g (with kinks the mean falls like frequency^-2).
 _NEGLIGIBLE_FACTOR = 1e-13
-_FASTEST_WAVE = 2e4
+_HIGHEST_FREQUENCY = 2e4
 # Values held in memory at one time (32 MB).
 _CHUNK = 4_000_000
 
@@ -40,8 +40,8 @@ _CHUNK = 4_000_000
 class AxialPart:
     """One part of a modulated measure.
 
-    ``base``: the part of a table: a mass, a sign, a law of radii, and the shifts that modulate it;
-    ``kind``: which nonnegative function of the modulation is sampled.
+    ``base``: the part of the table: a mass, a sign, a distribution of the radius, and shifts;
+    ``kind``: the name of the nonnegative function f of the modulation.
     """
 
     base: Part
@@ -49,14 +49,14 @@ class AxialPart:
 
     @cached_property
     def modulation(self) -> Modulation:
-        """The multiplier of the radial measure."""
+        """The modulation by the shifts."""
         if self.base.shifts is None:
             raise ParameterError("A part without shifts has no axis and needs no decomposition.")
         return Modulation.of(self.base.shifts)
 
     @property
-    def gaussian(self) -> float:
-        """Standard deviation of a coordinate of the radial law."""
+    def deviation(self) -> float:
+        """Standard deviation of a coordinate of the Gaussian w."""
         return self.base.deviation
 
     @property
@@ -66,12 +66,12 @@ class AxialPart:
 
     @property
     def is_isotropic(self) -> bool:
-        """Whether the law of w is that of the base."""
+        """Whether f is constant, so that w has the distribution of the base."""
         return self.modulation.is_constant(self.kind)
 
     @property
     def mass(self) -> float:
-        """Mass of the part, m E f, which is also the weight of each draw."""
+        """Mass m E f of the part, which is the weight of each draw."""
         return self._mass[0]
 
     @property
@@ -82,14 +82,14 @@ class AxialPart:
     def draw(
         self, n: int, rng: np.random.Generator, *, u: FloatArray | None = None
     ) -> FrequencySample:
-        """Draw n frequencies: X = weight * cos(w.D + phase) of each has the mean of the part.
+        """Draw n frequencies: X = weight * cos(w.D + phase) is an unbiased estimate of the part.
 
-        ``u`` (n,): probabilities of the lengths along the axis (of the radius, where the part is
-        isotropic), each uniform on [0, 1); independent ones by default.
+        ``u`` (n,): probabilities of |e.w|, or of |w| if the part is isotropic, each uniform on
+        [0, 1); independent by default.
         """
         u = rng.random(n) if u is None else u
         length = (
-            self.base.law.ppf(u) if self.is_isotropic else self.gaussian * self._axis_law.ppf(u)
+            self.base.law.ppf(u) if self.is_isotropic else self.deviation * self._axis_law.ppf(u)
         )
         w = rng.standard_normal((n, self.dim))
         if self.is_isotropic:
@@ -98,13 +98,13 @@ class AxialPart:
         x = np.where(rng.random(n) < 0.5, -length, length)
         if self.kind == "imaginary+":
             x = np.where(self.modulation(x).imag < 0.0, -x, x)
-        w *= self.gaussian
+        w *= self.deviation
         w += np.multiply.outer(x - w @ self.modulation.axis, self.modulation.axis)
         return self._with_phases(w)
 
     @property
     def has_strata(self) -> bool:
-        """Whether the length along the axis can be stratified."""
+        """Whether |e.w| can be stratified."""
         return not self.is_isotropic
 
     def _with_phases(self, w: FloatArray) -> FrequencySample:
@@ -119,65 +119,61 @@ class AxialPart:
         """E X at differences D, shape (n, d): what the part adds to the kernel."""
         D = np.asarray(differences, dtype=float)
         if self.is_isotropic or self.kind == "modulus":
-            waves = self._shifted(D, self.modulation.steps, self.modulation.weights)
-            return np.asarray(self.base.mass * self.base.sign * waves)
-        return self.mass * self.base.sign * self._wave(D, 1)
+            kernel = self._sum_shifted(D, self.modulation.steps, self.modulation.weights)
+            return np.asarray(self.base.mass * self.base.sign * kernel)
+        return self.mass * self.base.sign * self._mean_cosine(D, 1)
 
     def second_moment(self, differences: FloatArray) -> FloatArray:
         """E X^2 at differences D, shape (n, d)."""
         D = np.asarray(differences, dtype=float)
         if not self.is_isotropic:
-            return np.asarray(0.5 * self.mass**2 * (1.0 + self._wave(D, 2)))
+            return np.asarray(0.5 * self.mass**2 * (1.0 + self._mean_cosine(D, 2)))
         steps, weights = self.modulation.steps, self.modulation.weights
         products = np.multiply.outer(weights, weights).ravel()
-        waves = self._shifted(2.0 * D, np.add.outer(steps, steps).ravel(), products)
-        return np.asarray(0.5 * (self.mass**2 + self.base.mass**2 * waves))
+        kernel = self._sum_shifted(2.0 * D, np.add.outer(steps, steps).ravel(), products)
+        return np.asarray(0.5 * (self.mass**2 + self.base.mass**2 * kernel))
 
-    def _shifted(self, D: FloatArray, steps: IntArray, weights: FloatArray) -> FloatArray:
-        """Sum over shifts of weight * k(D + step unit e), k the Gaussian with k(0) = 1."""
-        along, decay = self._along(D)
+    def _sum_shifted(self, D: FloatArray, steps: IntArray, weights: FloatArray) -> FloatArray:
+        """Sum of weight * k(D + step unit e) over the shifts, with the Gaussian k, k(0) = 1."""
+        along, decay = self._split_along_axis(D)
         x = np.add.outer(along, steps * self.modulation.unit)
-        return np.asarray(decay * (np.exp(-0.5 * (self.gaussian * x) ** 2) @ weights))
+        return np.asarray(decay * (np.exp(-0.5 * (self.deviation * x) ** 2) @ weights))
 
     def variance(
         self, differences: FloatArray, n: int = 1, radii: Radii = "iid", *, most: int | None = None
     ) -> FloatArray:
         r"""Variance of the mean of n draws at differences D, shape (n, d).
 
-        Let h be the mean of a draw X given its length along the axis.  With one draw in each of n
-        strata of equal probability, and all else independent, the variance is
+        With |e.w| in each of n strata of equal probability, and all else independent, it is
 
         .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
-                  \mu_a = E[h \mid \text{stratum } a] .
+                  \mu_a = E[X \mid \text{stratum } a] .
 
-        ``differences`` (m, d); ``radii``: a part without strata always has independent draws;
-        ``most``: the largest number of strata that is computed: with more draws the result is an
-        upper bound.
+        ``radii``: "stratified" draws of isotropic parts are independent too; ``most``: the largest
+        number of strata that is computed; for larger n the result is an upper bound.
         """
         D = np.asarray(differences, dtype=float)
-        square, mean = self.second_moment(D), self.mean(D)
+        second_moment, mean = self.second_moment(D), self.mean(D)
         strata = n if most is None else min(n, most)
         if radii == "iid" or strata == 1 or not self.has_strata:
-            return np.asarray((square - mean**2) / n)
-        square_means, (along, decay) = np.empty(len(D)), self._along(D)
+            return np.asarray((second_moment - mean**2) / n)
+        square_means, (along, decay) = np.empty(len(D)), self._split_along_axis(D)
         cuts = stratum_ends(self._axis_law, strata)
-        reach = self.gaussian * float(np.abs(along).max(initial=0.0))
-        g, weights = self._axis_law.rule(min(reach, _FASTEST_WAVE), cuts)
-        below = g < cuts[-1]
+        reach = self.deviation * float(np.abs(along).max(initial=0.0))
+        g, weights = self._axis_law.rule(min(reach, _HIGHEST_FREQUENCY), cuts)
+        not_last = g < cuts[-1]
         starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
-        x, weights = self.gaussian * g[below], strata * weights[below, None]
+        x, weights = self.deviation * g[not_last], strata * weights[not_last, None]
         phase, scale = self._phase_at(x)[:, None], self.mass * self.base.sign * decay
         step = max(1, _CHUNK // max(x.size, 1))
         for start in range(0, len(D), step):
             rows = slice(start, start + step)
-            waves = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + phase)
-            means = np.add.reduceat(waves * weights, starts, axis=0)
-            # The mean of the last stratum follows from that of all.
+            values = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + phase)
+            means = np.add.reduceat(values * weights, starts, axis=0)
+            # The mean over all strata is known, and gives that of the last.
             last = strata * mean[rows] - means.sum(axis=0)
             square_means[rows] = (np.sum(means**2, axis=0) + last**2) / strata
-        return np.asarray((square - square_means) / n)
-
-    # --- masses and moments ------------------------------------------------------------------
+        return np.asarray((second_moment - square_means) / n)
 
     @cached_property
     def _mass(self) -> tuple[float, float]:
@@ -191,44 +187,44 @@ class AxialPart:
         law = self._axis_law
         return m * law.mass, error * law.mass + m * law.mass_error
 
-    def _wave(self, D: FloatArray, order: int) -> FloatArray:
-        """E cos(order (w.D + phase)) for a modulated Gaussian, integrated along the axis."""
-        along, decay = self._along(order * D)
-        seen = (decay > _NEGLIGIBLE_FACTOR) & (self.gaussian * np.abs(along) < _FASTEST_WAVE)
+    def _mean_cosine(self, D: FloatArray, order: int) -> FloatArray:
+        """E cos(order (w.D + phase)) over the part, by quadrature along the axis."""
+        along, decay = self._split_along_axis(order * D)
+        kept = (decay > _NEGLIGIBLE_FACTOR) & (self.deviation * np.abs(along) < _HIGHEST_FREQUENCY)
         out = np.zeros(len(D))
-        where = np.flatnonzero(seen)
-        if not where.size:
+        index = np.flatnonzero(kept)
+        if not index.size:
             return out
-        g, weights = self._axis_law.rule(self.gaussian * float(np.abs(along[where]).max()))
-        x = self.gaussian * g
+        g, weights = self._axis_law.rule(self.deviation * float(np.abs(along[index]).max()))
+        x = self.deviation * g
         phase = order * self._phase_at(x)
         step = max(1, _CHUNK // x.size)
-        for start in range(0, where.size, step):
-            rows = where[start : start + step]
+        for start in range(0, index.size, step):
+            rows = index[start : start + step]
             out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + phase[:, None])
         return out * decay
 
-    def _along(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Components of D along the axis, and the Gaussian factor of the components across it."""
+    def _split_along_axis(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Components e.D along the axis, and the Gaussian factor of the other components."""
         along = D @ self.modulation.axis
         across = D - np.multiply.outer(along, self.modulation.axis)
-        return along, np.exp(-0.5 * self.gaussian**2 * np.sum(across * across, axis=1))
+        return along, np.exp(-0.5 * self.deviation**2 * np.sum(across * across, axis=1))
 
     def _phase_at(self, x: FloatArray) -> FloatArray:
-        """Phase of a draw at a coordinate x >= 0 along the axis."""
+        """Phase of a draw with |e.w| = x."""
         if self.kind == "modulus":
             return np.angle(self.modulation(x))
         if self.kind == "imaginary+":
-            # A draw at x or -x, wherever the imaginary part is positive.
+            # The draw has e.w = x or -x, so that B is positive; cos is even in (w, phase).
             return np.where(self.modulation(x).imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
         return np.full(x.shape, _PHASES[self.kind])
 
     @cached_property
     def _axis_law(self) -> AxisLaw:
         return AxisLaw(
-            # A partial, not a lambda: the law is cached in the part, and parts are pickled.
+            # A partial, since parts are pickled with their cached properties.
             partial(self.modulation.selected, self.kind),
             self.modulation.kinks(self.kind),
-            self.gaussian * self.modulation.unit,
+            self.deviation * self.modulation.unit,
             int(np.abs(self.modulation.steps).max()),
         )

@@ -1,9 +1,9 @@
 r"""The measure of an asymmetric kernel as a sum of positive parts with phases.
 
-Shifts along an axis multiply a radial measure by a = A + iB.  "jordan" takes the positive
-and negative parts of A and of B; those of B are mirror images and are sampled as one; "polar" takes
-the modulus of a, with a phase for each frequency.  (A third way draws from the radial law and
-weighs each frequency by the modulus: :mod:`rf.schemes.table_scheme`.)
+"jordan" takes the positive and negative parts of A and of B in the modulation a = A + iB; those of
+B are mirror images, and are sampled as one part.  "polar" takes the modulus of a, with a phase for
+each frequency.  (:mod:`rf.schemes.table_scheme` draws from the radial distribution instead, with
+the modulus as the weight of a frequency.)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DECOMPOSITIONS: dict[Decomposition, tuple[Selection, ...]] = {
     "jordan": ("real+", "real-", "imaginary+"),
     "polar": ("modulus",),
 }
-#: Share of the mass below which a part is left out: the bias is below single precision.
+#: A part with less than this fraction of the mass is left out: a bias below single precision.
 NEGLIGIBLE = 1e-8
 
 
@@ -39,8 +39,8 @@ NEGLIGIBLE = 1e-8
 class AxialTable:
     """A table of shifted Gaussians, with its complex measure decomposed into positive parts.
 
-    ``decomposition``: how :attr:`parts` are formed; ``negligible``: a part below this share of the
-    mass is left out, and counts in :attr:`bias`.
+    ``decomposition``: how :attr:`parts` are formed; ``negligible``: a part with less than this
+    fraction of the mass is left out, and counts in :attr:`bias`.
     """
 
     table: SpectralTable
@@ -51,8 +51,8 @@ class AxialTable:
         if not all(part.deviation > 0.0 for part in self.table.parts):
             raise ParameterError(
                 f"The radial distribution of {self.table.formula} is not Gaussian, and Jordan and "
-                "polar parts are drawn of shifted and tilted Gaussians. Take SpectralFeatures, "
-                "which weighs draws of the radial distribution, for any shifted kernel."
+                "polar parts are drawn for shifted and tilted Gaussians only. For other shifted "
+                "kernels take SpectralFeatures, which weights draws of the radial distribution."
             )
         if self.decomposition not in DECOMPOSITIONS:
             raise ParameterError(
@@ -60,17 +60,17 @@ class AxialTable:
             )
         if not 0.0 <= self.negligible < 0.1:
             raise ParameterError(
-                f"negligible = {self.negligible} is a share of the mass: give a number in [0, 0.1)."
+                f"negligible = {self.negligible} is a fraction of the mass: give one in [0, 0.1)."
             )
 
     @property
     def parts(self) -> tuple[AxialPart, ...]:
-        """The parts that are sampled; those of negligible mass are in :attr:`dropped`."""
+        """The parts that are sampled."""
         return self._split[0]
 
     @property
     def dropped(self) -> tuple[AxialPart, ...]:
-        """Parts with so small a mass that they are left out."""
+        """The parts that are left out, since their mass is negligible."""
         return self._split[1]
 
     @property
@@ -90,16 +90,15 @@ class AxialTable:
 
     @cached_property
     def _split(self) -> tuple[tuple[AxialPart, ...], tuple[AxialPart, ...]]:
-        every = [
+        candidates = [
             AxialPart(base, kind)
             for kind in DECOMPOSITIONS[self.decomposition]
             for base in self.table.parts
         ]
-        least = self.negligible * sum(p.mass for p in every)
+        least = self.negligible * sum(p.mass for p in candidates)
         # A mass below its own error may be zero.
-        keep = [p.mass > max(least, p.mass_error) for p in every]
-        parts = tuple(p for p, kept in zip(every, keep, strict=True) if kept)
-        return parts, tuple(p for p, kept in zip(every, keep, strict=True) if not kept)
+        parts = tuple(p for p in candidates if p.mass > max(least, p.mass_error))
+        return parts, tuple(p for p in candidates if p not in parts)
 
     def expected_kernel(self, differences: ArrayLike) -> FloatArray:
         """Exact mean of the estimate at differences D = x - y, shape (n, d)."""
@@ -107,15 +106,15 @@ class AxialTable:
         return np.asarray(sum((p.mean(D) for p in self.parts), np.zeros(len(D))))
 
     def sample(self, size: int, rng: np.random.Generator) -> FrequencySample:
-        """Independent frequencies of the parts in proportion to their masses, with phases."""
+        """Independent frequencies, each from a random part chosen with probability ~ mass."""
         masses = np.array([p.mass for p in self.parts])
-        share = masses / masses.sum()
-        counts = np.bincount(rng.choice(masses.size, size, p=share), minlength=masses.size)
+        probability = masses / masses.sum()
+        counts = np.bincount(rng.choice(masses.size, size, p=probability), minlength=masses.size)
         draws = [p.draw(int(n), rng) for p, n in zip(self.parts, counts, strict=True) if n]
-        kept = share[counts > 0]
+        drawn_from = probability[counts > 0]
         order = rng.permutation(size)
         return FrequencySample(
             np.concatenate([d.frequencies for d in draws])[order],
-            np.concatenate([d.weights / s for d, s in zip(draws, kept, strict=True)])[order],
+            np.concatenate([d.weights / q for d, q in zip(draws, drawn_from, strict=True)])[order],
             np.concatenate([d.phases for d in draws])[order],
         )

@@ -1,4 +1,4 @@
-"""Independent draws of the parts of a complex measure: how many of each, and their variance."""
+"""Schemes for complex measures: independent draws of the parts, and how many of each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from spectra.table import SpectralTable
 
 __all__ = ["AxialScheme", "axial_scheme", "least_axial_scheme"]
 
-# Most strata in an approximate variance, which is an upper bound if there are more.
+# Most strata in an approximate variance; for more it is an upper bound.
 _STRATA = 256
 # A decomposition whose masses have a larger relative error than this is not used.
 _MOST_MASS_ERROR = 1e-5
-_OFFERED: tuple[Decomposition, ...] = ("polar", "jordan")
-# Choices and decompositions kept in memory.
-_RECENT = 16
+_COMPARED: tuple[Decomposition, ...] = ("polar", "jordan")
+# Schemes and decompositions kept in memory.
+_CACHE_SIZE = 16
 
 
 @final
@@ -41,7 +41,7 @@ class AxialScheme(TableScheme):
 
     @classmethod
     def of(cls, measure: AxialTable, counts: tuple[int, ...], **options: Any) -> AxialScheme:
-        """The scheme with so many frequencies of each part."""
+        """The scheme with these numbers of frequencies of the parts."""
         return cls(measure.table, counts, measure=measure, **options)
 
     @property
@@ -55,14 +55,13 @@ class AxialScheme(TableScheme):
     def frequencies(self, rng: np.random.Generator) -> Frequencies:
         """Draw the frequencies, with weights and phases.
 
-        Lengths along the axis of a modulated Gaussian are stratified if ``radii`` says so; all
-        other draws are independent.
+        With radii="stratified", |e.w| is stratified in each part that is not isotropic.
         """
         if self.pooled:
             draws = [self.measure.sample(sum(self.counts), rng)]
         else:
             draws = [
-                part.draw(n, rng, u=self._rule(part)(rng.random(n), rng.random(n)))
+                part.draw(n, rng, u=self._radius_rule(part)(rng.random(n), rng.random(n)))
                 for part, n in zip(self.measure.parts, self.counts, strict=True)
             ]
         return Frequencies(
@@ -74,7 +73,7 @@ class AxialScheme(TableScheme):
             part=np.repeat(np.arange(len(draws)), self.counts),
         )
 
-    def _rule(self, part: AxialPart) -> RadiusRule:
+    def _radius_rule(self, part: AxialPart) -> RadiusRule:
         return RADII[self.radii if part.has_strata else "iid"]
 
     def model(self, points: FloatArray, *, approximate: bool = False) -> AxialModel:
@@ -87,9 +86,9 @@ class AxialScheme(TableScheme):
 @final
 @dataclass(frozen=True, eq=False)
 class AxialModel(PartModel):
-    """The variance at differences D; the parts include their masses and signs.
+    """The variance of an axial scheme.
 
-    ``differences`` (m, d); ``approximate``: whether to use at most 256 strata.
+    ``differences``: D, shape (m, d); ``approximate``: whether to use at most 256 strata.
     """
 
     measure: AxialTable
@@ -98,6 +97,7 @@ class AxialModel(PartModel):
 
     @cached_property
     def signs(self) -> FloatArray:
+        # The means of the parts include the signs.
         return np.ones(len(self.measure.parts))
 
     @cached_property
@@ -129,60 +129,54 @@ def axial_scheme(
     allocation: Allocation = "equal",
     radii: Radii = "iid",
 ) -> AxialScheme:
-    """Split n frequencies over the parts, or draw one pool if there are more parts.
+    """Split n frequencies over the parts, or draw from random parts if there are more than n.
 
-    ``rows``: a sample that stands for all ``n_rows`` rows; ``radii``: how radii, or lengths along
-    the axis, are drawn.
+    ``rows``: a sample that represents all ``n_rows`` rows; ``radii``: how |e.w| is drawn.
     """
     options: dict[str, Any] = {"rows": rows, "n_rows": n_rows, "radii": radii}
     if len(measure.parts) > n:
         return AxialScheme.of(measure, (n,), pooled=True, **options)
-    model = AxialModel(measure, typical_differences(rows, PAIRS_FOR_COUPLING), True)
+    differences = typical_differences(rows, PAIRS_FOR_COUPLING)
+    model = AxialModel(measure, differences, approximate=True)
     return AxialScheme.of(measure, split(model, n, allocation=allocation), **options)
 
 
-@lru_cache(maxsize=_RECENT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def least_axial_scheme(
     scheme: TableScheme, n: int, *, allocation: Allocation, radii: Radii
 ) -> TableScheme:
-    """The polar or Jordan parts of a shifted measure, if they have less variance than a scheme.
+    """The scheme of the polar or Jordan parts if it has less variance than ``scheme``, else that.
 
-    No decomposition is always best: weighted draws allow every coupling of directions, Jordan parts
-    are exact at D = 0, polar ones have less mass.  Polar parts are best for long shifts, and in
-    d = 1 and 2, where couplings gain little.  Only parts of Gaussians are drawn.
+    None is always best: the weighted draws of ``scheme`` allow couplings of directions, Jordan
+    parts are exact at D = 0, and polar parts have less mass.  Polar parts are best for long shifts,
+    and for d <= 2, where couplings reduce the variance little.  Only Gaussians have these parts.
     """
     if not all(part.deviation > 0.0 for part in scheme.table.parts):
         return scheme
     differences = typical_differences(scheme.rows, PAIRS_FOR_COUPLING)
     model: PartModel = scheme.model(differences, approximate=True)
     best, least = scheme, float(np.mean(scheme.variance_of(model)[0]))
-    for decomposition in _OFFERED:
+    for decomposition in _COMPARED:
         measure = _decompose(scheme.table, decomposition)
-        if not _is_known(measure):
+        if not _has_accurate_masses(measure):
             continue
-        other = axial_scheme(
-            measure,
-            n,
-            scheme.rows,
-            scheme.n_rows,
-            allocation=allocation,
-            radii=radii,
-        )
-        few = AxialModel(measure, differences, True)
-        value = float(np.mean(other.variance_of(few)[0]))
+        options: dict[str, Any] = {"allocation": allocation, "radii": radii}
+        other = axial_scheme(measure, n, scheme.rows, scheme.n_rows, **options)
+        model = AxialModel(measure, differences, approximate=True)
+        value = float(np.mean(other.variance_of(model)[0]))
         if value < least:
             best, least = other, value
     return best
 
 
-@lru_cache(maxsize=_RECENT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _decompose(table: SpectralTable, decomposition: Decomposition) -> AxialTable:
-    """The laws along the axis are those of the table, whatever the rows."""
+    """The decomposition, cached since it does not depend on the rows."""
     return AxialTable(table, decomposition)
 
 
-def _is_known(measure: AxialTable) -> bool:
-    """Whether the masses of a decomposition are known well enough."""
+def _has_accurate_masses(measure: AxialTable) -> bool:
+    """Whether the masses of a decomposition have a small relative error."""
     try:
         return measure.bias + measure.mass_error <= _MOST_MASS_ERROR * measure.mass
     except AccuracyError:

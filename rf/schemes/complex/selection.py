@@ -1,6 +1,7 @@
-"""Nonnegative functions of the multiplier of shifts: a positive part, or the modulus.
+"""Nonnegative functions of the modulation a = A + iB: a positive or negative part, or the modulus.
 
-The real part of the multiplier is even, its imaginary part odd.  Numpy only.
+The shifts t_j are whole ``steps`` times a ``unit``: A is an even and B an odd trigonometric
+polynomial in theta = unit * e.w.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from spectra.table import Shifts
 __all__ = ["SELECTIONS", "Modulation", "Selection"]
 
 Selection = Literal["real+", "real-", "imaginary+", "modulus"]
-#: The density factor of a part, a = A + iB: max(0, A), max(0, -A), 2 max(0, B) or |a|.
+#: max(0, A), max(0, -A), 2 max(0, B) and |a|: the factors by which a part multiplies the Gaussian.
 SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 
-# A root counts as real if its imaginary part is below this, the error of a double root.
+# A root counts as real if its imaginary part is below this, as rounding moves double roots.
 _REAL_ROOT = 1e-7
 # A sum of weights below this, relative to their absolute sum, counts as 0.
 _CANCELLED = 1e-15
@@ -31,15 +32,15 @@ _CANCELLED = 1e-15
 @final
 @dataclass(frozen=True, eq=False)
 class Modulation(Shifts):
-    """The multiplier a = A + iB of shifts, and nonnegative functions of it."""
+    """The modulation a = A + iB of shifts, and the nonnegative functions of it."""
 
     @classmethod
     def of(cls, shifts: Shifts) -> Self:
-        """The multiplier of shifts."""
+        """The modulation of shifts."""
         return cls(shifts.axis, shifts.unit, shifts.steps, shifts.weights)
 
     def selected(self, selection: Selection, theta: ArrayLike) -> FloatArray:
-        """The selected function at theta; |B| for 2 max(0, B), as draws get a random sign."""
+        """The selected function at theta; for 2 max(0, B) its even part |B|."""
         value = self.at_angle(theta)
         if selection == "modulus":
             return np.abs(value)
@@ -48,13 +49,13 @@ class Modulation(Shifts):
         return np.maximum(0.0, value.real if selection == "real+" else -value.real)
 
     def is_constant(self, selection: Selection) -> bool:
-        """Whether the selection is one number, so that the law stays isotropic."""
+        """Whether the selected function is constant, so that the part is isotropic."""
         if selection == "modulus":
             return self.steps.size == 1
         return selection != "imaginary+" and not np.any(self.steps)
 
     def vanishes(self, selection: Selection) -> bool:
-        """Whether the selection is 0, as opposite shifts cancel in A, or in B, up to rounding."""
+        """Whether the selected function is 0 up to rounding, as opposite shifts cancel."""
         if selection == "modulus":
             return False
         signs = np.sign(self.steps) if selection == "imaginary+" else 1.0
@@ -63,11 +64,11 @@ class Modulation(Shifts):
         return bool(np.abs(series).max() <= _CANCELLED * self.bound)
 
     def kinks(self, selection: Selection) -> FloatArray:
-        """Angles in (0, pi) at which the selection has a kink: zeros of A, of B, or of |a|."""
+        """Angles in (0, pi) at which the selected function has a kink: zeros of A, B, or |a|."""
         if selection == "modulus":
             real, imaginary = self._zeros_of_real, self._zeros_of_imaginary
-            near = np.abs(real[:, None] - imaginary[None, :]) < _REAL_ROOT
-            return np.asarray(real[near.any(axis=1)])
+            is_common = np.abs(real[:, None] - imaginary[None, :]) < _REAL_ROOT
+            return np.asarray(real[is_common.any(axis=1)])
         return self._zeros_of_imaginary if selection == "imaginary+" else self._zeros_of_real
 
     @cached_property
@@ -78,7 +79,7 @@ class Modulation(Shifts):
 
     @cached_property
     def _zeros_of_imaginary(self) -> FloatArray:
-        """B = sin(theta) times a polynomial in cos(theta): U_m = 2 (T_m + T_(m-2) + ...)."""
+        """Zeros of B / sin(theta): a sum of c_j U_m, m = |step| - 1, U_m = 2 T_m + U_(m-2)."""
         series = np.zeros(max(1, int(np.abs(self.steps).max())))
         for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
             order = abs(step) - 1

@@ -107,9 +107,9 @@ def test_what_has_nothing_to_draw_is_refused():
     ):
         with pytest.raises(ParameterError, match=said):
             SpectralFeatures(kernel).fit(np.zeros((2, 4)))
-    with pytest.raises(ParameterError, match="weighs"):
+    with pytest.raises(ParameterError, match="weights draws"):
         AsKRFF(catalogue["matern"](nu=1.5).shift(0.3)).fit(np.zeros((2, 1)))
-    with pytest.raises(AccuracyError, match="weighs"):
+    with pytest.raises(AccuracyError, match="weights draws"):
         AsKRFF(GAUSSIAN.shift(1e8)).fit(np.zeros((2, 4)))
 
 

@@ -121,7 +121,7 @@ def test_directions_are_designed_where_that_helps_and_costs_little():
 def test_a_coupling_that_does_not_gain_does_not_gain_with_fewer_frequencies():
     for name in COUPLINGS:
         for dim in (1, 3, 16, 64):
-            gains = [COUPLINGS[name].gains(n, dim) for n in range(1, 5 * dim)]
+            gains = [COUPLINGS[name].is_worthwhile(n, dim) for n in range(1, 5 * dim)]
             assert gains == sorted(gains)
 
 

@@ -188,7 +188,7 @@ def test_refusals_name_the_way_out():
         (1.0, (2, 2), {"coupling": "random"}, "no coupling 'random'"),
         (1.0, (2,), {"coupling": "iid"}, "one number"),
         (-1.0, (2, 2), {"coupling": "iid"}, "at least 0"),
-        (1.0, (2, 2), {"coupling": "iid", "radii": "sobol"}, "scheme of radii"),
+        (1.0, (2, 2), {"coupling": "iid", "radii": "sobol"}, "is not known"),
     ):
         with pytest.raises(ParameterError, match=said):
             variance(table, [distance], n_per_part=counts, **options)
