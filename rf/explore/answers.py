@@ -192,6 +192,6 @@ class _Answers:
         return np.asarray(X)
 
 
-def _masses_answer(positive: object, negative: object, total: object, note: str = "") -> Answer:
+def _masses_answer(positive: Any, negative: Any, total: Any, *, note: str = "") -> Answer:
     rows = ("positive part", str(positive)), ("negative part", str(negative)), ("both", str(total))
     return Answer("Masses", (note,) if note else (), (("part", "mass"), *rows))
