@@ -1,4 +1,4 @@
-"""The answers of the page: verdict, masses, density, and the error of features."""
+"""The sections of the page: verdict, masses, density, and error of random features."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from spectra.verdict import as_text, existence
 
 __all__ = ["Answer", "answers"]
 
-#: Numbers of columns and couplings whose errors are shown.
+#: The section on the error of features has a column for each number and a row for each coupling.
 COLUMNS = (64, 256)
 COUPLINGS = ("iid", "orthogonal", "auto")
-_ROWS = 100
+_ROWS = 100  # of the matrix whose error is shown
 
 
 @final
@@ -40,13 +40,13 @@ class Answer:
     ----------
     title : str
     lines : tuple of str
-        Sentences.
+        One paragraph each.
     table : tuple of tuples of str
-        Rows of cells; the first row is the head, the first cell of a row names it.
+        Rows of cells; the first row and the first column are headings.
     picture : str
-        Address of a picture, with the data inside.
+        Data URL of a picture.
     refusal : str
-        Why there is no answer, and what to do.
+        Error message if there is no answer.
     """
 
     title: str
@@ -57,46 +57,46 @@ class Answer:
 
 
 def answers(question: Question) -> list[Answer]:
-    """All sections of the page; a section that cannot be answered has a refusal.
+    """All sections of the page; a section that cannot be computed has a refusal.
 
     Examples
     --------
-    >>> found = answers(Question("exp(-z)", "1"))
-    >>> found[0].lines[0]
+    >>> sections = answers(Question("exp(-z)", "1"))
+    >>> sections[0].lines[0]
     'exp(-z): its spectral measure has finite mass in d = 1'
-    >>> [answer.title for answer in found]
+    >>> [section.title for section in sections]
     ['Verdict', 'Masses', 'Spectral density', 'Error of features']
     """
-    asked = _Answers(question)
+    sections = _Answers(question)
     try:
         _ = question.kernel, question.dimension
     except SpectraError as error:
         return [Answer("The kernel cannot be read", refusal=_refusal(error))]
-    sections: dict[str, Callable[[], Answer]] = {
-        "Verdict": asked.verdict,
-        "Masses": asked.masses,
-        "Spectral density": asked.density,
-        "Error of features": asked.errors,
+    by_title: dict[str, Callable[[], Answer]] = {
+        "Verdict": sections.verdict,
+        "Masses": sections.masses,
+        "Spectral density": sections.density,
+        "Error of features": sections.errors,
     }
-    return [_answered(title, section) for title, section in sections.items()]
+    return [_answer_or_refuse(title, compute) for title, compute in by_title.items()]
 
 
-def _answered(title: str, section: Callable[[], Answer]) -> Answer:
+def _answer_or_refuse(title: str, compute: Callable[[], Answer]) -> Answer:
     try:
-        return section()
+        return compute()
     except SpectraError as error:
         return Answer(title, refusal=_refusal(error))
 
 
 def _refusal(error: SpectraError) -> str:
-    """The message, below the text and the characters that it is about."""
+    """The error message, below the formula with the invalid characters marked."""
     message = error.at_shell.replace("with --set", "in the field Parameters")
     return f"{error.pointer}\n{message}".strip("\n")
 
 
 @final
 class _Answers:
-    """The sections of one question."""
+    """Computes the sections of the page for one question."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
@@ -111,53 +111,47 @@ class _Answers:
 
     def masses(self) -> Answer:
         """The masses of the positive and the negative part."""
-        kernel, dim = self._question.kernel, self._question.dimension
-        head, names = ("part", "mass"), ("positive part", "negative part", "both")
+        kernel = self._question.kernel
         if isinstance(kernel, Kernel) and kernel.is_zonal:
-            return self._shares(kernel)
+            return self._masses_on_sphere(kernel)
         if isinstance(kernel, Kernel):
             measure = self._verdict.measure
-            known = map(str, (measure.positive_mass, measure.negative_mass, measure.mass))
-            return Answer("Masses", table=(head, *zip(names, known, strict=True)))
-        table: Any = derive(kernel, dim)
+            return _masses_answer(measure.positive_mass, measure.negative_mass, measure.mass)
+        table: Any = derive(kernel, self._question.dimension)
         plus, minus = (sum(p.mass for p in table.parts if p.sign == s) for s in (1.0, -1.0))
         masses = (f"{mass:.12g}" for mass in (plus, minus, plus + minus))
-        lines = ("Parts may overlap, so these are upper bounds.",) if plus and minus else ()
-        return Answer("Masses", lines, (head, *zip(names, masses, strict=True)))
+        note = "Parts may overlap, so these are upper bounds." if plus and minus else ""
+        return _masses_answer(*masses, note=note)
 
-    def _shares(self, kernel: Kernel) -> Answer:
-        """The masses of a kernel in u are those of its shares of k(1) on the sphere."""
-        found = sphere_coefficients(kernel, self._question.dimension)
-        shares = found.values * found.multiplicity
-        plus, minus = float(shares[shares > 0.0].sum()), float(-shares[shares < 0.0].sum())
-        lines = (
-            "On the unit sphere: sums of the shares of k(1) that harmonics of degree 0 to "
-            f"{len(shares) - 1} have; those beyond are at most {found.tail_bound:.3g}.",
+    def _masses_on_sphere(self, kernel: Kernel) -> Answer:
+        """The sums of the positive and of the negative terms of k(1) = sum over degrees."""
+        coefficients = sphere_coefficients(kernel, self._question.dimension)
+        terms = coefficients.values * coefficients.multiplicity
+        plus, minus = float(terms[terms > 0.0].sum()), float(-terms[terms < 0.0].sum())
+        note = (
+            "On the unit sphere: sums of the positive and negative terms of k(1) for harmonics of "
+            f"degree 0 to {len(terms) - 1}; the rest sums to at most {coefficients.tail_bound:.3g}."
         )
-        parts = (("positive part", plus), ("negative part", minus), ("both", plus + minus))
-        table = (("part", "mass"), *((name, f"{mass:.6g}") for name, mass in parts))
-        return Answer("Masses", lines, table)
+        return _masses_answer(*(f"{mass:.6g}" for mass in (plus, minus, plus + minus)), note=note)
 
     def density(self) -> Answer:
-        """The density of the radius."""
-        title = "Spectral density"
-        kernel = self._question.kernel
+        """The picture of the density of the radius."""
+        title, kernel = "Spectral density", self._question.kernel
         if not isinstance(kernel, Kernel):
-            line = "Shown for kernels of one distance |x - y|: enter the kernel of a group."
-            return Answer(title, (line,))
+            return Answer(title, ("Shown only for kernels of |x - y|: enter that of one group.",))
         if kernel.is_zonal:
-            return Answer(title, ("A kernel in u has none on the sphere: see its masses.",))
+            return Answer(title, ("A kernel in u has no spectral density on the sphere.",))
         density = spectral_density(kernel, self._question.dimension)
         plt = pyplot()
         figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
         draw_density(axes, density, density.atoms)
         axes.set(xlabel="radius w", ylabel="w rho(w)")
-        sheet = io.BytesIO()
-        figure.savefig(sheet, format="svg")
+        svg = io.BytesIO()
+        figure.savefig(svg, format="svg")
         plt.close(figure)
-        data = base64.b64encode(sheet.getvalue()).decode()
-        line = f"w rho(w), with the density rho of the radius w = |frequency|, by {density.route}."
-        return Answer(title, (line,), picture=f"data:image/svg+xml;base64,{data}")
+        data = base64.b64encode(svg.getvalue()).decode()
+        note = f"w rho(w), where rho is the density of w = |frequency|, by {density.route}."
+        return Answer(title, (note,), picture=f"data:image/svg+xml;base64,{data}")
 
     def errors(self) -> Answer:
         """The expected error of features for three couplings."""
@@ -171,8 +165,8 @@ class _Answers:
         if len(refusals) == len(COUPLINGS):
             return Answer("Error of features", refusal=refusals["auto"])
         lines = (
-            f"Expected |K - K^|/|K| (Frobenius) for {_ROWS} standard normal rows divided by "
-            "sqrt(d), of length 1 for a kernel in u, by number of columns.",
+            "Expected relative error of the kernel matrix (Frobenius norm) by number of columns. "
+            f"{_ROWS} standard normal rows are divided by sqrt(d), or to norm 1 for a kernel in u.",
             *(f"{coupling}: {text}" for coupling, text in refusals.items()),
         )
         return Answer("Error of features", lines, tuple(table))
@@ -190,8 +184,14 @@ class _Answers:
             return float(features.fit(X).expected_error_)
 
     def _rows(self) -> FloatArray:
+        """The rows of the matrix whose error is shown."""
         d, kernel = self._question.dimension, self._question.kernel
         X = np.random.default_rng(0).normal(size=(_ROWS, d)) / np.sqrt(d)
         if isinstance(kernel, Kernel) and kernel.is_zonal:
             X /= np.linalg.norm(X, axis=1, keepdims=True)
         return np.asarray(X)
+
+
+def _masses_answer(positive: Any, negative: Any, total: Any, *, note: str = "") -> Answer:
+    rows = ("positive part", str(positive)), ("negative part", str(negative)), ("both", str(total))
+    return Answer("Masses", (note,) if note else (), (("part", "mass"), *rows))

@@ -20,25 +20,25 @@ _METRICS = ("l2", "l1")
 @final
 @dataclass(frozen=True)
 class Question:
-    """The fields of the form, which are also the query of the page's address.
+    """The fields of the form, which are sent in the query string of the URL.
 
     Attributes
     ----------
     k : str
-        A formula in z or u, a name of the catalogue, or a kernel of groups of columns.
+        The kernel: a formula in z or u, a catalogue name, or a kernel of groups of columns.
     d : str
         The dimension: the number of columns of the data.
     support : str
         The distance beyond which the kernel is zero; empty if there is none.
-    metric : str
-        "l1" if z is the sum of the distances of all columns, "l2" if it is Euclidean.
+    metric : {"l2", "l1"}
+        Whether z is the Euclidean distance or the l1 distance |x - y|_1.
     parameters : str
-        Values of names in the formula, such as "a=3/2, b=2".
+        Values of the parameters in the formula, such as "a=3/2, b=2".
 
     Examples
     --------
-    >>> asked = Question.from_form({"k": "exp(-a*z)", "d": "2", "parameters": "a=3/2"})
-    >>> print(asked.kernel, asked.dimension)
+    >>> question = Question.from_form({"k": "exp(-a*z)", "d": "2", "parameters": "a=3/2"})
+    >>> print(question.kernel, question.dimension)
     exp(-3*z/2) 2
     """
 
@@ -50,7 +50,7 @@ class Question:
 
     @classmethod
     def from_form(cls, form: Mapping[str, str]) -> Question:
-        """Read the fields of a query; unknown names are ignored."""
+        """Read the fields of a query string; unknown and empty fields are ignored."""
         return cls(**{name: form[name].strip() for name in cls.__annotations__ if form.get(name)})
 
     @cached_property
@@ -60,7 +60,7 @@ class Question:
         Raises
         ------
         FormulaError, ParameterError
-            If it cannot be read.
+            If the text is not a valid kernel.
         """
         if self.metric not in _METRICS:
             raise ParameterError(f"metric = {self.metric!r} is not one of {', '.join(_METRICS)}.")
@@ -68,7 +68,7 @@ class Question:
             self.k,
             metric="l1" if self.metric == "l1" else "l2",
             support=self.support or None,
-            parameters=self._values,
+            parameters=self._parameter_values,
         )
 
     @cached_property
@@ -88,7 +88,7 @@ class Question:
             ) from error
 
     @cached_property
-    def _values(self) -> dict[str, str]:
+    def _parameter_values(self) -> dict[str, str]:
         values = {}
         for pair in filter(None, (part.strip() for part in self.parameters.split(","))):
             name, equals, value = (word.strip() for word in pair.partition("="))

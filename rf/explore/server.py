@@ -1,4 +1,4 @@
-"""The web server of the page, for browsers on this machine."""
+"""The local web server of the page, which only browsers on the same computer can reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["page_on", "serve"]
 
 HOST = "127.0.0.1"
-# The page loads nothing from other sites, and no other site can embed it.
+# Content-Security-Policy: the page loads nothing from other sites, and no site can embed it.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
@@ -45,46 +45,46 @@ def _application(limit: str | None) -> Flask:
         raise MissingExtraError(
             "The page needs Flask, which is not installed: pip install 'kernel-spectra[explore]'."
         ) from error
-    seconds = None if limit is None else limit_from(limit, source="--time-limit")
+    time_per_page = None if limit is None else limit_from(limit, source="--time-limit")
     app = Flask("rf.explore")
 
     def page() -> str:
-        asked = Question.from_form(request.args)
-        with nullcontext() if seconds is None else time_limit(seconds):
-            found = answers(asked) if asked.k else []
+        question = Question.from_form(request.args)
+        with nullcontext() if time_per_page is None else time_limit(time_per_page):
+            sections = answers(question) if question.k else []
         return render_template(
             "page.html",
-            asked=asked,
-            answers=found,
+            asked=question,
+            answers=sections,
             names=list(catalogue),
             examples=[(example["k"], urlencode(example)) for example in EXAMPLES],
             version=__version__,
         )
 
-    def refuse_other_names() -> None:
-        # Another site may point a name of its own to this address.
+    def refuse_other_hosts() -> None:
+        # DNS rebinding: another site may resolve its host name to this address.
         if request.host.partition(":")[0] not in (HOST, "localhost"):
             abort(403)
 
-    def restrict(response):  # type: ignore[no-untyped-def]
+    def set_policy(response):  # type: ignore[no-untyped-def]
         response.headers["Content-Security-Policy"] = _POLICY
         return response
 
     app.add_url_rule("/", "page", page)
-    app.before_request(refuse_other_names)
-    app.after_request(restrict)
+    app.before_request(refuse_other_hosts)
+    app.after_request(set_policy)
     return app
 
 
 def page_on(port: int, limit: str | None = None) -> BaseWSGIServer:
-    """A server of the page on 127.0.0.1, which answers one request after another.
+    """Create a server of the page on 127.0.0.1 that handles one request at a time.
 
     Parameters
     ----------
     port : int
-        0 for any free port; ``server_port`` says which.
+        0 for any free port, which is then the ``server_port`` of the result.
     limit : str, optional
-        The value of --time-limit.
+        Time limit for computing one page, in the format of --time-limit.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def page_on(port: int, limit: str | None = None) -> BaseWSGIServer:
         ) from error
 
 
-def serve(*, port: int, limit: str | None, opens: bool) -> int:
+def serve(*, port: int, limit: str | None, open_browser: bool) -> int:
     """Serve the page until Ctrl-C, for the command ``spectra explore``.
 
     Parameters
@@ -115,14 +115,14 @@ def serve(*, port: int, limit: str | None, opens: bool) -> int:
     port : int
         0 for any free port.
     limit : str or None
-        The value of --time-limit.
-    opens : bool
+        Time limit for computing one page, in the format of --time-limit.
+    open_browser : bool
         Whether to open a browser.
     """
     server = page_on(port, limit)
     address = f"http://{HOST}:{server.server_port}/"
-    print(f"{address} shows the page; Ctrl-C ends it", file=sys.stderr, flush=True)
-    if opens:
+    print(f"{address} shows the page; press Ctrl-C to stop", file=sys.stderr, flush=True)
+    if open_browser:
         webbrowser.open(address)
     try:
         server.serve_forever()

@@ -27,55 +27,55 @@ from spectra.table import SpectralTable
 
 __all__ = ["AsKRFF", "DroppedPartWarning", "least_squares_masses"]
 
-# Weight of the row that holds the constraint K(0), beside rows of unit weight.
-_CONSTRAINT = 1e6
+# Weight of the equation for K(0) in least squares; the equations for matrix entries have weight 1.
+_CONSTRAINT_WEIGHT = 1e6
 
 
 class DroppedPartWarning(UserWarning):
-    """A part of the measure has so little mass that it is left out."""
+    """A part of the measure was left out, because its mass is negligible."""
 
 
 @final
 class AsKRFF(BaseSpectralFeatures):
     r"""Random Fourier features of asymmetric kernels, of He et al.: four parts, iid frequencies.
 
-    The complex measure is split into its real and imaginary, positive and negative parts.  The
-    two imaginary ones mirror one another and are sampled as one, with phase pi/2:
+    The complex spectral measure has a real and an imaginary part, each with a positive and a
+    negative part.  The two imaginary ones are reflections of each other and are sampled as one:
 
-    .. math:: K(D) = M_{R+} E\cos(w \cdot D) - M_{R-} E\cos(v \cdot D) - 2 M_{I+} E\sin(u \cdot D).
+    .. math:: K(D) = M_{R+} E\cos(w \cdot D) - M_{R-} E\cos(v \cdot D) - 2 M_{I+} E\sin(u \cdot D)
 
-    The kernel matrix of rows X and Y is ``transform(X) @ transform_right(Y).T``.  All parts that
-    are not negligible get equally many frequencies.  If there are fewer frequencies than parts,
-    each belongs to a part that is drawn with the masses as probabilities, which is unbiased too.
+    with D = x - y, the masses M, and w, v, u from the normalized parts.  The kernel matrix of X and
+    Y is ``transform(X) @ transform_right(Y).T``.  All parts get equally many frequencies; if there
+    are fewer frequencies than parts, the part of each frequency is drawn in proportion to mass.
 
     Parameters
     ----------
     kernel : AsymmetricKernel, SpectralTable or str, default="shift_gaussian"
-        Sums of shifted and tilted Gaussians; :class:`rf.SpectralFeatures` takes shifts of any
-        kernel.  Text is the name of an asymmetric family of ``spectra.catalogue``.
+        A sum of shifted and tilted Gaussians; :class:`rf.SpectralFeatures` accepts shifts of any
+        kernel.  A str is the name of an asymmetric family of ``spectra.catalogue``.
     n_components : int, default=100
-        Number of output columns, two for each frequency; the paper's M is a third (or, where a
-        part is dropped, half) of the number of frequencies.
+        Number of output columns, two for each frequency; the paper's M is the number of
+        frequencies of one part.
     masses : {"exact", "least-squares"}, default="exact"
-        "exact" is unbiased.  "least-squares" is the paper's Algorithm 2: the masses are fitted to
-        the kernel matrix of some rows, non-negative and with the right value at D = 0.  In the
-        published eq. (12) the sine term has the opposite sign, with which its mass comes out as
-        0; here it has the sign of the paper's eq. (7).  As the features are noisy, the fitted
-        masses are too small by O(1/M): the estimate is biased towards 0 (it shrinks).
+        "exact" is unbiased.  "least-squares" is the paper's Algorithm 2: nonnegative masses are
+        fitted to the kernel matrix of some rows, with the exact value at D = 0.  The sine term has
+        the sign of the paper's eq. (7); with the opposite sign, as in its eq. (12), the fitted mass
+        is 0.  As the features are noisy, the fitted masses are too small by O(1/M), so the estimate
+        is biased towards 0.
     n_samples : int, default=50
-        Rows of X that "least-squares" fits.
+        Number of rows of X that "least-squares" uses.
     negligible : float, default=1e-8
-        A part with less than this share of the mass is dropped, with a warning; the published
-        sampler by rejection would look for it for ever.
+        A part with less than this share of the mass is dropped, with a warning (the paper's
+        rejection sampler would hardly ever accept a draw of it).
     length_scale, random_state
         As in :class:`rf.SpectralFeatures`.
 
     Attributes
     ----------
     measure_ : rf.schemes.complex.AxialTable
-        The four parts of the measure of ``table_``, less those that were dropped.
+        The measure of ``table_``, split into parts.
     masses_ : ndarray
-        The masses that were used, one for each part of ``measure_.parts``.
+        The exact or fitted mass of each part of ``measure_.parts``.
 
     References
     ----------
@@ -128,15 +128,15 @@ class AsKRFF(BaseSpectralFeatures):
         return SamplingOptions("iid", "iid", "equal")
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the frequencies, and fit the masses where that is asked for.
+        """Draw the frequencies, and fit the masses if they are "least-squares".
 
         Raises
         ------
         ParameterError
-            Where the kernel is not asymmetric; where "least-squares" has more parts than
-            frequencies, or a table without its kernel.
+            If the kernel is symmetric, or if "least-squares" has more parts than frequencies or
+            only a table without its kernel.
         DataError
-            Where the rows do not determine the masses of "least-squares".
+            If the rows do not determine the masses of "least-squares".
         """
         super().fit(X)
         self.masses_ = np.array([part.mass for part in self.measure_.parts])
@@ -144,7 +144,7 @@ class AsKRFF(BaseSpectralFeatures):
             if self.kernel_ is None:
                 raise ParameterError(
                     "masses='least-squares' fits the kernel matrix, and a table alone has no "
-                    "kernel. Pass the kernel, or take masses='exact'."
+                    "kernel. Pass the kernel, or use masses='exact'."
                 )
             self._fit_masses(X, self.kernel_)
         if is_foreign(self.signature_):
@@ -156,10 +156,10 @@ class AsKRFF(BaseSpectralFeatures):
         table = spectrum.table
         if table.kind != "shifted":
             raise ParameterError(
-                f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Take GRFF "
+                f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Use GRFF "
                 "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
             )
-        rows = self._checked_range(spectrum, X)
+        rows = self._range_of_table(spectrum, X)
         self.measure_ = AxialTable(table, "jordan", self.negligible)
         self._check_parts()
         n = -(-self.n_components // 2)
@@ -168,12 +168,12 @@ class AsKRFF(BaseSpectralFeatures):
         return scheme, spectrum.kernel, rows, rows.domain
 
     def _check_parts(self) -> None:
-        """Warn of parts that are left out; refuse to fit masses of more parts than frequencies."""
-        gone = [(p.kind, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
-        if gone:
-            listed = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in gone)
+        """Warn of dropped parts; refuse to fit masses of more parts than frequencies."""
+        dropped = [(p.kind, p.mass) for p in self.measure_.dropped if p.mass > 0.0]
+        if dropped:
+            names = ", ".join(f"{kind} of mass {mass:.2g}" for kind, mass in dropped)
             warnings.warn(
-                f"Dropped the part(s) {listed}: less than {self.negligible:g} of the mass. The "
+                f"Dropped the part(s) {names}: less than {self.negligible:g} of the mass. The "
                 f"bias is at most {self.measure_.bias:.2g}.",
                 DroppedPartWarning,
                 stacklevel=user_stacklevel(),
@@ -181,9 +181,8 @@ class AsKRFF(BaseSpectralFeatures):
         n, parts = -(-self.n_components // 2), len(self.measure_.parts)
         if parts > n and self.masses == "least-squares":
             raise ParameterError(
-                f"{n} frequencies cannot serve {parts} parts, and masses="
-                "'least-squares' fits the mass of each to its frequencies. Ask for n_components "
-                f">= {2 * parts}, or take masses='exact'."
+                f"masses='least-squares' needs at least one frequency for each of {parts} parts, "
+                f"and there are {n}. Use n_components >= {2 * parts}, or masses='exact'."
             )
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
@@ -192,16 +191,17 @@ class AsKRFF(BaseSpectralFeatures):
         Raises
         ------
         ParameterError
-            For fitted masses, which depend on the rows and on all frequencies at once.
+            For masses "least-squares", whose variance is not known.
         """
         if self.masses == "least-squares":
             raise ParameterError(
-                "The variance is known for exact masses; fitted ones depend on the rows and on "
-                "all frequencies at once. Take masses='exact'."
+                "The variance is known only for masses='exact': fitted masses depend on the rows "
+                "and on all frequencies."
             )
         return super().variance(z, radii=radii)
 
     def _fit_masses(self, X: Any, kernel: Any) -> None:
+        """Set ``masses_`` by least squares, and the weights of the feature map from them."""
         rng = check_random_state(self.random_state)
         X = on_host(self._validated(X))
         chosen = X[rng.permutation(X.shape[0])[: self.n_samples]]
@@ -218,11 +218,11 @@ class AsKRFF(BaseSpectralFeatures):
 def least_squares_masses(
     frequencies: Frequencies, rows: FloatArray, kernel: FloatArray, k_zero: float
 ) -> FloatArray:
-    """Masses >= 0 of the parts whose estimate is nearest to a kernel matrix and right at D = 0.
+    """Nonnegative masses of the parts with the least square error of a kernel matrix.
 
-    ``rows`` (n, d); ``kernel`` (n, n); ``k_zero``: K(0).
+    The estimate of K(0) = ``k_zero`` is exact.  ``kernel`` (n, n): the matrix of ``rows`` (n, d).
     """
-    columns, at_zero = [], []
+    columns, at_zero = [], []  # the estimates of a part of mass 1: of the matrix, and at D = 0
     for part in range(len(frequencies.counts)):
         chosen = frequencies.part == part
         phases = frequencies.phases[chosen]
@@ -234,9 +234,9 @@ def least_squares_masses(
     if np.linalg.matrix_rank(np.vstack([np.column_stack(columns), at_zero])) < len(columns):
         raise DataError(
             f"The kernel matrix of {len(rows)} row(s) does not determine the masses of "
-            f"{len(columns)} parts: their waves agree, or vanish, on all differences of the rows. "
-            "Pass more rows that differ, or take masses='exact'."
+            f"{len(columns)} parts: their estimates are linearly dependent on these rows. "
+            "Pass more distinct rows, or use masses='exact'."
         )
-    system = np.vstack([np.column_stack(columns), _CONSTRAINT * np.array(at_zero)])
-    masses, _ = nnls(system, np.append(kernel.ravel(), _CONSTRAINT * k_zero))
+    system = np.vstack([np.column_stack(columns), _CONSTRAINT_WEIGHT * np.array(at_zero)])
+    masses, _ = nnls(system, np.append(kernel.ravel(), _CONSTRAINT_WEIGHT * k_zero))
     return np.asarray(masses)

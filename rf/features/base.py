@@ -1,10 +1,10 @@
-r"""What all estimators share: fit, transform, gram, signature.
+"""The base class of the estimators: fit, transform, gram, variance.
 
-A fitted estimator is a chain: rows (:mod:`rf.inputs`), a scheme (:mod:`rf.schemes.scheme`) that
-says how features are sampled, and a feature map (:mod:`rf.sampling.frequencies`): left and right
-columns, and their signs.  With the signature +1 for a positive part and -1 for a negative one,
-``(Z * signature_) @ Z.T`` estimates the kernel matrix without bias, and for a radial kernel its
-diagonal is k(0) exactly (an odd number of columns leaves out one sine: see ``n_components``).
+Fit checks the rows (:mod:`rf.inputs`), finds a scheme (:mod:`rf.schemes.scheme`), which says how
+features are sampled, and draws a feature map (:mod:`rf.sampling.frequencies`) from it.  The
+signature is +1 for columns of a positive part and -1 for those of a negative part.
+``(Z * signature_) @ Z.T`` is an unbiased estimate of the kernel matrix, and for a radial kernel and
+an even number of columns its diagonal is exactly k(0).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rf.feature_maps.threads import serial_blas
-from rf.features.messages import USELESS, warn_of_error, warn_of_signs
+from rf.features.messages import USELESS_ERROR, warn_of_error, warn_of_signs
 from rf.features.operators import FeatureOperator, checked_ridge
 from rf.inputs.arrays import (
     asarray_like,
@@ -63,8 +63,8 @@ __all__ = [
 
 MixedSignature = Literal["warn", "ignore", "error"]
 
-#: A scheme; the exact kernel or its text, if it is known; the supported range of rows; and the
-#: largest distance at which the features are right.
+#: The scheme; the exact kernel, its text, or None; the supported range of rows (a RowRange or a
+#: BoxRange); and the largest distance at which the features approximate the kernel.
 Resolved = tuple[Scheme, Any, Any, float]
 
 
@@ -74,7 +74,7 @@ class BaseSpectralFeatures(
     BaseEstimator,  # type: ignore[misc]
     ABC,
 ):
-    """All that the estimators share; a subclass has its parameters and its options."""
+    """Base class; a subclass defines the parameters and how they set the sampling options."""
 
     kernel: Any
     n_components: int
@@ -82,7 +82,7 @@ class BaseSpectralFeatures(
     mixed_signature: MixedSignature = "ignore"
     length_scale: Any = None
     outside: Literal["error", "ignore"] = "error"
-    # Set by fit for every kind of kernel.
+    # Set by fit.
     table_: SpectralTable | None
     length_scale_: FloatArray | None
     scheme_: Scheme
@@ -95,28 +95,28 @@ class BaseSpectralFeatures(
     z_max_: float
     feature_map_: FeatureMap
     _rows: Any  # a RowRange or a BoxRange
-    _lengths: FloatArray | None
+    _lengths: FloatArray | None  # what rows are divided by: length_scale_ times the kernel's own
     _unscaled: Any  # the kernel without its own length scales
-    _exact: Any
+    _exact: Any  # the exact kernel or its text; None if only a table is known
 
     @abstractmethod
     def _options(self) -> SamplingOptions:
-        """How the frequencies are to be drawn, from the parameters."""
+        """Coupling, radii and allocation, from the parameters."""
 
     def _resolve(self, X: Any) -> Resolved:
-        """How features are sampled for the rows X; by default those of symmetric kernels."""
+        """Find the scheme for the rows X; the default is for symmetric kernels."""
         spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
         if table.kind == "shifted":
             raise ParameterError(
                 f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
-                "asymmetric. Take AsKRFF, or SpectralFeatures."
+                "asymmetric. Use AsKRFF or SpectralFeatures."
             )
         return self._from_table(spectrum, X)
 
     def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
-        """Frequencies drawn from a table."""
-        rows, options = self._checked_range(spectrum, X), self._options()
+        """The scheme that draws frequencies from a table."""
+        rows, options = self._range_of_table(spectrum, X), self._options()
         if spectrum.layout is not None:
             options = options.with_layout(spectrum.layout, self.n_components)
         with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
@@ -125,14 +125,14 @@ class BaseSpectralFeatures(
             scheme = replace(scheme, kernel=spectrum.kernel)
         return scheme, spectrum.source, rows, rows.domain
 
-    def _checked_range(self, spectrum: Spectrum, X: Any) -> RowRange:
-        """The range of rows that a table supports; X must be in it."""
+    def _range_of_table(self, spectrum: Spectrum, X: Any) -> RowRange:
+        """The range of rows that a table supports; an error if X is not in it."""
         table = spectrum.table
         if not table.parts:
             raise ParameterError(
                 f"The spectral measure of {table.formula} is 0 to within the error of its masses, "
-                "so there is nothing to draw: the kernel is 0, or a difference that cancels below "
-                "what can be computed. Check the formula, or scale the difference up."
+                "so there are no frequencies to draw: the kernel is 0, or a difference whose terms "
+                "cancel to rounding error. Check the formula, or scale the difference up."
             )
         if table.sphere:
             self._refuse_lengths(table.formula)
@@ -143,11 +143,11 @@ class BaseSpectralFeatures(
         return rows
 
     def _refuse_lengths(self, kernel: str) -> None:
-        """Rows of a kernel on the sphere cannot be divided."""
+        """Refuse length scales for a kernel on the unit sphere."""
         if self._lengths is not None:
             raise ParameterError(
                 f"{kernel} lives on the unit sphere, and rows divided by a length do not. Omit "
-                "length_scale, or write the kernel as a radial one, with rescale(1)."
+                "length_scale, or make the kernel radial with rescale(1)."
             )
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -156,8 +156,7 @@ class BaseSpectralFeatures(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; their distances choose the coupling and the allocation where these are "auto"
-            and "optimal".
+            Rows; coupling "auto" and allocation "optimal" depend on their distances.
         y : ignored
 
         Returns
@@ -167,43 +166,43 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            For more parts than frequencies, or an argument that is no kernel.
+            If there are more parts than frequencies, or ``kernel`` is not a kernel.
         DataError
-            Where the table was made for another dimension, rows are off the sphere of a zonal
-            kernel, or two rows are further apart than the table's domain.
+            If the table was made for another dimension, rows of a zonal kernel are not on the unit
+            sphere, or two rows are further apart than the table's domain.
         InfiniteMassError, UndecidedError, NoRouteError, FormulaError
-            Where the kernel has no table.
+            If the kernel has no table.
         """
         self._validate_params()
-        given = validated_rows(self, X, reset=True)
-        self.length_scale_ = lengths_for(self.length_scale, on_host(given))
-        self._unscaled, own = without_lengths(self.kernel, given.shape[1])
-        self._lengths = product_of_lengths(own, self.length_scale_)
-        given = divided(given, self._lengths)
-        X = on_host(given)
+        rows = validated_rows(self, X, reset=True)
+        self.length_scale_ = lengths_for(self.length_scale, on_host(rows))
+        self._unscaled, kernel_lengths = without_lengths(self.kernel, rows.shape[1])
+        self._lengths = product_of_lengths(kernel_lengths, self.length_scale_)
+        rows = divided(rows, self._lengths)
+        X = on_host(rows)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-        _, for_draw = np.random.default_rng(seed.tolist()).spawn(2)
+        _, rng = np.random.default_rng(seed.tolist()).spawn(2)
         check_size(X)
         with serial_blas():  # the products are small
             scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
-            self._exact = kernel if own is None else self.kernel
+            self._exact = kernel if kernel_lengths is None else self.kernel
             self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
             self.coupling_, self.counts_ = scheme.coupling, scheme.counts
             self.report_ = scheme.compared
             with stage("drawing features", of=self._formula, advice=FITTING_ADVICE):
-                features = self.feature_map_ = scheme.draw(self.n_components, for_draw)
+                features = self.feature_map_ = scheme.draw(self.n_components, rng)
                 self.cancellation_bound_ = features.cancellation_bound(X)
                 error = self.expected_error_
         self.frequencies_, self.signature_ = features.frequencies, features.signature
         self._n_features_out = len(features.signature)
         if np.any(features.signature < 0.0) and self.mixed_signature != "ignore":
             warn_of_signs(features.signature, refuse=self.mixed_signature == "error")
-        if error >= USELESS:
+        if error >= USELESS_ERROR:
             warn_of_error(error, self._n_features_out, self._formula)
-        if is_foreign(given):
+        if is_foreign(rows):
             for name in ("signature_", "length_scale_", "_lengths"):
                 if getattr(self, name) is not None:
-                    setattr(self, name, asarray_like(getattr(self, name), given, double=True))
+                    setattr(self, name, asarray_like(getattr(self, name), rows, double=True))
         return self
 
     @property
@@ -212,7 +211,7 @@ class BaseSpectralFeatures(
 
     @property
     def kernel_(self) -> Any:
-        """The exact kernel, or None; text is read when it is asked for."""
+        """The exact kernel, or None; the text of a kernel is parsed here."""
         check_is_fitted(self)
         return named_kernel(self._exact)
 
@@ -230,20 +229,20 @@ class BaseSpectralFeatures(
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         out : ndarray of shape (n_samples, n_components), optional
-            Contiguous, of the type that is returned: Z is written here.  Allocating a new array
-            can take longer than the computation; chunks of rows may share one array.
+            Array that Z is written to: contiguous, of the dtype of the result.  Reusing one array
+            saves the allocation, which can take longer than the computation.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            float32 where X is float32, float64 otherwise.
+            float32 if X is float32, float64 otherwise.
 
         Raises
         ------
         DataError
-            As :meth:`fit` does for the rows.
+            For rows that :meth:`fit` refuses.
         ParameterError
-            For an ``out`` of another shape, type or layout.
+            For an ``out`` of another shape, dtype or layout.
         """
         X = self._validated(X)
         return self.feature_map_.left(X, out)
@@ -252,7 +251,7 @@ class BaseSpectralFeatures(
     def transform_right(self, X: Any, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The right features: K(X, Y) ~ (transform(X) * signature_) @ transform_right(Y).T.
 
-        They equal :meth:`transform` unless a part has a phase other than 0 and pi.
+        They equal :meth:`transform` unless the kernel is asymmetric.
         """
         X = self._validated(X)
         return self.feature_map_.right(X, out)
@@ -268,7 +267,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         DataError
-            As :meth:`fit` does, and where a row of X and one of Y are too far apart.
+            For rows that :meth:`fit` refuses, or a row of X and one of Y that are too far apart.
         """
         X, Y = self._validated_pair(X, Y)
         features = self.feature_map_
@@ -278,10 +277,10 @@ class BaseSpectralFeatures(
         return matrix
 
     def operator(self, X: Any, Y: Any = None, *, ridge: float = 0.0) -> FeatureOperator:
-        """The estimated kernel matrix as a linear operator, which holds neither it nor Z.
+        """The estimated kernel matrix as a linear operator, which stores neither it nor Z.
 
-        A product takes the time of two transforms and the memory of a few blocks of features, for
-        any number of rows: for the iterative solvers of ``scipy.sparse.linalg``.
+        A product takes the time of two transforms and the memory of one block of features.  Use it
+        with the iterative solvers of ``scipy.sparse.linalg``.
 
         Parameters
         ----------
@@ -293,14 +292,14 @@ class BaseSpectralFeatures(
         Returns
         -------
         scipy.sparse.linalg.LinearOperator of shape (len(X), len(Y))
-            Its products, and those of its transpose, equal those of gram(X, Y) + ridge I.
+            gram(X, Y) + ridge I, with products from both sides.
 
         Raises
         ------
         DataError
-            As :meth:`gram` does.
+            For rows that :meth:`gram` refuses.
         ParameterError
-            For a ridge with a Y, or one that is not a finite number.
+            For a ridge that is not a finite number, or is not 0 although Y is given.
 
         Examples
         --------
@@ -313,23 +312,23 @@ class BaseSpectralFeatures(
         >>> bool(np.allclose(K @ solution, X[:, 0]))
         True
         """
-        ridge = checked_ridge(ridge, of_two=Y is not None)
-        X, Y = (on_host(rows) for rows in self._validated_pair(X, Y, "operator"))
+        ridge = checked_ridge(ridge, has_Y=Y is not None)
+        X, Y = map(on_host, self._validated_pair(X, Y, "operator"))
         features = self.feature_map_
         return FeatureOperator(X, Y, features.left, features.right, features.signature, ridge=ridge)
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
-        """Exact variance of the estimate of k at distances z, for the fitted draw's scheme.
+        """Exact variance, over draws of the features, of the estimate of k at distances z.
 
-        It is right to about 1e-8 of the squared mass, or 1e-4 for a measure with an oscillating
+        Its error is about 1e-8 of the squared mass, or 1e-4 for a measure with an oscillating
         tail (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).  At more than
-        256 distances it is interpolated, to about 1e-6 of the squared mass.
+        256 distances it is interpolated with an error of about 1e-6 of the squared mass.
 
         Parameters
         ----------
         z : array_like
-            Distances; for an asymmetric kernel differences x - y, shape (n, d).  Both are those of
-            rows that are divided by their lengths.
+            Distances of rows divided by their lengths; for an asymmetric kernel, differences x - y
+            of such rows, shape (n, d).
         radii : {"iid", "stratified"}, optional
             By default those of the estimator.
 
@@ -356,10 +355,10 @@ class BaseSpectralFeatures(
         bound: str = "bernstein",
         allocation: str = "equal",
     ) -> int:
-        """Columns with which every entry errs by at most eps, with probability 1 - delta.
+        """Number of columns for errors of at most eps in all entries, with probability 1 - delta.
 
-        See :func:`rf.variance.bounds.n_components_for`.  The bounds are for coupling "iid";
-        couplings of less variance need fewer columns, but no bound is proved for them.
+        See :func:`rf.variance.bounds.n_components_for`.  The bounds are for coupling "iid"; other
+        couplings may need fewer columns, but have no proved bound.
 
         Raises
         ------
@@ -374,6 +373,7 @@ class BaseSpectralFeatures(
         return n_components_for(table, eps, delta, n_points=n_points, **options)
 
     def _validated(self, X: Any, method: str = "transform") -> Any:
+        """Checked rows, divided by their lengths."""
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False)
         refuse_other_library(self, X, self.signature_, method)
@@ -383,7 +383,7 @@ class BaseSpectralFeatures(
         return X
 
     def _validated_pair(self, X: Any, Y: Any, method: str = "gram") -> tuple[Any, Any]:
-        """Both sets of rows, the same one where Y is None, no two rows too far apart."""
+        """Both sets of rows, checked with their distances; Y is X if it is None."""
         X = self._validated(X, method)
         if Y is None:
             return X, X

@@ -1,4 +1,4 @@
-"""Messages about fitted features: warnings, errors, and parts of the text of ``explain()``."""
+"""Warnings and errors about fitted features, and parts of the text of ``explain()``."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
 __all__ = [
-    "USELESS",
+    "USELESS_ERROR",
     "SignatureWarning",
     "UselessFeaturesWarning",
     "describe_error",
     "describe_lengths",
+    "infinite_group_message",
     "warn_of_error",
     "warn_of_signs",
-    "why_group_is_refused",
 ]
 
-# Fit warns if the expected relative error of the kernel matrix is at least this.  A matrix of zeros
-# has the error 1.
-USELESS = 0.5
+# Fit warns if the expected relative error of the kernel matrix (Frobenius norm) is at least this.
+# A matrix of zeros has the error 1.
+USELESS_ERROR = 0.5
 
 
 class UselessFeaturesWarning(UserWarning):
-    """The features are known to err by half of the kernel matrix or more: zeros err by all."""
+    """The expected relative error of the kernel matrix is at least 50 %; that of zeros is 100 %."""
 
 
 class SignatureWarning(UserWarning):
-    """The features carry signs that a model on Z alone does not see."""
+    """Some columns have the signature -1, which a model given Z alone ignores."""
 
 
 def warn_of_error(error: float, n: int, formula: str) -> None:
-    """Warn of n features that are expected to err by half of the kernel matrix or more."""
-    half, tenth = (float(f"{n * (error / wanted) ** 2:.2g}") for wanted in (USELESS, 0.1))
+    """Warn that n features have an expected relative error of the kernel matrix of 50 % or more."""
+    half, tenth = (float(f"{n * (error / goal) ** 2:.2g}") for goal in (USELESS_ERROR, 0.1))
     warnings.warn(
         f"The {n} features of {formula} for these rows are expected to err by "
         f"{100 * error:.3g} % of its matrix (Frobenius norm), and a matrix of zeros errs by "
         "100 %: few rows are near one another, in units of the kernel's length. You have three "
         f"options: allow more columns (the error falls like 1/sqrt(n_components): about "
-        f"{half:g} for {100 * USELESS:g} %, {tenth:g} for 10 %), take a kernel "
+        f"{half:g} for {100 * USELESS_ERROR:g} %, {tenth:g} for 10 %), use a kernel "
         "that varies less over the distances of the rows (a larger length_scale, or "
         "length_scale='median'), or reduce the number of dimensions. explain() shows how the "
         "features were made.",
@@ -53,12 +53,12 @@ def warn_of_error(error: float, n: int, formula: str) -> None:
 
 
 def warn_of_signs(signature: FloatArray, *, refuse: bool) -> None:
-    """Warn of columns with the signature -1, or refuse them."""
+    """Warn of columns with the signature -1; with ``refuse``, raise an error."""
     text = (
         f"{np.sum(signature < 0)} of {len(signature)} columns of Z have signature -1, because the "
-        "kernel, or the measure made for it, has negative mass. The kernel matrix is "
+        "kernel, or the measure designed for it, has negative mass. The kernel matrix is "
         "(Z * signature_) @ Z.T; a model that is given Z alone learns with Z @ Z.T, which is "
-        "another kernel. Use gram(), or a model that takes signature_ (rf.KreinRidge); "
+        "a different kernel. Use gram(), or a model that takes signature_ (rf.KreinRidge); "
         "mixed_signature='ignore' ends this warning."
     )
     if refuse:
@@ -66,8 +66,8 @@ def warn_of_signs(signature: FloatArray, *, refuse: bool) -> None:
     warnings.warn(text, SignatureWarning, stacklevel=user_stacklevel())
 
 
-def why_group_is_refused(kernel: Any) -> str:
-    """Which group of columns has infinite mass, why, and what to do about it."""
+def infinite_group_message(kernel: Any) -> str:
+    """Which group of columns has infinite spectral mass, why, and what to do about it."""
     from spectra import Status, existence
 
     by_group = existence(kernel).by_group
@@ -84,7 +84,7 @@ def why_group_is_refused(kernel: Any) -> str:
 
 
 def describe_lengths(lengths: Any) -> str:
-    """What rows are divided by, from lengths in an array of any library."""
+    """The lengths that rows are divided by, as text; ``lengths`` is an array of any library."""
     values = [float(length) for length in lengths]
     if len(set(values)) == 1:
         return f"{values[0]:.6g}"
@@ -93,10 +93,10 @@ def describe_lengths(lengths: Any) -> str:
 
 
 def describe_error(error: float) -> str:
-    """The expected error of drawn features in words; nothing where it is not known."""
+    """The expected error of sampled features as a sentence; empty if it is not known (nan)."""
     if np.isnan(error):
         return ""
-    zeros = ", and a matrix of zeros errs by 100 %" if error >= USELESS else ""
+    zeros = ", and a matrix of zeros errs by 100 %" if error >= USELESS_ERROR else ""
     return (
         f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
         f"(Frobenius norm){zeros}."

@@ -1,4 +1,4 @@
-"""RFF, ORF, GRFF and GORF: published methods for real measures, which differ in the coupling."""
+"""Published methods for real spectral measures with different couplings: RFF, ORF, GRFF, GORF."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from spectra.errors import ParameterError
 
 __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedFeatures"]
 
-_COMMON: dict[str, Any] = {
+# Constraints of the parameters that all four methods have.
+_COMMON_CONSTRAINTS: dict[str, Any] = {
     "kernel": "no_validation",
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "length_scale": LENGTHS,
@@ -35,7 +36,7 @@ class RFF(BaseSpectralFeatures):
     Raises
     ------
     ParameterError
-        At fit, where the kernel has negative spectral mass: take :class:`GRFF`.
+        At fit, if the kernel has negative spectral mass: use :class:`GRFF`.
 
     References
     ----------
@@ -49,7 +50,7 @@ class RFF(BaseSpectralFeatures):
     (3, 8)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = _COMMON
+    _parameter_constraints: ClassVar[dict[str, Any]] = _COMMON_CONSTRAINTS
 
     def __init__(
         self,
@@ -65,19 +66,19 @@ class RFF(BaseSpectralFeatures):
         self.random_state = random_state
 
     def _options(self) -> SamplingOptions:
-        return SamplingOptions("iid", "iid", "equal")
+        return SamplingOptions("iid", radii="iid", allocation="equal")
 
     def _resolve(self, X: Any) -> Resolved:
-        found = super()._resolve(X)
-        scheme, table = found[0], found[0].table
+        resolved = super()._resolve(X)
+        scheme, table = resolved[0], resolved[0].table
         negative = sum(float(part.mass) for part in table.parts if part.sign < 0)
         if negative or (scheme.method == "radial" and len(table.parts) > 1):
             raise ParameterError(
-                f"RFF samples one positive measure, and that of {table.formula} in dimension "
-                f"{table.dim} has {len(table.parts)} parts and the negative mass {negative:.6g}. "
-                "Take GRFF, or SpectralFeatures, whose features carry a signature."
+                f"RFF samples one positive measure. In dimension {table.dim}, the measure of "
+                f"{table.formula} has {len(table.parts)} parts and negative mass {negative:.6g}. "
+                "Use GRFF or SpectralFeatures, whose features have a signature."
             )
-        return found
+        return resolved
 
 
 class SignedFeatures(BaseSpectralFeatures):
@@ -90,7 +91,7 @@ class SignedFeatures(BaseSpectralFeatures):
     #: The coupling of the paper.
     _coupling: ClassVar[str] = "iid"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_COMMON,
+        **_COMMON_CONSTRAINTS,
         "allocation": [StrOptions(set(ALLOCATIONS))],
         "mixed_signature": [StrOptions({"warn", "ignore", "error"})],
     }
@@ -113,7 +114,7 @@ class SignedFeatures(BaseSpectralFeatures):
         self.random_state = random_state
 
     def _options(self) -> SamplingOptions:
-        return SamplingOptions(self._coupling, "iid", self.allocation)
+        return SamplingOptions(self._coupling, radii="iid", allocation=self.allocation)
 
 
 @final
@@ -142,8 +143,8 @@ class ORF(SignedFeatures):
 class GRFF(SignedFeatures):
     """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
 
-    The papers' imaginary unit on the negative part is the -1 of ``signature_``, and the radius
-    has its full law, with the factor w^(d-1).
+    The papers multiply the features of the negative part by the imaginary unit; here they have
+    ``signature_`` -1.  The density of the radius w includes the factor w^(d-1).
 
     Parameters
     ----------
@@ -170,10 +171,9 @@ class GRFF(SignedFeatures):
 class GORF(SignedFeatures):
     """Generalised orthogonal random features of Luo et al.: the published joint coupling.
 
-    Directions of both signs are columns of one Haar matrix, cut to d rows: see
-    :func:`rf.sampling.coupling.haar`.  As the estimate is a difference, joint orthogonality
-    makes its variance larger than that of separate blocks (:class:`ORF`): use it
-    only as a baseline.
+    The directions of both parts are columns of one Haar-distributed orthogonal matrix, truncated
+    to d rows: see :func:`rf.sampling.coupling.haar`.  Since the estimate is a difference, this
+    gives a larger variance than separate blocks (:class:`ORF`): use it only as a baseline.
 
     Parameters
     ----------
@@ -224,4 +224,4 @@ class GORF(SignedFeatures):
         self.coupling = coupling
 
     def _options(self) -> SamplingOptions:
-        return SamplingOptions(self.coupling, "iid", self.allocation)
+        return SamplingOptions(self.coupling, radii="iid", allocation=self.allocation)

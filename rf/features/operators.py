@@ -1,4 +1,4 @@
-"""Products with the estimated kernel matrix that never hold it, nor the features."""
+"""The estimated kernel matrix as a linear operator, without storing the matrix or the features."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from spectra.errors import AccuracyError, ParameterError
 
 __all__ = ["FeatureOperator", "checked_ridge"]
 
-# Bytes of the features of one block of rows: only a few blocks are held in memory, and the overhead
-# of a block is small beside its work.
+# Bytes of the features of one block of rows: small in memory, and large enough that the overhead of
+# a block is negligible.
 _BLOCK_BYTES = 1 << 24
 
-# What MINRES aims at, relative to |K| |c|, and what is accepted of the residual relative to |y|.
-_RESIDUAL, _ACCEPTED = 1e-14, 1e-8
-# Each is two transforms: a matrix that needs more is near to a singular one.
-_ITERATIONS = 1000
+# MINRES: the requested residual relative to |K| |c|, the largest accepted one relative to |y|.
+_REQUESTED_RESIDUAL, _LARGEST_RESIDUAL = 1e-14, 1e-8
+_MOST_ITERATIONS = 1000  # of MINRES: a matrix that needs more is nearly singular
 
-Columns = Callable[[Any, NDArray[Any]], NDArray[Any]]
+#: A function (rows, out) -> features of these rows, written into ``out``.
+FeatureFunction = Callable[[Any, NDArray[Any]], NDArray[Any]]
+_Side = tuple[Any, FeatureFunction]  # rows X with left features, or rows Y with right features
 
 
 @final
 class FeatureOperator(LinearOperator):  # type: ignore[misc]
     r"""The matrix L(X) S R(Y)' + ridge I of left and right features, as a linear operator.
 
-    A product makes the features of a few rows at a time, forgets them, and keeps the sum
-    R(Y)' v, which has one entry for each column: :math:`O(\text{columns})` memory beside the
-    result, and the time of two transforms whatever the number of rows.
+    L(X) and R(Y) are the left and right features, S is the diagonal matrix of the signature.  A
+    product computes the features of one block of rows at a time: it takes the time of two
+    transforms, and the memory of one block.
 
-    ``X``, ``Y`` (m, d): rows, already checked; ``left``, ``right``: (rows, out) -> features of
-    these rows, written into ``out``; ``signature`` (columns,); ``ridge``: added to the diagonal; 0
-    unless the matrix is square.
+    ``X`` (n, d), ``Y`` (m, d): rows, already checked; ``left``, ``right``: functions (rows, out) ->
+    features of these rows, written into ``out``; ``signature`` (columns,); ``ridge``: added to the
+    diagonal; 0 unless Y is X.
 
-    Sums over blocks are kept in double precision, also where rows and results are in float32.
+    Sums over blocks are in double precision, even if rows and results are in float32.
     """
 
     def __init__(
         self,
         X: Any,
         Y: Any,
-        left: Columns,
-        right: Columns,
+        left: FeatureFunction,
+        right: FeatureFunction,
         signature: NDArray[np.float64],
         *,
         ridge: float = 0.0,
@@ -57,23 +58,23 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
         super().__init__(np.result_type(X.dtype, Y.dtype), (X.shape[0], Y.shape[0]))
 
     def coefficients(self, dual: NDArray[Any]) -> NDArray[np.float64]:
-        """beta = S R(Y)' c of shape (columns, t), for c of shape (n, t): K c = L(X) beta."""
+        """beta = S R(Y)' c of shape (columns, t), for ``dual`` c (m, t): K c = L(X) beta."""
         return np.asarray(self._signature[:, None] * self._feature_sums(self._sides[1], dual))
 
     def solve(self, targets: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """c of shape (n, t) with K c = targets by MINRES, and the relative residual that is left.
+        """Solve (K + ridge I) c = targets, (n, t), by MINRES: c and its largest relative residual.
 
-        The matrix is symmetric: right and left features are the same.
+        The matrix must be symmetric: Y is X, and right and left features are the same.
         """
-        solved = [minres(self, t, rtol=_RESIDUAL, maxiter=_ITERATIONS)[0] for t in targets.T]
-        dual = np.stack(solved, axis=1)
-        left = np.linalg.norm(targets - self @ dual, axis=0)
+        options: Any = {"rtol": _REQUESTED_RESIDUAL, "maxiter": _MOST_ITERATIONS}
+        dual = np.stack([minres(self, t, **options)[0] for t in targets.T], axis=1)
+        residual = np.linalg.norm(targets - self @ dual, axis=0)
         size = np.linalg.norm(targets, axis=0)
-        worst = float(np.max(left / np.where(size > 0.0, size, 1.0)))
-        if not worst <= _ACCEPTED:
+        worst = float(np.max(residual / np.where(size > 0.0, size, 1.0)))
+        if not worst <= _LARGEST_RESIDUAL:
             raise AccuracyError(
-                f"MINRES leaves a relative residual of {worst:.2g}, and "
-                f"{_ACCEPTED:g} is asked for: K + alpha I is too near to a singular matrix. Take "
+                f"MINRES leaves a relative residual of {worst:.2g}, above the limit "
+                f"{_LARGEST_RESIDUAL:g}: K + alpha I is too near to a singular matrix. Use "
                 "a larger alpha, or solver='flip'."
             )
         return dual, worst
@@ -89,50 +90,49 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
     def _rmatvec(self, v: NDArray[Any]) -> NDArray[Any]:
         return self._rmatmat(v.reshape(-1, 1)).reshape(-1)
 
-    def _product(
-        self, to: tuple[Any, Columns], of: tuple[Any, Columns], V: NDArray[Any]
-    ) -> NDArray[Any]:
-        sums = self._signature[:, None] * self._feature_sums(of, V)
+    def _product(self, output_side: _Side, input_side: _Side, V: NDArray[Any]) -> NDArray[Any]:
+        """F S G' V + ridge V, with the features F of the output side and G of the input side."""
+        sums = self._signature[:, None] * self._feature_sums(input_side, V)
         coefficients = sums.astype(_matching_dtype(self, V))
-        result = np.empty((to[0].shape[0], V.shape[1]), coefficients.dtype)
-        for rows, Z in self._blocks(*to):
+        result = np.empty((output_side[0].shape[0], V.shape[1]), coefficients.dtype)
+        for rows, Z in self._blocks(*output_side):
             result[rows] = Z @ coefficients
         if self._ridge:
             result += (self._ridge * V).astype(result.dtype)
         return result
 
-    def _feature_sums(self, of: tuple[Any, Columns], V: NDArray[Any]) -> NDArray[Any]:
+    def _feature_sums(self, side: _Side, V: NDArray[Any]) -> NDArray[Any]:
+        """G' V, with the features G of the rows of a side."""
         sums = np.zeros((self._signature.size, V.shape[1]), np.result_type(np.float64, V))
-        for rows, Z in self._blocks(*of):
+        for rows, Z in self._blocks(*side):
             sums += Z.T @ V[rows].astype(_matching_dtype(Z, V))
         return sums
 
-    def _blocks(self, X: Any, columns: Columns) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """The features of all rows, one block after the other in the same memory."""
+    def _blocks(self, X: Any, compute: FeatureFunction) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Blocks of rows and their features, all in the same memory."""
         n = self._signature.size
         block = max(1, _BLOCK_BYTES // (n * X.dtype.itemsize))
         memory = np.empty((min(block, X.shape[0]), n), X.dtype)
         for start in range(0, X.shape[0], block):
             rows = slice(start, min(start + block, X.shape[0]))
-            yield rows, columns(X[rows], memory[: rows.stop - rows.start])
+            yield rows, compute(X[rows], memory[: rows.stop - rows.start])
 
 
-def checked_ridge(ridge: float, *, of_two: bool) -> float:
-    """A ridge as a number; for two sets of rows there is none but 0."""
+def checked_ridge(ridge: float, *, has_Y: bool) -> float:
+    """The ridge as a finite number, which must be 0 for two sets of rows."""
     value = real_array(ridge, "the ridge")
     if value.ndim or not np.isfinite(value):
         raise ParameterError(
-            f"The ridge is one finite number, added to every entry of the diagonal; {ridge!r} was "
-            "passed."
+            f"The ridge must be one finite number, added to every diagonal entry, not {ridge!r}."
         )
-    if of_two and value:
+    if has_Y and value:
         raise ParameterError(
-            f"A ridge of {float(value):g} was asked for on the matrix of two sets of rows, which "
-            "has no diagonal of its own. Leave Y out for the matrix of X with itself."
+            f"A ridge of {float(value):g} was passed with two sets of rows, but it is added only "
+            "to the matrix of X with itself. Leave Y out, or the ridge."
         )
     return float(value)
 
 
 def _matching_dtype(real: Any, V: NDArray[Any]) -> Any:
-    """The dtype of V in a product with a real array: of its precision, complex if V is."""
+    """The dtype for V in a product with a real array: its precision, complex if V is complex."""
     return np.result_type(real.dtype, np.complex64) if V.dtype.kind == "c" else real.dtype

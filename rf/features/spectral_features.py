@@ -1,4 +1,4 @@
-"""SpectralFeatures, the recommended estimator: for any kernel, with any coupling."""
+"""SpectralFeatures, the recommended estimator, for any kernel with any coupling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
-from rf.features.messages import describe_error, describe_lengths, why_group_is_refused
+from rf.features.messages import describe_error, describe_lengths, infinite_group_message
 from rf.inputs.rows import FITTING_ADVICE, LENGTHS, RowRange, centre_of
 from rf.inputs.tables import (
     Spectrum,
@@ -43,38 +43,36 @@ class SpectralFeatures(BaseSpectralFeatures):
     Parameters
     ----------
     kernel : Kernel, Entry, str, SpectralMeasure, design or SpectralTable, default="gaussian"
-        Text is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  Kernels
-        are resolved at fit, for the dimension of X.  A design for a number of columns is drawn
-        with the coupling and the frequencies that it was made for.
+        A str is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  A
+        design for a number of columns sets the coupling and the frequencies of each part.
     n_components : int, default=100
-        Number of output columns: n cosines, then n sines.  An odd number leaves one frequency a
-        single column with a random offset, which is unbiased but adds variance: prefer even ones.
-        Features designed for the data take at most as many.
+        Number of output columns: n cosines, then n sines.  If it is odd, one frequency has a single
+        column with a random offset, which is unbiased but adds variance.  Features designed for
+        the data may have fewer columns.
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.sampling.frequencies.draw_frequencies`.
-        "auto" takes the coupling of least mean variance over the distances of X, predicted for the
-        radii that are drawn; for a formula in u, and with a domain, the method of least error (see
-        Notes).
+        "auto" selects the coupling with the least predicted mean variance over the distances of X;
+        for a formula in u, and with a domain, the method with the least error (see Notes).
     radii : {"stratified", "iid"}, default="stratified"
+        How the lengths of the frequencies are drawn.
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
-        What fit does if a column has signature -1, which a pipeline on Z alone would not see.
-        With "error", a kernel that is positive definite on the sphere gets no such column.
+        What fit does if a column has signature -1, which a model given Z alone ignores.
+        With "error", a kernel that is positive definite on the sphere has no such column.
     domain : float, "data" or None, default=None
-        Largest distance of rows at which features designed for the data have to be right; "data"
-        finds it from X, with a margin.  By default features are designed for a formula in u with
-        coupling "auto", and for a radial kernel of infinite spectral mass, which has no others.
-        Groups of columns have no common distance, and take no domain.
+        Design features for the data that approximate the kernel up to this distance of rows; "data"
+        takes it from X, with a margin.  By default features are designed only for a formula in u
+        with coupling "auto", and for a radial kernel of infinite spectral mass, which has no other
+        features.  Not supported for kernels of groups of columns.
     outside : {"error", "ignore"}, default="error"
         What transform does with rows further apart than the domain.
     kernel_params : dict, default=None
-        Parameters of a family, a name of the catalogue or a formula, such as ``{"nu": 2.5}`` for
-        "matern", which a grid can search.
+        Parameters of a catalogue kernel or a formula, such as ``{"nu": 2.5}`` for "matern".
     length_scale : float, array_like of shape (d,), "median" or None, default=None
-        What each column of the rows is divided by before the kernel is applied: a number, one for
-        each column, or the median distance of the rows, found at fit.  z_max_, domain and the
-        distances of :meth:`variance` are those of divided rows.
+        Rows are divided by it before the kernel is applied: one length, a length for each column,
+        or the median distance of the rows.  z_max_, domain and the distances of :meth:`variance`
+        are distances of divided rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -83,52 +81,52 @@ class SpectralFeatures(BaseSpectralFeatures):
         +1 or -1 for each column.
     method_ : str
         How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
-        if it is k(D + r) for one radial k, "weighted" if it is a sum of several (see
-        :mod:`rf.variance.variance`), "polar" or "jordan" if these parts have less variance
+        if it is k(x - y + r) for one radial k, "weighted" if it is a sum of several (see
+        :mod:`rf.variance.variance`), "polar" or "jordan" if these decompositions have less variance
         (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
     coupling_ : str or None
-        The coupling that was taken; None for features that are not drawn from a table.
+        The selected coupling; None for features that are not drawn from a table.
     counts_ : tuple of int
         Number of frequencies of each part of the table.
     report_ : tuple of CouplingScore or of Candidate
         The couplings, or methods, that were compared, best first; :meth:`explain` prints it.
     expected_error_ : float
-        Expected relative error of the kernel matrix of X in the Frobenius norm: as measured on a
-        sample for features designed for the data; else from the variance at distances that stand
-        for all (to a few percent).
+        Expected relative error of the kernel matrix of X in the Frobenius norm: measured on a
+        sample of X for features designed for the data; otherwise computed from the variance at a
+        sample of the distances, to a few percent.
     z_max_ : float
-        Largest distance at which the features are right; infinite if they are right everywhere.
+        Largest distance at which the features approximate the kernel; may be infinite.
     kernel_ : Kernel or None
         The exact kernel; None if only a table was given.
     table_ : SpectralTable or None
         The distributions of the frequencies; None if they are not drawn from a table.
     frequencies_ : rf.Frequencies or None
-        The draw, likewise.
+        The frequencies; None if they are not drawn from a table.
     length_scale_ : ndarray of shape (d,) or None
         The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
     cancellation_bound_ : float
-        Bound of the sum of the absolute terms of an entry of the matrix of X (see Notes).
+        Bound of the sum of absolute terms in an entry of the kernel matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme
         How the features were sampled.
     feature_map_ : rf.sampling.frequencies.FeatureMap
-        What makes the columns.
+        Computes the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     Notes
     -----
     A kernel on the unit sphere, such as an arc-cosine or a neural tangent kernel, may have no
-    finite measure on R^d, but it only has to be right at the distances of the data.  Several
-    methods can approximate it (:mod:`rf.dot_product`): the exact map of a polynomial, designed
-    plane waves with or without exact low powers of <x, y>, steps and ramps.
-    Each is drawn a few times and compared with the exact kernel on a sample of X; :meth:`explain`
-    prints the comparison.  New data should have the distribution of X: the features are best at the
-    distances of X, and right up to the bias that explain() states at all others.  If a coupling is
-    named, a designed measure is drawn with that coupling.
+    finite measure on R^d, but needs to be approximated only at the distances of the data.  Several
+    methods can do this (:mod:`rf.dot_product`): the exact map of a polynomial, Fourier features of
+    a designed measure with or without exact low powers of <x, y>, step and ramp functions.  Each
+    is drawn a few times and compared with the exact kernel on a sample of X; :meth:`explain` prints
+    the comparison.  New data should have the distribution of X: the error is least at the distances
+    of X; at other distances the bias is at most the one that explain() prints.  With a coupling
+    other than "auto", a designed measure is used with that coupling.
 
-    Masses that cancel cost digits: rounding errs by about 8 u ``cancellation_bound_`` in an entry
-    of the matrix, in addition to the rounding of the phases, with u = 1.1e-16 in double and 6e-8
-    in single precision.  Masses of 1e5 leave ten digits in double precision and two in single.
+    Positive and negative masses that cancel amplify rounding: in an entry of the matrix the error
+    is about 8 u ``cancellation_bound_``, plus the rounding of the phases, with u = 1.1e-16 in
+    double and 6e-8 in single precision.
 
     See Also
     --------
@@ -186,7 +184,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         self.random_state = random_state
 
     def explain(self) -> str:
-        """How the features were made: the methods or couplings compared, and the expected error.
+        """Describe how the features were made: the methods or couplings compared, and the error.
 
         Examples
         --------
@@ -197,100 +195,102 @@ class SpectralFeatures(BaseSpectralFeatures):
         'exact polynomial of degree 1: no bias'
         """
         check_is_fitted(self)
-        head = (
+        heading = (
             f"{self.n_components} columns for {self._formula} in dimension {self.n_features_in_}."
         )
         if self._lengths is not None:
-            head += f" Rows are divided by {describe_lengths(self._lengths)}."
-        drawn = "" if self.table_ is None else describe_error(self.expected_error_)
-        return "\n".join(line for line in (head, self.scheme_.explain(), drawn) if line)
+            heading += f" Rows are divided by {describe_lengths(self._lengths)}."
+        error = "" if self.table_ is None else describe_error(self.expected_error_)
+        return "\n".join(line for line in (heading, self.scheme_.explain(), error) if line)
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
 
     def _resolve(self, X: Any) -> Resolved:
-        text = isinstance(self._unscaled, str) and not self.kernel_params
-        if text and self.domain is None:
-            kept = kept_spectrum(self._unscaled, X.shape[1])
-            if kept is not None:
-                return self._from_table(kept, X)
-        named = named_kernel(self._unscaled, self.kernel_params)
-        if getattr(named, "is_zonal", False):
-            self._refuse_lengths(str(named))
-        if hasattr(named, "profile"):
-            return self._of_l1(named, X)
-        if hasattr(named, "factors"):
-            return self._of_groups(named, X)
-        zonal_methods = getattr(named, "is_zonal", False) and self.coupling == "auto"
-        has_powers = np.size(getattr(named, "powers", ())) > 0  # a design with powers of <x, y>
-        if self.domain is None and not zonal_methods and not has_powers:
+        is_text = isinstance(self._unscaled, str) and not self.kernel_params
+        if is_text and self.domain is None:
+            cached = kept_spectrum(self._unscaled, X.shape[1])
+            if cached is not None:
+                return self._from_table(cached, X)
+        kernel = named_kernel(self._unscaled, self.kernel_params)
+        if getattr(kernel, "is_zonal", False):
+            self._refuse_lengths(str(kernel))
+        if hasattr(kernel, "profile"):  # an L1Kernel
+            return self._resolve_l1(kernel, X)
+        if hasattr(kernel, "factors"):  # a GroupedKernel
+            return self._resolve_groups(kernel, X)
+        compares_methods = getattr(kernel, "is_zonal", False) and self.coupling == "auto"
+        has_powers = np.size(getattr(kernel, "powers", ())) > 0  # a design with powers of <x, y>
+        if self.domain is None and not compares_methods and not has_powers:
             try:
-                of = self._unscaled if text else named
-                return self._from_table(resolve_spectrum(of, X.shape[1]), X)
+                source = self._unscaled if is_text else kernel
+                return self._from_table(resolve_spectrum(source, X.shape[1]), X)
             except InfiniteMassError:
-                if not hasattr(named, "is_zonal"):
+                if not hasattr(
+                    kernel, "is_zonal"
+                ):  # only radial and zonal kernels are designed for
                     raise
         from rf.dot_product.problem import make_problem
 
-        strict = self.mixed_signature == "error"
-        problem = make_problem(named, X, self.n_components, domain=self.domain, positive=strict)
+        positive = self.mixed_signature == "error"
+        problem = make_problem(kernel, X, self.n_components, domain=self.domain, positive=positive)
         if self.coupling == "auto":
-            return self._compared(problem, X)
+            return self._compare_methods(problem, X)
         from rf.dot_product.designed_waves import designed_spectrum
 
-        found = self._from_table(designed_spectrum(problem, self.coupling), X)
-        noted: Any = replace(found[0], note=problem.note)  # type: ignore[type-var]
-        return noted, *found[1:]
+        scheme, *rest = self._from_table(designed_spectrum(problem, self.coupling), X)
+        scheme = replace(scheme, note=problem.note)  # type: ignore[type-var]
+        return (scheme, rest[0], rest[1], rest[2])
 
     def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
-        """As the base class; for a shifted kernel, try the parts of its complex measure too."""
-        scheme, *known = super()._from_table(spectrum, X)
+        """As the base class; for shifted kernels, compare with the parts of the complex measure."""
+        scheme, *rest = super()._from_table(spectrum, X)
         if spectrum.table.kind == "shifted" and self.coupling in ("auto", "iid"):
             from rf.schemes.complex import least_axial_scheme
 
             options: Any = {"allocation": self.allocation, "radii": self.radii}
             with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
                 scheme = least_axial_scheme(scheme, -(-self.n_components // 2), **options)
-        return (scheme, known[0], known[1], known[2])
+        return (scheme, rest[0], rest[1], rest[2])
 
-    def _of_l1(self, named: Any, X: Any) -> Resolved:
-        """Features of the kernel's measure, or waves of single columns if it is linear on X."""
-        why = ""
+    def _resolve_l1(self, kernel: Any, X: Any) -> Resolved:
+        """The scheme from the measure, or one for a kernel that is linear on the range of X."""
+        no_measure = ""
         if self.domain is None:
             try:
-                return self._from_table(resolve_spectrum(named, X.shape[1]), X)
+                return self._from_table(resolve_spectrum(kernel, X.shape[1]), X)
             except (InfiniteMassError, NoRouteError, UndecidedError) as error:
-                why = str(error)
+                no_measure = str(error)
         from rf.dot_product.single_column_waves import single_column_scheme
 
         try:
-            made = single_column_scheme(named, X, self.n_components, domain=self.domain)
+            scheme = single_column_scheme(kernel, X, self.n_components, domain=self.domain)
         except ParameterError as error:
-            raise ParameterError(f"{why} {error}".strip()) from error
-        warn_of_units(named, X)
-        made.box.check(X, at_any_distance=self.outside == "ignore")
-        return made, named, made.box, made.box.z_max
+            raise ParameterError(f"{no_measure} {error}".strip()) from error
+        warn_of_units(kernel, X)
+        scheme.box.check(X, at_any_distance=self.outside == "ignore")
+        return scheme, kernel, scheme.box, scheme.box.z_max
 
-    def _of_groups(self, named: Any, X: Any) -> Resolved:
-        """Features of the measures of the groups, each of which must have a finite mass."""
+    def _resolve_groups(self, kernel: Any, X: Any) -> Resolved:
+        """The scheme from the measures of the groups, each of which must have finite mass."""
         if self.domain is not None:
             raise ParameterError(
-                f"domain={self.domain!r} was asked for, and each group of columns of {named} has "
-                "distances of its own. Leave domain out, or make features of one group alone."
+                f"domain={self.domain!r} is not supported for {kernel}: its groups of columns have "
+                "separate distances. Omit domain, or make features of one group alone."
             )
         try:
-            spectrum = resolve_spectrum(named, X.shape[1])
+            spectrum = resolve_spectrum(kernel, X.shape[1])
         except InfiniteMassError as error:
-            raise InfiniteMassError(why_group_is_refused(named)) from error
+            raise InfiniteMassError(infinite_group_message(kernel)) from error
         return self._from_table(spectrum, X)
 
-    def _compared(self, problem: Problem, X: Any) -> Resolved:
-        """The best of several methods for the data."""
+    def _compare_methods(self, problem: Problem, X: Any) -> Resolved:
+        """The best of several methods for the data, as a scheme."""
         from rf.dot_product.comparison import compare
 
         warn_of_units(problem.kernel, X)
-        made = compare(problem)
+        comparison = compare(problem)
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
-        # The range of X was checked when the problem was made.
-        rows = RowRange(np.inf if made.best.on_whole_sphere else made.z_max, sphere, centre_of(X))
-        return made, problem.kernel, rows, made.z_max
+        domain = np.inf if comparison.best.on_whole_sphere else comparison.z_max
+        # X needs no check: its range was checked by make_problem.
+        return comparison, problem.kernel, RowRange(domain, sphere, centre_of(X)), comparison.z_max

@@ -1,10 +1,9 @@
-r"""A Gaussian field given its values at some points, by Matheron's rule.
+r"""A Gaussian field conditioned on observations, by Matheron's rule.
 
 .. math:: f_{|y}(x) = f(x) + k(x, X)\,(K + \sigma^2 I)^{-1} (y - f(X) - \varepsilon)
 
-The sum of a path and an exact correction: for every path it interpolates the data up to the
-noise.  Its mean over paths is the kriging mean, and its covariance is the kriging
-covariance if that of the path is k.
+f is a path of the field, y are the observations at the rows of X, K = k(X, X), and eps is normal
+with the standard deviation sigma of the noise.  The mean over paths is the kriging mean.
 """
 
 from __future__ import annotations
@@ -29,26 +28,25 @@ from spectra.errors import AccuracyError, DataError, ParameterError
 
 __all__ = ["ConditionedField"]
 
-# Rows up to which the matrix is factored (800 MB).
+# Rows up to which "auto" factors the covariance matrix (800 MB).
 _MOST_FACTORED = 10_000
-# Rows up to which conjugate gradients keep the matrix in memory (2 GB); beyond, it is computed in
-# blocks at every step.
-_MOST_IN_MEMORY = 16_384
-_BLOCK_ENTRIES = 1 << 22
-_CG_TOLERANCE = 1e-10
-_CG_STEPS = 2_000
+# Rows up to which conjugate gradients keep the matrix in memory (2 GB); for more rows, every step
+# computes it in blocks of this many entries (32 MB).
+_MOST_IN_MEMORY, _BLOCK_ENTRIES = 16_384, 1 << 22
+# Conjugate gradients: relative residual at which they stop, and the limit of their steps.
+_CG_TOLERANCE, _CG_STEPS = 1e-10, 2_000
 # Inducing points of the preconditioner, and the jitter on their diagonal, relative to k(0).
 _INDUCING, _JITTER = 1_000, 1e-9
 # Warn if the mean of the data is more than this many standard deviations away from 0.
 _WARN_DEVIATIONS = 4.0
-# A solution with a larger relative rounding error than this is refused.
-_LARGEST_ERROR = 1e-4
+# Refuse a matrix whose solutions have a larger relative rounding error (condition number * eps).
+_LARGEST_ROUNDING_ERROR = 1e-4
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionedField:
-    """The field given observations: paths, mean and standard deviation at any points.
+    """A field conditioned on observations: paths, mean and standard deviation at any points.
 
     Attributes
     ----------
@@ -85,16 +83,18 @@ class ConditionedField:
     y: FloatArray
     noise: float
     solver: str
-    _factor: FloatArray | None
-    _condition: float
+    _factor: FloatArray | None  # lower Cholesky factor of K + noise^2 I; None with solver "cg"
+    _condition: float  # condition number of K + noise^2 I; unused with solver "cg"
 
     def __repr__(self) -> str:
-        given = f"{len(self.y)} values with errors of {self.noise:g}"
-        return f"ConditionedField: {self.field!r} through {given}, solved by {self.solver}"
+        data = f"{len(self.y)} values with errors of {self.noise:g}"
+        return f"ConditionedField: {self.field!r} through {data}, solved by {self.solver}"
 
     @classmethod
-    def of(cls, field: Any, X: FloatArray, y: ArrayLike, *, noise: float, solver: str) -> Self:
-        """Check the data and prepare the solution; :meth:`rf.GaussianField.condition` calls it."""
+    def from_data(
+        cls, field: Any, X: FloatArray, y: ArrayLike, *, noise: float, solver: str
+    ) -> Self:
+        """Check the data and factor the matrix; called by :meth:`rf.GaussianField.condition`."""
         values = real_array(y, "y", error=DataError)
         if values.shape != (len(X),) or not np.all(np.isfinite(values)):
             raise DataError(
@@ -103,44 +103,46 @@ class ConditionedField:
             )
         if not len(X):
             raise DataError("There are no points to condition on: use the field itself.")
-        given = real_array(noise, "noise")
-        if given.ndim:
+        deviation = real_array(noise, "noise")
+        if deviation.ndim:
             raise ParameterError(
-                f"noise has the shape {given.shape}: it is one standard deviation, of all rows."
+                f"noise has the shape {deviation.shape}: give one standard deviation for all rows."
             )
-        noise = float(given)
+        noise = float(deviation)
         if not 0.0 <= noise < np.inf:
-            raise ParameterError(f"noise = {noise} is a standard deviation: at least 0, finite.")
-        mean, deviation = float(values.mean()), float(np.hypot(field.k_zero**0.5, noise))
-        if abs(mean) > _WARN_DEVIATIONS * deviation:
+            raise ParameterError(
+                f"noise = {noise} must be a finite standard deviation, at least 0."
+            )
+        mean, field_deviation = float(values.mean()), float(np.hypot(field.k_zero**0.5, noise))
+        if abs(mean) > _WARN_DEVIATIONS * field_deviation:
             warnings.warn(
                 f"The data have the mean {mean:.4g}, and the field has the mean 0 and the standard "
-                f"deviation {deviation:.4g}: predictions far from the data tend to 0. Subtract the "
-                "mean from y, and add it to the predictions.",
+                f"deviation {field_deviation:.4g}: predictions far from the data tend to 0. "
+                "Subtract the mean from y, and add it to the predictions.",
                 stacklevel=user_stacklevel(),
             )
         if solver not in ("auto", "cholesky", "cg"):
-            raise ParameterError(f"solver = {solver!r} is none of 'auto', 'cholesky' and 'cg'.")
+            raise ParameterError(f"solver = {solver!r} must be 'auto', 'cholesky' or 'cg'.")
         if solver == "auto":
             solver = "cholesky" if len(X) <= _MOST_FACTORED else "cg"
         if solver == "cg":
             return cls(field, X, values, noise, solver, None, 1.0)
-        factor, condition = _factor_matrix(_covariances(field, X), noise)
+        factor, condition = _factor_matrix(_covariance_matrix(field, X), noise)
         return cls(field, X, values, noise, solver, factor, condition)
 
     def _solve(self, right: FloatArray) -> FloatArray:
         """(K + noise^2 I)^(-1) times the columns of ``right``."""
         if self._factor is None:
-            return self._by_gradients(right)
+            return self._cg_solver(right)
         return np.asarray(cho_solve((self._factor, True), right))
 
     @cached_property
-    def _by_gradients(self) -> Callable[[FloatArray], FloatArray]:
-        return _by_gradients(self.field, self.X, self.noise)
+    def _cg_solver(self) -> Callable[[FloatArray], FloatArray]:
+        return _make_cg_solver(self.field, self.X, self.noise)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without the solver of conjugate gradients, which is rebuilt when needed."""
-        return {name: value for name, value in vars(self).items() if name != "_by_gradients"}
+        """The state without the conjugate gradient solver, which is rebuilt when needed."""
+        return {name: value for name, value in vars(self).items() if name != "_cg_solver"}
 
     def mean(self, X: ArrayLike) -> FloatArray:
         """The kriging mean k(x, X) (K + noise^2 I)^(-1) y at the rows of X: shape (rows,)."""
@@ -149,74 +151,67 @@ class ConditionedField:
     def std(self, X: ArrayLike) -> FloatArray:
         """The kriging standard deviation of the field (not of a noisy value) at the rows of X.
 
-        Where the variance is below the rounding of the solution, as at the data without noise,
-        this is the largest value that the rounding allows.
+        A variance below its rounding error, as at the data without noise, is replaced by the
+        rounding error.
 
         Raises
         ------
         ParameterError
-            With solver "cg", which has no factor.
+            With solver "cg", which does not factor the matrix.
         """
         if self._factor is None:
             raise ParameterError(
-                'The standard deviation needs the factor of the matrix: condition(..., solver="'
-                'cholesky"), or take the spread of many paths.'
+                'The standard deviation needs condition(..., solver="cholesky"). With "cg", '
+                "estimate it from many paths."
             )
         cross = self.field.covariance_matrix(self.X, X)
-        half = solve_triangular(self._factor, cross, lower=True)
+        whitened = solve_triangular(self._factor, cross, lower=True)
         k_zero = self.field.k_zero
-        variance = k_zero - np.sum(half**2, axis=0)
-        lost = len(self.X) * float(np.finfo(float).eps) * k_zero * self._condition**0.5
-        return np.asarray(np.sqrt(np.where(variance > lost, variance, lost)))
+        variance = k_zero - np.sum(whitened**2, axis=0)
+        rounding = len(self.X) * float(np.finfo(float).eps) * k_zero * self._condition**0.5
+        return np.asarray(np.sqrt(np.where(variance > rounding, variance, rounding)))
 
     def __call__(self, X: ArrayLike) -> FloatArray:
         """Path 0 through the data at the rows of X: shape (rows,)."""
         return np.asarray(self.sample(X, n_paths=1)[0])
 
     def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray:
-        """The first paths through the data at the rows of X: shape (n_paths, rows).
+        """Paths 0 to n_paths - 1 through the data at the rows of X: shape (n_paths, rows).
 
-        Path j is path j of the field, corrected.
+        Path j is path j of the field plus its correction.
         """
-        both = np.concatenate([self.X, np.asarray(X, dtype=float)])
-        paths = self.field.sample(both, n_paths=n_paths)
-        n = len(self.X)
+        points, n = np.concatenate([self.X, np.asarray(X, dtype=float)]), len(self.X)
+        paths = self.field.sample(points, n_paths=n_paths)
         errors = np.array([self.noise * self.field.noise(j, n) for j in range(len(paths))])
         weights = self._solve((self.y - paths[:, :n] - errors).T)
-        cross = self.field.covariance_matrix(both[n:], self.X)
+        cross = self.field.covariance_matrix(points[n:], self.X)
         return np.asarray(paths[:, n:] + (cross @ weights).T)
 
     def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
-        """Values of a path through the data on the grid of d axes, as :meth:`Path.on_grid`."""
-        path = self.field.path(number)
-        errors = self.noise * self.field.noise(number, len(self.y))
-        weights = self._solve(self.y - path(self.X) - errors)
+        """Values of path ``number`` through the data on a grid, as :meth:`Path.on_grid`."""
+        weights = self._correction_weights(number)
         grid: FloatArray = self.field.on_grid(*axes, number=number)
-        lines = [np.asarray(axis, dtype=float) for axis in axes]
+        coordinates = [np.asarray(axis, dtype=float) for axis in axes]
         rows = max(1, _BLOCK_ENTRIES // len(self.y))
         values = grid.reshape(-1)
         for start in range(0, values.size, rows):
-            at = np.arange(start, min(start + rows, values.size))
-            places = np.unravel_index(at, grid.shape)
-            points = np.stack([a[i] for a, i in zip(lines, places, strict=True)], axis=1)
-            values[at] += self.field.covariance_matrix(points, self.X) @ weights
+            block = np.arange(start, min(start + rows, values.size))
+            indices = np.unravel_index(block, grid.shape)
+            points = np.stack([x[i] for x, i in zip(coordinates, indices, strict=True)], axis=1)
+            values[block] += self.field.covariance_matrix(points, self.X) @ weights
         return values.reshape(grid.shape)
 
     def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
-        """Gradient of a path through the data at the rows of X: shape (rows, d).
-
-        The sum of the gradients of the path and of its correction, both exact.
+        """Gradient of path ``number`` through the data at the rows of X: shape (rows, d).
 
         Raises
         ------
         ParameterError
-            Where the field has no gradient (as for exp(-z)), or only a table without its
-            kernel is known.
+            If the field has no gradient (as for exp(-z)), or only a table is known from which the
+            gradient of the covariance cannot be computed.
         """
         path_gradient = self.field.gradient(X, number=number)
-        at_data = self.field.path(number)(self.X)
-        errors = self.noise * self.field.noise(number, len(self.X))
-        weights = self._solve(self.y - at_data - errors)
+        weights = self._correction_weights(number)
         return np.asarray(path_gradient + self.field.covariance_gradient(X, self.X, weights))
 
     def mean_gradient(self, X: ArrayLike) -> FloatArray:
@@ -225,68 +220,77 @@ class ConditionedField:
         Raises
         ------
         ParameterError
-            At a row of the data, if the field has no gradient: its mean may have a kink there (for
-        groups of columns also if one coordinate equals that of the data).
+            If the field has no gradient and a row of X is a data point, where the mean may have a
+            kink (for groups of columns, if the row shares a coordinate with a data point).
         """
         if not self.field.is_differentiable:
-            same = np.asarray(X, dtype=float)[:, None] == self.X[None]
-            # For groups of columns a kink is at every point that agrees with the data in one group.
-            at = np.flatnonzero(np.any(same.all(2) if self.field.is_radial else same.any(2), 1))
-            if at.size:
+            equal = np.asarray(X, dtype=float)[:, None] == self.X[None]
+            # For groups of columns, a kink is at every point that agrees with the data in a group.
+            at_data = equal.all(axis=2) if self.field.is_radial else equal.any(axis=2)
+            rows = np.flatnonzero(at_data.any(axis=1))
+            if rows.size:
                 raise ParameterError(
-                    f"Row {at[0]} is at one of the data, where the mean of a field without a "
-                    "gradient may have a kink. Move the row, or take a smoother covariance."
+                    f"Row {rows[0]} is at a data point, where the mean of a field without a "
+                    "gradient may have a kink. Move the row, or use a smoother covariance."
                 )
         weights = self._solve(self.y)
         return np.asarray(self.field.covariance_gradient(X, self.X, weights))
 
+    def _correction_weights(self, number: int) -> FloatArray:
+        """(K + noise^2 I)^(-1) (y - f(X) - eps) for path ``number``."""
+        path = self.field.path(number)
+        errors = self.noise * self.field.noise(number, len(self.y))
+        return self._solve(self.y - path(self.X) - errors)
+
 
 def _factor_matrix(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
-    """Lower Cholesky factor of matrix + noise^2 I, and the condition number of that."""
+    """Lower Cholesky factor of matrix + noise^2 I (in place), and its condition number."""
     matrix[np.diag_indices_from(matrix)] += noise**2
     norm = float(np.abs(matrix).sum(axis=0).max())
     try:
         factor = cho_factor(matrix, lower=True)[0]
     except np.linalg.LinAlgError as error:
-        raise AccuracyError(_singular("it is not positive definite in doubles")) from error
-    share, _ = lapack.dpocon(factor, norm, uplo="L")
-    lost = float(np.finfo(float).eps) / share if share > 0.0 else np.inf
-    if lost > _LARGEST_ERROR:
-        raise AccuracyError(_singular(f"its condition number is {1.0 / max(share, 1e-300):.1e}"))
-    return np.tril(factor), 1.0 / share
+        message = _singular_message("it is not positive definite in double precision")
+        raise AccuracyError(message) from error
+    reciprocal, _ = lapack.dpocon(factor, norm, uplo="L")  # of the condition number
+    rounding_error = float(np.finfo(float).eps) / reciprocal if reciprocal > 0.0 else np.inf
+    if rounding_error > _LARGEST_ROUNDING_ERROR:
+        condition = 1.0 / max(reciprocal, 1e-300)
+        raise AccuracyError(_singular_message(f"its condition number is {condition:.1e}"))
+    return np.tril(factor), 1.0 / reciprocal
 
 
-def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
-    """Conjugate gradients for all right sides at once, preconditioned by inducing points.
+def _make_cg_solver(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
+    """Conjugate gradients for all right-hand sides at once, preconditioned by inducing points.
 
     The preconditioner is the low-rank covariance from inducing points with the exact diagonal
     (FITC: Snelson and Ghahramani, NIPS 2005).
     """
     n = len(X)
     rows = max(1, _BLOCK_ENTRIES // n)
-    held = _covariances(field, X) if n <= _MOST_IN_MEMORY else None
-    precondition = _inducing_points(field, X, noise)
+    matrix = _covariance_matrix(field, X) if n <= _MOST_IN_MEMORY else None
+    precondition = _inducing_point_inverse(field, X, noise)
 
     def solve(right: FloatArray) -> FloatArray:
         shape = (n, right.size // n)
 
         def product(v: FloatArray) -> FloatArray:
             V = v.reshape(shape)
-            if held is not None:
-                return np.asarray(held @ V + noise**2 * V).ravel()
+            if matrix is not None:
+                return np.asarray(matrix @ V + noise**2 * V).ravel()
             blocks = (field.covariance_matrix(X[i : i + rows], X) @ V for i in range(0, n, rows))
             return (np.concatenate(list(blocks)) + noise**2 * V).ravel()
 
-        def operator(work: Callable[[FloatArray], FloatArray]) -> LinearOperator:
-            return LinearOperator((right.size, right.size), matvec=work, dtype=float)
+        def operator(matvec: Callable[[FloatArray], FloatArray]) -> LinearOperator:
+            return LinearOperator((right.size, right.size), matvec=matvec, dtype=float)
 
         steps = itertools.count(1)
-        with stage("conditioning by conjugate gradients", has_limit=False) as line:
+        with stage("conditioning by conjugate gradients", has_limit=False) as progress:
 
             def report(_: FloatArray) -> None:
-                line.label = f"conditioning by conjugate gradients, step {next(steps)}"
+                progress.label = f"conditioning by conjugate gradients, step {next(steps)}"
 
-            found, failed = cg(
+            solution, failed = cg(
                 operator(product),
                 right.ravel(),
                 rtol=_CG_TOLERANCE,
@@ -298,15 +302,15 @@ def _by_gradients(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArr
             raise AccuracyError(
                 f"Conjugate gradients did not solve the {n} equations to {_CG_TOLERANCE:g} in "
                 f"{_CG_STEPS} steps: the covariance matrix is too ill conditioned for the noise. "
-                'Give more noise, or solver="cholesky".'
+                'Use a larger noise, or solver="cholesky".'
             )
-        return np.asarray(found).reshape(right.shape)
+        return np.asarray(solution).reshape(right.shape)
 
     return solve
 
 
-def _covariances(field: Any, X: FloatArray) -> FloatArray:
-    """The covariance matrix of all points, in blocks of rows to save memory."""
+def _covariance_matrix(field: Any, X: FloatArray) -> FloatArray:
+    """The covariance matrix of all points, computed in blocks of rows to save memory."""
     matrix = np.empty((len(X), len(X)))
     rows = max(1, _BLOCK_ENTRIES // len(X))
     for i in range(0, len(X), rows):
@@ -314,25 +318,27 @@ def _covariances(field: Any, X: FloatArray) -> FloatArray:
     return matrix
 
 
-def _inducing_points(field: Any, X: FloatArray, noise: float) -> Callable[[FloatArray], FloatArray]:
-    """Product with the inverse of the inducing-point approximation of the covariance."""
-    few = np.random.default_rng(0).permutation(len(X))[:_INDUCING]
-    cross = field.covariance_matrix(X[few], X)
-    root = np.linalg.cholesky(cross[:, few] + _JITTER * field.k_zero * np.eye(len(few)))
+def _inducing_point_inverse(
+    field: Any, X: FloatArray, noise: float
+) -> Callable[[FloatArray], FloatArray]:
+    """Product with the inverse of the FITC approximation B' B + D of K + noise^2 I, D diagonal."""
+    chosen = np.random.default_rng(0).permutation(len(X))[:_INDUCING]
+    cross = field.covariance_matrix(X[chosen], X)
+    root = np.linalg.cholesky(cross[:, chosen] + _JITTER * field.k_zero * np.eye(len(chosen)))
     B = solve_triangular(root, cross, lower=True)
-    rest = np.maximum(field.k_zero - np.sum(B**2, axis=0), _JITTER * field.k_zero) + noise**2
-    inner = cho_factor(np.eye(len(few)) + (B / rest) @ B.T, lower=True)
+    D = np.maximum(field.k_zero - np.sum(B**2, axis=0), _JITTER * field.k_zero) + noise**2
+    inner = cho_factor(np.eye(len(chosen)) + (B / D) @ B.T, lower=True)
 
-    def inverse(V: FloatArray) -> FloatArray:
-        scaled = V / rest[:, None]
-        return np.asarray(scaled - (B.T @ cho_solve(inner, B @ scaled)) / rest[:, None])
+    def inverse(V: FloatArray) -> FloatArray:  # by the Woodbury identity
+        scaled = V / D[:, None]
+        return np.asarray(scaled - (B.T @ cho_solve(inner, B @ scaled)) / D[:, None])
 
     return inverse
 
 
-def _singular(what: str) -> str:
+def _singular_message(reason: str) -> str:
     return (
-        f"The covariance matrix of the points cannot be solved with ({what}): two points coincide, "
-        "or the field is so smooth that some follow from the others. Give the noise of the "
-        "observations (noise=...), or leave out points."
+        f"The covariance matrix of the points is numerically singular ({reason}): two points "
+        "coincide, or the field is so smooth that some values follow from the others. Give the "
+        "noise of the observations (noise=...), or omit points."
     )

@@ -1,7 +1,7 @@
 """The covariance of a field: its values, how paths are sampled, and the error of one draw.
 
-A radial covariance is a function of distances; one of groups of columns or of the l1 distance is a
-function of differences x - y of shape (..., d).
+A lag is the distance |x - y| if the covariance is radial.  For kernels of groups of columns and of
+the l1 distance it is the difference x - y, and lags have the shape (..., d).
 """
 
 from __future__ import annotations
@@ -30,96 +30,96 @@ from spectra.table import RadialLaw, SpectralTable
 
 __all__ = ["Covariance", "covariance_of", "why_not_positive"]
 
-# Default distances at which n_components_for bounds the error, in units of half_length.
+# Default lags at which n_components_for bounds the error, in units of half_length.
 _CHECK_DISTANCES = np.geomspace(1e-2, 1e2, 33)
-# If a kernel has no field in its dimension, the error message suggests one up to this.
-_MOST_LOWER_DIM = 3
-_SCALES = np.geomspace(1e-6, 1e6, 241)
+# If a kernel has no field in its dimension, the error message suggests a dimension up to this.
+_LARGEST_SUGGESTED_DIM = 3
+_SCALES = np.geomspace(1e-6, 1e6, 241)  # distances that half_length tries
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance(ABC):
-    """The table of a positive definite kernel, and the kernel itself or None."""
+    """The table of a positive definite kernel, and the kernel (None if only the table is known)."""
 
     table: Any
     kernel: Any
 
     @abstractmethod
-    def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-        """Distances or differences as a list, and the shape of the result."""
+    def flatten_lags(self, lags: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+        """Valid lags as an array of shape (n,) or (n, d), and the shape of an array of values."""
 
     @abstractmethod
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """k(x - y) for the rows of X and of Y."""
 
     @abstractmethod
-    def check_points(self) -> FloatArray:
-        """Default distances or differences at which n_components_for bounds the error."""
+    def default_lags(self) -> FloatArray:
+        """Lags at which n_components_for bounds the error by default."""
 
     @abstractmethod
-    def laws(self) -> Iterator[RadialLaw] | None:
-        """The radial laws of all frequencies; None if E w^2 is infinite."""
+    def radial_laws(self) -> Iterator[RadialLaw] | None:
+        """The distributions of |w| in all parts; None if E |w|^2 is known to be infinite."""
 
     @abstractmethod
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum over j of c_j k(x - y_j)."""
 
-    def values(self, at: ArrayLike) -> FloatArray:
-        """k at distances or differences."""
-        points, shape = self.checked(at)
-        exact = self.table.expected_kernel if self.kernel is None else self.kernel
-        return np.asarray(exact(points), dtype=float).reshape(shape)
+    def values(self, lags: ArrayLike) -> FloatArray:
+        """The covariance k at lags."""
+        flat_lags, shape = self.flatten_lags(lags)
+        covariance = self.table.expected_kernel if self.kernel is None else self.kernel
+        return np.asarray(covariance(flat_lags), dtype=float).reshape(shape)
 
-    def half_length(self, along: FloatArray) -> float:
-        """The distance, or length along a direction, at which the kernel is below k(0)/2."""
-        at = np.multiply.outer(_SCALES, along)
-        fallen = self.values(at) < 0.5 * self.table.k_zero
-        return float(_SCALES[int(np.argmax(fallen))]) if fallen.any() else 1.0
+    def half_length(self, unit_lag: FloatArray) -> float:
+        """The least s on a grid with k(s unit_lag) < k(0)/2; 1 if there is none."""
+        below_half = self.values(np.multiply.outer(_SCALES, unit_lag)) < 0.5 * self.table.k_zero
+        return float(_SCALES[int(np.argmax(below_half))]) if below_half.any() else 1.0
 
     def scheme(self, n: int, coupling: str) -> TableScheme:
-        """How n frequencies of a path are sampled: by mass, with stratified radii."""
-        return scheme_for(self.table, n, SamplingOptions(coupling, "stratified", "mass"))
+        """How n frequencies are sampled: split over the parts by mass, with stratified radii."""
+        options = SamplingOptions(coupling, radii="stratified", allocation="mass")
+        return scheme_for(self.table, n, options)
 
-    def deviation(self, at: FloatArray, n: int, coupling: str) -> FloatArray:
-        """Standard deviation of the covariance of n frequencies, which is 0 at distance 0."""
-        same = at == 0.0 if at.ndim == 1 else ~at.any(axis=1)
-        value, error = self.scheme(n, coupling).variance(at)
+    def deviation(self, lags: FloatArray, n: int, coupling: str) -> FloatArray:
+        """Standard deviation of the covariance that a draw of n frequencies implies."""
+        is_zero = lags == 0.0 if lags.ndim == 1 else ~lags.any(axis=1)
+        variance, error_bound = self.scheme(n, coupling).variance(lags)
         # A variance may be below its numerical error: add the bound of the error.
-        return np.where(same, 0.0, np.sqrt(value + error))
+        return np.where(is_zero, 0.0, np.sqrt(variance + error_bound))
 
 
 @final
 class _Radial(Covariance):
-    """k(|x - y|)."""
+    """A covariance k(|x - y|)."""
 
     table: SpectralTable
 
-    def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-        z = real_array(at, "The distances")
+    def flatten_lags(self, lags: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+        z = real_array(lags, "The distances")
         if not np.all((z >= 0) & np.isfinite(z)):
-            raise ParameterError("Distances are finite and at least 0.")
+            raise ParameterError("Distances must be finite and at least 0.")
         return z.ravel(), z.shape
 
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         return self.values(cdist(X, Y))
 
-    def check_points(self) -> FloatArray:
+    def default_lags(self) -> FloatArray:
         return _CHECK_DISTANCES * self.half_length(np.array(1.0))
 
-    def laws(self) -> Iterator[RadialLaw]:
+    def radial_laws(self) -> Iterator[RadialLaw]:
         return (part.law for part in self.table.parts)
 
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
-        known = self.kernel is not None
-        slope = slope_of_kernel(self.kernel) if known else slope_of_table(self.table)
+        kernel = self.kernel
+        slope = slope_of_table(self.table) if kernel is None else slope_of_kernel(kernel)
         return gradient_of_radial(slope, X, Y, c)
 
 
 class _OfDifferences(Covariance):
-    """k(x - y), not a function of |x - y| alone."""
+    """A covariance k(x - y) that is not a function of |x - y| alone."""
 
-    def checked(self, at: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-        D = real_array(at, "The differences x - y")
+    def flatten_lags(self, lags: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+        D = real_array(lags, "The differences x - y")
         if D.ndim < 1 or D.shape[-1] != self.table.dim:
             raise ParameterError(
                 f"The covariance {self.table.formula} is a function of differences x - y of "
@@ -133,23 +133,23 @@ class _OfDifferences(Covariance):
             return np.asarray(self.kernel.gram(X, Y), dtype=float)
         return self.values(X[:, None] - Y[None])
 
-    def check_points(self) -> FloatArray:
+    def default_lags(self) -> FloatArray:
         axes = np.eye(self.table.dim)
-        steps = [_CHECK_DISTANCES[::4, None] * self.half_length(axis) * axis for axis in axes]
-        return np.concatenate([*steps, np.sum(steps, axis=0)])
+        lags = [_CHECK_DISTANCES[::4, None] * self.half_length(axis) * axis for axis in axes]
+        return np.concatenate([*lags, np.sum(lags, axis=0)])
 
 
 @final
 class _Grouped(_OfDifferences):
-    """Sums and products over groups of columns."""
+    """A sum of products of radial kernels of groups of columns."""
 
-    def laws(self) -> Iterator[RadialLaw]:
+    def radial_laws(self) -> Iterator[RadialLaw]:
         return (group.law for part in self.table.parts for group in part.groups)
 
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         if self.kernel is None:
             raise ParameterError(
-                f"The table of {self.table.formula} gives its values, and no gradient. "
+                f"The gradient of {self.table.formula} cannot be computed from its table alone. "
                 "Make the field from the kernel instead of the table."
             )
         return gradient_of_products(self.kernel, X, Y, c)
@@ -157,65 +157,68 @@ class _Grouped(_OfDifferences):
 
 @final
 class _OfL1(_OfDifferences):
-    """f(|x - y|_1): its frequencies are independent."""
+    """A covariance f(|x - y|_1)."""
 
-    def laws(self) -> None:
-        # A coordinate R U / sqrt(S) has the mean square E R^2 E U^2 E 1/S, and E 1/S is infinite.
+    def radial_laws(self) -> None:
+        # k is not twice differentiable where a coordinate is 0, so E |w|^2 is infinite.
         return None
 
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         raise ParameterError(
-            f"The covariance {self.table.formula} has a kink wherever a coordinate of x is that of "
-            "a datum, and no gradient is offered. Take a smooth covariance."
+            f"The covariance {self.table.formula} has a kink wherever x and a data point share a "
+            "coordinate, so it has no gradient there. Use a smooth covariance."
         )
 
 
 def covariance_of(table: Any, kernel: Any) -> Covariance:
-    """The covariance of a table."""
+    """The covariance with this table, and with this kernel if it is known."""
     kinds = {"grouped": _Grouped, "l1": _OfL1}
     return kinds.get(table.kind, _Radial)(table, kernel)
 
 
 def why_not_positive(kernel: Any, spectrum: Spectrum) -> str:
-    """Why there is no field: a part of the table is negative."""
+    """The error message for a kernel with negative spectral mass."""
     table = spectrum.table
     if table.kind in ("radial", "shifted"):
-        return _refusal(kernel, table)
-    return _refusal_of_parts(spectrum.kernel, table)
+        return _explain_radial(kernel, table)
+    return _explain_columns(spectrum.kernel, table)
 
 
-def _refusal_of_parts(kernel: Any, table: SpectralTable) -> str:
-    """Why there is no field of groups of columns, or of the l1 distance."""
-    found = (
+def _explain_columns(kernel: Any, table: SpectralTable) -> str:
+    """The message for kernels of groups of columns and of the l1 distance."""
+    message = (
         f"{table.formula} has parts of the negative mass {table.negative_mass:.6g} on "
         f"R^{table.dim}, and paths need positive parts only."
     )
     if kernel is None:
-        return found
+        return message
     from spectra.verdict import existence
 
-    definite = existence(kernel, table.dim).positive_definite
-    known: dict[bool | None, str] = {
+    definiteness = existence(kernel, table.dim).positive_definite
+    answers: dict[bool | None, str] = {
         True: "It is positive definite",
         False: "It is not positive definite",
+        None: "It is not known whether it is positive definite",
     }
-    return f"{found} {known.get(definite.answer, 'It is not known to be')}: {definite.reason}"
+    return f"{message} {answers[definiteness.answer]}: {definiteness.reason}"
 
 
-def _refusal(kernel: Any, table: SpectralTable) -> str:
-    """Why there is no field, and in which dimensions there would be one."""
-    negative = sum(part.mass for part in table.parts if part.sign < 0)
-    found = (
+def _explain_radial(kernel: Any, table: SpectralTable) -> str:
+    """The message for a radial kernel, with a lower dimension in which it has a field, if any."""
+    message = (
         f"{table.formula} is not positive definite on R^{table.dim}: its spectral measure has the "
-        f"negative mass {negative:.6g}, so no random field has it for a covariance."
+        f"negative mass {table.negative_mass:.6g}, so it is the covariance of no random field."
     )
-    if getattr(kernel, "dim", None) is not None:  # a table or a measure, of this dimension
-        return found
-    for dim in range(min(table.dim - 1, _MOST_LOWER_DIM), 0, -1):
+    if getattr(kernel, "dim", None) is not None:  # a table or a measure of one dimension
+        return message
+    for dim in range(min(table.dim - 1, _LARGEST_SUGGESTED_DIM), 0, -1):
         try:
             lower = resolve_spectrum(kernel, dim).table
         except SpectraError:
             continue
         if lower.kind == "radial" and all(part.sign > 0 for part in lower.parts):
-            return found + f" In dimension {dim} its measure has no negative mass."
-    return found + f" Nor is there a lower dimension up to {_MOST_LOWER_DIM} without negative mass."
+            return message + f" In dimension {dim} its measure has no negative mass."
+    return (
+        message
+        + f" Nor is there a lower dimension up to {_LARGEST_SUGGESTED_DIM} without negative mass."
+    )

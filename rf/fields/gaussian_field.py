@@ -1,4 +1,4 @@
-r"""Gaussian random fields with a stationary covariance, drawn through its spectral table."""
+"""Gaussian random fields with a stationary covariance, sampled from its spectral table."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from spectra.table import RadialLaw, SpectralTable
 
 __all__ = ["GaussianField"]
 
-# Streams of the seed: the waves of path j, and the noise that conditioning adds to it.
-_WAVES, _NOISE = 0, 1
-# Upper quantiles at these probabilities q grow like q^(-1/a), and the second moment is finite if
-# a > 2.  These q are so small that only the tail of the law matters.
-_FAR_SHARES = (1e-13, 1e-15)
-_SQUARE_SUMMABLE = 0.49
-_MOST_COMPONENTS = 1 << 24
-_LEAST_FREQUENCIES, _SEARCH_TOLERANCE = 32, 0.125
+# The random streams of a path: its frequencies and coefficients; the noise that conditioning adds.
+_WAVE_STREAM, _NOISE_STREAM = 0, 1
+# Upper quantiles at small probabilities q grow like q^(-1/a) if P(|w| > R) ~ R^(-a), and E |w|^2 is
+# finite if 1/a < 1/2.  The limit leaves a margin for the error of the measured exponent 1/a.
+_TAIL_PROBABILITIES = (1e-13, 1e-15)
+_LARGEST_TAIL_EXPONENT = 0.49
+# The search for a number of frequencies: its range, and the relative accuracy of the result.
+_FIRST_FREQUENCIES, _MOST_FREQUENCIES, _SEARCH_TOLERANCE = 32, 1 << 23, 0.125
 
 
 @final
@@ -36,28 +36,28 @@ class GaussianField:
     .. math:: f(x) = \sum_i \sqrt{a_i}\,(A_i \cos(w_i \cdot x) + B_i \sin(w_i \cdot x)),
               \qquad E f(x) f(y) = k(x - y)
 
-    The frequencies w are drawn from the exact spectral law of k, so that the covariance is
-    unbiased at every lag for any number of components; A and B are standard normal.  Given
-    its frequencies a path is Gaussian with the covariance :math:`\sum_i a_i \cos(w_i \cdot (x-y))`;
-    :meth:`covariance_error` is its exact standard deviation.
+    The frequencies w are drawn from the exact spectral distribution of k, so the covariance is
+    unbiased at every lag for any number of components; a are their weights, and A and B are
+    standard normal.  Given its frequencies, a path is Gaussian with the covariance
+    :math:`\sum_i a_i \cos(w_i \cdot (x-y))`, whose standard deviation over draws is
+    :meth:`covariance_error`.
 
     Parameters
     ----------
     kernel : Kernel, GroupedKernel, L1Kernel, Entry, str, SpectralMeasure, Design or table
-        The covariance: positive definite on R^dim.  For groups of columns
-        each part must be.  A Variogram gives its sill minus itself.
+        The covariance: positive definite on R^dim (for groups of columns, every term of the sum).
+        A Variogram stands for the covariance with its sill: sill minus variogram.
     dim : int, optional
-        Dimension of the points; by default that of the first ones, or that of the table.
+        Dimension of the points; by default taken from the table or from the first points.
     n_components : int
-        Waves of a path, a cosine and a sine for each frequency.
+        Number of cosines and sines of a path, two for each frequency.
     coupling : str
         How the frequencies depend on one another, as in :func:`rf.draw_frequencies`; "auto" is
-        "orthogonal", whose variance is small in every dimension, since there are no rows to compare
-        couplings on ("iid" for the l1 distance, which has no others).
+        "orthogonal", or "iid" for the l1 distance, which has no other coupling.
     length_scale : float or array_like of shape (d,)
-        What each coordinate is divided by before the kernel sees it.
+        Each coordinate is divided by it before the kernel is applied.
     random_state : int or None
-        The seed.  The same seed gives the same paths, in blocks, for any order of the points.
+        The seed.  The same seed gives the same paths, for any order and any blocks of points.
 
     Attributes
     ----------
@@ -67,15 +67,10 @@ class GaussianField:
     Raises
     ------
     ParameterError
-        Where the kernel is not positive definite on R^dim (the message says where it is), or a
-        parameter has an invalid value.
+        If the kernel is not positive definite on R^dim (the message suggests a lower dimension if
+        there is one), or a parameter has an invalid value.
     InfiniteMassError, UndecidedError, NoRouteError, FormulaError
-        Where the kernel has no table.
-
-    Notes
-    -----
-    Each path has its own frequencies, so the mean of f(x) f(y) over paths tends to k, not to the
-    covariance given one draw of frequencies.
+        If the kernel has no table.
 
     References
     ----------
@@ -108,11 +103,12 @@ class GaussianField:
         length_scale: ArrayLike = 1.0,
         random_state: int | None = None,
     ) -> None:
-        self.kernel = _with_sill(kernel)
-        self.n_components = _even(n_components)
+        self.kernel = _covariance_kernel(kernel)
+        self.n_components = _checked_components(n_components)
         self.coupling = coupling
         self.length_scale = length_scale
-        self.seed = _seed(random_state)
+        self.seed = _seed_from(random_state)
+        # Set once the dimension is known: the covariance, and the lengths of a rescaled kernel.
         self._law: Covariance | None = None
         self._own_lengths: FloatArray | None = None
         if dim is None:
@@ -121,10 +117,10 @@ class GaussianField:
             self._resolve(checked_dim(dim))
 
     def __repr__(self) -> str:
-        where = "" if self._law is None else f" on R^{self.dim}"
-        return f"GaussianField({self.kernel}{where}, n_components={self.n_components})"
+        domain = "" if self._law is None else f" on R^{self.dim}"
+        return f"GaussianField({self.kernel}{domain}, n_components={self.n_components})"
 
-    # --- what the field is ------------------------------------------------------------------
+    # --- covariance -------------------------------------------------------------------------
 
     @property
     def dim(self) -> int:
@@ -134,83 +130,83 @@ class GaussianField:
     @property
     def table(self) -> SpectralTable:
         """The table that the frequencies are drawn from."""
-        table: SpectralTable = self._stored().table
+        table: SpectralTable = self._resolved_covariance().table
         return table
 
     @property
     def k_zero(self) -> float:
         """k(0), the variance at a point."""
-        law = self._stored()
-        return float(law.table.k_zero if law.kernel is None else law.kernel.at_zero)
+        covariance = self._resolved_covariance()
+        kernel = covariance.kernel
+        return float(covariance.table.k_zero if kernel is None else kernel.at_zero)
 
     def covariance(self, z: ArrayLike) -> FloatArray:
         """k(z): the covariance of two points at the distance z, in units of ``length_scale``.
 
-        For groups of columns and the l1 distance, z is a difference x - y: an array of shape
-        (..., d).
+        For groups of columns and the l1 distance, z are differences x - y of shape (..., d).
         """
-        return self._stored().values(z)
+        return self._resolved_covariance().values(z)
 
     @property
     def is_radial(self) -> bool:
-        """Whether the covariance is a function of one distance, up to the lengths."""
+        """Whether the covariance is a function of the distance of the scaled points."""
         return self.table.is_radial
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether the mean square of the frequencies is finite: then the field has a gradient."""
-        laws = self._stored().laws()
-        return laws is not None and all(_spread(law) <= _SQUARE_SUMMABLE for law in laws)
+        """Whether the field has a gradient: the mean square of its frequencies is finite."""
+        laws = self._resolved_covariance().radial_laws()
+        return laws is not None and all(_tail_exponent(w) <= _LARGEST_TAIL_EXPONENT for w in laws)
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
-        """Exact standard deviation of the covariance that one draw implies, at distances z.
+        """Standard deviation of the covariance at distances z, over draws of the frequencies.
 
-        It is 0 at z = 0: every path has the exact variance k(0).  For groups of columns and the
-        l1 distance, z are differences of shape (..., d).
+        It is exact, and 0 at z = 0: every path has the exact variance k(0).  For groups of columns
+        and the l1 distance, z are differences x - y of shape (..., d).
         """
-        law = self._stored()
-        points, shape = law.checked(z)
-        return law.deviation(points, self.n_components // 2, self.coupling).reshape(shape)
+        covariance = self._resolved_covariance()
+        lags, shape = covariance.flatten_lags(z)
+        return covariance.deviation(lags, self.n_components // 2, self.coupling).reshape(shape)
 
     def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
         """Number of components with which :meth:`covariance_error` is at most ``error``.
 
-        An even number, at most about an eighth above the least one, or 64 if fewer would do.
+        It is even, at least 64, and at most about an eighth above the smallest sufficient number.
 
         Parameters
         ----------
         error : float
             Greater than 0, in units of the covariance.
         z : array_like, optional
-            The distances (or differences) that matter; by default 33 of them over four decades
-            about the length at which the kernel is k(0)/2; 9 along each axis and their
-            diagonal where the kernel is not radial.
+            Distances (or differences) at which the error is bounded.  By default 33 distances, over
+            four decades around the one where the kernel falls below k(0)/2; if the kernel is not
+            radial, 9 differences along each axis and 9 along a diagonal.
 
         Raises
         ------
         ParameterError
-            Where more than 2^24 components would be needed.
+            If more than 2^24 components are needed.
         """
         error = float(real_array(error, "error"))
         if not 0.0 < error < np.inf:
-            raise ParameterError(f"The error must be a positive number, and it is {error}.")
-        law = self._stored()
-        at = law.check_points() if z is None else law.checked(z)[0]
+            raise ParameterError(f"The error must be a positive number, not {error}.")
+        covariance = self._resolved_covariance()
+        lags = covariance.default_lags() if z is None else covariance.flatten_lags(z)[0]
 
-        def worst(n: int) -> float:
-            return float(law.deviation(at, n, self.coupling).max())
+        def largest_error(n: int) -> float:
+            return float(covariance.deviation(lags, n, self.coupling).max())
 
-        low, high = 0, max(_LEAST_FREQUENCIES, len(self.table.parts))
-        while worst(high) > error:
+        low, high = 0, max(_FIRST_FREQUENCIES, len(self.table.parts))
+        while largest_error(high) > error:
             low, high = high, 2 * high
-            if high > _MOST_COMPONENTS // 2:
+            if high > _MOST_FREQUENCIES:
                 raise ParameterError(
-                    f"An error of {error:g} needs more than {_MOST_COMPONENTS} components: the "
-                    "error falls like the square root of their number. Ask for less accuracy."
+                    f"An error of {error:g} needs more than {2 * _MOST_FREQUENCIES} components: it "
+                    "falls like 1/sqrt(n_components). Choose a larger error."
                 )
         while low and high - low > _SEARCH_TOLERANCE * high:
             middle = (low + high) // 2
-            if worst(middle) > error:
+            if largest_error(middle) > error:
                 low = middle
             else:
                 high = middle
@@ -219,12 +215,12 @@ class GaussianField:
     # --- paths ------------------------------------------------------------------------------
 
     def path(self, number: int = 0) -> Path:
-        """Path number 0, 1, 2, ... of the seed: a function of points."""
-        rng = self._stream(number, _WAVES)
-        scheme = self._stored().scheme(self.n_components // 2, self.coupling)
-        drawn = scheme.frequencies(rng)
-        a, b = rng.standard_normal((2, len(drawn))) * np.sqrt(drawn.weights)
-        return Path(drawn, a, b, self._lengths())
+        """Path ``number`` (0, 1, 2, ...) of the seed, as a function of points."""
+        rng = self._generator(number, _WAVE_STREAM)
+        scheme = self._resolved_covariance().scheme(self.n_components // 2, self.coupling)
+        frequencies = scheme.frequencies(rng)
+        cosines, sines = rng.standard_normal((2, len(frequencies))) * np.sqrt(frequencies.weights)
+        return Path(frequencies, cosines, sines, self._lengths())
 
     def __call__(self, X: ArrayLike) -> FloatArray:
         """Values of path 0 at the rows of X: shape (rows,)."""
@@ -232,7 +228,7 @@ class GaussianField:
         return self.path()(X)
 
     def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray:
-        """Values of the first paths at the rows of X: shape (n_paths, rows)."""
+        """Values of paths 0 to n_paths - 1 at the rows of X: shape (n_paths, rows)."""
         X = self._points(X)
         values = np.empty((whole_number(n_paths, "n_paths"), len(X)))
         for number, row in enumerate(values):
@@ -240,7 +236,7 @@ class GaussianField:
         return values
 
     def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
-        """Values of a path on the grid of d axes; see :meth:`rf.fields.Path.on_grid`."""
+        """Values of path ``number`` on the grid of d axes; see :meth:`rf.fields.Path.on_grid`."""
         if self._law is None:
             self._resolve(checked_dim(len(axes)))
         if np.isfinite(self.table.domain):
@@ -249,20 +245,20 @@ class GaussianField:
         return self.path(number).on_grid(*axes)
 
     def gradient(self, X: ArrayLike, *, number: int = 0) -> FloatArray:
-        """Gradient of a path at the rows of X: shape (rows, d).
+        """Gradient of path ``number`` at the rows of X: shape (rows, d).
 
         Raises
         ------
         ParameterError
-            Where the frequencies have no finite mean square, so that the field has no gradient
-            (as for exp(-z)), and that of a path grows without bound with n_components.
+            If the mean square of the frequencies is infinite (as for exp(-z)): the field has no
+            gradient, and the gradient of a path grows without bound with n_components.
         """
         X = self._points(X)
         if not self.is_differentiable:
             raise ParameterError(
                 f"A field with the covariance {self.table.formula} has no gradient: the mean "
                 "square of its frequencies is infinite, because the covariance is not twice "
-                "differentiable at 0. Take a smoother one, such as a Matern kernel of nu > 1."
+                "differentiable at 0. Use a smoother one, such as a Matern kernel with nu > 1."
             )
         return self.path(number).gradient(X)
 
@@ -271,64 +267,64 @@ class GaussianField:
     ) -> ConditionedField:
         """The field given its values y at the rows of X; see :class:`rf.fields.ConditionedField`.
 
-        The mean of the field is 0: if the data have another one, subtract it before and add it
-        to the predictions.
+        The field has mean 0: subtract the mean of the data, and add it to the predictions.
 
         Parameters
         ----------
         X : array_like of shape (n, d)
         y : array_like of shape (n,)
-            What was observed there.
+            The observed values.
         noise : float
             Standard deviation of the independent normal errors of y, at least 0.
         solver : {"auto", "cholesky", "cg"}
-            An exact factor of the covariance matrix, preconditioned conjugate gradients (which
-            hold the matrix up to 16 384 rows and compute it at every step beyond), or the first
-            for up to 10 000 rows and the second beyond.
+            Cholesky factorization of the covariance matrix, or preconditioned conjugate gradients,
+            which store the matrix for up to 16 384 rows and recompute it at every step for more.
+            "auto" is "cholesky" for up to 10 000 rows, and "cg" for more.
 
         Warns
         -----
         UserWarning
-            If the mean of y is more than four standard deviations of the field away from 0.
+            If the mean of y is more than four standard deviations (of field and noise) from 0.
         """
         points = self._points(X)
-        return ConditionedField.of(self, points, y, noise=noise, solver=solver)
-
-    # --- inside -----------------------------------------------------------------------------
+        return ConditionedField.from_data(self, points, y, noise=noise, solver=solver)
 
     def noise(self, number: int, size: int) -> FloatArray:
-        """Standard normal numbers of a path, independent of its waves."""
-        return self._stream(number, _NOISE).standard_normal(size)
+        """Standard normal numbers for path ``number``, independent of the path."""
+        return self._generator(number, _NOISE_STREAM).standard_normal(size)
 
     def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
         """The exact k((x - y) / lengths) for the rows of X and of Y: shape (n, m)."""
         lengths = self._lengths()
-        return self._stored().matrix(self._points(X) / lengths, self._points(Y) / lengths)
+        X, Y = self._points(X) / lengths, self._points(Y) / lengths
+        return self._resolved_covariance().matrix(X, Y)
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum over j of c_j k(x - y_j): shape (rows, d)."""
-        X = np.asarray(X, dtype=float)
-        # Together, so that their distances are checked against the domain of the table.
-        both = self._points(np.concatenate([X, np.asarray(Y, dtype=float)])) / self._lengths()
-        slopes = self._stored().gradient_of_sum(both[: len(X)], both[len(X) :], c)
-        return slopes / self._lengths()
+        X, lengths = np.asarray(X, dtype=float), self._lengths()
+        # Concatenated to check the distances of X to Y against the domain of the table.
+        points = self._points(np.concatenate([X, np.asarray(Y, dtype=float)])) / lengths
+        X, Y = np.split(points, [len(X)])
+        return self._resolved_covariance().gradient_of_sum(X, Y, c) / lengths
 
-    def _stream(self, number: int, stream: int) -> np.random.Generator:
+    def _generator(self, number: int, stream: int) -> np.random.Generator:
         key = (whole_number(number, "number", least=0), stream)
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
-    def _stored(self) -> Covariance:
+    def _resolved_covariance(self) -> Covariance:
         if self._law is None:
             raise ParameterError(
-                "The dimension of the field is not known before it has seen points: pass dim=..."
+                "The dimension of the field is not known before the first points: pass dim=..."
             )
         return self._law
 
     def _lengths(self) -> FloatArray:
+        """The lengths that coordinates are divided by: shape (d,)."""
         lengths = checked_lengths(self.length_scale, self.dim)
         return lengths if self._own_lengths is None else lengths * self._own_lengths
 
     def _points(self, X: ArrayLike) -> FloatArray:
+        """X as a valid array of points; resolves the kernel if the dimension was unknown."""
         points = real_array(X, "The points", error=DataError)
         if points.ndim != 2 or not points.shape[1]:
             raise DataError(
@@ -338,60 +334,60 @@ class GaussianField:
             self._resolve(points.shape[1])
         if points.shape[1] != self.dim:
             raise DataError(
-                f"The points have {points.shape[1]} coordinate(s), and the field lives on "
+                f"The points have {points.shape[1]} coordinate(s), and the field is defined on "
                 f"R^{self.dim}."
             )
         if np.isfinite(self.table.domain):
-            check_cross_distances(
-                points / self._lengths(), points / self._lengths(), self.table.domain
-            )
+            scaled = points / self._lengths()
+            check_cross_distances(scaled, scaled, self.table.domain)
         return points
 
     def _resolve(self, dim: int) -> None:
-        radial, self._own_lengths = without_lengths(self.kernel, dim)
-        spectrum = resolve_spectrum(radial, dim)
+        """Find the table and the lengths of the kernel in this dimension."""
+        unscaled, self._own_lengths = without_lengths(self.kernel, dim)
+        spectrum = resolve_spectrum(unscaled, dim)
         table = spectrum.table
         if table.sphere or table.kind == "shifted":
             raise ParameterError(
-                f"{table.formula} is not a function of |x - y| on all of R^{dim}, and a Gaussian "
-                "field here is stationary. Give a radial kernel, or one of groups of columns."
+                f"{table.formula} is not a symmetric stationary kernel on R^{dim}, and a Gaussian "
+                "field needs one. Give a radial kernel, or one of groups of columns."
             )
         if any(part.sign < 0 for part in table.parts) or not table.parts:
             raise ParameterError(why_not_positive(self.kernel, spectrum))
         self._law = covariance_of(table, spectrum.kernel)
-        self._lengths()
+        self._lengths()  # refuses an invalid length_scale
 
 
-def _with_sill(kernel: Any) -> Any:
-    """The covariance of a variogram; anything else as it is."""
+def _covariance_kernel(kernel: Any) -> Any:
+    """The covariance of a variogram; any other kernel unchanged."""
     if not hasattr(kernel, "sill"):
         return kernel
     if kernel.covariance is None:
         raise ParameterError(
-            f"The variogram {kernel} has no sill, so a field with it has no covariance on all of "
-            "R^d. Draw it on a region through a covariance with the same increments there: "
+            f"The variogram {kernel} has no sill, so its field has no covariance on R^d. "
+            "Use a covariance with the same increments on a bounded region: "
             "GaussianField(gamma.on_region(radius, dim, tol=...))."
         )
     return kernel.covariance
 
 
-def _spread(law: RadialLaw) -> float:
-    """The exponent 1/a of a tail P(radius > R) ~ R^(-a), from two extreme quantiles."""
-    near, far = law.isf(np.array(_FAR_SHARES))
-    return float(np.log(far / near) / np.log(_FAR_SHARES[0] / _FAR_SHARES[1]))
+def _tail_exponent(law: RadialLaw) -> float:
+    """The exponent 1/a of a tail P(|w| > R) ~ R^(-a), from two extreme quantiles."""
+    near, far = law.isf(np.array(_TAIL_PROBABILITIES))
+    return float(np.log(far / near) / np.log(_TAIL_PROBABILITIES[0] / _TAIL_PROBABILITIES[1]))
 
 
-def _even(n_components: Any) -> int:
+def _checked_components(n_components: Any) -> int:
     n = whole_number(n_components, "n_components", least=2)
     if n % 2:
         raise ParameterError(
-            f"n_components = {n} is odd, but each wave has a cosine and a sine: give an "
+            f"n_components = {n} is odd, but each frequency has a cosine and a sine: give an "
             "even number."
         )
     return n
 
 
-def _seed(random_state: Any) -> int:
+def _seed_from(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     return whole_number(random_state, "random_state", least=0, most=np.inf)

@@ -1,9 +1,9 @@
-r"""Gradients of sums of covariances: of the correction that conditioning adds to a path.
+r"""Gradients of sums of covariances, which give the gradients of kriging means and corrections.
 
 .. math:: \nabla_x \sum_j c_j\,k(|x - y_j|) = \sum_j c_j\,\frac{k'(z_j)}{z_j}\,(x - y_j),
           \qquad z_j = |x - y_j|
 
-and of products of such kernels by the rule for products.
+For products of such kernels they follow from the product rule.
 """
 
 from __future__ import annotations
@@ -28,67 +28,69 @@ __all__ = ["gradient_of_products", "gradient_of_radial", "slope_of_kernel", "slo
 #: The function k'(z)/z of distances, with the value 0 at z = 0.
 Slope = Callable[[FloatArray], FloatArray]
 
-# Entries of one block of distances.
+# Entries of one block of the matrix of distances (8 MB).
 _BLOCK_ENTRIES = 1 << 20
 
 
 def gradient_of_radial(slope: Slope, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
-    """Gradient at the rows of X of the sum of c_j k(|x - y_j|): shape (rows, d).
+    """Gradient at the rows of X of the sum over j of c_j k(|x - y_j|): shape (rows, d).
 
-    A row y_j adds nothing to the gradient at itself: 0 is the gradient of a smooth covariance
-    there; for one with a kink it is the mean over directions.
+    The term of y_j is 0 at x = y_j: this is the gradient of a smooth covariance there, and the mean
+    over directions for a covariance with a kink.
     """
-    out = np.empty(X.shape)
+    gradient = np.empty(X.shape)
     for rows in _blocks(X, Y):
-        out[rows] = _weighted_differences(c * slope(cdist(X[rows], Y)), X[rows], Y)
-    return out
+        gradient[rows] = _weighted_differences(c * slope(cdist(X[rows], Y)), X[rows], Y)
+    return gradient
 
 
 def gradient_of_products(
     kernel: GroupedKernel, X: FloatArray, Y: FloatArray, c: FloatArray
 ) -> FloatArray:
-    """The same for sums and products of radial kernels of groups of columns."""
-    out = np.zeros(X.shape)
+    """Gradient of the sum of c_j k(x - y_j) for a sum of products of kernels of column groups."""
+    gradient = np.zeros(X.shape)
     for rows in _blocks(X, Y):
         for weight, factors in kernel.terms:
-            own = [(factor.scaled_columns(X[rows]), factor.scaled_columns(Y)) for factor in factors]
-            values = [f.kernel(cdist(x, y)) for f, (x, y) in zip(factors, own, strict=True)]
-            for i, (factor, (x, y)) in enumerate(zip(factors, own, strict=True)):
+            pairs = [(f.scaled_columns(X[rows]), f.scaled_columns(Y)) for f in factors]
+            values = [f.kernel(cdist(x, y)) for f, (x, y) in zip(factors, pairs, strict=True)]
+            for i, (factor, (x, y)) in enumerate(zip(factors, pairs, strict=True)):
                 columns, lengths = list(factor.columns), np.array(factor.lengths)
-                pull = weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
+                weights = weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
                 for other in (*values[:i], *values[i + 1 :]):
-                    pull = pull * other
-                out[rows, columns] += _weighted_differences(pull, x, y) / lengths
-    return out
+                    weights = weights * other
+                gradient[rows, columns] += _weighted_differences(weights, x, y) / lengths
+    return gradient
 
 
 def slope_of_kernel(kernel: Kernel) -> Slope:
-    """The slope of a formula."""
-    # The plug-ins need sympy, which a table does not.
+    """The function k'(z)/z of a kernel given by a formula."""
+    # Imported here because it needs sympy, which fields made from a table do not need.
     from spectra.derivation.covariance import RadialCovariance
 
-    covariance = RadialCovariance(kernel, 1)  # values and slopes are those of every dimension
+    covariance = RadialCovariance(kernel, 1)  # the same function of z in every dimension
     return lambda z: 2.0 * covariance.derivative(z**2)
 
 
 def slope_of_table(table: SpectralTable) -> Slope:
-    """The slope of the expectation of a table whose radii end: -w^2 Ω_(d+2)(w z)/d, on average."""
-    parts: tuple[Any, ...] = table.parts  # radial, so that each has a law of radii
+    """k'(z)/z for the kernel of a table with bounded radii w.
+
+    It is the mean of -w^2 Ω_(d+2)(w z)/d, where Ω_d is the mean of a plane wave over the sphere.
+    """
+    parts: tuple[Any, ...] = table.parts
     if not all(np.isfinite(part.law.upper) for part in parts):
         raise ParameterError(
-            f"The table of {table.formula} knows its covariance by its values, and its radii have "
-            "no end, so that it cannot be differentiated through them. Make the field from the "
-            "kernel in place of the table."
+            f"The gradient of {table.formula} cannot be computed from its table, whose frequencies "
+            "are unbounded. Make the field from the kernel instead of the table."
         )
 
     def slope(z: FloatArray) -> FloatArray:
-        total = np.zeros(z.shape)
+        mean = np.zeros(z.shape)
         for part in parts:
             radii, weights, _ = part.law.nodes(float(z.max(initial=0.0)))
-            for w, share in zip(radii, weights, strict=True):
+            for w, weight in zip(radii, weights, strict=True):
                 wave = plane_wave_mean(table.dim + 2, w * z)
-                total -= part.mass * share * w**2 / table.dim * wave
-        return np.where(z > 0.0, total, 0.0)
+                mean -= part.mass * weight * w**2 / table.dim * wave
+        return np.where(z > 0.0, mean, 0.0)
 
     return slope
 
@@ -98,11 +100,9 @@ def _blocks(X: FloatArray, Y: FloatArray) -> Iterator[slice]:
     return (slice(start, start + block) for start in range(0, len(X), block))
 
 
-def _weighted_differences(pull: FloatArray, X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Sums of pull times x - y.
-
-    Column by column: differences of close rows keep their digits, and no cube is held.
-    """
+def _weighted_differences(weights: FloatArray, X: FloatArray, Y: FloatArray) -> FloatArray:
+    """Sums over j of weights_ij (x_i - y_j): shape (rows of X, d)."""
+    # One column at a time, so that no array of shape (rows of X, rows of Y, d) is stored.
     return np.stack(
-        [np.sum(pull * (X[:, i : i + 1] - Y[:, i]), axis=1) for i in range(X.shape[1])], axis=1
+        [np.sum(weights * (X[:, i : i + 1] - Y[:, i]), axis=1) for i in range(X.shape[1])], axis=1
     )

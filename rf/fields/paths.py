@@ -1,9 +1,10 @@
-r"""One path of a Gaussian field: a finite sum of waves, which is a function on all of R^d.
+r"""One path of a Gaussian field: a finite sum of cosines and sines, defined on all of R^d.
 
 .. math:: f(x) = \sum_i \sqrt{a_i}\,(A_i \cos(w_i \cdot x) + B_i \sin(w_i \cdot x))
 
-with A and B independent and standard normal.  Given the frequencies, f is Gaussian with the
-covariance :math:`\sum_i a_i \cos(w_i \cdot (x - y))`, whose mean over the draws is the kernel.
+with the weights a of the frequencies w, and A and B independent and standard normal.  Given the
+frequencies, f is Gaussian with the covariance :math:`\sum_i a_i \cos(w_i \cdot (x - y))`, whose
+mean over draws of the frequencies is the kernel.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ from spectra.errors import DataError
 
 __all__ = ["Path"]
 
-# Bytes of the waves of one block of points: large enough for an efficient matrix product, small
-# enough for the cache.  Measured for 1024 frequencies: 4.4 ns a wave; 16 MB take 4.8 to 7, and 1 MB
-# 5 to 7.
+# Bytes of the cosines and sines of one block of points.  Measured for 1024 frequencies: 4.4 ns for
+# each cosine and sine with 4 MB, 4.8 to 7 ns with 16 MB, 5 to 7 ns with 1 MB.
 _BLOCK_BYTES = 1 << 22
 
 
@@ -39,15 +39,11 @@ class Path:
     Attributes
     ----------
     frequencies : Frequencies
-        For coordinates divided by ``lengths``.
+        The frequencies w, for coordinates divided by ``lengths``, and their weights a.
     cosines, sines : ndarray of shape (n,)
-        The coefficients of the waves, sqrt(a) A and sqrt(a) B.
+        The coefficients sqrt(a) A of the cosines and sqrt(a) B of the sines.
     lengths : ndarray of shape (d,)
-        What a coordinate is divided by.
-
-    Notes
-    -----
-    Values at a point do not depend on which other points are asked for, up to rounding.
+        The length that each coordinate is divided by.
     """
 
     frequencies: Frequencies
@@ -61,23 +57,20 @@ class Path:
         return self._sums(points, np.concatenate([self.cosines, self.sines]))
 
     def gradient(self, X: ArrayLike) -> FloatArray:
-        """The gradient at the rows of X: shape (rows, d), in units of the field per unit of x.
+        """The gradient at the rows of X: shape (rows, d).
 
-        It is the gradient of this finite sum.  The field may have none:
-        :meth:`rf.GaussianField.gradient` checks this.
+        It exists even if the field has no gradient, which :meth:`rf.GaussianField.gradient` checks.
         """
         points = self._points(X)
-        slopes = self.frequencies.frequencies / self.lengths
-        coefficients = np.concatenate(
-            [self.sines[:, None] * slopes, -self.cosines[:, None] * slopes]
-        )
+        w = self.frequencies.frequencies / self.lengths
+        coefficients = np.concatenate([self.sines[:, None] * w, -self.cosines[:, None] * w])
         return self._sums(points, coefficients)
 
     def on_grid(self, *axes: ArrayLike) -> FloatArray:
-        r"""Values on the grid of d axes, without the list of its points.
+        """Values on the grid of d axes.
 
-        A wave on a grid is a product of one factor for each axis, so that the sum over the
-        frequencies is a product of matrices.
+        exp(i w.x) is a product of one factor for each axis, so the sum over frequencies is a matrix
+        product, and the list of grid points is never formed.
 
         Parameters
         ----------
@@ -88,7 +81,7 @@ class Path:
         -------
         ndarray of shape (len(axes[0]), ..., len(axes[d - 1]))
         """
-        lines = _checked_axes(axes, self.lengths)
+        lines = _scaled_axes(axes, self.lengths)
         w = self.frequencies.frequencies
         waves = [np.exp(1j * np.outer(w[:, j], line)) for j, line in enumerate(lines)]
         shape = tuple(line.size for line in lines)
@@ -96,7 +89,7 @@ class Path:
         if len(lines) == 1:
             return np.asarray((weights @ waves[0]).real)
         *outer, last = waves
-        # Real and imaginary parts side by side: the sum asks for the real part of a product.
+        # Only the real part of the product is needed: Re(a b) = Re a Re b - Im a Im b.
         right = np.concatenate([last.real, -last.imag])
         out = np.empty((int(np.prod(shape[:-1], dtype=int)), shape[-1]))
         block = max(1, _BLOCK_BYTES // (32 * len(w)))
@@ -108,10 +101,10 @@ class Path:
         return out.reshape(shape)
 
     def _sums(self, points: FloatArray, coefficients: FloatArray) -> FloatArray:
-        """Products of the cosines and sines at points with their coefficients, by blocks."""
+        """Sums of the cosines and sines at points times their coefficients, in blocks of points."""
         w = self.frequencies.frequencies
         block = max(1, _BLOCK_BYTES // (16 * len(w)))
-        with serial_blas():  # the products are small: more threads of BLAS only wait
+        with serial_blas():  # small products: more threads would be slower
             return np.concatenate(
                 [
                     wave_columns(points[i : i + block], w, np.ones(len(w))) @ coefficients
@@ -120,12 +113,13 @@ class Path:
             )
 
     def _points(self, X: ArrayLike) -> FloatArray:
+        """Checked points, divided by the lengths."""
         points = real_array(X, "The points", error=DataError)
         dim = self.lengths.size
         if points.ndim != 2 or points.shape[1] != dim:
             raise DataError(
-                f"The points have the shape {points.shape}, and the field lives on R^{dim}: give "
-                f"an array with one point to a row and {dim} column(s)."
+                f"The points have the shape {points.shape}, and the field is defined on R^{dim}: "
+                f"give an array with one point in each row and {dim} column(s)."
             )
         if not np.all(np.isfinite(points)):
             row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
@@ -133,17 +127,18 @@ class Path:
         return points / self.lengths
 
 
-def _checked_axes(axes: Sequence[ArrayLike], lengths: FloatArray) -> list[FloatArray]:
+def _scaled_axes(axes: Sequence[ArrayLike], lengths: FloatArray) -> list[FloatArray]:
+    """The coordinates of a grid along each axis, checked and divided by the lengths."""
     if len(axes) != lengths.size:
         raise DataError(
-            f"A grid of {len(axes)} axes was asked for, and the field lives on R^{lengths.size}: "
+            f"The grid has {len(axes)} axes, and the field is defined on R^{lengths.size}: "
             "give one list of coordinates for each dimension."
         )
     lines = [real_array(axis, "An axis of the grid", error=DataError) for axis in axes]
     for number, line in enumerate(lines):
         if line.ndim != 1 or not np.all(np.isfinite(line)):
             raise DataError(
-                f"Axis {number} of the grid must be a list of finite coordinates, and it has the "
+                f"Axis {number} of the grid must be a list of finite coordinates; it has the "
                 f"shape {line.shape}."
             )
     return [line / length for line, length in zip(lines, lengths, strict=True)]

@@ -278,7 +278,7 @@ def _tour(arguments: argparse.Namespace) -> Any:
 def _explore(arguments: argparse.Namespace) -> Any:
     server = importlib.import_module("rf.explore.server")
     limit = getattr(arguments, "time_limit", None)
-    return server.serve(port=arguments.port, limit=limit, opens=not arguments.no_browser)
+    return server.serve(port=arguments.port, limit=limit, open_browser=not arguments.no_browser)
 
 
 def _kernel(arguments: argparse.Namespace) -> Any:

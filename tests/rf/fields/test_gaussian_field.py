@@ -242,5 +242,5 @@ def test_the_dimension_comes_from_the_first_points() -> None:
         field.covariance_error([1.0])
     assert field([[0.0, 1.0]]).shape == (1,)
     assert field.dim == 2
-    with pytest.raises(DataError, match="lives on"):
+    with pytest.raises(DataError, match="is defined on"):
         field([[0.0, 1.0, 2.0]])
