@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rf.dot_product.candidate import Candidate, DrawnMap, unavailable
 from rf.dot_product.exact_powers import ExactMap, RadialMap
 from rf.dot_product.problem import Problem
-from rf.feature_maps.fourier_features import Rays, wave_columns
+from rf.feature_maps.fourier_features import Rays, fourier_columns
 from rf.feature_maps.monomials import MonomialMap
 from rf.inputs.rows import FITTING_ADVICE
 from rf.inputs.tables import Spectrum, layout_of
@@ -81,7 +81,7 @@ class WaveMap(DrawnMap):
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        waves = wave_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
+        waves = fourier_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
         if not self.exact.signature.size:
             return waves
         return np.concatenate([waves, self.exact.columns(X)], axis=1)

@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
 from rf.features.messages import describe_error, describe_lengths, why_group_is_refused
-from rf.inputs.rows import FITTING_ADVICE, LENGTHS, RowRange, centre_of
+from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, RowRange, centre_of
 from rf.inputs.tables import (
     Spectrum,
-    kept_spectrum,
-    named_kernel,
+    cached_spectrum,
+    resolve_kernel,
     resolve_spectrum,
-    warn_of_units,
+    warn_if_wrong_unit,
 )
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
 from rf.schemes.table_scheme import SamplingOptions
@@ -154,7 +154,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         "domain": [Interval(Real, 0, None, closed="neither"), StrOptions({"data"}), None],
         "outside": [StrOptions({"error", "ignore"})],
         "kernel_params": [dict, None],
-        "length_scale": LENGTHS,
+        "length_scale": LENGTH_SCALE_CONSTRAINT,
         "random_state": ["random_state"],
     }
 
@@ -211,10 +211,10 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _resolve(self, X: Any) -> Resolved:
         text = isinstance(self._unscaled, str) and not self.kernel_params
         if text and self.domain is None:
-            kept = kept_spectrum(self._unscaled, X.shape[1])
+            kept = cached_spectrum(self._unscaled, X.shape[1])
             if kept is not None:
                 return self._from_table(kept, X)
-        named = named_kernel(self._unscaled, self.kernel_params)
+        named = resolve_kernel(self._unscaled, self.kernel_params)
         if getattr(named, "is_zonal", False):
             self._refuse_lengths(str(named))
         if hasattr(named, "profile"):
@@ -267,7 +267,7 @@ class SpectralFeatures(BaseSpectralFeatures):
             made = kink_scheme(named, X, self.n_components, domain=self.domain)
         except ParameterError as error:
             raise ParameterError(f"{why} {error}".strip()) from error
-        warn_of_units(named, X)
+        warn_if_wrong_unit(named, X)
         made.box.check(X, at_any_distance=self.outside == "ignore")
         return made, named, made.box, made.box.z_max
 
@@ -288,7 +288,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         """The best of several methods for the data."""
         from rf.dot_product.comparison import compare
 
-        warn_of_units(problem.kernel, X)
+        warn_if_wrong_unit(problem.kernel, X)
         made = compare(problem)
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
         # The range of X was checked when the problem was made.

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from rf.inputs.arrays import dask_module, rows_of
+from rf.inputs.arrays import dask_module, row_chunks
 from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import atomic_file
@@ -129,13 +129,13 @@ def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> KreinSum
     A chunk that is lost with its worker is summed again by another.  The order of the additions is
     that of the graph, and does not depend on which worker was first.
     """
-    X, delayed = rows_of(X), dask_module().delayed
+    X, delayed = row_chunks(X), dask_module().delayed
     columns = [list(X.to_delayed().ravel())]
     for values in (y, weights):
         if values is None:
             columns.append([None] * len(columns[0]))
         else:
-            columns.append(list(rows_of(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
+            columns.append(list(row_chunks(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
     shared, of, add = delayed(features), delayed(KreinSums.of_rows), delayed(operator.add)
     parts = [of(shared, *chunk) for chunk in zip(*columns, strict=True)]
     while len(parts) > 1:
