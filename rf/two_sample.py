@@ -193,7 +193,7 @@ def _mmd2(
 ) -> FloatArray:
     """Unbiased MMD^2 of each split; a split is a mask (n + m,) of the n rows that belong to X."""
     m = splits.shape[1] - n
-    in_x, in_y = splits.astype(float), 1.0 - splits
+    in_x, in_y = splits.astype(float), (~splits).astype(float)
     from_x, from_y = multiply(in_x), multiply(in_y)
     xx = np.sum(in_x * from_x, axis=1) - n * k_zero
     yy = np.sum(in_y * from_y, axis=1) - m * k_zero
