@@ -1,10 +1,10 @@
 """Random Fourier features drawn from exact spectral distributions.
 
-The path of the data, left to right::
+The steps from a kernel to its features::
 
-    SpectralTable (or a measure, a kernel, a name, a formula: resolved at fit)
-        -> frequencies  (radii x directions x allocation, weights and signs)
-        -> SpectralFeatures(...).fit(X) -> Z, signature -> K ~ (Z * signature) @ Z.T
+    kernel (or its name, formula, measure or SpectralTable; resolved at fit)
+        -> frequencies, with weights and signs
+        -> Z = SpectralFeatures(...).fit_transform(X) -> K ~ (Z * signature_) @ Z.T
 
 ``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF``, ``GORF`` and ``AsKRFF`` are
 published methods.  Names are loaded on first use, and sympy is imported only if a kernel has to be
@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOME = {
+_MODULES = {
     "AsKRFF": "features.ask",
     "DroppedPartWarning": "features.ask",
     "FlippedFeatures": "krein.flipped",
@@ -38,12 +38,12 @@ _HOME = {
     "two_sample_test": "two_sample",
 }
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"rf.{_HOME[name]}"), name)
+    if name in _MODULES:
+        value = getattr(import_module(f"rf.{_MODULES[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'rf' has no attribute {name!r}")

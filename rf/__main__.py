@@ -1,4 +1,4 @@
-"""``python -m rf`` is the command ``rf``."""
+"""Run the command ``rf`` as ``python -m rf``."""
 
 import sys
 

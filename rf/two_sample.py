@@ -1,10 +1,10 @@
-r"""Do two samples come from one law?  The maximum mean discrepancy, by features or exactly.
+r"""Two-sample test by the maximum mean discrepancy (MMD), with the exact kernel or with features.
 
 .. math:: \mathrm{MMD}^2 = E k(x, x') + E k(y, y') - 2 E k(x, y)
-          = \int |E e^{i w \cdot x} - E e^{i w \cdot y}|^2 \mu(dw)
+          = \int |E e^{i w \cdot x} - E e^{i w \cdot y}|^2 \mu(dw),
 
-is 0 for one law only, where mu has all frequencies.  Features draw w from the table of k and cost
-n D in place of n^2.
+where mu is the spectral measure of the kernel k.  If the support of mu is R^d, the MMD is 0 only
+for equal distributions.  For n rows, D features cost O(n D) and the exact kernel O(n^2).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from rf.feature_maps.fourier_features import wave_columns
+from rf.feature_maps.fourier_features import fourier_columns
 from rf.inputs.rows import checked_lengths, lengths_for
 from rf.inputs.tables import Spectrum, resolve_spectrum
 from rf.sampling.frequencies import COUPLINGS, draw_frequencies
@@ -30,40 +30,39 @@ from spectra.errors import DataError, ParameterError
 
 __all__ = ["TwoSampleResult", "two_sample_test"]
 
-# Independent draws of frequencies: the spread of their estimates is what the features err by.
+# Independent draws of frequencies, whose spread estimates the error of the features.
 _DRAWS = 8
-# Rows whose distances give the median length.
+# Rows from which the median distance is computed.
 _MEDIAN_ROWS = 1000
-# Statistics that agree to this part of k(0) are one.
-_SAME = 1e-12
-# Rows of both samples up to which the kernel matrix is held: 3.2 GB.
-_MOST_EXACT = 20_000
-# Permutations of one block.
-_BLOCK = 256
+# Statistics that differ by less than this times k(0), a bound of rounding, count as equal.
+_TIE_TOLERANCE = 1e-12
+# Rows of both samples together, at most, with the exact kernel: a matrix of 3.2 GB.
+_MOST_EXACT_ROWS = 20_000
+# Splits evaluated by one matrix product.
+_SPLITS_PER_BLOCK = 256
 
 
 @final
 @dataclass(frozen=True)
 class TwoSampleResult:
-    """What a two-sample test found.
+    """Result of a two-sample test.
 
     Attributes
     ----------
     mmd2 : float
-        The unbiased estimate of the squared discrepancy; it may be negative.
+        Unbiased estimate of the squared maximum mean discrepancy; it may be negative.
     standard_error : float
-        Of ``mmd2`` over samples, to first order (by the projections of the U-statistic).  Where the
-        laws are equal they vanish, and the permutations are what counts.
+        Sampling error of ``mmd2``, to first order (by the projections of the U-statistic).  It is
+        valid for unequal distributions; for equal ones the first-order term vanishes.
     feature_error : float
-        Standard deviation of ``mmd2`` over the draws of features, from independent draws; 0 for the
-        exact kernel.
+        Error of ``mmd2`` from the random features (one standard deviation); 0 for the exact kernel.
     p_value : float
-        Share of the splits of the pooled sample with at least this discrepancy, itself among them:
-        at most alpha with probability at most alpha where the laws are equal.
+        Fraction of the splits of the pooled sample, the given split included, whose discrepancy is
+        at least as large.  For equal distributions it is <= alpha with probability <= alpha.
     n_splits : int
-        How many splits that share is of.
+        Number of splits compared.
     exhaustive : bool
-        Whether these are all splits.
+        Whether these are all possible splits.
     """
 
     mmd2: float
@@ -92,25 +91,25 @@ def two_sample_test(
     coupling: str = "orthogonal",
     random_state: int | None = None,
 ) -> TwoSampleResult:
-    """Test whether two samples are of one law, with a permutation p-value.
+    """Test whether two samples come from the same distribution, with a permutation p-value.
 
     Parameters
     ----------
     X, Y : array_like of shape (n, d), (m, d)
-        At least two rows each.
+        The samples, of at least two rows each.
     kernel : Kernel, Entry, str, SpectralMeasure, Design or SpectralTable
-        Positive definite on R^d; by default the Gaussian.
+        A kernel that is positive definite on R^d; by default the Gaussian.
     length_scale : float, array_like of shape (d,) or "median"
-        What rows are divided by; "median" is the median distance of the pooled rows, which does not
-        know the split.
+        Divisor of the rows; "median" is the median distance of the pooled rows.
     n_components : int, optional
-        Features of ours, a cosine and a sine for each frequency: a multiple of 16, in eight
-        independent draws.  By default the exact kernel matrix, which costs (n + m)^2.
+        Number of features: a multiple of 16, since there are eight independent draws and each
+        frequency has a cosine and a sine.  By default the test uses the exact kernel matrix.
     n_permutations : int
-        Random splits beside the given one; all of them where there are no more than that.
+        Number of random splits.  If there are no more other splits than this, all are compared.
     coupling : str
-        As in :func:`rf.draw_frequencies`.
+        How frequencies depend on one another, as in :func:`rf.draw_frequencies`.
     random_state : int, optional
+        Seed of the frequencies, the splits and the rows for the median.
 
     Returns
     -------
@@ -119,9 +118,9 @@ def two_sample_test(
     Raises
     ------
     DataError
-        Where the samples are not finite arrays of rows with the same number of columns.
+        If the samples are not finite arrays of rows with the same number of columns.
     ParameterError
-        Where the kernel is not positive definite on R^d, or a parameter is outside its meaning.
+        If the kernel is not positive definite on R^d, or a parameter is invalid.
 
     References
     ----------
@@ -136,7 +135,7 @@ def two_sample_test(
     >>> two_sample_test(X, Y, n_components=512, random_state=0).p_value
     0.001
     """
-    X, Y = _sample(X, "X"), _sample(Y, "Y")
+    X, Y = _check_sample(X, "X"), _check_sample(Y, "Y")
     if X.shape[1] != Y.shape[1]:
         raise DataError(f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: they must agree.")
     n_permutations = whole_number(n_permutations, "n_permutations")
@@ -145,110 +144,111 @@ def two_sample_test(
         raise ParameterError(f"coupling = {coupling!r} is not one of {known}.")
     rng = random_source(random_state, "random_state")
     pooled = np.concatenate([X, Y])
-    rows = pooled / _lengths(pooled, length_scale, rng)
-    spectrum = _positive(kernel, rows.shape[1])
-    n, k_zero = len(X), spectrum.table.k_zero
-    given = np.arange(len(rows)) < n
-    spread = 0.0
+    rows = pooled / _column_lengths(pooled, length_scale, rng)
+    spectrum = _resolve_positive_definite(kernel, rows.shape[1])
+    n, total, k_zero = len(X), len(rows), spectrum.table.k_zero
+    in_x = np.arange(total) < n
+    feature_error = 0.0
     if n_components is None:
-        if len(rows) > _MOST_EXACT:
+        if len(rows) > _MOST_EXACT_ROWS:
             raise ParameterError(
                 f"The exact kernel matrix of {len(rows)} rows takes {8e-9 * len(rows) ** 2:.3g} GB."
                 " Use random features: n_components=1024, for example."
             )
-        product = _with(_matrix(spectrum, rows))
+        multiply = _multiply_by_matrix(_kernel_matrix(spectrum, rows))
     else:
-        draws = _features(spectrum, rows, n_components, coupling, rng)
-        product = _through(np.concatenate(draws, axis=1) / math.sqrt(_DRAWS))
-        each = [_statistics(_through(z), n, len(rows), k_zero)(given[None])[0] for z in draws]
-        spread = float(np.std(each, ddof=1) / math.sqrt(_DRAWS))
-    found, witness = _statistics(product, n, len(rows), k_zero), _witness(product, given, k_zero)
-    mmd2 = float(found(given[None])[0])
-    splits, exhaustive = _splits(n, len(rows), int(n_permutations), rng)
+        draws = _draw_features(spectrum, rows, n_components, coupling, rng)
+        multiply = _multiply_by_features(np.concatenate(draws, axis=1) / math.sqrt(_DRAWS))
+        each = [_mmd2(_multiply_by_features(z), in_x[None], n, k_zero)[0] for z in draws]
+        feature_error = float(np.std(each, ddof=1) / math.sqrt(_DRAWS))
+    mmd2 = float(_mmd2(multiply, in_x[None], n, k_zero)[0])
+    blocks, exhaustive = _make_splits(n, total, int(n_permutations), rng)
     at_least, count = 0, 0
-    for block in splits:
-        at_least += int(np.sum(found(block) >= mmd2 - _SAME * k_zero))
-        count += len(block)
-    if not exhaustive:  # the given split is one of them
+    for splits in blocks:
+        as_large = _mmd2(multiply, splits, n, k_zero) >= mmd2 - _TIE_TOLERANCE * k_zero
+        at_least += int(np.sum(as_large))
+        count += len(splits)
+    if not exhaustive:  # random splits do not include the given one, which counts too
         at_least, count = at_least + 1, count + 1
-    error = 2.0 * math.sqrt(np.var(witness[:n]) / n + np.var(witness[n:]) / (len(rows) - n))
-    return TwoSampleResult(mmd2, error, spread, at_least / count, count, exhaustive)
+    witness = _witness(multiply, in_x, k_zero)
+    error = 2.0 * math.sqrt(np.var(witness[:n]) / n + np.var(witness[n:]) / (total - n))
+    return TwoSampleResult(mmd2, error, feature_error, at_least / count, count, exhaustive)
 
 
-def _with(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Products with the kernel matrix."""
+def _multiply_by_matrix(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """The function w -> w K for the kernel matrix K."""
     return lambda w: w @ matrix
 
 
-def _through(features: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Products with the matrix of the features, which is never made."""
+def _multiply_by_features(features: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """The function w -> w Z Z^T for the features Z, without the matrix Z Z^T."""
     return lambda w: (w @ features) @ features.T
 
 
-def _statistics(
-    product: Callable[[FloatArray], FloatArray], n: int, total: int, k_zero: float
-) -> Callable[[NDArray[np.bool_]], FloatArray]:
-    """The unbiased statistic of each split, a row of which says who belongs to X."""
-    m = total - n
+def _mmd2(
+    multiply: Callable[[FloatArray], FloatArray],
+    splits: NDArray[np.bool_],
+    n: int,
+    k_zero: float,
+) -> FloatArray:
+    """Unbiased MMD^2 of each split; a split is a mask (n + m,) of the n rows that belong to X."""
+    m = splits.shape[1] - n
+    in_x, in_y = splits.astype(float), (~splits).astype(float)
+    from_x, from_y = multiply(in_x), multiply(in_y)
+    xx = np.sum(in_x * from_x, axis=1) - n * k_zero
+    yy = np.sum(in_y * from_y, axis=1) - m * k_zero
+    xy = np.sum(in_y * from_x, axis=1)
+    return np.asarray(xx / (n * (n - 1)) + yy / (m * (m - 1)) - 2.0 * xy / (n * m))
 
-    def of(splits: NDArray[np.bool_]) -> FloatArray:
-        inside = splits.astype(float)
-        from_x, from_y = product(inside), product(1.0 - inside)
-        xx = np.sum(inside * from_x, axis=1) - n * k_zero
-        yy = np.sum((1.0 - inside) * from_y, axis=1) - m * k_zero
-        xy = np.sum((1.0 - inside) * from_x, axis=1)
-        return np.asarray(xx / (n * (n - 1)) + yy / (m * (m - 1)) - 2.0 * xy / (n * m))
 
-    return of
-
-
-def _splits(
+def _make_splits(
     n: int, total: int, count: int, rng: np.random.Generator
 ) -> tuple[Iterator[NDArray[np.bool_]], bool]:
-    """Blocks of splits: all of them where they are few, random ones otherwise."""
+    """Blocks of splits, and whether they are all splits rather than ``count`` random ones."""
     if math.comb(total, n) <= count + 1:
         chosen = list(itertools.combinations(range(total), n))
-        every = np.zeros((len(chosen), total), dtype=bool)
-        np.put_along_axis(every, np.array(chosen), True, axis=1)
-        return iter([every]), True
-    given = np.arange(total) < n
+        all_splits = np.zeros((len(chosen), total), dtype=bool)
+        np.put_along_axis(all_splits, np.array(chosen), True, axis=1)
+        return iter([all_splits]), True
+    in_x = np.arange(total) < n
 
     def blocks() -> Iterator[NDArray[np.bool_]]:
-        for start in range(0, count, _BLOCK):
-            size = min(_BLOCK, count - start)
-            yield rng.permuted(np.broadcast_to(given, (size, total)).copy(), axis=1)
+        for start in range(0, count, _SPLITS_PER_BLOCK):
+            size = min(_SPLITS_PER_BLOCK, count - start)
+            yield rng.permuted(np.broadcast_to(in_x, (size, total)).copy(), axis=1)
 
     return blocks(), False
 
 
 def _witness(
-    product: Callable[[FloatArray], FloatArray], given: NDArray[np.bool_], k_zero: float
+    multiply: Callable[[FloatArray], FloatArray], in_x: NDArray[np.bool_], k_zero: float
 ) -> FloatArray:
-    """E k(v, x) - E k(v, y) at every row v, without the row itself."""
-    n, m = int(given.sum()), int((~given).sum())
-    from_x, from_y = product(np.stack([given, ~given]).astype(float))
-    from_x = (from_x - np.where(given, k_zero, 0.0)) / np.where(given, n - 1, n)
-    from_y = (from_y - np.where(given, 0.0, k_zero)) / np.where(given, m, m - 1)
+    """Witness function: mean k(v, x) minus mean k(v, y), over all other rows, at each row v."""
+    n, m = int(in_x.sum()), int((~in_x).sum())
+    from_x, from_y = multiply(np.stack([in_x, ~in_x]).astype(float))
+    from_x = (from_x - np.where(in_x, k_zero, 0.0)) / np.where(in_x, n - 1, n)
+    from_y = (from_y - np.where(in_x, 0.0, k_zero)) / np.where(in_x, m, m - 1)
     return np.asarray(from_x - from_y)
 
 
-def _features(
+def _draw_features(
     spectrum: Spectrum, rows: FloatArray, n_components: int, coupling: str, rng: np.random.Generator
 ) -> list[FloatArray]:
+    """Features of the rows from each of the independent draws."""
     if whole_number(n_components, "n_components") % (2 * _DRAWS):
         raise ParameterError(
-            f"n_components = {n_components!r}: give a multiple of {2 * _DRAWS}, a cosine and a "
-            f"sine for each frequency of {_DRAWS} independent draws."
+            f"n_components = {n_components!r} must be a multiple of {2 * _DRAWS}: a cosine and a "
+            f"sine for each frequency, in {_DRAWS} independent draws."
         )
     table = spectrum.table
     counts = allocate(table, n_components // (2 * _DRAWS), allocation="mass")
     draws = (
         draw_frequencies(table, counts, coupling=coupling, random_state=rng) for _ in range(_DRAWS)
     )
-    return [wave_columns(rows, d.frequencies, np.sqrt(d.weights)) for d in draws]
+    return [fourier_columns(rows, d.frequencies, np.sqrt(d.weights)) for d in draws]
 
 
-def _matrix(spectrum: Spectrum, rows: FloatArray) -> FloatArray:
+def _kernel_matrix(spectrum: Spectrum, rows: FloatArray) -> FloatArray:
     distances = cdist(rows, rows)
     if spectrum.kernel is None:
         return spectrum.table.expected_kernel(distances)
@@ -256,37 +256,37 @@ def _matrix(spectrum: Spectrum, rows: FloatArray) -> FloatArray:
     return values
 
 
-def _positive(kernel: Any, dim: int) -> Spectrum:
+def _resolve_positive_definite(kernel: Any, dim: int) -> Spectrum:
     spectrum = resolve_spectrum(kernel, dim)
     table = spectrum.table
     if not table.is_radial or table.sphere or any(p.sign < 0 for p in table.parts):
         raise ParameterError(
-            f"{table.formula} is not positive definite on R^{dim}, so that its discrepancy is no "
-            "distance of laws. Ask spectra.existence(kernel, dim) in which dimensions it is."
+            f"{table.formula} is not positive definite on R^{dim}, so its discrepancy is not a "
+            "distance between distributions. See spectra.existence(kernel)."
         )
     return spectrum
 
 
-def _lengths(rows: FloatArray, length_scale: Any, rng: np.random.Generator) -> Any:
+def _column_lengths(rows: FloatArray, length_scale: Any, rng: np.random.Generator) -> Any:
     if isinstance(length_scale, str):
-        # Rows that do not know the split, so that its permutations stay exchangeable.
-        few = rows if len(rows) <= _MEDIAN_ROWS else rng.choice(rows, _MEDIAN_ROWS, axis=0)
-        return lengths_for(length_scale, few)
+        # The length must not depend on the split: the permutation test needs exchangeable rows.
+        sample = rows if len(rows) <= _MEDIAN_ROWS else rng.choice(rows, _MEDIAN_ROWS, axis=0)
+        return lengths_for(length_scale, sample)
     return checked_lengths(length_scale, rows.shape[1])
 
 
-def _sample(X: ArrayLike, name: str) -> FloatArray:
+def _check_sample(X: ArrayLike, name: str) -> FloatArray:
     rows = real_array(X, name, error=DataError)
     if rows.ndim != 2 or len(rows) < 2 or not rows.shape[1]:
         raise DataError(
-            f"{name} has the shape {rows.shape}: give an array of at least two rows, one "
-            "observation to a row."
+            f"{name} has the shape {rows.shape}: give a 2-D array with one observation in each of "
+            "at least two rows."
         )
-    bad = np.argwhere(~np.isfinite(rows))
-    if len(bad):
-        row, column = bad[0].tolist()
+    nonfinite = np.argwhere(~np.isfinite(rows))
+    if len(nonfinite):
+        row, column = nonfinite[0].tolist()
         raise DataError(
-            f"{name} has {rows[row, column]} in row {row}, column {column} ({len(bad)} values are "
-            "not finite). Remove or impute them."
+            f"{name} has {rows[row, column]} in row {row}, column {column} ({len(nonfinite)} "
+            "values are not finite). Remove or impute them."
         )
     return rows

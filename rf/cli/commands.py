@@ -13,7 +13,7 @@ from typing import Any
 from scipy.spatial.distance import pdist, squareform
 
 from rf import SpectralFeatures
-from rf.inputs import named_kernel
+from rf.inputs import resolve_kernel
 from rf.papers.datasets import DATA_VARIABLE, NAMES, SCALINGS, load_dataset
 from rf.papers.experiments import EXPERIMENTS
 from rf.papers.experiments.approximation import ROWS, RUNS, over_seeds, relative_error, sample_rows
@@ -28,21 +28,21 @@ from spectra.table import SpectralTable, interpolate
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
 
-# Error of the matrix of a bare table, far below that of any features.
+# Largest error of the kernel matrix of a table file; errors of features are far larger.
 _GRAM_ERROR = 1e-10
-# All but "designed", whose sets cost seconds for every size.
+# All but "designed", which optimizes its frequencies for seconds at each number of columns.
 _DEFAULT_COUPLINGS = ("auto", *(c for c in COUPLINGS if c != "designed"))
 
 
 def add_approximate(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``rf approximate``."""
+    """Add the arguments of ``rf approximate``."""
     parser.add_argument("data", help=f"a data set: {', '.join(NAMES)}")
     parser.add_argument(
-        "--kernel", required=True, help="a formula in z or u, a name of the catalogue, or a .npz"
+        "--kernel", required=True, help="formula in z or u, catalogue name, or .npz file"
     )
     parser.add_argument("--support", help="the kernel is zero beyond this distance")
     parser.add_argument(
-        "--columns", type=int, nargs="+", required=True, metavar="N", help="numbers of columns"
+        "--columns", type=int, nargs="+", required=True, metavar="N", help="numbers of features"
     )
     parser.add_argument(
         "--coupling",
@@ -56,30 +56,30 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=ROWS, help=f"by default {ROWS}")
     parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
     parser.add_argument("--scaling", choices=tuple(SCALINGS), default="unit")
-    parser.add_argument("--plot", type=Path, help="draw the errors here (.png)")
+    parser.add_argument("--plot", type=Path, help="file for a plot of the errors (.png)")
     parser.set_defaults(run=_approximate)
 
 
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
-    """Arguments of ``rf reproduce``."""
-    parser.add_argument("name", choices=("all", *EXPERIMENTS), help="which")
-    parser.add_argument("--out", type=Path, help="keep results here, and go on from them")
+    """Add the arguments of ``rf reproduce``."""
+    parser.add_argument("name", choices=("all", *EXPERIMENTS), help="which table")
+    parser.add_argument("--out", type=Path, help="file of results, for resuming")
     parser.add_argument(
         "--folder",
         type=Path,
-        help="keep results here, and write tidy numbers, a page and a picture of each table",
+        help="folder for the results, and for the numbers, a page and a plot of each table",
     )
     parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
     parser.add_argument(
-        "--quick", action="store_true", help="one run of the first column of the first block"
+        "--quick", action="store_true", help="one run of the first column of the first group"
     )
-    parser.add_argument("--only", default="", help="only groups whose name contains this")
+    parser.add_argument("--only", default="", help="only groups whose name contains this text")
     parser.add_argument("--column", help="only this column, such as s=2d")
     parser.set_defaults(run=_reproduce)
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:
-    """``rf datasets`` has no arguments."""
+    """Set up ``rf datasets``, which has no arguments."""
     parser.set_defaults(run=_datasets)
 
 
@@ -87,7 +87,7 @@ def _approximate(arguments: argparse.Namespace) -> int:
     _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
     check_writable(arguments.plot, PICTURE_SUFFIXES)
     X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
-    spectrum = named_kernel(_spectrum(arguments.kernel, arguments.support))
+    spectrum = resolve_kernel(_read_kernel(arguments.kernel, arguments.support))
     make = partial(
         SpectralFeatures,
         spectrum,
@@ -95,14 +95,14 @@ def _approximate(arguments: argparse.Namespace) -> int:
         allocation=arguments.allocation,
         mixed_signature="ignore",
     )
-    # The first fit reads the kernel, and needs no optimal split for that.
+    # This fit only resolves the kernel, so the cheapest coupling and allocation will do.
     first = make(n_components=max(arguments.columns), coupling="iid", allocation="mass").fit(X)
     table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
     if table is not None and not table.is_radial:
         raise ParameterError(
             f"{formula} is asymmetric, and this command compares couplings of symmetric kernels. "
-            "See rf reproduce ask-errors, or SpectralFeatures(...).variance."
+            "See rf reproduce ask-errors, or use SpectralFeatures(...).variance."
         )
     kernel: Any = first.kernel_
     exact = _gram_of_table(spectrum, X) if kernel is None else kernel.gram(X)
@@ -116,25 +116,26 @@ def _approximate(arguments: argparse.Namespace) -> int:
         cells = []
         for n in arguments.columns:
             features = make(n_components=n, coupling=coupling)
-            measured = over_seeds(
+            measure_error = over_seeds(
                 lambda seed, f=features: relative_error(f.set_params(random_state=seed), X, exact)  # type: ignore[misc]
             )
             try:
-                mean, shown = (summary := measured(arguments.runs))[0], str(summary)
+                mean, cell = (summary := measure_error(arguments.runs))[0], str(summary)
             except SpectraError as error:
-                mean, shown = nan, "refused"
+                mean, cell = nan, "refused"
                 refusals.append(f"\n{coupling}, {n} columns: {error.at_shell}")
             means.setdefault(coupling, []).append(mean)
-            cells.append(shown.rjust(width))
+            cells.append(cell.rjust(width))
         print(coupling.ljust(14) + "".join(cells), flush=True)
     print(*refusals, sep="\n", end="")
     if arguments.plot is not None:
-        _draw(arguments.plot, arguments.columns, means, formula)
-        print(f"\ndrew {arguments.plot}")
+        _plot_errors(arguments.plot, arguments.columns, means, formula)
+        print(f"\nwrote {arguments.plot}")
     return int(len(refusals) == len(arguments.coupling) * len(arguments.columns))
 
 
-def _spectrum(kernel: str, support: str | None) -> Any:
+def _read_kernel(kernel: str, support: str | None) -> Any:
+    """The table in a .npz file, or else the name or formula, with its support if one is given."""
     if kernel.endswith(".npz"):
         return SpectralTable.load(kernel)
     if support is None:
@@ -145,7 +146,7 @@ def _spectrum(kernel: str, support: str | None) -> Any:
 
 
 def _gram_of_table(table: SpectralTable, X: Any) -> Any:
-    """The kernel matrix of a table that was loaded from a file."""
+    """Kernel matrix of a table from a file, which has no formula."""
     distance = squareform(pdist(X))
     kernel = interpolate(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
     return kernel(distance)
@@ -153,21 +154,20 @@ def _gram_of_table(table: SpectralTable, X: Any) -> Any:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     _check_counts(runs=arguments.runs)
-    every = arguments.name == "all"
-    if arguments.out is not None and (every or arguments.folder is not None):
+    all_tables = arguments.name == "all"
+    if arguments.out is not None and (all_tables or arguments.folder is not None):
         raise ParameterError(
-            "--out names the file of one table: give --folder alone, which keeps a file for each."
+            "--out is the file of one table. Give --folder alone, which has a file for each table."
         )
-    names = list(EXPERIMENTS) if every else [arguments.name]
-    found = [_reproduced(name, arguments) for name in names]
-    if not any(found):
+    names = list(EXPERIMENTS) if all_tables else [arguments.name]
+    if not sum(_reproduce_table(name, arguments) for name in names):  # any() would stop early
         column = "" if arguments.column is None else f" and has a column {arguments.column!r}"
         raise ParameterError(f"No group of {arguments.name} contains {arguments.only!r}{column}.")
     return 0
 
 
-def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
-    """Run a table and print it; False where no group of it is wanted."""
+def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
+    """Run a table and print it; False if --only and --column leave no cell of it."""
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [
         cell
@@ -177,18 +177,16 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
     if not cells:
         return False
     cells = quick_look(cells) if arguments.quick else cells
-    kept = arguments.out
     if arguments.folder is not None:
         arguments.folder.mkdir(parents=True, exist_ok=True)
-        kept = arguments.folder / f"{name}.jsonl"
-    ledger = Ledger(kept)
-    wanted = sum(cell.compute is not None for cell in cells)
+    ledger = Ledger(arguments.folder / f"{name}.jsonl" if arguments.folder else arguments.out)
+    n_computed = sum(cell.compute is not None for cell in cells)
     missing: dict[str, DataError] = {}
     for done, cell, values in run_experiment(cells, ledger, runs=runs):
         if isinstance(values, DataError):
             missing[cell.group] = values
-        found = "no data" if isinstance(values, DataError) else f"{values[0]:.4f}"
-        text = f"[{done}/{wanted}] {cell.group} | {cell.method} | {cell.column}: {found}"
+        result = "no data" if isinstance(values, DataError) else f"{values[0]:.4f}"
+        text = f"[{done}/{n_computed}] {cell.group} | {cell.method} | {cell.column}: {result}"
         print(text, file=sys.stderr, flush=True)
     print(f"{experiment.title}. {experiment.source}")
     print(f"{experiment.measures}; mean of {runs} run{'s' * (runs > 1)}")
@@ -200,9 +198,9 @@ def _reproduced(name: str, arguments: argparse.Namespace) -> bool:
         if arguments.name != "all":
             raise next(iter(missing.values()))
     elif arguments.folder is not None:
-        # What earlier runs left in the folder is on the page too.
-        shown = cells if arguments.quick else experiment.cells()
-        for path in write_results(name, experiment, shown, ledger, runs, arguments.folder):
+        # The page includes the results of earlier runs in this folder.
+        page_cells = cells if arguments.quick else experiment.cells()
+        for path in write_results(name, experiment, page_cells, ledger, runs, arguments.folder):
             print(f"wrote {path}")
     return True
 
@@ -216,17 +214,19 @@ def _datasets(_: argparse.Namespace) -> int:
             continue
         rows, dim = data.X_train.shape
         print(f"{name:12s}{rows} + {len(data.X_test)} rows in R^{dim}; {data.origin}")
-    print(f"\nThe folder of data is the environment variable {DATA_VARIABLE}.")
+    print(f"\nSet the environment variable {DATA_VARIABLE} to the folder of the data sets.")
     return 0
 
 
 def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if value < 1:
-            raise ParameterError(f"--{name} is {value}, and at least 1 is needed.")
+            raise ParameterError(f"--{name} is {value}, but must be at least 1.")
 
 
-def _draw(path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str) -> None:
+def _plot_errors(
+    path: Path, columns: Sequence[int], means: dict[str, list[float]], title: str
+) -> None:
     from spectra.cli.pictures import pyplot, write_figure
 
     figure, axes = pyplot().subplots(figsize=(6, 4), layout="constrained")

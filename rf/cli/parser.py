@@ -1,4 +1,4 @@
-"""The ``rf`` command: which part of it was asked for, and that alone is loaded."""
+"""The parser of the ``rf`` command, which loads only the subcommand that is run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "approximate": "errors of each coupling on a data set",
-    "reproduce": "re-run a published table",
-    "datasets": "which data sets can be had, and from where",
+    "reproduce": "recompute a published table",
+    "datasets": "list the data sets and where they come from",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, or 2 after an error that was explained on stderr."""
+    """Run the command line and return its exit status."""
     arguments = _parser().parse_args(argv)
     return run_command(
         "rf",
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Command(argparse.ArgumentParser):
-    """A command that learns its arguments when it is asked for: scikit-learn loads in seconds."""
+    """A subcommand that adds its arguments when it is run, since scikit-learn loads slowly."""
 
     def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
         name = self.prog.split()[-1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from rf.feature_maps.fourier_features import copied_into
+from rf.feature_maps.fourier_features import place_columns
 from rf.inputs.arrays import on_host
 from rf.sampling.frequencies import FeatureMap
 
@@ -42,7 +42,7 @@ class SymmetricMap(FeatureMap):
         return largest
 
     def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        return copied_into(out, self.columns(on_host(X)), X)
+        return place_columns(out, self.columns(on_host(X)), X)
 
     def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
         return self.left(X, out)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rf.dot_product.candidate import Candidate, SymmetricMap, not_applicable
 from rf.dot_product.exact_powers import MonomialFeatureMap, RadialPolynomialMap
 from rf.dot_product.problem import Problem
-from rf.feature_maps.fourier_features import Rays, wave_columns
+from rf.feature_maps.fourier_features import Rays, fourier_columns
 from rf.feature_maps.monomials import MonomialMap
 from rf.inputs.rows import FITTING_ADVICE
 from rf.inputs.tables import Spectrum, layout_of
@@ -82,7 +82,7 @@ class DesignMap(SymmetricMap):
     signature: FloatArray
 
     def columns(self, X: Any) -> NDArray[Any]:
-        cosines_and_sines = wave_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
+        cosines_and_sines = fourier_columns(X, self.rays.frequencies, self.scale, rays=self.rays)
         if not self.exact.signature.size:
             return cosines_and_sines
         return np.concatenate([cosines_and_sines, self.exact.columns(X)], axis=1)

@@ -1,4 +1,4 @@
-"""From rows and frequencies to columns: the inner loops and what they run on."""
+"""Feature maps: cosines and sines of projections, monomials, and the threads that compute them."""
 
 from rf.feature_maps.monomials import MonomialMap, monomial_columns
 

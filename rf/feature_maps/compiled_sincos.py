@@ -1,22 +1,21 @@
-r"""Sine and cosine together, compiled by numba (the extra ``fast``) for the processor at hand.
+r"""Cosine and sine of an array in one loop, compiled by numba (the extra ``fast``).
 
-With n the integer nearest to 2x/pi and r = x - n pi/2, both functions of x are, up to signs and
-order, those of r, which polynomials give on [-pi/4, pi/4].
+With n the integer nearest to 2x/pi and r = x - n pi/2, sin x and cos x equal sin r and cos r up to
+sign and order.  Polynomials approximate both on [-pi/4, pi/4].
 
-The reduction takes pi/2 in three parts (Cody and Waite, "Software Manual for the Elementary
-Functions", 1980).  The first two are so short that their products with n are exact: the first
-difference is exact, and the other two are rounded once each.  With the roundings of the polynomials
-that leaves less than 1 ulp of 1 for both functions, with fused multiplications or without: 1.9e-16
-of the sine and 2.0e-16 of the cosine, at most, in double precision.
+The reduction splits pi/2 into three parts (Cody and Waite, "Software Manual for the Elementary
+Functions", 1980).  The first two have so few bits that their products with n are exact.  With the
+rounding of the polynomials the errors in double precision, with or without fused multiplications,
+are at most 1.9e-16 for the sine and 2.0e-16 for the cosine.
 
-The polynomials are minimax,
+The polynomials P and Q solve
 
 .. math::
 
     \min_P \max |r^2 P(r^2) - (\sin r / r - 1)|, \qquad
-    \min_Q \max |r^4 Q(r^2) - (\cos r - 1 + r^2/2)|,
+    \min_Q \max |r^4 Q(r^2) - (\cos r - 1 + r^2/2)|.
 
-by the exchange algorithm of Remez at sixty digits, then rounded.
+Their coefficients were computed with the Remez algorithm at sixty digits and rounded.
 ``tests/rf/feature_maps/test_waves_kernel.py`` measures the errors.
 """
 
@@ -32,34 +31,34 @@ from numpy.typing import NDArray
 
 from spectra.base.compiled import compile_with_numba
 
-__all__ = ["DOUBLE", "SINGLE", "SineCosine", "waves_with_numba"]
+__all__ = ["DOUBLE", "SINGLE", "SineCosine", "write_sincos_numba"]
 
 
 @final
 @dataclass(frozen=True)
 class SineCosine:
-    """What one precision needs.
+    """Constants of the algorithm for one floating-point type of p bits.
 
-    ``inverse``: 2/pi; ``magic``: 1.5 times 2^(digits - 1): adding it rounds to an integer, in the
-    last bits of the sum; ``half_pi``: parts of pi/2; ``sine``, ``cosine``: coefficients of P and Q,
-    the highest power first; ``integer``: as wide as the float; ``to_sign``: from the second bit to
-    the sign; ``limit``: the largest |x| that is reduced.
+    ``two_over_pi``: 2/pi; ``rounder``: 1.5 * 2^(p - 1): adding it rounds to an integer, stored in
+    the last bits of the sum; ``half_pi``: the parts of pi/2; ``sine``, ``cosine``: coefficients of
+    P and Q, highest power first; ``integer``: the integer type of equal width; ``sign_shift``: left
+    shift from bit 1 to the sign bit; ``limit``: largest |x|.
     """
 
-    inverse: Any
-    magic: Any
+    two_over_pi: Any
+    rounder: Any
     half_pi: tuple[Any, ...]
     sine: tuple[Any, ...]
     cosine: tuple[Any, ...]
     integer: Any
-    to_sign: int
+    sign_shift: int
     limit: float
 
 
-#: Products with n < 2^20 are exact: parts of 33, 33 and 53 bits.
+#: float64: parts of pi/2 with 33, 33 and 53 bits, whose products with n < 2^20 are exact.
 DOUBLE = SineCosine(
-    inverse=np.float64(2.0 / np.pi),
-    magic=np.float64(1.5 * 2.0**52),
+    two_over_pi=np.float64(2.0 / np.pi),
+    rounder=np.float64(1.5 * 2.0**52),
     half_pi=(
         np.float64(float.fromhex("0x1.921fb544p+0")),
         np.float64(float.fromhex("0x1.0b4611a6p-34")),
@@ -82,14 +81,14 @@ DOUBLE = SineCosine(
         np.float64(0.0416666666666666),
     ),
     integer=np.int64,
-    to_sign=62,
+    sign_shift=62,
     limit=2.0**20,
 )
 
-#: Products with n < 2^13 are exact: parts of 11, 11 and 24 bits.
+#: float32: parts of pi/2 with 11, 11 and 24 bits, whose products with n < 2^13 are exact.
 SINGLE = SineCosine(
-    inverse=np.float32(2.0 / np.pi),
-    magic=np.float32(1.5 * 2.0**23),
+    two_over_pi=np.float32(2.0 / np.pi),
+    rounder=np.float32(1.5 * 2.0**23),
     half_pi=(
         np.float32(float.fromhex("0x1.92p+0")),
         np.float32(float.fromhex("0x1.fb4p-12")),
@@ -106,38 +105,38 @@ SINGLE = SineCosine(
         np.float32(0.04166664555668831),
     ),
     integer=np.int32,
-    to_sign=30,
+    sign_shift=30,
     limit=2.0**13,
 )
 
 
-def waves_with_numba(
+def write_sincos_numba(
     phase: NDArray[Any],
     scale: NDArray[Any],
     out: NDArray[Any],
     columns: tuple[int, int],
-    cosines: int,
-    sines: int,
+    first_cosine: int,
+    first_sine: int,
 ) -> None:
-    """As :func:`waves_with_numpy`, in one pass; |phase| is below the limit of its type.
+    """As :func:`rf.feature_maps.sincos.write_sincos_numpy`, for |phase| up to ``limit``.
 
-    All arrays are contiguous.  Other threads run meanwhile.
+    All arrays are contiguous.  The loop releases the interpreter lock.
     """
-    _kernel(phase.dtype.name)(phase, scale, out, columns, cosines, sines)
+    _compiled_loop(phase.dtype.name)(phase, scale, out, columns, first_cosine, first_sine)
 
 
 @lru_cache(maxsize=2)
-def _kernel(name: str) -> Any:
-    """The loop for one type.  Its constants are cells of a closure, which name it in the cache."""
-    constants = DOUBLE if name == "float64" else SINGLE
-    dtype: Any = np.dtype(name).type
-    integer, to_sign = constants.integer, constants.integer(constants.to_sign)
+def _compiled_loop(dtype_name: str) -> Any:
+    """The loop for one type.  Its constants are closure variables, part of numba's cache key."""
+    constants = DOUBLE if dtype_name == "float64" else SINGLE
+    dtype: Any = np.dtype(dtype_name).type
+    integer, sign_shift = constants.integer, constants.integer(constants.sign_shift)
     one, half = dtype(1.0), dtype(0.5)
-    inverse, magic = constants.inverse, constants.magic
+    two_over_pi, rounder = constants.two_over_pi, constants.rounder
     large, middle, small = constants.half_pi
     sine, cosine = constants.sine, constants.cosine
 
-    def waves(
+    def write_sincos(
         phase: Any, scale: Any, out: Any, columns: Any, first_cosine: Any, first_sine: Any
     ) -> None:
         first, stop = columns
@@ -149,23 +148,23 @@ def _kernel(name: str) -> Any:
             sines = out[i, first_sine : first_sine + n]
             for j in range(n):
                 x = row[j]
-                shifted = x * inverse + magic
-                turns = shifted - magic
-                r = ((x - turns * large) - turns * middle) - turns * small
-                z = r * r
+                shifted = x * two_over_pi + rounder
+                quarter_turns = shifted - rounder
+                r = ((x - quarter_turns * large) - quarter_turns * middle) - quarter_turns * small
+                r2 = r * r
                 p = sine[0]
                 for a in sine[1:]:
-                    p = p * z + a
+                    p = p * r2 + a
                 q = cosine[0]
                 for a in cosine[1:]:
-                    q = q * z + a
-                s = math.copysign(r + (r * z) * p, r)
-                c = (one - half * z) + (z * z) * q
+                    q = q * r2 + a
+                sin_r = math.copysign(r + (r * r2) * p, r)
+                cos_r = (one - half * r2) + (r2 * r2) * q
                 quadrant = dtype(shifted).view(integer)
                 odd = (quadrant & 1) != 0
-                u = dtype(scales[j] * (c if odd else s)).view(integer)
-                v = dtype(scales[j] * (s if odd else c)).view(integer)
-                sines[j] = integer(u ^ ((quadrant & 2) << to_sign)).view(dtype)
-                cosines[j] = integer(v ^ (((quadrant + 1) & 2) << to_sign)).view(dtype)
+                sin_bits = dtype(scales[j] * (cos_r if odd else sin_r)).view(integer)
+                cos_bits = dtype(scales[j] * (sin_r if odd else cos_r)).view(integer)
+                sines[j] = integer(sin_bits ^ ((quadrant & 2) << sign_shift)).view(dtype)
+                cosines[j] = integer(cos_bits ^ (((quadrant + 1) & 2) << sign_shift)).view(dtype)
 
-    return compile_with_numba(waves, fused=True)
+    return compile_with_numba(write_sincos, fused=True)

@@ -1,7 +1,7 @@
-"""The dense work of every feature map: cosines and sines of projections, block by block.
+"""Fourier features: scaled cosines and sines of projections of rows.
 
-A block of rows is projected into a scratch array that stays in the second-level cache, and its
-cosines and sines are written straight into their places, scaled.
+Each block of rows is projected into a scratch array that fits the second-level cache, and its
+cosines and sines are written directly into the output.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, waves_with_numba
-from rf.feature_maps.sincos import LIMIT, waves_with_numpy
+from rf.feature_maps.compiled_sincos import DOUBLE, SINGLE, write_sincos_numba
+from rf.feature_maps.sincos import LIMIT, write_sincos_numpy
 from rf.feature_maps.threads import on_threads, serial_blas
-from rf.inputs.arrays import array_waves, asarray_like, is_foreign
+from rf.inputs.arrays import array_fourier_columns, asarray_like, is_foreign
 from spectra.base.arrays import FloatArray
 from spectra.base.compiled import implementation
 from spectra.errors import ParameterError
 
-__all__ = ["Rays", "copied_into", "wave_columns", "wave_kernel"]
+__all__ = ["Rays", "choose_sincos", "fourier_columns", "place_columns"]
 
-WaveKernel = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
+SincosFunction = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
 
-# What a cosine and its sine take with numpy.
-_SECONDS_OF_A_WAVE = 2e-8
-# Columns of a block, and least rows.  Measured on 2 MB of second-level cache, on a busy machine: a
-# megabyte of doubles is still read back from the cache, and the calls are not seen beside the work.
-_PANEL = 512
-_ROWS = 256
-# A product copies its factors before it starts, d for each row and each column: with 2 d rows that
-# is little beside the sums.  Beyond 1024 rows the block leaves the cache for no more gain.
-_ROWS_FOR_DIMENSION = 2
+# Seconds for one cosine and one sine with numpy.
+_SECONDS_PER_PAIR = 2e-8
+# Columns and least rows of a block: 1 MB of doubles, which fits a second-level cache of 2 MB, and
+# enough work that the overhead of the calls is negligible (measured).
+_BLOCK_COLUMNS = 512
+_LEAST_ROWS = 256
+# BLAS copies both factors of a product, which costs little if a block has at least 2 d rows.  With
+# more than 1024 rows the block would not fit the cache.
+_ROWS_PER_DIMENSION = 2
 _MOST_ROWS = 1024
-# Projections of one task for a thread: milliseconds, so that the start of a thread is not seen.
-_TASK = 1 << 20
-# Products below this number of multiplications are not shared out by BLAS either.
-_SMALL = 1 << 18
+# Projections in one task of a thread: milliseconds, much longer than the start of a thread.
+_PROJECTIONS_PER_TASK = 1 << 20
+# Number of multiplications below which BLAS does not use threads either.
+_LEAST_FOR_THREADS = 1 << 18
 
 
-def wave_columns(
+def fourier_columns(
     X: Any,
     frequencies: FloatArray,
     scale: FloatArray,
@@ -53,27 +53,24 @@ def wave_columns(
     rays: Rays | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Columns scale * cos(X w + phase) for all frequencies, then scale * sin(X w + phase).
+    """Columns scale * cos(<x, w> + phase) for all frequencies w, then scale * sin(<x, w> + phase).
 
     ``X`` (rows, d): float32 or float64; ``frequencies`` (n, d); ``scale`` (n,); ``phases`` (n,):
-    zero where left out; ``without_sine``: a frequency that gets no sine column; ``rays``: the same
-    frequencies, where they are all radii on all directions: rows are projected once; ``out``: where
-    the columns are written, instead of into a new array: contiguous, of the shape and type of what
-    is returned.  New memory costs more than all else for few coordinates; returns: of the type of
-    X.
+    by default zero; ``without_sine``: the index of a frequency that gets no sine column; ``rays``:
+    the same frequencies as products of radii and directions, so that rows are projected only on the
+    directions; ``out``: a contiguous array for the result, which saves the allocation.  The result
+    has the dtype of X and the shape (rows, 2 n), or (rows, 2 n - 1) with ``without_sine``.
 
-    With u = 2^-53 for float64 and 2^-24 for float32, the sine and cosine of the rounded phase are
-    right to 2 u, and the phase errs by at most (d + 3) u (sum_k |w_k x_k| + |phase|): by about
-    as much as the rounding of X to its own type makes uncertain.  A column is off by no more than
-    scale times the sum of both, and 3 u.
+    With the unit roundoff u (2^-53 for float64, 2^-24 for float32) the error of <x, w> + phase is
+    at most e = (d + 3) u (sum_k |w_k x_k| + |phase|), about the effect of rounding X, and the error
+    of a column is at most scale * (e + 5 u).
     """
     if is_foreign(X):
-        waves: NDArray[Any] = array_waves(X, frequencies, scale, phases, without_sine, out)
-        return waves
+        return array_fourier_columns(X, frequencies, scale, phases, without_sine, out)  # type: ignore[no-any-return]
     columns = 2 * len(frequencies) - (without_sine is not None)
-    out = _checked(out, (X.shape[0], columns), X.dtype)
+    out = _check_out(out, (X.shape[0], columns), X.dtype)
     work = _Work.of(X, frequencies, scale, phases, without_sine, rays, out)
-    if X.shape[0] * len(frequencies) * X.shape[1] <= _SMALL:
+    if X.shape[0] * len(frequencies) * X.shape[1] <= _LEAST_FOR_THREADS:
         work.run(iter(range(work.tasks)))
         return out
     with serial_blas() as threads:
@@ -81,38 +78,38 @@ def wave_columns(
     return out
 
 
-def wave_kernel(dtype: Any, waves: float = np.inf) -> tuple[WaveKernel, float]:
-    """The function that writes cosines and sines of a block, and the largest phase it takes.
+def choose_sincos(dtype: Any, pairs: float = np.inf) -> tuple[SincosFunction, float]:
+    """The function that writes cosines and sines, and the largest |phase| that it accepts.
 
-    ``waves``: how many are made.
+    ``pairs``: how many cosines (and sines) are needed; few do not justify the import of numba.
     """
-    if implementation(time_in_numpy=_SECONDS_OF_A_WAVE * waves) == "numpy":
-        return waves_with_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
-    return waves_with_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
+    if implementation(time_in_numpy=_SECONDS_PER_PAIR * pairs) == "numpy":
+        return write_sincos_numpy, LIMIT if np.dtype(dtype) == np.float64 else np.inf
+    return write_sincos_numba, (DOUBLE if np.dtype(dtype) == np.float64 else SINGLE).limit
 
 
-def copied_into(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
-    """Columns of rows X that were made elsewhere, in ``out`` where there is one."""
+def place_columns(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
+    """Return numpy ``columns`` in ``out`` if it is given, or in the library of the rows X."""
     if is_foreign(X):
-        moved: NDArray[Any] = asarray_like(columns, X)
-        return moved
+        return asarray_like(columns, X)  # type: ignore[no-any-return]
     if out is None:
         return columns
-    _checked(out, (columns.shape[0], columns.shape[1]), columns.dtype)[:] = columns
+    _check_out(out, (columns.shape[0], columns.shape[1]), columns.dtype)[:] = columns
     return out
 
 
-def _checked(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+def _check_out(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """Validate the output array, or allocate one if there is none."""
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise ParameterError(
-            f"The columns are written into an array of numpy, and out is a {type(out).__name__}. "
-            f"Pass np.empty({shape}, {str(dtype)!r}), or leave out= away."
+            f"The columns are written into an array of numpy, but out is a {type(out).__name__}. "
+            f"Pass np.empty({shape}, {str(dtype)!r}), or omit out=."
         )
     if out.shape != shape or out.dtype != dtype or not out.flags.carray:
         raise ParameterError(
-            f"The columns are a contiguous array of shape {shape} and type {dtype}, and out has "
+            f"The result is a contiguous array of shape {shape} and type {dtype}, but out has "
             f"shape {out.shape} and type {out.dtype}"
             + ("" if out.flags.c_contiguous else ", and is not contiguous")
             + ("" if out.flags.writeable else ", and cannot be written")
@@ -124,9 +121,9 @@ def _checked(out: NDArray[Any] | None, shape: tuple[int, int], dtype: Any) -> ND
 @final
 @dataclass(frozen=True, eq=False)
 class Rays:
-    """Frequencies radius_i direction_j, those of the first radius first.
+    """Frequencies radii[i] * directions[j], sorted by i and then j.
 
-    ``directions`` (P, d); ``radii`` (R,).
+    ``directions`` (n_directions, d); ``radii`` (n_radii,).
     """
 
     directions: FloatArray
@@ -134,7 +131,7 @@ class Rays:
 
     @property
     def frequencies(self) -> FloatArray:
-        """All of them, shape (R P, d)."""
+        """The products, shape (n_radii * n_directions, d)."""
         rows = self.radii[:, None, None] * self.directions
         return np.asarray(rows.reshape(-1, self.directions.shape[1]))
 
@@ -142,29 +139,29 @@ class Rays:
 @final
 @dataclass(frozen=True)
 class _Panel:
-    """Consecutive frequencies: those of a projection, or this radius times its directions."""
+    """Consecutive frequencies: the directions of a group, times the radius if there is one."""
 
-    start: int
+    start: int  # index of the first frequency, and column of its cosine
     radius: Any
     scale: NDArray[Any]
-    shift: NDArray[Any] | None
-    reach: float  # largest norm of a frequency
-    offset: float  # largest phase
-    sines: NDArray[np.intp]  # column of the sine of each, -1 for none
+    phases: NDArray[Any] | None
+    largest_norm: float  # of a frequency
+    largest_phase: float  # in absolute value
+    sines: NDArray[np.intp]  # column of the sine of each frequency, -1 for none
 
 
 @final
 @dataclass(frozen=True)
 class _Work:
-    """All that a thread needs, and what it does: tasks of some rows by all panels."""
+    """The computation of all columns, divided into tasks: some rows by all frequencies."""
 
     X: Any
     groups: list[tuple[NDArray[Any], list[_Panel]]]  # directions (d, columns), and their panels
     out: NDArray[Any]
-    kernel: WaveKernel
-    limit: float
-    block: int  # most projections at once
-    rows: int  # of a task
+    write_sincos: SincosFunction
+    limit: float  # largest |phase| of write_sincos
+    block_size: int  # largest number of projections in the scratch array
+    task_rows: int
 
     @classmethod
     def of(
@@ -173,24 +170,25 @@ class _Work:
         frequencies: FloatArray,
         scale: FloatArray,
         phases: FloatArray | None,
-        lone: int | None,
+        without_sine: int | None,
         rays: Rays | None,
         out: NDArray[Any],
     ) -> _Work:
         n, dtype = len(frequencies), X.dtype
-        sines = n + np.arange(n) if lone is None else np.insert(n + np.arange(n - 1), lone, -1)
-        reach = np.linalg.norm(frequencies, axis=1)
+        sines = n + np.arange(n)
+        if without_sine is not None:
+            sines = np.insert(sines[:-1], without_sine, -1)
+        norms = np.linalg.norm(frequencies, axis=1)
 
         def panel(start: int, stop: int, radius: float | None) -> _Panel:
             part = slice(start, stop)
-            shift = None if phases is None else phases[part]
             return _Panel(
                 start,
                 None if radius is None else np.dtype(dtype).type(radius),
                 scale[part].astype(dtype),
-                None if shift is None else shift.astype(dtype),
-                float(reach[part].max()),
-                0.0 if shift is None else float(np.abs(shift).max()),
+                None if phases is None else phases[part].astype(dtype),
+                float(norms[part].max()),
+                0.0 if phases is None else float(np.abs(phases[part]).max()),
                 sines[part],
             )
 
@@ -202,78 +200,81 @@ class _Work:
                 np.ascontiguousarray(directions[a:b].T, dtype=dtype),
                 [panel(i * size + a, i * size + b, radius) for i, radius in enumerate(radii)],
             )
-            for a, b in itertools.pairwise([*range(0, size, _PANEL), size])
+            for a, b in itertools.pairwise([*range(0, size, _BLOCK_COLUMNS), size])
         ]
-        least = min(max(_ROWS, _ROWS_FOR_DIMENSION * X.shape[1]), _MOST_ROWS)
-        kernel, limit = wave_kernel(dtype, X.shape[0] * n)
-        task = max(least, _TASK // max(n, 1))
-        return cls(X, groups, out, kernel, limit, block=least * _PANEL, rows=task)
+        least = min(max(_LEAST_ROWS, _ROWS_PER_DIMENSION * X.shape[1]), _MOST_ROWS)
+        write_sincos, limit = choose_sincos(dtype, X.shape[0] * n)
+        task_rows = max(least, _PROJECTIONS_PER_TASK // max(n, 1))
+        return cls(X, groups, out, write_sincos, limit, least * _BLOCK_COLUMNS, task_rows)
 
     @property
     def tasks(self) -> int:
-        return -(-len(self.out) // self.rows)
+        """The number of tasks."""
+        return -(-len(self.out) // self.task_rows)
 
     def run(self, tasks: Iterator[int]) -> None:
-        """Do the tasks, with scratch arrays of one's own."""
-        widths = [weights.shape[1] for weights, _ in self.groups]
-        size = max(min(self.block, max(widths, default=0) * self.rows), *widths, 0)
-        # Radii need a second array: the projections serve all of them.
+        """Run the tasks in one thread, with its own scratch arrays."""
+        widths = [directions.shape[1] for directions, _ in self.groups]
+        size = max(min(self.block_size, max(widths, default=0) * self.task_rows), *widths, 0)
+        # With radii, a second array holds the projections multiplied by one radius.
         scaled = any(panels[0].radius is not None for _, panels in self.groups)
         scratch = np.empty((1 + scaled, size), self.out.dtype)
         for task in tasks:
-            first = task * self.rows
-            rows = slice(first, min(first + self.rows, self.X.shape[0]))
+            first = task * self.task_rows
+            rows = slice(first, min(first + self.task_rows, self.X.shape[0]))
             X, out = self.X[rows], self.out[rows]
-            length = _row_norms(X)
-            for weights, panels in self.groups:
-                n = weights.shape[1]
+            norms = _row_norms(X)
+            for directions, panels in self.groups:
+                n = directions.shape[1]
                 step = size // n
                 for start in range(0, len(out), step):
-                    few = slice(start, min(start + step, len(out)))
-                    each = scratch[:, : (few.stop - start) * n].reshape(1 + scaled, -1, n)
+                    block = slice(start, min(start + step, len(out)))
+                    arrays = scratch[:, : (block.stop - start) * n].reshape(1 + scaled, -1, n)
+                    projections, phase = arrays[0], arrays[-1]
                     if issparse(X):
-                        each[0][:] = X[few] @ weights
+                        projections[:] = X[block] @ directions
                     else:
-                        np.matmul(X[few], weights, out=each[0])
+                        np.matmul(X[block], directions, out=projections)
                     for panel in panels:
-                        phase = each[-1]
                         if panel.radius is not None:
-                            np.multiply(each[0], panel.radius, out=phase)
-                        self._panel(panel, phase, float(length[few].max()), out[few])
+                            np.multiply(projections, panel.radius, out=phase)
+                        self._write(panel, phase, float(norms[block].max()), out[block])
 
-    def _panel(self, panel: _Panel, phase: NDArray[Any], length: float, out: NDArray[Any]) -> None:
-        if panel.shift is not None:
-            phase += panel.shift
-        bounded = length * panel.reach + panel.offset <= self.limit
-        huge = None if bounded else _far(phase, self.limit)
-        self._waves(panel, phase, out)
-        if huge is not None:
-            _put(huge, panel, out)
+    def _write(self, panel: _Panel, phase: NDArray[Any], norm: float, out: NDArray[Any]) -> None:
+        """Write the columns of a panel at rows whose norms are at most ``norm``."""
+        if panel.phases is not None:
+            phase += panel.phases
+        bounded = norm * panel.largest_norm + panel.largest_phase <= self.limit
+        large = None if bounded else _take_large_phases(phase, self.limit)
+        self._write_all(panel, phase, out)
+        if large is not None:
+            _write_large_phases(large, panel, out)
 
-    def _waves(self, panel: _Panel, phase: NDArray[Any], out: NDArray[Any]) -> None:
-        """Cosines and sines before, at and after the frequency that has no sine."""
+    def _write_all(self, panel: _Panel, phase: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write cosines and sines before, at and after the frequency without a sine column."""
         n, first = panel.scale.size, 0
         for lone in np.flatnonzero(panel.sines < 0).tolist():
-            both = np.empty((len(phase), 2), out.dtype)
-            self.kernel(phase, panel.scale, both, (lone, lone + 1), 0, 1)
-            out[:, panel.start + lone] = both[:, 0]
-            self._stretch(panel, phase, out, first, lone)
+            pair = np.empty((len(phase), 2), out.dtype)
+            self.write_sincos(phase, panel.scale, pair, (lone, lone + 1), 0, 1)
+            out[:, panel.start + lone] = pair[:, 0]
+            self._write_range(panel, phase, out, first, lone)
             first = lone + 1
-        self._stretch(panel, phase, out, first, n)
+        self._write_range(panel, phase, out, first, n)
 
-    def _stretch(
+    def _write_range(
         self, panel: _Panel, phase: NDArray[Any], out: NDArray[Any], first: int, stop: int
     ) -> None:
         if first < stop:
             sines = int(panel.sines[first])
-            self.kernel(phase, panel.scale, out, (first, stop), panel.start + first, sines)
+            self.write_sincos(phase, panel.scale, out, (first, stop), panel.start + first, sines)
 
 
-_Far = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]
+# Rows, columns and values of large phases.
+_LargePhases = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]
 
 
 def _row_norms(X: Any) -> FloatArray:
-    """Bounds of the lengths of rows; infinite where their squares are."""
+    """Upper bounds of the norms of rows, infinite if the squares overflow."""
     if issparse(X):
         X = X.astype(np.float64)
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
@@ -283,8 +284,8 @@ def _row_norms(X: Any) -> FloatArray:
     return np.asarray(1.001 * np.sqrt(squares))
 
 
-def _far(phase: NDArray[Any], limit: float) -> _Far | None:
-    """Where phases are beyond the limit, or not finite, and what they are; they become zero."""
+def _take_large_phases(phase: NDArray[Any], limit: float) -> _LargePhases | None:
+    """Find the phases beyond the limit or not finite, and replace them by zero in ``phase``."""
     rows, columns = np.nonzero(~(np.abs(phase) <= limit))
     if not rows.size:
         return None
@@ -293,9 +294,9 @@ def _far(phase: NDArray[Any], limit: float) -> _Far | None:
     return rows, columns, values
 
 
-def _put(far: _Far, panel: _Panel, out: NDArray[Any]) -> None:
-    """Waves of far phases by numpy's functions, which reduce them with all the digits of pi."""
-    rows, columns, values = far
+def _write_large_phases(large: _LargePhases, panel: _Panel, out: NDArray[Any]) -> None:
+    """Overwrite the columns at large phases by np.cos and np.sin, accurate for any size."""
+    rows, columns, values = large
     scale = panel.scale[columns]
     out[rows, panel.start + columns] = np.cos(values) * scale
     sines = panel.sines[columns]

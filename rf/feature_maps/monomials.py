@@ -1,4 +1,4 @@
-"""Exact features of a polynomial in <x, y>: all weighted monomials of the coordinates."""
+"""Exact features of a polynomial kernel in <x, y>: weighted monomials of the coordinates."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ __all__ = ["MonomialMap", "monomial_columns"]
 
 
 def monomial_columns(dim: int, coefficients: Sequence[float]) -> int:
-    """Columns of the exact map: C(d + n - 1, n) for each degree n with a coefficient."""
+    """Number of monomials: C(d + n - 1, n) for each degree n with coefficients[n] != 0."""
     return sum(math.comb(dim + n - 1, n) for n, a in enumerate(coefficients) if a != 0)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MonomialMap:
-    r"""Columns :math:`\sqrt{|a_n|\,n!/m!}\;x^m` over all |m| = n, with the sign of a_n.
+    r"""Columns :math:`\sqrt{|a_n|\,n!/m!}\;x^m` of all degrees n and multi-indices m, |m| = n.
 
     .. math:: \sum_n a_n \langle x, y \rangle^n
               = \sum_n a_n \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
 
-    ``powers``: a column of degree n is the column ``parent`` of degree n - 1 times a coordinate;
-    ``weights``: of each degree; ``kept``: degrees whose coefficient is not 0.
+    ``powers[n - 1]``: two index arrays; each monomial of degree n is one of degree n - 1 times a
+    coordinate; ``weights[n]``: the roots above; ``kept``: the degrees with a_n != 0; ``signature``:
+    the sign of a_n for each column.
     """
 
     dim: int
@@ -42,19 +43,20 @@ class MonomialMap:
 
     @classmethod
     def of(cls, dim: int, coefficients: Sequence[float]) -> Self:
-        """The map of sum_n coefficients[n] <x, y>^n in a dimension."""
+        """The map of sum_n coefficients[n] <x, y>^n on R^dim."""
         powers, weights = [], []
+        # Position of each monomial of degree n, given by the sorted coordinates of its factors.
         index: dict[tuple[int, ...], int] = {(): 0}
         for n, a in enumerate(coefficients):
             if n:
-                words = list(combinations_with_replacement(range(dim), n))
-                parent = np.array([index[word[:-1]] for word in words], dtype=np.intp)
-                factor = np.array([word[-1] for word in words], dtype=np.intp)
+                monomials = list(combinations_with_replacement(range(dim), n))
+                parent = np.array([index[factors[:-1]] for factors in monomials], dtype=np.intp)
+                factor = np.array([factors[-1] for factors in monomials], dtype=np.intp)
                 powers.append((parent, factor))
-                index = {word: i for i, word in enumerate(words)}
+                index = {factors: i for i, factors in enumerate(monomials)}
             multinomial = [
-                math.factorial(n) / math.prod(map(math.factorial, Counter(word).values()))
-                for word in index
+                math.factorial(n) / math.prod(map(math.factorial, Counter(factors).values()))
+                for factors in index
             ]
             weights.append(np.sqrt(abs(a) * np.array(multinomial)))
         kept = tuple(n for n, a in enumerate(coefficients) if a != 0)
@@ -63,7 +65,7 @@ class MonomialMap:
         return cls(dim, tuple(powers), tuple(weights), kept, signature)
 
     def columns(self, X: FloatArray) -> FloatArray:
-        """The columns at the rows of X."""
+        """The features of the rows of X, shape (rows, columns)."""
         monomials = np.ones((X.shape[0], 1), dtype=X.dtype)
         columns = [np.zeros((X.shape[0], 0), dtype=X.dtype)]
         last = max(self.kept, default=0)

@@ -1,10 +1,9 @@
-"""Blocks of work on threads of our own, with the threads of BLAS held to one.
+"""Run tasks on Python threads, with BLAS limited to one thread.
 
-Many threads inside one product of a small block wait for one another: on a busy machine they took
-16 to 52 ns for an element that one thread makes in 0.8.  So BLAS works alone inside a block, and
-the blocks are shared out, each to whichever thread is free; a thread that is starved holds up one
-block.  As many threads run as BLAS might have used, so that OPENBLAS_NUM_THREADS and
-``threadpoolctl.threadpool_limits`` say how many.
+BLAS threads that share the product of a small block wait for one another, and can be slower than
+one thread.  Instead, each block is computed by one thread, and each free thread takes the next
+block.  There are as many threads as BLAS would use, so OPENBLAS_NUM_THREADS and
+``threadpoolctl.threadpool_limits`` set their number.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from spectra.base.compiled import implementation, numba_import_error
 __all__ = ["on_threads", "serial_blas", "show_config"]
 
 
-class _Limit:
-    """BLAS is limited from the first that asks for it until the last has done."""
+class _BlasLimit:
+    """State of the limit on BLAS, which lasts while at least one caller of serial_blas needs it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -36,7 +35,7 @@ class _Limit:
         self.limiter: Any = None
 
 
-_LIMIT = _Limit()
+_LIMIT = _BlasLimit()
 
 
 @lru_cache(maxsize=1)
@@ -46,9 +45,9 @@ def _controller() -> Any:
 
 @contextmanager
 def serial_blas() -> Iterator[int]:
-    """Hold BLAS to one thread, and give the number that it had.
+    """Limit BLAS to one thread; yields its previous number of threads.
 
-    Safe where several threads of a program are inside at once.
+    Several threads of a program may use it at the same time.
     """
     with _LIMIT.lock:
         if _LIMIT.users == 0:
@@ -68,27 +67,26 @@ def serial_blas() -> Iterator[int]:
 
 
 def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) -> None:
-    """Call ``work`` on each thread with an iterator from which it takes its next task.
+    """Call ``work`` on each thread with an iterator that yields its next task.
 
-    The caller's thread works too.  Whatever one of them raises ends the others after their task,
-    and is raised.
-
-    ``tasks``: they are 0, 1, ..., tasks - 1, and each is taken once.
+    The tasks are 0, 1, ..., tasks - 1; each is given to one thread.  The caller's thread is one of
+    the ``threads``.  After an exception no thread starts another task, and the exception is raised
+    in the caller's thread.
     """
-    # next() of a count is one step of the interpreter: no two threads get the same number.
-    numbers, faults = itertools.count(), list[BaseException]()
+    # next() of itertools.count is atomic, so no two threads get the same number.
+    numbers, errors = itertools.count(), list[BaseException]()
 
-    def taken() -> Iterator[int]:
-        while not faults and (number := next(numbers)) < tasks:
+    def own_tasks() -> Iterator[int]:
+        while not errors and (number := next(numbers)) < tasks:
             yield number
 
     def run() -> None:
         try:
-            work(taken())
-        except BaseException as fault:
-            faults.append(fault)
+            work(own_tasks())
+        except BaseException as error:
+            errors.append(error)
 
-    # Helpers see the caller's context, where numpy keeps what np.errstate asks for.
+    # A copy of the caller's context, because it holds numpy's errstate.
     helpers = [
         threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True)
         for _ in range(min(threads, tasks) - 1)
@@ -98,12 +96,12 @@ def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) 
     run()
     for helper in helpers:
         helper.join()
-    if faults:
-        raise faults[0]
+    if errors:
+        raise errors[0]
 
 
 def show_config() -> None:
-    """Print what runs: versions, the implementation of the inner loop, the number of threads.
+    """Print the versions, the implementation of the inner loop and the number of threads.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.features.base import BaseSpectralFeatures, Resolved
 from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
-from rf.inputs.rows import FITTING_ADVICE, LENGTHS, sample_of_rows
+from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
 from rf.sampling.frequencies import FourierMap, Frequencies, Radii
 from rf.schemes.complex import NEGLIGIBLE, AxialTable, axial_scheme
@@ -99,7 +99,7 @@ class AsKRFF(BaseSpectralFeatures):
         "masses": [StrOptions({"exact", "least-squares"})],
         "n_samples": [Interval(Integral, 2, None, closed="left")],
         "negligible": [Interval(Real, 0.0, 0.1, closed="left")],
-        "length_scale": LENGTHS,
+        "length_scale": LENGTH_SCALE_CONSTRAINT,
         "random_state": ["random_state"],
     }
 

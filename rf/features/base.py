@@ -34,17 +34,17 @@ from rf.inputs.rows import (
     FITTING_ADVICE,
     RowRange,
     centre_of,
-    check_size,
-    divided,
+    check_overflow,
+    divide_by_lengths,
     lengths_for,
     product_of_lengths,
 )
 from rf.inputs.tables import (
     Spectrum,
-    named_kernel,
+    resolve_kernel,
     resolve_spectrum,
-    warn_of_units,
-    without_lengths,
+    split_off_lengths,
+    warn_if_wrong_unit,
 )
 from rf.sampling.frequencies import FeatureMap, Radii
 from rf.schemes.scheme import Scheme
@@ -139,7 +139,7 @@ class BaseSpectralFeatures(
         rows = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
         rows.check(X, at_any_distance=self.outside == "ignore")
         kernel = spectrum.source
-        warn_of_units(table if isinstance(kernel, str | None) else kernel, X)
+        warn_if_wrong_unit(table if isinstance(kernel, str | None) else kernel, X)
         return rows
 
     def _refuse_lengths(self, kernel: str) -> None:
@@ -176,13 +176,13 @@ class BaseSpectralFeatures(
         self._validate_params()
         rows = validated_rows(self, X, reset=True)
         self.length_scale_ = lengths_for(self.length_scale, on_host(rows))
-        self._unscaled, kernel_lengths = without_lengths(self.kernel, rows.shape[1])
+        self._unscaled, kernel_lengths = split_off_lengths(self.kernel, rows.shape[1])
         self._lengths = product_of_lengths(kernel_lengths, self.length_scale_)
-        rows = divided(rows, self._lengths)
+        rows = divide_by_lengths(rows, self._lengths)
         X = on_host(rows)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
         _, rng = np.random.default_rng(seed.tolist()).spawn(2)
-        check_size(X)
+        check_overflow(X)
         with serial_blas():  # the products are small
             scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
             self._exact = kernel if kernel_lengths is None else self.kernel
@@ -213,7 +213,7 @@ class BaseSpectralFeatures(
     def kernel_(self) -> Any:
         """The exact kernel, or None; the text of a kernel is parsed here."""
         check_is_fitted(self)
-        return named_kernel(self._exact)
+        return resolve_kernel(self._exact)
 
     @property
     def expected_error_(self) -> float:
@@ -377,8 +377,8 @@ class BaseSpectralFeatures(
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False)
         refuse_other_library(self, X, self.signature_, method)
-        X = divided(X, self._lengths)
-        check_size(X)
+        X = divide_by_lengths(X, self._lengths)
+        check_overflow(X)
         self._rows.check(X, at_any_distance=self.outside == "ignore")
         return X
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
-from rf.inputs.rows import LENGTHS
+from rf.inputs.rows import LENGTH_SCALE_CONSTRAINT
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
 from rf.schemes.table_scheme import SamplingOptions
 from spectra.errors import ParameterError
@@ -19,7 +19,7 @@ __all__ = ["GORF", "GRFF", "ORF", "RFF", "SignedFeatures"]
 _COMMON_CONSTRAINTS: dict[str, Any] = {
     "kernel": "no_validation",
     "n_components": [Interval(Integral, 1, None, closed="left")],
-    "length_scale": LENGTHS,
+    "length_scale": LENGTH_SCALE_CONSTRAINT,
     "random_state": ["random_state"],
 }
 

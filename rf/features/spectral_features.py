@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
 from rf.features.messages import describe_error, describe_lengths, infinite_group_message
-from rf.inputs.rows import FITTING_ADVICE, LENGTHS, RowRange, centre_of
+from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, RowRange, centre_of
 from rf.inputs.tables import (
     Spectrum,
-    kept_spectrum,
-    named_kernel,
+    cached_spectrum,
+    resolve_kernel,
     resolve_spectrum,
-    warn_of_units,
+    warn_if_wrong_unit,
 )
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, RADII, Allocation, Radii
 from rf.schemes.table_scheme import SamplingOptions
@@ -152,7 +152,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         "domain": [Interval(Real, 0, None, closed="neither"), StrOptions({"data"}), None],
         "outside": [StrOptions({"error", "ignore"})],
         "kernel_params": [dict, None],
-        "length_scale": LENGTHS,
+        "length_scale": LENGTH_SCALE_CONSTRAINT,
         "random_state": ["random_state"],
     }
 
@@ -209,10 +209,10 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _resolve(self, X: Any) -> Resolved:
         is_text = isinstance(self._unscaled, str) and not self.kernel_params
         if is_text and self.domain is None:
-            cached = kept_spectrum(self._unscaled, X.shape[1])
+            cached = cached_spectrum(self._unscaled, X.shape[1])
             if cached is not None:
                 return self._from_table(cached, X)
-        kernel = named_kernel(self._unscaled, self.kernel_params)
+        kernel = resolve_kernel(self._unscaled, self.kernel_params)
         if getattr(kernel, "is_zonal", False):
             self._refuse_lengths(str(kernel))
         if hasattr(kernel, "profile"):  # an L1Kernel
@@ -267,7 +267,7 @@ class SpectralFeatures(BaseSpectralFeatures):
             scheme = single_column_scheme(kernel, X, self.n_components, domain=self.domain)
         except ParameterError as error:
             raise ParameterError(f"{no_measure} {error}".strip()) from error
-        warn_of_units(kernel, X)
+        warn_if_wrong_unit(kernel, X)
         scheme.box.check(X, at_any_distance=self.outside == "ignore")
         return scheme, kernel, scheme.box, scheme.box.z_max
 
@@ -288,7 +288,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         """The best of several methods for the data, as a scheme."""
         from rf.dot_product.comparison import compare
 
-        warn_of_units(problem.kernel, X)
+        warn_if_wrong_unit(problem.kernel, X)
         comparison = compare(problem)
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
         domain = np.inf if comparison.best.on_whole_sphere else comparison.z_max

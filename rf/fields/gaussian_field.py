@@ -11,7 +11,7 @@ from rf.fields.conditioned import ConditionedField
 from rf.fields.covariance import Covariance, covariance_of, why_not_positive
 from rf.fields.paths import Path
 from rf.inputs.rows import check_cross_distances, checked_lengths
-from rf.inputs.tables import resolve_spectrum, without_lengths
+from rf.inputs.tables import resolve_spectrum, split_off_lengths
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
@@ -344,7 +344,7 @@ class GaussianField:
 
     def _resolve(self, dim: int) -> None:
         """Find the table and the lengths of the kernel in this dimension."""
-        unscaled, self._own_lengths = without_lengths(self.kernel, dim)
+        unscaled, self._own_lengths = split_off_lengths(self.kernel, dim)
         spectrum = resolve_spectrum(unscaled, dim)
         table = spectrum.table
         if table.sphere or table.kind == "shifted":

@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rf.feature_maps.fourier_features import wave_columns
+from rf.feature_maps.fourier_features import fourier_columns
 from rf.feature_maps.threads import serial_blas
 from rf.sampling.frequencies import Frequencies
 from spectra.base.arrays import FloatArray
@@ -107,7 +107,7 @@ class Path:
         with serial_blas():  # small products: more threads would be slower
             return np.concatenate(
                 [
-                    wave_columns(points[i : i + block], w, np.ones(len(w))) @ coefficients
+                    fourier_columns(points[i : i + block], w, np.ones(len(w))) @ coefficients
                     for i in range(0, max(len(points), 1), block)
                 ]
             )

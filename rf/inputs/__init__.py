@@ -1,5 +1,5 @@
-"""What users pass in: kernels, rows, length scales, arrays of other libraries."""
+"""Validation and conversion of inputs: kernels, rows, length scales, other array libraries."""
 
-from rf.inputs.tables import named_kernel
+from rf.inputs.tables import resolve_kernel
 
-__all__ = ["named_kernel"]
+__all__ = ["resolve_kernel"]

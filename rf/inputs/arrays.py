@@ -1,13 +1,12 @@
-"""Rows in arrays of other libraries, on other devices, and in chunks.
+"""Support for array-API libraries (on any device) and for dask arrays.
 
-With ``sklearn.set_config(array_api_dispatch=True)`` arrays of every library that scikit-learn
-dispatches to (torch, cupy, dpnp, array-api-strict) go in, and come out of the same library on the
-same device.  What is drawn from a table is drawn in numpy, from a copy of the rows on the host;
-features are made where the rows lie.
+With ``sklearn.set_config(array_api_dispatch=True)``, estimators accept arrays of every library that
+scikit-learn dispatches to (torch, cupy, dpnp, array-api-strict).  Frequencies are drawn in numpy,
+from a copy of the rows on the host; features are computed and returned in the library and on the
+device of the rows.
 
-Features of an array of dask are made chunk by chunk, when they are needed.  Chunks are of rows;
-whatever looks at the rows before it draws looks at the first one, as ``partial_fit`` does.  Dask
-is imported only if an array of dask was passed.
+Features of a dask array are computed lazily, one chunk of rows at a time; ``fit`` uses the first
+chunk.  Dask is imported only if a dask array is passed.
 """
 
 from __future__ import annotations
@@ -28,32 +27,32 @@ from sklearn.utils.validation import validate_data
 from spectra.errors import ParameterError
 
 __all__ = [
-    "array_waves",
+    "array_fourier_columns",
     "asarray_like",
     "by_chunks",
     "dask_module",
     "first_chunk",
     "first_rows",
-    "fits_squared",
     "is_dask",
     "is_foreign",
     "on_host",
     "refuse_other_library",
-    "rows_of",
+    "row_chunks",
+    "squares_are_finite",
     "user_stacklevel",
     "validated_rows",
 ]
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is neither an array of numpy nor a sparse one."""
+    """Whether X is neither a numpy array nor a sparse array."""
     return not isinstance(X, np.ndarray) and not issparse(X)
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Rows as scikit-learn validates them: float64 or float32, in the library that they came in.
+    """Validate rows with scikit-learn: float64 or float32, in their own library.
 
-    Of rows in an array of dask the first chunk is taken, for a fit, which looks at a sample.
+    ``reset`` is True in ``fit``, which takes the first chunk of a dask array.
     """
     X = first_chunk(X) if reset else X
     xp, _, _ = get_namespace_and_device(X)
@@ -62,57 +61,58 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def on_host(X: Any) -> Any:
-    """The same numbers in numpy; sparse rows as they are."""
+    """Convert X to numpy; return sparse arrays unchanged."""
     if not is_foreign(X):
         return X
     return np.asarray(_convert_to_numpy(_detached(X), get_namespace_and_device(X)[0]))
 
 
 def _detached(X: Any) -> Any:
-    """The numbers alone: torch keeps derivatives beside them."""
+    """X without the autograd graph of torch."""
     return X.detach() if hasattr(X, "detach") else X
 
 
 def asarray_like(values: Any, X: Any, *, double: bool = False) -> Any:
-    """Real numbers in the library and on the device of X, of its type or in double precision."""
+    """Values in the library and on the device of X, in its dtype or, if ``double``, in float64."""
     xp, _, device = get_namespace_and_device(X)
-    # Torch takes no array that is read-only.
+    # Torch does not accept read-only arrays.
     numbers = np.require(on_host(values), requirements="W")
     return xp.asarray(numbers, dtype=xp.float64 if double else X.dtype, device=device)
 
 
 def refuse_other_library(estimator: Any, X: Any, fitted: Any, method: str) -> None:
-    """Refuse rows of another library, or on another device, than what was fitted."""
+    """Raise if the rows X are in another library or on another device than the array ``fitted``."""
     if not get_config()["array_api_dispatch"]:
         return
-    at, there = _place(fitted), _place(X)
-    if at != there:
+    fitted_place, given_place = _place(fitted), _place(X)
+    if fitted_place != given_place:
         raise ParameterError(
             f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace "
-            f"and the same device as those passed to fit(). The rows are of {_named(there)}, and "
-            f"those of fit were of {_named(at)}. Convert the rows, or fit on rows like these."
+            f"and the same device as those passed to fit(). They are in {_describe(given_place)}, "
+            f"those of fit were in {_describe(fitted_place)}. Convert them, or fit again."
         )
 
 
 def _place(X: Any) -> tuple[Any, Any]:
+    """The array namespace of X and its device, which is None for numpy."""
     return get_namespace_and_device(X)[0::2] if is_foreign(X) else (np, None)
 
 
-def _named(place: tuple[Any, Any]) -> str:
+def _describe(place: tuple[Any, Any]) -> str:
     return str(place[0].__name__) + ("" if place[1] is None else f" on {place[1]}")
 
 
-def fits_squared(X: Any) -> bool:
-    """Whether squares of distances are numbers of the type of X, by its largest coordinate alone.
+def squares_are_finite(X: Any) -> bool:
+    """Whether squared distances between rows are finite in the dtype of X, by its largest entry.
 
-    It is found where the rows are, so that those on a device stay there.
+    The largest entry is computed on the device of X.
     """
     xp, _, _ = get_namespace_and_device(X)
     X = _detached(X)
     return bool(float(xp.max(xp.abs(X))) < 0.5 * (xp.finfo(X.dtype).max / X.shape[1]) ** 0.5)
 
 
-def array_waves(
+def array_fourier_columns(
     X: Any,
     frequencies: NDArray[np.float64],
     scale: NDArray[np.float64],
@@ -120,14 +120,14 @@ def array_waves(
     without_sine: int | None,
     out: Any,
 ) -> Any:
-    """As ``wave_columns`` of the feature maps, by the functions of the library of X, where X lies.
+    """Compute ``rf.feature_maps.fourier_features.fourier_columns`` in the library of X.
 
-    The waves and the columns are held at once, in two to three times the memory of the columns.
+    Intermediate arrays need two to three times the memory of the result.
     """
     if out is not None:
         raise ParameterError(
-            f"Columns are written into arrays of numpy only, and the rows are of "
-            f"{_named(_place(X))}. Leave out= away, and pass chunks of rows to save memory."
+            f"out= accepts arrays of numpy only, and the rows are in {_describe(_place(X))}. "
+            "Omit out=, and pass chunks of rows to save memory."
         )
     xp, _, _ = get_namespace_and_device(X)
     phase = X @ asarray_like(frequencies.T, X)
@@ -140,28 +140,28 @@ def array_waves(
     return xp.concat([xp.cos(phase) * factor, sines], axis=1)
 
 
-# --- arrays of dask -------------------------------------------------------------------------------
+# --- dask arrays ----------------------------------------------------------------------------------
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a collection of dask."""
+    """Whether X is a dask collection: an array or a data frame."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def first_chunk(X: Any) -> Any:
-    """The first rows of a collection, in memory; whatever is no collection of dask as it is."""
-    return rows_of(X).blocks[0].compute() if is_dask(X) else X
+    """The first chunk of a dask collection, in memory; other X unchanged."""
+    return row_chunks(X).blocks[0].compute() if is_dask(X) else X
 
 
 def first_rows(values: Any, count: int) -> Any:
-    """So many values of an array or a collection, in memory."""
-    return np.asarray(rows_of(values)[:count]) if is_dask(values) else values[:count]
+    """The first ``count`` rows of an array or a dask collection, in memory."""
+    return np.asarray(row_chunks(values)[:count]) if is_dask(values) else values[:count]
 
 
 def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of features that takes X, or X and Y, give a lazy array where X is one of dask.
+    """Decorate a method with arguments X or X, Y to return a lazy array if one is a dask array.
 
-    The method is called on each chunk of rows, or on each pair of chunks.
+    The method is called on each chunk of rows, or (``gram``) on each pair of chunks.
     """
 
     @wraps(method)
@@ -170,38 +170,38 @@ def by_chunks(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, X, *others, **options)
         if options.pop("out", None) is not None:
             raise ParameterError(
-                "Columns of an array of dask are made when they are asked for, and out= says where "
-                "now. Leave it away, and store() the result."
+                "Features of a dask array are computed only when they are asked for, so out= is "
+                "not possible. Omit it, and store() the result."
             )
-        X, name = rows_of(X), method.__name__
+        X, name = row_chunks(X), method.__name__
         single = X.dtype == np.float32
         if name != "gram":
             return X.map_blocks(
-                _of_chunk, name, self, dtype=np.float32 if single else np.float64,
+                _call_method, name, self, dtype=np.float32 if single else np.float64,
                 chunks=(X.chunks[0], (self._n_features_out,)),
                 meta=np.empty((0, 0), np.float32 if single else np.float64),
             )  # fmt: skip
         other = next((Y for Y in (*others, *options.values()) if Y is not None), X)
-        Y = rows_of(other)
+        Y = row_chunks(other)
         dtype = np.float32 if single and Y.dtype == np.float32 else np.float64
         return dask_module(".array").blockwise(
-            _of_chunks, "ij", X, "ik", Y, "jk", estimator=self, dtype=dtype,
+            _call_gram, "ij", X, "ik", Y, "jk", estimator=self, dtype=dtype,
             concatenate=True, meta=np.empty((0, 0), dtype),
         )  # fmt: skip
 
     return lazy
 
 
-def _of_chunk(rows: Any, name: str, estimator: Any) -> Any:
+def _call_method(rows: Any, name: str, estimator: Any) -> Any:
     return getattr(estimator, name)(rows)
 
 
-def _of_chunks(rows: Any, others: Any, estimator: Any) -> Any:
+def _call_gram(rows: Any, others: Any, estimator: Any) -> Any:
     return estimator.gram(rows, others)
 
 
-def rows_of(X: Any) -> Any:
-    """An array of dask whose chunks hold whole rows."""
+def row_chunks(X: Any) -> Any:
+    """Convert X to a dask array whose chunks hold whole rows."""
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True)
     X = dask_module(".array").asarray(X)
@@ -209,23 +209,23 @@ def rows_of(X: Any) -> Any:
 
 
 def dask_module(module: str = "") -> Any:
-    """A module of dask, where a collection of it was passed."""
+    """Import a module of dask, such as ".array"."""
     return import_module("dask" + module)
 
 
 # --- warnings ------------------------------------------------------------------------------------
 
-_INSIDE = ("rf", "sklearn", "joblib")
+# Packages whose frames a warning skips.
+_SKIPPED = ("rf", "sklearn", "joblib")
 
 
 def user_stacklevel() -> int:
-    """The ``stacklevel`` with which the caller's warning names the first line of other code.
+    """The ``stacklevel`` with which a warning of the caller points to the user's line.
 
-    ``fit`` is called by users, and by ``fit_transform`` and pipelines through some frames of
-    scikit-learn, so that no fixed number is right.
+    No constant works, because pipelines call ``fit`` through frames of scikit-learn.
     """
     frame, level = sys._getframe(1), 1
-    while frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
+    while frame.f_globals.get("__name__", "").partition(".")[0] in _SKIPPED:
         if frame.f_back is None:
             break
         frame, level = frame.f_back, level + 1

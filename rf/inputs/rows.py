@@ -1,8 +1,8 @@
-"""Rows of data: lengths that divide them, whether they fit the kernel, their distances.
+"""Rows of data: division by length scales, checks against the kernel's range, distances.
 
-A table that was designed on distances up to ``domain`` says nothing about longer ones, so rows
-further apart are refused.  Bounds from the norms settle most data in one pass; only rows that the
-bounds leave open are compared pair by pair.
+A table designed for distances up to ``domain`` does not represent longer ones, so rows further
+apart are refused.  Bounds from the norms suffice for most data; pairwise distances are computed
+only for rows that the bounds do not decide.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import row_norms
 
-from rf.inputs.arrays import asarray_like, fits_squared, is_foreign, on_host
+from rf.inputs.arrays import asarray_like, is_foreign, on_host, squares_are_finite
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import NORM_TOLERANCE, check_unit_norms, real_array
 from spectra.errors import DataError, ParameterError
 
 __all__ = [
     "FITTING_ADVICE",
-    "LENGTHS",
+    "LENGTH_SCALE_CONSTRAINT",
     "MARGIN",
     "RowRange",
     "centre_of",
     "check_cross_distances",
     "check_distances",
-    "check_size",
+    "check_overflow",
     "check_unit_rows",
     "checked_lengths",
     "dense",
-    "divided",
+    "divide_by_lengths",
     "graded_distances",
     "lengths_for",
     "product_of_lengths",
@@ -46,44 +46,42 @@ __all__ = [
 
 # Rows in one block of pairwise distances: the block stays below 8 MiB.
 _BLOCK = 1000
-# Rows whose pairs stand for all pairs: 130 816 distances, a sampling error well below a percent.
-_SAMPLE = 512
-# Midpoints of equal strata of the sorted distances, at which a variance is averaged: enough to
-# rank couplings and splits, whose variances differ by far more than the midpoint rule errs.
-_LEVELS = 16
-# Equal strata of the sorted distances, and as many whose numbers of pairs grow by the same factor:
-# a mean of what falls with the distance is right to a percent.
-_GRADED_LAYERS = 256
-# Any seed will do: a scheme is a function of the rows, so that the variance that is stated is that
-# of the draws of every seed, and a fit can use the integrals of another.
-_SAMPLING = 12
-# Up to this number of rows the largest distance is that of all pairs: two seconds.
+# Rows in a sample: their 130 816 distances give means with an error well below a percent.
+_SAMPLE_ROWS = 512
+# Quantiles of the distances over which a variance is averaged: enough to rank couplings and
+# allocations, whose variances differ by far more than the error of this midpoint rule.
+_QUANTILES = 16
+# Strata of each kind in graded_distances, for means of decreasing functions to a percent.
+_GRADED_STRATA = 256
+# A fixed seed, so that the sample and all that is computed from it depend on the rows alone.
+_SAMPLE_SEED = 12
+# Largest number of rows for which all pairwise distances are computed: two seconds.
 _ALL_PAIRS = 20_000
-# New rows may be this much further apart than those that were seen.
+# Relative margin for new rows, which may be further apart than the fitted rows.
 MARGIN = 0.05
-# Products of rows lose about this much of their squared norms.
+# Bound of the rounding error of products of rows, relative to their squared norms.
 _PRODUCT_ROUNDING = 1e-9
-# Any seed will do for the median distance too: it depends on the rows alone.
-_MEDIAN = 15
+# A fixed seed, so that the median distance depends on the rows alone.
+_MEDIAN_SEED = 15
 
-#: What scikit-learn lets pass as ``length_scale``.
-LENGTHS: list[Any] = [
+#: Values that scikit-learn's parameter validation accepts for ``length_scale``.
+LENGTH_SCALE_CONSTRAINT: list[Any] = [
     Interval(Real, 0, None, closed="neither"),
     "array-like",
     StrOptions({"median"}),
     None,
 ]
 
-#: What to do where a fit is refused for its time.
+#: Advice in the error of a fit that exceeds the time limit.
 FITTING_ADVICE = (
-    "measure the rows in a unit in which the kernel varies over their distances, since a variance "
-    "at distances of thousands of its lengths is expensive; or ask for fewer columns"
+    "use a length_scale comparable to the distances of the rows, since variances are expensive to "
+    "compute at distances of thousands of lengths; or use fewer columns"
 )
-_WAY_OUT = "Rescale the data, or design the table on a larger domain."
+_DOMAIN_ADVICE = "Rescale the data, or design the table on a larger domain."
 
 
 def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
-    """A length for each of ``dim`` columns, from a number or from one for each."""
+    """Validate ``length_scale``, a number or one for each column, and return shape (dim,)."""
     lengths = real_array(length_scale, "length_scale")
     if lengths.shape not in ((), (dim,)) or not np.all((lengths > 0) & (lengths < np.inf)):
         raise ParameterError(
@@ -94,9 +92,9 @@ def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
 
 
 def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
-    """The lengths of the columns of X; None where rows are taken as they are.
+    """Lengths of the columns of X, shape (d,), or None if ``length_scale`` is None.
 
-    "median" is the median distance of (up to 512 of) the rows, for every column.
+    "median" gives every column the median distance between (at most 512 of) the rows.
     """
     if length_scale is None:
         return None
@@ -106,16 +104,16 @@ def lengths_for(length_scale: Any, X: Any) -> FloatArray | None:
                 f"length_scale = {length_scale!r}: give a positive number, one for each column, or "
                 "'median'."
             )
-        length_scale = _median_distance(sample_of_rows(X, np.random.default_rng(_MEDIAN)))
+        length_scale = _median_distance(sample_of_rows(X, np.random.default_rng(_MEDIAN_SEED)))
     return checked_lengths(length_scale, X.shape[1])
 
 
 def _median_distance(rows: Any) -> float:
-    """The median distance of two rows."""
+    """The median distance between two rows."""
     if rows.shape[0] == 1:
         raise DataError(
-            "length_scale='median' is the median distance of two rows, and X has 1 sample. Give a "
-            "number as length_scale."
+            "length_scale='median' needs at least two rows, and X has 1 sample. Give a number as "
+            "length_scale."
         )
     median = float(np.median(pdist(dense(rows))))
     if median == 0.0:
@@ -126,8 +124,8 @@ def _median_distance(rows: Any) -> float:
     return median
 
 
-def divided(X: Any, lengths: FloatArray | None) -> Any:
-    """Rows over lengths, in the type and the library of X; X itself where there are none."""
+def divide_by_lengths(X: Any, lengths: FloatArray | None) -> Any:
+    """X / lengths, in the dtype and library of X; X itself if ``lengths`` is None."""
     if lengths is None:
         return X
     if issparse(X):
@@ -138,7 +136,7 @@ def divided(X: Any, lengths: FloatArray | None) -> Any:
 
 
 def product_of_lengths(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
-    """The product of two lists of lengths, each of which may be missing."""
+    """The product of two arrays of lengths; None stands for ones."""
     if first is None or second is None:
         return second if first is None else first
     return first * second
@@ -147,10 +145,10 @@ def product_of_lengths(first: FloatArray | None, second: FloatArray | None) -> F
 @final
 @dataclass(frozen=True, eq=False)
 class RowRange:
-    """The range of rows for which fitted features are right.
+    """The rows for which fitted features represent the kernel.
 
-    ``domain``: largest distance of two rows; ``sphere``: the kernel whose rows lie on the unit
-    sphere; empty where they lie anywhere; ``centre`` (d,): mean of the fitted rows.
+    ``domain``: largest distance between rows; ``sphere``: the formula of a kernel on the unit
+    sphere, empty for other kernels; ``centre`` (d,): mean of the fitted rows.
     """
 
     domain: float
@@ -158,31 +156,31 @@ class RowRange:
     centre: FloatArray
 
     def check(self, X: Any, *, at_any_distance: bool = False) -> None:
-        """Refuse rows out of range."""
+        """Raise if rows are out of range; ``at_any_distance`` omits the check of distances."""
         if self.sphere:
             check_unit_rows(on_host(X), self.sphere)
         if np.isfinite(self.domain) and not at_any_distance:
             check_distances(on_host(X), self.domain, centre=self.centre)
 
     def check_between(self, X: Any, Y: Any) -> None:
-        """Refuse a row of X and one of Y that are too far apart."""
+        """Raise if a row of X and a row of Y are too far apart."""
         if np.isfinite(self.domain):
             check_cross_distances(on_host(X), on_host(Y), self.domain)
 
 
 def check_unit_rows(X: Any, kernel: str) -> None:
-    """Refuse rows that are off the unit sphere, naming the worst one."""
+    """Raise if rows are off the unit sphere; the message names the worst row."""
     check_unit_norms(_norms(X), f"the zonal kernel {kernel}")
 
 
-def check_size(X: Any) -> None:
-    """Refuse rows so long that the square of a distance is no number any more."""
+def check_overflow(X: Any) -> None:
+    """Raise if squared distances between the rows may overflow."""
     if is_foreign(X):
-        if fits_squared(X):
+        if squares_are_finite(X):
             return
         X = on_host(X)
     with np.errstate(over="ignore"):
-        # Twice the largest of d coordinates in each of two rows: no square of a distance is larger.
+        # For entries of size at most a, squared distances are at most d (2 a)^2.
         largest = np.abs(X).max(axis=1)
         largest = np.asarray(largest.toarray() if issparse(largest) else largest, dtype=float)
     worst = int(largest.argmax())
@@ -195,15 +193,15 @@ def check_size(X: Any) -> None:
 
 
 def centre_of(X: Any) -> FloatArray:
-    """Mean of the rows: no point is further from it than from the furthest of the rows."""
+    """Mean of the rows, shape (d,)."""
     return np.asarray(X.mean(axis=0), dtype=float).ravel()
 
 
 def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
-    """Refuse rows if two of them are further apart than ``domain``.
+    """Raise if two rows are further apart than ``domain``.
 
-    ``centre`` is the mean of the rows that a table was fitted on.  A row further from it than
-    ``domain`` is further than that from one of those rows too, so it is refused as well.
+    ``centre`` is the mean of the fitted rows.  A row further from it than ``domain`` is refused
+    too, since it is at least as far from one of the fitted rows.
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
     norms = _norms(X)
@@ -211,9 +209,9 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     worst = int(radius.argmax())
     if radius[worst] > limit:
         raise DataError(
-            f"Row {worst} lies {radius[worst]:.6g} from the mean of the fitted rows, so further "
-            f"than that from one of them, and the table represents its kernel up to the distance "
-            f"{domain:.6g} only. " + _WAY_OUT
+            f"Row {worst} lies {radius[worst]:.6g} from the mean of the fitted rows, so at least "
+            f"as far from one of them, but the table represents its kernel only up to the distance "
+            f"{domain:.6g}. " + _DOMAIN_ADVICE
         )
     if 2.0 * min(norms.max(), radius.max()) <= limit:
         return
@@ -222,55 +220,54 @@ def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     candidates = np.flatnonzero(radius + radius.max() > limit)
     rows = dense(X[candidates])
     for start in range(0, len(rows), _BLOCK):
-        _refuse_far(rows[start : start + _BLOCK], rows[start:], domain, limit)
+        _check_pairs(rows[start : start + _BLOCK], rows[start:], domain, limit)
 
 
 def check_cross_distances(X: Any, Y: Any, domain: float) -> None:
-    """Refuse a row of X and a row of Y that are further apart than ``domain``."""
+    """Raise if a row of X and a row of Y are further apart than ``domain``."""
     limit = domain * (1.0 + NORM_TOLERANCE)
     if _norms(X).max() + _norms(Y).max() <= limit:
         return
     other = dense(Y)
     for start in range(0, X.shape[0], _BLOCK):
-        _refuse_far(dense(X[start : start + _BLOCK]), other, domain, limit)
+        _check_pairs(dense(X[start : start + _BLOCK]), other, domain, limit)
 
 
 def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
-    """Distances that stand for those of all pairs of rows: midpoints of equal strata.
+    """Quantiles of the distances |x - y + r| between rows, at the levels (i + 1/2)/16, ascending.
 
-    With a ``shift`` r they are |x - y + r|, of ordered pairs.
-
-    Returns: ascending; the single distance 0 where there is only one row.
+    The ``shift`` r is 0 by default.  A single row gives the single distance |r|.
     """
-    # Sorting is one vectorised pass, several times faster than to select sixteen pairs of ranks.
-    ordered = _ordered_distances(rows, shift)
+    # np.sort is several times faster here than np.quantile, which partitions at each level.
+    ordered = _sorted_distances(rows, shift)
     if ordered.size == 1:
         return ordered
-    place = (np.arange(_LEVELS) + 0.5) / _LEVELS * (ordered.size - 1)
-    below = place.astype(np.intp)
+    position = (np.arange(_QUANTILES) + 0.5) / _QUANTILES * (ordered.size - 1)
+    below = position.astype(np.intp)
     above = np.minimum(below + 1, ordered.size - 1)
-    return np.asarray(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
+    return np.asarray(ordered[below] + (position - below) * (ordered[above] - ordered[below]))
 
 
 def graded_distances(rows: Any, shift: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Distances as in :func:`typical_distances` in strata that narrow to the least, and shares.
+    """Nodes and weights of a mean over the distances between rows, finer at short distances.
 
-    What a kernel is on most pairs of rows may be nothing, and the few near ones rule its size.
+    Needed where the kernel almost vanishes at most distances, so that the few short ones dominate.
 
-    Returns ``distances``, ``shares``: at most 512; the shares of all pairs sum to 1.
+    Returns ``distances`` (at most 511, ascending) and ``weights``: fractions of the pairs, sum 1.
     """
-    ordered = _ordered_distances(rows, shift)
+    ordered = _sorted_distances(rows, shift)
     edges = np.concatenate(
         [
-            np.linspace(0.0, ordered.size, _GRADED_LAYERS + 1),
-            np.geomspace(1.0, ordered.size, _GRADED_LAYERS),
+            np.linspace(0.0, ordered.size, _GRADED_STRATA + 1),
+            np.geomspace(1.0, ordered.size, _GRADED_STRATA),
         ]
     )
     edges = np.unique(np.round(edges).astype(np.intp))
     return ordered[(edges[:-1] + edges[1:]) // 2], np.diff(edges) / ordered.size
 
 
-def _ordered_distances(rows: Any, shift: FloatArray | None) -> FloatArray:
+def _sorted_distances(rows: Any, shift: FloatArray | None) -> FloatArray:
+    """All |x - y + r| with x != y, sorted; ordered pairs if the shift r is not 0."""
     if rows.shape[0] == 1:
         return np.array([0.0 if shift is None else np.linalg.norm(shift)])
     full = dense(rows)
@@ -284,25 +281,25 @@ def _ordered_distances(rows: Any, shift: FloatArray | None) -> FloatArray:
 def typical_differences(rows: Any, pairs: int) -> FloatArray:
     """Differences x - y of random pairs of distinct rows, shape (pairs, d); 0 for a single row.
 
-    The same rows give the same pairs, so that a scheme is a function of the data.
+    The pairs are drawn with a fixed seed, so the result depends on the rows alone.
     """
     count = rows.shape[0]
     if count == 1:
         return np.zeros((1, rows.shape[1]))
-    rng = np.random.default_rng(_SAMPLING)
+    rng = np.random.default_rng(_SAMPLE_SEED)
     first = rng.integers(count, size=pairs)
     second = (first + rng.integers(1, count, size=pairs)) % count
     return dense(rows[first] - rows[second])
 
 
 def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
-    """A distance that no two rows exceed, with room for new rows, and where it comes from.
+    """An upper bound of the distances between rows, with a margin for new rows, and its reason.
 
-    It is the least of what the norms allow (twice the largest distance from the mean; 2 for unit
-    rows; sqrt(2) times the largest norm for rows without negative entries) and, for up to 20 000
-    rows, 1.05 times the largest distance that occurs.
+    The bound is the least of: twice the largest norm; 2.1 times the largest distance from the mean;
+    2 for rows on the unit ``sphere``; sqrt(2) times the largest norm for rows without negative
+    entries; 1.05 times the largest distance (for up to 20 000 rows).
 
-    Returns ``z_max``: at least a positive number, so that a domain (0, z_max) is one.
+    Returns ``z_max``, ``reason``; z_max is positive, and 1 if all rows are 0.
     """
     norms, centre = _norms(X), centre_of(X)
     bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
@@ -314,28 +311,29 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
     radius = float(_distances_from(X, norms, centre).max())
     bounds.append((2.0 * radius * (1.0 + MARGIN), "twice the largest distance from the mean"))
     if X.shape[0] <= _ALL_PAIRS:
-        seen = max(_largest_distance(X), NORM_TOLERANCE * float(norms.max()))
+        largest = max(_largest_distance(X), NORM_TOLERANCE * float(norms.max()))
         bounds.append(
-            ((1.0 + MARGIN) * seen, f"{100 * MARGIN:g} % more than the largest distance of X")
+            ((1.0 + MARGIN) * largest, f"{100 * MARGIN:g} % more than the largest distance of X")
         )
     z_max, reason = min(bounds)
     return (z_max, reason) if z_max > 0.0 else (1.0, "all rows are 0")
 
 
-def sample_of_rows(X: Any, rng: np.random.Generator | None = None, most: int = _SAMPLE) -> Any:
-    """At most that many different rows, drawn in order without replacement.
+def sample_of_rows(X: Any, rng: np.random.Generator | None = None, most: int = _SAMPLE_ROWS) -> Any:
+    """At most ``most`` rows, drawn without replacement and kept in order.
 
-    Without a generator the sample is a function of the rows.
+    Without ``rng`` a fixed seed is used, so the sample depends on the rows alone.
     """
     if X.shape[0] <= most:
         return X
-    rng = np.random.default_rng(_SAMPLING) if rng is None else rng
+    rng = np.random.default_rng(_SAMPLE_SEED) if rng is None else rng
     return X[np.sort(rng.choice(X.shape[0], most, replace=False))]
 
 
 def _distances_from(X: Any, norms: FloatArray, centre: FloatArray) -> FloatArray:
+    """Distances |x - centre| of the rows x, whose norms are given."""
     square = norms**2 - 2.0 * np.asarray(X @ centre).ravel() + float(centre @ centre)
-    # A sum of squares that cancels to a negative rounding error is a distance of zero.
+    # Rounding can make the square of a small distance negative.
     return np.asarray(np.sqrt(np.where(square > 0.0, square, 0.0)))
 
 
@@ -350,8 +348,9 @@ def _largest_distance(X: Any) -> float:
     return float(np.sqrt(largest))
 
 
-def _refuse_far(X: FloatArray, Y: FloatArray, domain: float, limit: float) -> None:
-    # A product of matrices settles most blocks, many times faster than their distances.
+def _check_pairs(X: FloatArray, Y: FloatArray, domain: float, limit: float) -> None:
+    """Raise if a row of X and a row of Y are further apart than ``limit``."""
+    # Most blocks pass this matrix product, which is many times faster than cdist.
     left, right = np.sum(X**2, axis=1), np.sum(Y**2, axis=1)
     square = left[:, None] + right - 2.0 * (X @ Y.T)
     if square.max() < limit**2 - _PRODUCT_ROUNDING * (left.max() + right.max()):
@@ -359,8 +358,8 @@ def _refuse_far(X: FloatArray, Y: FloatArray, domain: float, limit: float) -> No
     distance = cdist(X, Y)
     if distance.max() > limit:
         raise DataError(
-            f"Two rows are {distance.max():.6g} apart, and the table represents its kernel up to "
-            f"the distance {domain:.6g} only. " + _WAY_OUT
+            f"Two rows are {distance.max():.6g} apart, but the table represents its kernel only up "
+            f"to the distance {domain:.6g}. " + _DOMAIN_ADVICE
         )
 
 
@@ -369,5 +368,5 @@ def _norms(X: Any) -> FloatArray:
 
 
 def dense(X: Any) -> FloatArray:
-    """Rows in double precision and not sparse."""
+    """Rows as a dense float64 array."""
     return np.asarray(X.toarray() if issparse(X) else X, dtype=float)

@@ -1,4 +1,4 @@
-"""From whatever names a kernel to its table, and whether the kernel varies over the rows."""
+"""Resolve a kernel to its table; warn if the kernel is nearly constant over the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 from rf.inputs.arrays import on_host, user_stacklevel
-from rf.inputs.rows import check_size, dense, divided, sample_of_rows
+from rf.inputs.rows import check_overflow, dense, divide_by_lengths, sample_of_rows
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable, table_of_group
@@ -29,43 +29,43 @@ __all__ = [
     "Layout",
     "LengthScaleWarning",
     "Spectrum",
-    "kept_spectrum",
+    "cached_spectrum",
     "layout_of",
-    "named_kernel",
+    "resolve_kernel",
     "resolve_spectrum",
-    "warn_of_lengths",
-    "warn_of_units",
-    "without_lengths",
+    "split_off_lengths",
+    "warn_if_constant",
+    "warn_if_wrong_unit",
 ]
 
 Metric = Literal["euclidean", "cityblock"]
 
-# Tables of recent kernels: a grid search fits the same kernel in the same dimension many times.
-_RECENT_TABLES = 64
+# Size of the in-memory caches: a grid search fits the same kernel many times.
+_CACHE_SIZE = 64
 
-# A kernel is constant where it varies by less than this part of its size (chosen): a matrix of
-# such values is, to three digits, a multiple of ones, or of ones and the identity.
+# A kernel counts as constant where it varies by less than this fraction of its size (chosen): to
+# three digits its matrix is then a multiple of the matrix of ones, plus one of the identity.
 _FLAT = 1e-3
-# Distances at which the values of a kernel are compared, at steps of a sixth.
+# Distances at which a kernel is evaluated; each is 1.17 times the one before.
 _DISTANCES = np.geomspace(1e-6, 1e6, 181)
-# A kernel grows without bound if it is larger at the last distance than up to the middle by this
+# A kernel counts as unbounded if its last value exceeds those up to the middle distance by this
 # factor (chosen; log(1 + z) grows by 2).
-_GROWING, _MIDDLE = 1.25, 1e3
-# The same distances for a table, over the median of a coordinate of its frequencies.
-_OF_A_LENGTH = np.geomspace(1e-4, 1e2, 49)
-_DRAWS = 1024
-# Rows whose pairs are compared first; rows among which 64 of them get their nearest neighbour.
-_SEEN, _NEIGHBOURS, _ASKED = 128, 20_000, 64
-# Any seed will do: the warning depends on the rows alone.
+_GROWTH, _MIDDLE = 1.25, 1e3
+# Distances for a table, in units of 1 / (median size of the coordinates of its frequencies).
+_TABLE_DISTANCES = np.geomspace(1e-4, 1e2, 49)
+_TABLE_FREQUENCIES = 1024
+# Rows for all pairwise distances; rows in the search for near neighbours, of 64 of them.
+_PAIR_ROWS, _SEARCHED_ROWS, _QUERY_ROWS = 128, 20_000, 64
+# A fixed seed, so that the warning depends on the rows alone.
 _SEED = 15
 
 
 @final
 @dataclass(frozen=True)
 class Layout:
-    """Frequencies that the masses of a table were made for: others would not cancel as they do.
+    """The numbers of frequencies for which a design optimized the masses of its table.
 
-    ``counts``: frequencies of each part; ``columns``: columns that they fill.
+    ``counts``: number of frequencies of each part; ``columns``: number of features.
     """
 
     coupling: str
@@ -76,7 +76,7 @@ class Layout:
 @final
 @dataclass(frozen=True)
 class Spectrum:
-    """A table, and where it is known the exact kernel, or the text that it is read from."""
+    """A table, its exact kernel or the text of it (if known), and the layout of a design."""
 
     table: SpectralTable
     source: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str | None
@@ -84,41 +84,41 @@ class Spectrum:
 
     @property
     def kernel(self) -> Any:
-        """The exact kernel, or None; a text is read when it is asked for."""
-        return named_kernel(self.source)
+        """The exact kernel, or None; a text is parsed here, which imports sympy."""
+        return resolve_kernel(self.source)
 
 
-@lru_cache(maxsize=_RECENT_TABLES)
-def kept_spectrum(text: str, dim: int) -> Spectrum | None:
-    """The table that the cache has for the text of a radial kernel; found without sympy."""
+@lru_cache(maxsize=_CACHE_SIZE)
+def cached_spectrum(text: str, dim: int) -> Spectrum | None:
+    """The table in the cache for the text of a radial kernel, or None; does not need sympy."""
     folder = default_cache()
     table = None if folder is None else load_by_alias(folder, text, dim)
     return None if table is None else Spectrum(table, text)
 
 
 def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
-    """Find the table of a kernel in a dimension; a bare or kept table does without sympy.
+    """Find the table of a kernel in a dimension; sympy is not imported for a given or cached table.
 
-    ``spectrum``: a kernel, family, table, measure or design of any kind; or text: a name of
-    ``spectra.catalogue`` (a family takes its default parameters) or else a formula in z = |x - y|
-    or in u = <x, y>; ``dim``: number of columns of the data.
+    ``spectrum``: a kernel, catalogue entry, table, measure or design; or text: a name in
+    ``spectra.catalogue`` (with default parameters), or a formula in z = |x - y| or u = <x, y>;
+    ``dim``: number of columns of the data.
     """
     if isinstance(spectrum, SpectralTable):
         _check_dimension("table", spectrum.dim, dim)
         return Spectrum(spectrum, None)
     text = spectrum if isinstance(spectrum, str) else ""
-    kept = kept_spectrum(text, dim) if text else None
-    if kept is not None:
-        return kept
+    cached = cached_spectrum(text, dim) if text else None
+    if cached is not None:
+        return cached
     from spectra.kernels.asymmetric import AsymmetricKernel
     from spectra.kernels.grouped import GroupedKernel
     from spectra.kernels.kernel import Kernel
     from spectra.kernels.l1_kernel import L1Kernel
 
-    spectrum = named_kernel(spectrum)
+    spectrum = resolve_kernel(spectrum)
     if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
-        of_text = text and isinstance(spectrum, Kernel)
-        return Spectrum(_table_of(text if of_text else spectrum, dim), spectrum)
+        radial_text = text and isinstance(spectrum, Kernel)
+        return Spectrum(_derive(text if radial_text else spectrum, dim), spectrum)
     from spectra.designs import Design
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
@@ -133,21 +133,21 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     raise ParameterError(
         f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
         "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
-        + _MAKE_IT_A_KERNEL
+        + _CALLABLE_ADVICE
         * callable(spectrum)
     )
 
 
-_MAKE_IT_A_KERNEL = (
-    " Make a function k(z) a kernel with spectra.radial(k, support=...), or with decay=... if it "
-    "does not end."
+_CALLABLE_ADVICE = (
+    " Convert a function k(z) to a kernel with spectra.radial(k, support=...), or with decay=... "
+    "if its support is unbounded."
 )
 
 
-def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
-    """The radial kernel and the lengths of a ``rescale([...])``; anything else as it is, and None.
+def split_off_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
+    """Split ``kernel.rescale([...])`` into a radial kernel and lengths, or the kernel and None.
 
-    A kernel of the l1 distance becomes the radial one, or the one of groups, that it is.
+    A kernel of the l1 distance is replaced by an equal radial or grouped kernel if there is one.
     """
     if isinstance(kernel, str | SpectralTable):
         return kernel, None
@@ -157,45 +157,44 @@ def without_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
     if isinstance(kernel, L1Kernel):
         equivalent = kernel.equivalent(dim)
         return (kernel if equivalent is None else equivalent), None
-
-    found = kernel.as_radial(dim) if isinstance(kernel, GroupedKernel) else None
-    return (kernel, None) if found is None else found
-
-
-def layout_of(made: Design) -> Layout:
-    """The frequencies of a design for a number of columns; a mass of 0 has no part."""
-    used = tuple(n for n, c in zip(made.counts, made.masses, strict=True) if c != 0.0)
-    return Layout(made.coupling, used, made.columns)
+    split = kernel.as_radial(dim) if isinstance(kernel, GroupedKernel) else None
+    return (kernel, None) if split is None else split
 
 
-def named_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-    """The kernel that a name, a formula or a family stands for; anything else as it is.
+def layout_of(design: Design) -> Layout:
+    """The layout of a design; its table has no part for a mass of 0."""
+    counts = tuple(n for n, mass in zip(design.counts, design.masses, strict=True) if mass != 0.0)
+    return Layout(design.coupling, counts, design.columns)
 
-    ``parameters`` are those of a family, of a name of the catalogue, or of a formula.
+
+def resolve_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+    """The kernel of a catalogue name, a catalogue entry or a formula; other objects unchanged.
+
+    ``parameters``: values of the parameters of the entry or the formula.
     """
     given = dict(parameters or {})
     if isinstance(spectrum, SpectralTable | None) and not given:
         return spectrum
     if isinstance(spectrum, str):
-        return _from_text(spectrum, given) if given else _from_text_alone(spectrum)
+        return _parse(spectrum, given) if given else _parse_cached(spectrum)
     from spectra.kernels.catalogue import Entry
 
     if isinstance(spectrum, Entry):
         return spectrum(**given)
     if given:
         raise ParameterError(
-            f"kernel_params gives {', '.join(given)}, and {spectrum!r} has no open parameters. "
-            "Pass a family of the catalogue, its name, or a formula with these parameters."
+            f"kernel_params sets {', '.join(given)}, but {spectrum!r} has no free parameters. "
+            "Pass a catalogue entry, its name, or a formula with these parameters."
         )
     return spectrum
 
 
-@lru_cache(maxsize=_RECENT_TABLES)
-def _from_text_alone(text: str) -> Any:
-    return _from_text(text, {})
+@lru_cache(maxsize=_CACHE_SIZE)
+def _parse_cached(text: str) -> Any:
+    return _parse(text, {})
 
 
-def _from_text(text: str, given: dict[str, Any]) -> Any:
+def _parse(text: str, given: dict[str, Any]) -> Any:
     from spectra.kernels.catalogue import any_kernel_from_text, catalogue, parse_name
 
     name, values = parse_name(text, given)
@@ -204,8 +203,8 @@ def _from_text(text: str, given: dict[str, Any]) -> Any:
     return any_kernel_from_text(text, parameters=given)
 
 
-@lru_cache(maxsize=_RECENT_TABLES)
-def _table_of(
+@lru_cache(maxsize=_CACHE_SIZE)
+def _derive(
     kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str, dim: int
 ) -> SpectralTable:
     from spectra.derivation.kernel_to_table import derive
@@ -213,11 +212,11 @@ def _table_of(
     return derive(kernel, dim)
 
 
-def _check_dimension(what: str, made_for: int, dim: int) -> None:
-    if made_for != dim:
+def _check_dimension(what: str, own_dim: int, dim: int) -> None:
+    if own_dim != dim:
         raise DataError(
-            f"The {what} was made for dimension {made_for}, and X has {dim} column(s). The law of "
-            f"the radius depends on the dimension: tabulate the kernel for dim={dim}."
+            f"The {what} was made for dimension {own_dim}, and X has {dim} column(s). The table "
+            f"depends on the dimension: tabulate the kernel for dim={dim}."
         )
 
 
@@ -225,98 +224,97 @@ def _check_dimension(what: str, made_for: int, dim: int) -> None:
 
 
 class LengthScaleWarning(UserWarning):
-    """No two rows are at a distance at which the kernel varies: a wrong unit, or length."""
+    """The kernel is nearly constant over the distances of the rows; check units and lengths."""
 
 
-def warn_of_units(kernel: Any, X: Any) -> None:
-    """Warn if the rows are in another unit than a kernel of any kind, or than its table.
+def warn_if_wrong_unit(kernel: Any, X: Any) -> None:
+    """Warn if a kernel (of any class) or a table is nearly constant over the distances of the rows.
 
-    Groups of columns are checked one by one.  Kernels on the sphere, shifted kernels and tables of
+    Groups of columns are checked separately.  Kernels on the sphere, shifted kernels and tables of
     the l1 distance are not checked.
     """
     if isinstance(kernel, SpectralTable):
         groups = dict.fromkeys(g for part in kernel.parts for g in getattr(part, "groups", ()))
         for group in groups:
-            _warn_of_group(table_of_group(group), group.columns, group.lengths, X)
+            _check_group(table_of_group(group), group.columns, group.lengths, X)
         if kernel.is_radial and not kernel.sphere:
-            warn_of_lengths(kernel, X)
-    elif hasattr(kernel, "pieces"):
+            warn_if_constant(kernel, X)
+    elif hasattr(kernel, "pieces"):  # a Kernel
         if not kernel.is_zonal:
-            warn_of_lengths(kernel, X)
-    elif hasattr(kernel, "profile"):
-        warn_of_lengths(kernel.profile, X, metric="cityblock")
-    for factor in getattr(kernel, "factors", ()):
-        _warn_of_group(factor.kernel, factor.columns, np.array(factor.lengths), X)
+            warn_if_constant(kernel, X)
+    elif hasattr(kernel, "profile"):  # an L1Kernel
+        warn_if_constant(kernel.profile, X, metric="cityblock")
+    for factor in getattr(kernel, "factors", ()):  # of a GroupedKernel
+        _check_group(factor.kernel, factor.columns, np.array(factor.lengths), X)
 
 
-def _warn_of_group(
+def _check_group(
     kernel: Kernel | SpectralTable, columns: tuple[int, ...], lengths: FloatArray, X: Any
 ) -> None:
     with np.errstate(over="ignore"):
-        rows = divided(X[:, list(columns)], lengths)
-    check_size(rows)
-    warn_of_lengths(kernel, rows, of=f"X[:, {list(columns)}]")
+        rows = divide_by_lengths(X[:, list(columns)], lengths)
+    check_overflow(rows)
+    warn_if_constant(kernel, rows, name=f"X[:, {list(columns)}]")
 
 
-def warn_of_lengths(
-    kernel: Kernel | SpectralTable, X: Any, *, of: str = "X", metric: Metric = "euclidean"
+def warn_if_constant(
+    kernel: Kernel | SpectralTable, X: Any, *, name: str = "X", metric: Metric = "euclidean"
 ) -> None:
-    """Warn where a kernel does not vary over the distances of the rows, in numbers.
+    """Warn if a radial kernel is nearly constant over the distances of the rows.
 
-    ``X`` (n, d): rows in units of the lengths; ``of``: what the rows are, for the message;
-    ``metric``: of which distance the kernel is, by the name that scipy gives it.
+    ``X`` (n, d): rows divided by their lengths; ``name``: name of the rows in the message;
+    ``metric``: the distance that the kernel depends on, as scipy names it.
     """
     near, far = _where_it_varies(kernel)
-    seen = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _SEEN))
-    distances = pdist(seen, metric)
+    sample = dense(sample_of_rows(on_host(X), np.random.default_rng(_SEED), _PAIR_ROWS))
+    distances = pdist(sample, metric)
     distances = distances[distances > 0.0]
     if not distances.size or not near < far:
         return
     least, largest = float(distances.min()), float(distances.max())
-    name = kernel.formula if isinstance(kernel, SpectralTable) else kernel
+    formula = kernel.formula if isinstance(kernel, SpectralTable) else kernel
     if largest < near:
-        what = (
-            f"and {name} is k(0) up to {100 * _FLAT:g} % of its size there: its matrix is a "
-            "multiple of ones, so that every row looks alike. Measure the rows in a smaller unit"
+        problem = (
+            f"where {formula} equals k(0) to within {100 * _FLAT:g} %: all entries of the kernel "
+            "matrix are nearly equal. Measure the rows in a smaller unit"
         )
     elif least > far and (least := _least_distance(X, least, metric)) > far:
-        what = (
-            f"and {name} varies by no more than {100 * _FLAT:g} % of its size there: its matrix "
-            "is a multiple of ones plus one of the identity, so that no row tells of another. "
-            "Measure the rows in a larger unit"
+        problem = (
+            f"where {formula} varies by less than {100 * _FLAT:g} % of its size: all off-diagonal "
+            "entries of the kernel matrix are nearly equal. Measure the rows in a larger unit"
         )
     else:
         return
     warnings.warn(
-        f"The distances of the rows of {of} lie between {least:.3g} and {largest:.3g}, {what}: the "
-        f"kernel varies {_between(near, far)}. "
+        f"The distances of the rows of {name} lie between {least:.3g} and {largest:.3g}, "
+        f"{problem}: the kernel varies {_describe_range(near, far)}. "
         f"length_scale='median' would divide by {float(np.median(distances)):.3g} more.",
         LengthScaleWarning,
         stacklevel=user_stacklevel(),
     )
 
 
-def _between(near: float, far: float) -> str:
+def _describe_range(near: float, far: float) -> str:
     if far == np.inf:
         return f"from the distance {near:.3g} on"
     return f"between the distances {near:.3g} and {far:.3g}"
 
 
 def _least_distance(X: Any, least: float, metric: Metric) -> float:
-    """The least positive distance of some rows to any of many, which finds near neighbours."""
+    """The smaller of ``least`` and the least positive distance found in a search of many rows."""
     rng = np.random.default_rng(_SEED)
-    rows = dense(sample_of_rows(on_host(X), rng, _NEIGHBOURS))
-    distances = cdist(rows[rng.permutation(len(rows))[:_ASKED]], rows, metric)
+    rows = dense(sample_of_rows(on_host(X), rng, _SEARCHED_ROWS))
+    distances = cdist(rows[rng.permutation(len(rows))[:_QUERY_ROWS]], rows, metric)
     positive = distances[distances > 0.0]
     return min(least, float(positive.min())) if positive.size else least
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _where_it_varies(kernel: Kernel | SpectralTable) -> tuple[float, float]:
-    """Distances below which k is k(0), and beyond which it is constant, up to _FLAT of its size.
+    """Distances (near, far): k is nearly k(0) below ``near`` and nearly constant beyond ``far``.
 
-    The first exceeds the second if nothing is known: for a constant kernel, one without values, or
-    one that grows without bound, whose size is not known.
+    The result is (inf, 0) if no such distances are known: for a kernel that is constant, has no
+    finite values or grows without bound.
     """
     if isinstance(kernel, SpectralTable):
         return _where_a_table_varies(kernel)
@@ -326,28 +324,30 @@ def _where_it_varies(kernel: Kernel | SpectralTable) -> tuple[float, float]:
     if not known.any():
         return np.inf, 0.0
     z, values = _DISTANCES[known], values[known]
-    if abs(values[-1]) > _GROWING * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
+    if abs(values[-1]) > _GROWTH * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
         return np.inf, 0.0
-    return _range(z, values, values[0], values[-1])
+    return _varying(z, values, values[0], values[-1])
 
 
 def _where_a_table_varies(table: SpectralTable) -> tuple[float, float]:
-    """The same from the expected kernel, which tends to the mass at the frequency 0."""
-    rates = np.abs(table.sample(_DRAWS, _SEED).frequencies[:, 0]) if table.parts else np.zeros(1)
-    if not np.any(rates > 0.0):
+    """As _where_it_varies; the kernel of a table tends to the mass at the frequency 0."""
+    if not table.parts:
         return np.inf, 0.0
-    z = _OF_A_LENGTH / float(np.median(rates[rates > 0.0]))
+    coordinates = np.abs(table.sample(_TABLE_FREQUENCIES, _SEED).frequencies[:, 0])
+    if not np.any(coordinates > 0.0):
+        return np.inf, 0.0
+    z = _TABLE_DISTANCES / float(np.median(coordinates[coordinates > 0.0]))
     z = z[z <= table.domain]
     limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in table.parts)
-    return _range(z, table.expected_kernel(z), table.k_zero, limit)
+    return _varying(z, table.expected_kernel(z), table.k_zero, limit)
 
 
-def _range(z: FloatArray, values: FloatArray, first: float, last: float) -> tuple[float, float]:
-    """The first distance at which values leave ``first``, and the one after they reach ``last``."""
+def _varying(z: FloatArray, values: FloatArray, first: float, last: float) -> tuple[float, float]:
+    """The least z with values unlike ``first``, and the z from which values equal ``last``."""
     size = np.maximum(abs(first), np.maximum.accumulate(np.abs(values)))
-    left = np.flatnonzero(np.abs(values - first) > _FLAT * size)
-    if not left.size:
+    from_first = np.flatnonzero(np.abs(values - first) > _FLAT * size)
+    if not from_first.size:
         return np.inf, 0.0
-    other = np.flatnonzero(np.abs(values - last) > _FLAT * max(abs(first), abs(last)))
-    end = int(other[-1]) + 1 if other.size else 0
-    return float(z[left[0]]), float(z[end]) if end < z.size else np.inf
+    from_last = np.flatnonzero(np.abs(values - last) > _FLAT * max(abs(first), abs(last)))
+    end = int(from_last[-1]) + 1 if from_last.size else 0
+    return float(z[from_first[0]]), float(z[end]) if end < z.size else np.inf

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from rf.inputs.arrays import dask_module, rows_of
+from rf.inputs.arrays import dask_module, row_chunks
 from rf.krein.sums import KreinSums
 from spectra.base.arrays import FloatArray
 from spectra.base.files import atomic_file
@@ -132,13 +132,13 @@ def sums_of_dask(features: Any, X: Any, y: Any, weights: Any = None) -> KreinSum
     The sums are added in pairs in a fixed order, so the result does not depend on the order in
     which the workers finish.
     """
-    X, delayed = rows_of(X), dask_module().delayed
+    X, delayed = row_chunks(X), dask_module().delayed
     chunks = [list(X.to_delayed().ravel())]
     for values in (y, weights):
         if values is None:
             chunks.append([None] * len(chunks[0]))
         else:
-            chunks.append(list(rows_of(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
+            chunks.append(list(row_chunks(values).rechunk({0: X.chunks[0]}).to_delayed().ravel()))
     shared, sum_rows, add = delayed(features), delayed(KreinSums.from_rows), delayed(operator.add)
     sums = [sum_rows(shared, *chunk) for chunk in zip(*chunks, strict=True)]
     while len(sums) > 1:

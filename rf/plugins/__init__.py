@@ -1,4 +1,1 @@
-"""Frequencies of ours in other people's libraries, one to a file, each an extra of its own.
-
-``gpytorch``, ``botorch``.
-"""
+"""Plugins for GPyTorch and BoTorch, installed by the extras ``gpytorch`` and ``botorch``."""

@@ -1,7 +1,7 @@
-"""Features of our frequencies for the pathwise sampling of BoTorch.
+"""Random features for the pathwise sampling of BoTorch.
 
-After :func:`register` BoTorch knows how to draw paths of models whose kernel is an
-:func:`rf.plugins.gpytorch.exact_kernel`, alone or in a ``ScaleKernel``.
+After :func:`register`, BoTorch can draw paths of models whose kernel comes from
+:func:`rf.plugins.gpytorch.exact_kernel`, with or without a ``ScaleKernel``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rf.plugins.gpytorch import Radial, frequencies_of
+from rf.plugins.gpytorch import Radial, kernel_frequencies
 from spectra.errors import MissingExtraError, ParameterError
 
 __all__ = ["feature_map", "register"]
@@ -24,18 +24,18 @@ def feature_map(
     coupling: str = "orthogonal",
     random_state: int | None = None,
 ) -> Any:
-    """Features of an :func:`rf.plugins.gpytorch.exact_kernel` for BoTorch.
+    """BoTorch feature map of a kernel from :func:`rf.plugins.gpytorch.exact_kernel`.
 
     Parameters
     ----------
     kernel : gpytorch.kernels.Kernel
-        One of ours, without batches.
+        A result of ``exact_kernel``, without a batch shape.
     num_inputs, num_outputs : int
-        Columns of the data, and features: a cosine and a sine for each frequency.
+        Number of columns of the data, and number of features (two for each frequency).
     coupling : str
-        As in :func:`rf.draw_frequencies`.
+        How frequencies depend on one another, as in :func:`rf.draw_frequencies`.
     random_state : int, optional
-        By default drawn from the generator of torch, so that ``torch.manual_seed`` decides.
+        Seed; by default drawn from the generator of torch, which ``torch.manual_seed`` seeds.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def feature_map(
     Raises
     ------
     ParameterError
-        For batches of kernels, an odd number of features, or a kernel that is no covariance.
+        If the kernel has a batch shape or is not positive definite, or ``num_outputs`` is odd.
     """
     import torch
     from botorch.sampling.pathwise.features.maps import KernelFeatureMap
@@ -57,8 +57,8 @@ def feature_map(
 
     if num_outputs % 2 or kernel.batch_shape.numel() != 1:
         raise ParameterError(
-            f"{num_outputs} features of a kernel of batch shape {tuple(kernel.batch_shape)}: give "
-            "an even number, a cosine and a sine for each frequency, and one kernel."
+            f"num_outputs = {num_outputs} must be an even number (a cosine and a sine for each "
+            f"frequency), and the batch shape {tuple(kernel.batch_shape)} must be empty."
         )
     if random_state is None:
         random_state = int(torch.randint(0, 2**31 - 1, ()))
@@ -67,24 +67,25 @@ def feature_map(
         num_inputs = len(kernel.active_dims)
         transform = ChainedTransform(transform, FeatureSelector(indices=kernel.active_dims))
     rng = np.random.default_rng(random_state)
-    drawn = frequencies_of(kernel.covariance.kernel, num_inputs, num_outputs // 2, coupling, rng)
-    like = {"dtype": kernel.lengthscale.dtype, "device": kernel.lengthscale.device}
-    roots = torch.tensor(np.tile(np.sqrt(drawn.weights), 2), **like)
+    exact = kernel.covariance.kernel
+    drawn = kernel_frequencies(exact, num_inputs, num_outputs // 2, coupling, rng)
+    placement = {"dtype": kernel.lengthscale.dtype, "device": kernel.lengthscale.device}
+    roots = torch.tensor(np.tile(np.sqrt(drawn.weights), 2), **placement)
     return KernelFeatureMap(
         kernel=kernel,
-        weight=torch.tensor(np.array(drawn.frequencies), **like),
+        weight=torch.tensor(np.array(drawn.frequencies), **placement),
         input_transform=transform,
         output_transform=SineCosineTransform(roots),
     )
 
 
 def register() -> None:
-    """Let BoTorch draw paths of models with our kernels, by :func:`feature_map`.
+    """Register :func:`feature_map` in BoTorch for the kernels of ``exact_kernel``.
 
     Raises
     ------
     MissingExtraError
-        Without BoTorch.
+        If BoTorch is not installed.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def register() -> None:
         from botorch.sampling.pathwise.features.generators import GenKernelFeatures
     except ImportError as error:
         raise MissingExtraError(
-            "rf.plugins.botorch draws paths of BoTorch's models, which is not installed: "
+            "rf.plugins.botorch needs BoTorch, which is not installed: "
             'pip install "kernel-spectra[botorch]".'
         ) from error
     GenKernelFeatures.register(Radial)(feature_map)

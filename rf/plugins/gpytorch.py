@@ -1,10 +1,9 @@
-r"""Our kernels as kernels of GPyTorch, exactly and through features of our frequencies.
+r"""GPyTorch kernels with exact values, or approximated by random features.
 
 .. math:: k(x, y) \approx \sum_i a_i \cos\big(w_i \cdot (x - y)/\ell\big)
 
-GPyTorch's ``RFFKernel`` draws independent normal frequencies for the Gaussian kernel alone.  Here
-they come from the table of any positive definite kernel, coupled and weighted as in
-:func:`rf.draw_frequencies`, so that the mean over draws is the kernel and the error is smaller.
+with weights a_i, frequencies w_i and lengthscale l.  Unlike GPyTorch's ``RFFKernel``, the features
+approximate any positive definite radial kernel: :func:`rf.draw_frequencies` draws from its table.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ try:
     import torch
 except ImportError as error:
     raise MissingExtraError(
-        "rf.plugins.gpytorch makes kernels of GPyTorch, which is not installed: "
+        "rf.plugins.gpytorch needs GPyTorch, which is not installed: "
         'pip install "kernel-spectra[gpytorch]".'
     ) from error
 
-__all__ = ["Features", "Radial", "exact_kernel", "feature_kernel", "frequencies_of"]
+__all__ = ["Features", "Radial", "exact_kernel", "feature_kernel", "kernel_frequencies"]
 
 _Kernel: Any = gpytorch.kernels.Kernel
 _RFFKernel: Any = gpytorch.kernels.RFFKernel
@@ -35,16 +34,16 @@ _Function: Any = torch.autograd.Function
 
 
 def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> Radial:
-    """A kernel of GPyTorch with the values of any radial kernel, and exact gradients.
+    """Convert a radial kernel to a GPyTorch kernel, with exact values and gradients.
 
     Parameters
     ----------
     kernel : Kernel, Entry or str
-        Positive definite on R^num_dims.
+        A radial kernel that is positive definite on R^num_dims.
     num_dims : int
-        Columns that count.
+        Number of columns of the data that the kernel uses.
     **options
-        As for every kernel there: ``ard_num_dims``, ``active_dims``, ``lengthscale_prior``, ...
+        Options of every GPyTorch kernel, such as ``ard_num_dims`` and ``active_dims``.
 
     Returns
     -------
@@ -54,7 +53,7 @@ def exact_kernel(kernel: Any, num_dims: int, **options: Any) -> Radial:
     Raises
     ------
     ParameterError
-        Where the kernel is not radial, or not positive definite in that dimension.
+        If the kernel is not radial, or not positive definite in that dimension.
 
     Examples
     --------
@@ -75,50 +74,52 @@ def feature_kernel(
     random_state: int | None = None,
     **options: Any,
 ) -> Features:
-    """GPyTorch's ``RFFKernel`` with the frequencies and weights of any radial kernel.
+    """Approximate a radial kernel by random features, as a GPyTorch ``RFFKernel``.
 
     Parameters
     ----------
     kernel : Kernel, Entry or str
-        Positive definite on R^num_dims.
+        A radial kernel that is positive definite on R^num_dims.
     num_dims : int
+        Number of columns of the data.
     num_samples : int
-        Frequencies, as in ``RFFKernel``; each has a cosine and a sine.
+        Number of frequencies, as in ``RFFKernel``; each has a cosine and a sine.
     coupling : str
-        How they depend on one another, as in :func:`rf.draw_frequencies`.
+        How frequencies depend on one another, as in :func:`rf.draw_frequencies`.
     random_state : int, optional
+        Seed of the frequencies.
     **options
-        As for every kernel of GPyTorch; each of ``batch_shape`` has frequencies of its own.
+        Options of every GPyTorch kernel; each kernel of a ``batch_shape`` has its own frequencies.
 
     Returns
     -------
     Features
-        A ``gpytorch.kernels.RFFKernel``: its matrices have low rank, lengths stay parameters.
+        A ``gpytorch.kernels.RFFKernel`` with low-rank matrices and trainable lengthscales.
 
     Raises
     ------
     ParameterError
-        As :func:`exact_kernel`.
+        As in :func:`exact_kernel`.
     """
     rng, radial = np.random.default_rng(random_state), radial_kernel(kernel)
-    drawn = [
-        frequencies_of(radial, num_dims, num_samples, coupling, rng)
+    draws = [
+        kernel_frequencies(radial, num_dims, num_samples, coupling, rng)
         for _ in range(torch.Size(options.get("batch_shape", ())).numel())
     ]
-    return Features(drawn, **options)
+    return Features(draws, **options)
 
 
-def frequencies_of(
+def kernel_frequencies(
     kernel: Any, dim: int, count: int, coupling: str, rng: np.random.Generator
 ) -> Frequencies:
-    """Frequencies of a positive definite kernel, shared out over its parts by their masses."""
+    """Draw frequencies of a positive definite kernel, allocated to its parts by mass."""
     table = positive_table(kernel, dim)
     counts = allocate(table, count, allocation="mass")
     return draw_frequencies(table, counts, coupling=coupling, random_state=rng)
 
 
 class Radial(_Kernel):  # type: ignore[misc]
-    """A radial kernel of ours."""
+    """A GPyTorch kernel with the values and gradients of a radial kernel."""
 
     has_lengthscale = True
     is_stationary = True
@@ -129,23 +130,24 @@ class Radial(_Kernel):  # type: ignore[misc]
 
     def forward(self, x1: Any, x2: Any, diag: bool = False, **options: Any) -> Any:
         if options.get("last_dim_is_batch"):
-            raise ParameterError("A radial kernel of several columns is not a batch of them.")
+            raise ParameterError("Radial kernels do not support last_dim_is_batch.")
         x1, x2 = x1 / self.lengthscale, x2 / self.lengthscale
         if not diag:
             x1, x2 = x1.unsqueeze(-2), x2.unsqueeze(-3)
-        # By differences, so that equal points are at distance 0 where kernels have a kink.
+        # Differences give distance exactly 0 for equal points, where the kernel may have a kink.
         return _Values.apply(((x1 - x2) ** 2).sum(-1), self.covariance)
 
 
 class Features(_RFFKernel):  # type: ignore[misc]
-    """RFFKernel with frequencies and weights of ours, one draw for each kernel of the batch."""
+    """An RFFKernel with weighted frequencies, one draw for each kernel of the batch."""
 
-    def __init__(self, drawn: list[Frequencies], **options: Any) -> None:
-        super().__init__(num_samples=len(drawn[0]), **options)
-        like = {"dtype": self.raw_lengthscale.dtype, "device": self.raw_lengthscale.device}
-        waves = torch.tensor(np.array([each.frequencies.T for each in drawn]), **like)
-        roots = torch.tensor(np.array([[np.tile(each.weights**0.5, 2)] for each in drawn]), **like)
-        self._init_weights(randn_weights=waves.reshape(*self.batch_shape, *waves.shape[1:]))
+    def __init__(self, draws: list[Frequencies], **options: Any) -> None:
+        super().__init__(num_samples=len(draws[0]), **options)
+        placement = {"dtype": self.raw_lengthscale.dtype, "device": self.raw_lengthscale.device}
+        w = torch.tensor(np.array([draw.frequencies.T for draw in draws]), **placement)
+        tiled = np.array([[np.tile(draw.weights**0.5, 2)] for draw in draws])
+        roots = torch.tensor(tiled, **placement)
+        self._init_weights(randn_weights=w.reshape(*self.batch_shape, *w.shape[1:]))
         self.register_buffer("roots", roots.reshape(*self.batch_shape, *roots.shape[1:]))
 
     def _featurize(self, x: Any, normalize: bool = False) -> Any:
@@ -153,7 +155,7 @@ class Features(_RFFKernel):  # type: ignore[misc]
 
 
 class _Values(_Function):  # type: ignore[misc]
-    """k as a function of squared distances, differentiable once."""
+    """The kernel as a differentiable function of squared distances (first derivatives only)."""
 
     @staticmethod
     def forward(context: Any, squared: Any, covariance: RadialCovariance) -> Any:

@@ -22,7 +22,7 @@ from typing import Any, Literal, Self, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rf.feature_maps.fourier_features import wave_columns
+from rf.feature_maps.fourier_features import fourier_columns
 from rf.sampling.coupling import HAAR, INDEPENDENT, ORTHOGONAL, RADII, SHARED, Coupling, Radii
 from rf.sampling.designed_directions import DESIGNED, KERDOCK
 from spectra.base.arrays import FloatArray, IntArray
@@ -367,6 +367,6 @@ class FourierMap(FeatureMap):
         return self._waves(X, self.right_phases, out)
 
     def _waves(self, X: Any, phases: FloatArray | None, out: NDArray[Any] | None) -> NDArray[Any]:
-        return wave_columns(
+        return fourier_columns(
             X, self.frequencies.frequencies, self.scale, phases, without_sine=self.lone, out=out
         )

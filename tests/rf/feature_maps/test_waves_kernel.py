@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rf
-from rf.feature_maps.fourier_features import Rays, wave_columns
+from rf.feature_maps.fourier_features import Rays, fourier_columns
 from rf.feature_maps.sincos import LIMIT
 from rf.feature_maps.threads import on_threads, serial_blas
 from spectra.base.compiled import IMPLEMENTATION_VARIABLE, implementation
@@ -32,7 +32,7 @@ def implementation_in_turn(request, monkeypatch):
 def waves(x):
     """Cosines and sines of x, through all of the hot loop."""
     x = np.asarray(x)
-    columns = wave_columns(x[:, None], np.ones((1, 1)), np.ones(1))
+    columns = fourier_columns(x[:, None], np.ones((1, 1)), np.ones(1))
     assert columns.dtype == x.dtype
     return columns[:, 0], columns[:, 1]
 
@@ -112,7 +112,7 @@ class TestColumns:
         w, phases = rng.normal(size=(n, dim)), rng.uniform(-5, 5, n)
         scale = rng.uniform(0.5, 2.0, n)
         lone = lone if lone is None else lone % n
-        out = wave_columns(X, w, scale, phases, without_sine=lone)
+        out = fourier_columns(X, w, scale, phases, without_sine=lone)
         exact = X.astype(np.longdouble) @ w.T.astype(np.longdouble) + phases
         size = np.abs(X).astype(float) @ np.abs(w).T + np.abs(phases)
         allowed = scale * np.finfo(dtype).eps / 2 * ((dim + 3) * (size + np.abs(exact)) + 5.0)
@@ -132,7 +132,7 @@ class TestColumns:
         allowed = np.finfo(dtype).eps / 2 * (19.0 * (size + np.abs(exact)) + 5.0)
         kept = np.arange(2400) if lone is None else np.delete(np.arange(2400), lone)
         for rows in (X, scipy.sparse.csr_array(X)):
-            out = wave_columns(rows, w, np.ones(2400), phases, without_sine=lone, rays=rays)
+            out = fourier_columns(rows, w, np.ones(2400), phases, without_sine=lone, rays=rays)
             assert 1e-3 < (np.abs(out[:, :2400] - cosine) / allowed).max() < 1.0
             error = np.abs(out[:, 2400:] - sine[:, kept]) / allowed[:, kept]
             assert 1e-3 < error.max() < 1.0
@@ -140,8 +140,8 @@ class TestColumns:
     def test_the_output_array_is_used_or_refused(self):
         X, w = np.ones((4, 2)), np.ones((3, 2))
         whole = np.full((6, 6), 7.0)
-        assert wave_columns(X, w, np.ones(3), out=whole[:4]).base is whole
-        np.testing.assert_allclose(whole[:4], wave_columns(X, w, np.ones(3)))
+        assert fourier_columns(X, w, np.ones(3), out=whole[:4]).base is whole
+        np.testing.assert_allclose(whole[:4], fourier_columns(X, w, np.ones(3)))
         assert np.all(whole[4:] == 7.0)
         for out, found in (
             (np.empty((4, 5)), "shape \\(4, 5\\)"),
@@ -151,15 +151,15 @@ class TestColumns:
             (np.frombuffer(bytes(192)).reshape(4, 6), "cannot be written"),
         ):
             with pytest.raises(ParameterError, match=found):
-                wave_columns(X, w, np.ones(3), out=out)
+                fourier_columns(X, w, np.ones(3), out=out)
 
     def test_no_more_than_blocks_are_held_beside_the_output(self):
         rng = np.random.default_rng(0)
         X, w = rng.normal(size=(3000, 4)), rng.normal(size=(1024, 4))
         out = np.empty((3000, 2048))
-        wave_columns(X[:9], w, np.ones(1024), out=out[:9])
+        fourier_columns(X[:9], w, np.ones(1024), out=out[:9])
         tracemalloc.start()
-        wave_columns(X, w, np.ones(1024), out=out)
+        fourier_columns(X, w, np.ones(1024), out=out)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 4e6 < out.nbytes / 10
@@ -170,9 +170,9 @@ class TestThreads:
         rng = np.random.default_rng(0)
         X, w = rng.normal(size=(2000, 3)), rng.normal(size=(1000, 3))
         with threadpool_limits(1):
-            one = wave_columns(X, w, np.ones(1000))
+            one = fourier_columns(X, w, np.ones(1000))
         with threadpool_limits(3):
-            three = wave_columns(X, w, np.ones(1000))
+            three = fourier_columns(X, w, np.ones(1000))
         np.testing.assert_array_equal(one, three)
 
     def test_what_a_thread_raises_is_raised(self):

@@ -278,7 +278,7 @@ class TestSpectra:
         grid = {"spectralfeatures__kernel_params": [{"nu": 1.5}, {"nu": 2.5}]}
         found = GridSearchCV(steps, grid, cv=2).fit(X, X[:, 0])
         assert found.best_params_["spectralfeatures__kernel_params"]["nu"] in (1.5, 2.5)
-        with pytest.raises(ParameterError, match="no open parameters"):
+        with pytest.raises(ParameterError, match="no free parameters"):
             SpectralFeatures(radial("exp(-z)"), kernel_params={"a": 1}).fit(X)
 
 

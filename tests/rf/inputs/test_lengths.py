@@ -18,7 +18,7 @@ from rf import (
     two_sample_test,
 )
 from rf.inputs.rows import lengths_for
-from rf.inputs.tables import _where_it_varies, warn_of_lengths, warn_of_units
+from rf.inputs.tables import _where_it_varies, warn_if_constant, warn_if_wrong_unit
 from spectra.errors import DataError, ParameterError
 
 GAUSS, EXPONENTIAL = "exp(-z**2/2)", "exp(-z)"
@@ -136,7 +136,7 @@ def test_a_table_without_a_limit_is_flat_nowhere(text):
     assert far == np.inf or not near < far
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_units(sp.derive(sp.radial(text), 1), 1e5 * rows(20, 1))
+        warn_if_wrong_unit(sp.derive(sp.radial(text), 1), 1e5 * rows(20, 1))
 
 
 PLACE, DAY = sp.radial(GAUSS).on([0, 1]), sp.radial(EXPONENTIAL).rescale(30.0).on([2])
@@ -155,7 +155,7 @@ def test_near_neighbours_are_enough():
     X = np.arange(8_000.0)[:, None]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_lengths(sp.radial(EXPONENTIAL), X)
-        warn_of_lengths(sp.radial(GAUSS), X)
+        warn_if_constant(sp.radial(EXPONENTIAL), X)
+        warn_if_constant(sp.radial(GAUSS), X)
     with pytest.warns(LengthScaleWarning, match="between 40 and"):
-        warn_of_lengths(sp.radial(GAUSS), 40.0 * X)
+        warn_if_constant(sp.radial(GAUSS), 40.0 * X)
