@@ -1,1 +1,1 @@
-"""The published baselines, experiments and data sets."""
+"""Published methods as baselines, their experiments, data sets and the command ``spectra tour``."""

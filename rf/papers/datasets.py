@@ -1,8 +1,8 @@
 """Data sets by name: from a local folder, from scikit-learn's bundle, or from OpenML.
 
-The project contains no data.  Names are looked up in the folder of the environment variable
-``SPECTRA_DATA`` (``name.npz`` with X_train, y_train, X_test, y_test), then in the data that
-scikit-learn bundles, then on OpenML.
+This package contains no data.  :func:`load_dataset` searches the folder named by the environment
+variable ``SPECTRA_DATA`` (for ``name.npz`` with X_train, y_train, X_test, y_test), then the data
+that scikit-learn bundles, then OpenML.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["DATA_VARIABLE", "NAMES", "SCALINGS", "Dataset", "Scaling", "load_dat
 
 Scaling = Literal["raw", "unit", "interval"]
 
-#: The environment variable that names the folder of data.
+#: The environment variable that names the folder with the data sets.
 DATA_VARIABLE = "SPECTRA_DATA"
-_ARRAYS = ("X_train", "y_train", "X_test", "y_test")
+_ARRAY_NAMES = ("X_train", "y_train", "X_test", "y_test")
 
-# OpenML's name and version, and the number of training rows of the papers.
+# Our name -> OpenML's name and version, and the number of training rows used in the papers.
 _OPENML = {
     "letter": ("letter", 1, 12000),
     "housing": ("boston", 1, 405),
@@ -39,9 +39,9 @@ _OPENML = {
 _FOLDER_ONLY = ("ijcnn1", "usps", "covtype10k")
 NAMES = ("digits", *_OPENML, *_FOLDER_ONLY)
 
-# The split of data that come without one; any fixed number would do.
+# Seed of the random split, for data without a published one; any fixed number works.
 _SPLIT_SEED = 0
-_DIGITS_TRAIN = 1200
+_DIGITS_TRAIN_ROWS = 1200
 
 
 @final
@@ -55,7 +55,7 @@ class Dataset:
     X_train, X_test : ndarray of shape (rows, d)
     y_train, y_test : ndarray of shape (rows,)
     origin : str
-        Where it was found, and how it was split; results of another split are not comparable.
+        Where the data were found and how they were split; compare only results of the same split.
     """
 
     name: str
@@ -85,20 +85,20 @@ def load_dataset(
         "digits" (bundled with scikit-learn), "letter", "ijcnn1", "usps", "housing", "spambase",
         "cod-RNA" or "covtype10k".
     scaling : {"unit", "raw", "interval"}
-        "unit": rows on the unit sphere as in the published code of GORF (letter is first brought
-        to [-1, 1], housing to [0, 1], by columns); "interval": columns to [0, 1] over all rows;
-        "raw": as stored.
+        "unit": rows divided by their norms, as in the published code of GORF (the columns of letter
+        are first scaled to [-1, 1], those of housing to [0, 1]); "interval": each column scaled
+        to [0, 1] over all rows; "raw": as stored.
     folder : path, optional
-        By default the folder that ``SPECTRA_DATA`` names.
+        Folder to search first; the default is the value of ``SPECTRA_DATA``.
     fetch : bool
-        Whether to ask OpenML for what is neither there nor bundled.
+        Whether to download from OpenML if the data are neither in the folder nor bundled.
 
     Raises
     ------
     ParameterError
         For an unknown name or scaling.
     DataError
-        Where the data cannot be had; the message says what is missing.
+        If the data are not found; the message says what is missing.
 
     Examples
     --------
@@ -113,34 +113,34 @@ def load_dataset(
 
 
 def _find(name: str, folder: str | os.PathLike[str] | None, fetch: bool) -> Dataset:
-    given = os.environ.get(DATA_VARIABLE) if folder is None else folder
-    if given is not None and (path := Path(given) / f"{name}.npz").is_file():
+    searched = os.environ.get(DATA_VARIABLE) if folder is None else folder
+    if searched is not None and (path := Path(searched) / f"{name}.npz").is_file():
         return _from_file(name, path)
     if name == "digits":
         from sklearn.datasets import load_digits
 
         digits = load_digits()
-        return _split(name, digits.data, digits.target, _DIGITS_TRAIN, "scikit-learn's bundle")
+        return _split(name, digits.data, digits.target, _DIGITS_TRAIN_ROWS, "scikit-learn's bundle")
     if name in _OPENML and fetch:
         return _from_openml(name)
-    elsewhere = "OpenML was not asked" if name in _OPENML else "it is not fetched from elsewhere"
-    where = f"{DATA_VARIABLE} is not set" if given is None else f"{given} has no {name}.npz"
+    online = "OpenML was not searched" if name in _OPENML else "it cannot be downloaded"
+    local = f"{DATA_VARIABLE} is not set" if searched is None else f"{searched} has no {name}.npz"
     raise DataError(
-        f"The data set {name!r} was not found: {where}, and {elsewhere}. "
-        f"Put {name}.npz with the arrays {', '.join(_ARRAYS)} into a folder, and set "
+        f"The data set {name!r} was not found: {local}, and {online}. "
+        f"Put {name}.npz with the arrays {', '.join(_ARRAY_NAMES)} into a folder, and set "
         f"{DATA_VARIABLE} to that folder."
     )
 
 
 def _from_file(name: str, path: Path) -> Dataset:
     with np.load(path, allow_pickle=False) as arrays:
-        missing = [a for a in _ARRAYS if a not in arrays]
+        missing = [array for array in _ARRAY_NAMES if array not in arrays]
         if missing:
             raise DataError(
-                f"{path} lacks the array(s) {', '.join(missing)}: a data set is a .npz with "
-                f"{', '.join(_ARRAYS)}."
+                f"{path} does not contain {', '.join(missing)}: a data set is a .npz file with "
+                f"{', '.join(_ARRAY_NAMES)}."
             )
-        X_train, X_test = (np.asarray(arrays[a], dtype=float) for a in ("X_train", "X_test"))
+        X_train, X_test = arrays["X_train"].astype(float), arrays["X_test"].astype(float)
         y_train, y_test = arrays["y_train"], arrays["y_test"]
     return Dataset(name, X_train, y_train, X_test, y_test, f"{path}, split as stored")
 
@@ -148,14 +148,14 @@ def _from_file(name: str, path: Path) -> Dataset:
 def _from_openml(name: str) -> Dataset:
     from sklearn.datasets import fetch_openml
 
-    title, version, train = _OPENML[name]
+    title, version, train_rows = _OPENML[name]
     try:
         bunch = fetch_openml(title, version=version, as_frame=False, parser="liac-arff")
     except (URLError, OSError) as error:
         raise DataError(
-            f"The data set {name!r} is in no folder ({DATA_VARIABLE} is "
+            f"The data set {name!r} was found in no folder ({DATA_VARIABLE} is "
             f"{os.environ.get(DATA_VARIABLE)!r}), and OpenML could not be reached: {error}. "
-            f"Connect, or set {DATA_VARIABLE} to a folder with {name}.npz."
+            f"Check the connection, or set {DATA_VARIABLE} to a folder with {name}.npz."
         ) from error
     if name == "letter":
         labels = np.where(bunch.target < "N", 1, -1)
@@ -164,58 +164,57 @@ def _from_openml(name: str) -> Dataset:
     else:
         labels = np.asarray(bunch.target, dtype=float)
     rows = bunch.data.toarray() if issparse(bunch.data) else np.asarray(bunch.data)
-    return _split(name, rows.astype(float), labels, train, f"OpenML {title!r} v{version}")
+    return _split(name, rows.astype(float), labels, train_rows, f"OpenML {title!r} v{version}")
 
 
-def _split(name: str, X: FloatArray, y: NDArray[Any], train: int, origin: str) -> Dataset:
+def _split(name: str, X: FloatArray, y: NDArray[Any], train_rows: int, origin: str) -> Dataset:
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(X))
-    first, second = order[:train], order[train:]
-    return Dataset(
-        name, X[first], y[first], X[second], y[second], f"{origin}, split at random by this package"
-    )
+    train, test = order[:train_rows], order[train_rows:]
+    origin = f"{origin}, split at random by this package"
+    return Dataset(name, X[train], y[train], X[test], y[test], origin)
 
 
-def _interval(data: Dataset) -> Dataset:
-    """Columns on [0, 1] over all rows; a constant column becomes 0."""
+def _scale_to_interval(data: Dataset) -> Dataset:
+    """Scale each column to [0, 1] over all rows; a constant column becomes 0."""
     rows = np.concatenate([data.X_train, data.X_test])
     low, high = rows.min(axis=0), rows.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
-    return _mapped(data, lambda X: (X - low) / width)
+    return _transform_rows(data, lambda X: (X - low) / width)
 
 
-def _unit(data: Dataset) -> Dataset:
-    """Rows of length 1, after the columns of letter and housing are scaled as published."""
+def _scale_to_sphere(data: Dataset) -> Dataset:
+    """Divide rows by their norms, after scaling the columns of letter and housing as published."""
     if data.name == "letter":
-        data = _mapped(data, _libsvm_letter)
+        data = _transform_rows(data, _scale_letter)
     elif data.name == "housing":
-        data = _interval(data)
-    return _mapped(data, _on_sphere)
+        data = _scale_to_interval(data)
+    return _transform_rows(data, _divide_by_norms)
 
 
-def _mapped(data: Dataset, change: Callable[[FloatArray], FloatArray]) -> Dataset:
-    return replace(data, X_train=change(data.X_train), X_test=change(data.X_test))
+def _transform_rows(data: Dataset, transform: Callable[[FloatArray], FloatArray]) -> Dataset:
+    return replace(data, X_train=transform(data.X_train), X_test=transform(data.X_test))
 
 
-def _libsvm_letter(X: FloatArray) -> FloatArray:
-    """LIBSVM's scaling of the integers 0..15 to [-1, 1]; column 11 has 1..15 only."""
+def _scale_letter(X: FloatArray) -> FloatArray:
+    """Scale 0..15 to [-1, 1] as LIBSVM's file does; column 11 has only the values 1..15."""
     scaled = X / 7.5 - 1.0
     scaled[:, 11] = (X[:, 11] - 1.0) / 7.0 - 1.0
     return scaled
 
 
-def _on_sphere(X: FloatArray) -> FloatArray:
+def _divide_by_norms(X: FloatArray) -> FloatArray:
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     if not np.all(norms > 0):
         raise DataError(
-            f"Row {int(np.argmin(norms))} is zero and has no direction on the unit sphere. Use "
+            f"Row {int(np.argmin(norms))} is zero, so it cannot be scaled to length 1. Use "
             "scaling='raw' or 'interval'."
         )
     return np.asarray(X / norms)
 
 
-#: How the rows are scaled; see :func:`load_dataset`.
+#: The functions that scale the rows; see :func:`load_dataset`.
 SCALINGS: dict[Scaling, Callable[[Dataset], Dataset]] = {
     "raw": lambda data: data,
-    "unit": _unit,
-    "interval": _interval,
+    "unit": _scale_to_sphere,
+    "interval": _scale_to_interval,
 }

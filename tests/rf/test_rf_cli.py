@@ -166,7 +166,7 @@ def test_the_data_sets_are_listed_with_what_is_missing(capsys, monkeypatch, tmp_
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
     assert "3 + 3 rows in R^3" in lines["usps"]
     assert "1200 + 597 rows in R^64" in lines["digits"]
-    assert "OpenML was not asked" in lines["letter"]
+    assert "OpenML was not searched" in lines["letter"]
     assert "ijcnn1.npz" in lines["ijcnn1"]
 
 

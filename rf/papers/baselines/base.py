@@ -27,7 +27,7 @@ class Baseline(
 ):
     """A feature map Z with a signature: K(x, y) ~ sum_i signature_i Z_i(x) Z_i(y).
 
-    A baseline defines what it draws (:meth:`_draw`) and its columns (:meth:`_columns`).
+    A subclass implements :meth:`_draw`, called by fit, and :meth:`_columns`, called by transform.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class Baseline(
 
     @abstractmethod
     def _draw(self, X: FloatArray) -> FloatArray:
-        """Draw what the columns need for rows like X, and return the signature."""
+        """Draw and store the random numbers of the feature map; return the signature."""
 
     @abstractmethod
     def _columns(self, X: FloatArray) -> FloatArray:
-        """The columns at the rows of X."""
+        """The feature matrix Z of the rows of X."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the features for the dimension of X; ``y`` is ignored.
@@ -52,7 +52,7 @@ class Baseline(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            A sparse one is made dense.
+            A sparse matrix is converted to a dense array.
         """
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES)
@@ -61,7 +61,7 @@ class Baseline(
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The columns Z, of shape (n_samples, n_columns), float32 if X is float32."""
+        """The feature matrix Z of shape (n_samples, n_columns), float32 if X is float32."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
         return self._columns(_dense(X)).astype(X.dtype, copy=False)
@@ -84,14 +84,14 @@ def _dense(X: Any) -> FloatArray:
 
 
 def kernel_matrix(kernel: Any, X: FloatArray, Y: FloatArray) -> FloatArray:
-    """kernel.gram(X, Y), or kernel(X, Y); of None the Gaussian exp(-|x - y|^2 / d)."""
+    """kernel.gram(X, Y) or kernel(X, Y); None is the Gaussian kernel exp(-|x - y|^2 / d)."""
     if kernel is None:
         return np.asarray(rbf_kernel(X, Y, gamma=1.0 / X.shape[1]))
     return np.asarray(getattr(kernel, "gram", kernel)(X, Y), dtype=float)
 
 
 def cosines_and_sines(phase: FloatArray, n_components: int, offset: float) -> FloatArray:
-    """Cosines of all phases, then sines; of an odd number the last is a cosine with an offset.
+    """Cosines, then sines of the phases; if n_components is odd, the last is cos(phase + offset).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Double infinite Gaussian mixtures: one for each half of an indefinite matrix."""
+"""Features of two Gaussian mixtures, fitted to the positive and negative part of a matrix."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from spectra.base.special.bessel import plane_wave_mean
 
 __all__ = ["DIGMM"]
 
-# Radii that a half may have, over the median distance of the pilots: from a wave that is constant
-# on them to one of ten turns in it.
-_RADII = np.append(0.0, np.geomspace(0.05, 60.0, 59))
-# Pairs of pilots that a half is compared on, besides its diagonal, and draws that a mixture is
-# fitted to (chosen: more change the error of a fit on letter by less than its spread over seeds).
+# Candidate radii, times the median distance of the pilots: from a wave that is constant on them to
+# one of ten periods per median distance.
+_RELATIVE_RADII = np.append(0.0, np.geomspace(0.05, 60.0, 59))
+# Number of off-diagonal entries that the radii are fitted to, and of frequencies that a mixture is
+# fitted to.  More change the error on letter by less than its spread over seeds.
 _PAIRS, _DRAWS = 4000, 2000
-# A half below this share of the other is rounding.
-_NOTHING = 1e-9
+# An eigenvalue sum below this share of the total is rounding, and its part is left out.
+_NEGLIGIBLE_SHARE = 1e-9
+# Largest number of steps of variational inference.
 _ITERATIONS = 300
 
 
 @dataclass(frozen=True, eq=False)
-class _Half:
-    """sign * mass * E cos(w.D), w of a mixture of Gaussians."""
+class _SignedMixture:
+    """The function sign * mass * E cos(w.(x - y)), with w from a mixture of Gaussians."""
 
     sign: float
     mass: float
@@ -43,41 +44,40 @@ class _Half:
     deviations: FloatArray
 
     def draw(self, n: int, random: np.random.RandomState) -> FloatArray:
-        which = random.choice(self.shares.size, size=n, p=self.shares)
+        component = random.choice(self.shares.size, size=n, p=self.shares)
         normal = random.standard_normal((n, self.means.shape[1]))
-        return np.asarray(self.means[which] + self.deviations[which] * normal)
+        return np.asarray(self.means[component] + self.deviations[component] * normal)
 
-    def expected(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """The mean at the differences of two sets of rows."""
+    def expected_gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """The values at all pairs of rows of X and Y."""
         total = np.zeros((len(X), len(Y)))
         for share, mean, deviation in zip(self.shares, self.means, self.deviations, strict=True):
-            turns = (X @ mean)[:, None] - Y @ mean
-            z2 = cdist(X * deviation, Y * deviation, "sqeuclidean")
-            total += share * np.exp(-0.5 * z2) * np.cos(turns)
+            phase = (X @ mean)[:, None] - Y @ mean
+            scaled_z2 = cdist(X * deviation, Y * deviation, "sqeuclidean")
+            total += share * np.exp(-0.5 * scaled_z2) * np.cos(phase)
         return self.sign * self.mass * total
 
 
 @final
 @dataclass(eq=False, repr=False)
 class DIGMM(Baseline):
-    r"""Features of two infinite Gaussian mixtures, fitted to the halves of an indefinite matrix.
+    r"""Features of two infinite Gaussian mixtures, fitted to the parts of an indefinite matrix.
 
-    The kernel matrix of some rows is split by its eigenvalues, :math:`K = K_+ - K_-`, each half
-    gets a positive spectral measure, and a mixture of Gaussians with a Dirichlet process prior is
-    fitted to it by variational Bayes; the frequencies of the two signs are drawn from the mixtures.
-    The features are **biased**: their mean is :meth:`expected_gram`, and its distance from the
-    kernel on the rows of the fit is ``bias_``.
+    The kernel matrix of a sample of rows is split by its eigenvalues into two positive semidefinite
+    parts, :math:`K = K_+ - K_-`.  A positive spectral measure is fitted to each part, and to this
+    measure a Gaussian mixture with a Dirichlet process prior.  Frequencies are drawn from the two
+    mixtures.  The features are **biased**, with mean :meth:`expected_gram`.
 
     Parameters
     ----------
     kernel : callable or object with ``gram``, optional
         kernel(X, Y), or kernel.gram(X, Y), a stationary kernel; the default is exp(-|x - y|^2 / d).
     n_components : int, default=100
-        Number of columns, split over the halves by their masses.
+        Number of columns, split over the two signs in proportion to the masses.
     pilots : int, default=300
-        Rows whose matrix is split.
+        Number of random rows (pilots) whose kernel matrix is split.
     mixture_size : int, default=10
-        Truncation of the infinite mixtures.
+        Number of Gaussians at which an infinite mixture is truncated.
     concentration : float, default=1.0
         Concentration of the Dirichlet process.
     random_state : int, RandomState instance or None, default=None
@@ -85,18 +85,18 @@ class DIGMM(Baseline):
     Attributes
     ----------
     masses_ : tuple of float
-        Of the two signs.
+        Masses of the two measures, that of K_- with a minus sign.
     bias_ : float
-        |E K^ - K| / |K| on the pilots, exact.
+        |E K^ - K| / |K| in the Frobenius norm on the pilots, computed without sampling.
     converged_ : bool
-        Whether the variational bounds settled.
+        Whether the variational inference of both mixtures converged.
 
     Notes
     -----
-    The papers that compare with it do not say what the mixtures are fitted to.  Here a half is
-    treated as a function of the distance; its measure is the positive one on radii whose plane
-    waves fit the entries best by least squares, and the mixture is fitted to draws from it.  A half
-    of a stationary kernel is not stationary, so the method itself has a bias.
+    The papers that compare with DIGMM do not say what the mixtures are fitted to.  Here each part
+    is treated as a function of the distance.  A positive measure on a grid of radii is fitted to
+    the entries by least squares, and the mixture to draws from this measure.  K_+ and K_- of a
+    stationary kernel are not stationary, so the method has a bias.
 
     References
     ----------
@@ -133,41 +133,42 @@ class DIGMM(Baseline):
 
     def expected_gram(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """The mean of :meth:`gram` over the frequencies, given the mixtures."""
-        return np.asarray(sum(half.expected(X, Y) for half in self._halves))
+        return np.asarray(sum(one.expected_gram(X, Y) for one in self._mixtures))
 
     def _draw(self, X: FloatArray) -> FloatArray:
         random = check_random_state(self.random_state)
-        rows = X[random.choice(len(X), size=min(self.pilots, len(X)), replace=False)]
-        K = kernel_matrix(self.kernel, rows, rows)
+        pilots = X[random.choice(len(X), size=min(self.pilots, len(X)), replace=False)]
+        K = kernel_matrix(self.kernel, pilots, pilots)
         values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         self.converged_ = True
-        self._halves = []
+        self._mixtures = []
         for sign in (1.0, -1.0):
-            size = np.maximum(sign * values, 0.0)
-            if size.sum() > _NOTHING * np.abs(values).sum():
-                self._halves.append(self._fitted(sign, (vectors * size) @ vectors.T, rows, random))
-        found = self.expected_gram(rows, rows)
-        self.bias_ = float(np.linalg.norm(found - K)) / float(np.linalg.norm(K))
-        masses = np.array([half.mass for half in self._halves])
-        self.masses_ = tuple(half.sign * half.mass for half in self._halves)
+            kept = np.maximum(sign * values, 0.0)
+            if kept.sum() > _NEGLIGIBLE_SHARE * np.abs(values).sum():
+                part = (vectors * kept) @ vectors.T
+                self._mixtures.append(self._fit_mixture(sign, part, pilots, random))
+        mean = self.expected_gram(pilots, pilots)
+        self.bias_ = float(np.linalg.norm(mean - K)) / float(np.linalg.norm(K))
+        masses = np.array([one.mass for one in self._mixtures])
+        self.masses_ = tuple(one.sign * one.mass for one in self._mixtures)
         ends = np.round(self.n_components * np.cumsum(masses) / masses.sum()).astype(int)
         self._counts = np.diff(ends, prepend=0)
         self._frequencies = [
-            half.draw((n + 1) // 2, random)
-            for half, n in zip(self._halves, self._counts, strict=True)
+            one.draw((n + 1) // 2, random)
+            for one, n in zip(self._mixtures, self._counts, strict=True)
         ]
-        self._phases = random.uniform(0.0, 2.0 * np.pi, len(self._halves))
-        return np.repeat([half.sign for half in self._halves], self._counts)
+        self._phases = random.uniform(0.0, 2.0 * np.pi, len(self._mixtures))
+        return np.repeat([one.sign for one in self._mixtures], self._counts)
 
-    def _fitted(
-        self, sign: float, half: FloatArray, rows: FloatArray, random: np.random.RandomState
-    ) -> _Half:
-        dim = rows.shape[1]
-        radii, weights = _measure(half, rows, random)
+    def _fit_mixture(
+        self, sign: float, part: FloatArray, pilots: FloatArray, random: np.random.RandomState
+    ) -> _SignedMixture:
+        """Fit a mixture to the measure of one part, a matrix of the pilots."""
+        radii, weights = _fit_measure(part, pilots, random)
         mass = float(weights.sum())
-        directions = random.standard_normal((_DRAWS, dim))
+        directions = random.standard_normal((_DRAWS, pilots.shape[1]))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        drawn = random.choice(radii, size=_DRAWS, p=weights / mass)[:, None] * directions
+        frequencies = random.choice(radii, size=_DRAWS, p=weights / mass)[:, None] * directions
         mixture = BayesianGaussianMixture(
             n_components=self.mixture_size,
             covariance_type="diag",
@@ -177,35 +178,35 @@ class DIGMM(Baseline):
             random_state=random,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by converged_
-            mixture.fit(drawn)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # see converged_
+            mixture.fit(frequencies)
         self.converged_ &= bool(mixture.converged_)
         shares = mixture.weights_ / mixture.weights_.sum()
-        return _Half(sign, mass, shares, mixture.means_, np.sqrt(mixture.covariances_))
+        return _SignedMixture(sign, mass, shares, mixture.means_, np.sqrt(mixture.covariances_))
 
     def _columns(self, X: FloatArray) -> FloatArray:
-        halves = zip(self._halves, self._frequencies, self._counts, self._phases, strict=True)
+        fitted = zip(self._mixtures, self._frequencies, self._counts, self._phases, strict=True)
         return np.concatenate(
             [
-                np.sqrt(2.0 * half.mass / max(n, 1)) * cosines_and_sines(X @ w.T, n, phase)
-                for half, w, n, phase in halves
+                np.sqrt(2.0 * one.mass / max(n, 1)) * cosines_and_sines(X @ w.T, n, phase)
+                for one, w, n, phase in fitted
             ],
             axis=1,
         )
 
 
-def _measure(
-    half: FloatArray, rows: FloatArray, random: np.random.RandomState
+def _fit_measure(
+    part: FloatArray, pilots: FloatArray, random: np.random.RandomState
 ) -> tuple[FloatArray, FloatArray]:
-    """Radii and weights of the positive measure nearest to a half, as a function of distance."""
-    z, above = pdist(rows), np.triu_indices(len(rows), 1)
+    """Radii and weights of the positive measure that fits a part best as a function of distance."""
+    z, above_diagonal = pdist(pilots), np.triu_indices(len(pilots), 1)
     chosen = random.choice(z.size, size=min(_PAIRS, z.size), replace=False)
-    # The diagonal is one number, and weighs as many entries as it has.
-    at = np.append(0.0, z[chosen])
-    values = np.append(np.trace(half) / len(rows), half[above][chosen])
-    heavy = np.append(np.sqrt(len(rows)), np.ones(chosen.size))
-    near = z[z > 0.0]
-    radii = _RADII / (float(np.median(near)) if near.size else 1.0)
-    waves = plane_wave_mean(rows.shape[1], np.outer(at, radii))
-    weights, _ = nnls(heavy[:, None] * waves, heavy * values)
+    # The mean of the diagonal is one equation, with the weight of all diagonal entries.
+    distances = np.append(0.0, z[chosen])
+    values = np.append(np.trace(part) / len(pilots), part[above_diagonal][chosen])
+    root_weights = np.append(np.sqrt(len(pilots)), np.ones(chosen.size))
+    positive = z[z > 0.0]
+    radii = _RELATIVE_RADII / (float(np.median(positive)) if positive.size else 1.0)
+    waves = plane_wave_mean(pilots.shape[1], np.outer(distances, radii))
+    weights, _ = nnls(root_weights[:, None] * waves, root_weights * values)
     return radii[weights > 0.0], weights[weights > 0.0]

@@ -1,4 +1,4 @@
-"""GRFF and GORF of spherical polynomials as published."""
+"""The published samplers of GRFF and GORF for spherical polynomials, which are biased."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ __all__ = ["PolynomialGRFF"]
 @final
 @dataclass(eq=False, repr=False, kw_only=True)
 class PolynomialGRFF(Baseline):
-    r"""GRFF or GORF of (1 - z^2/a^2)^p on z <= 2 as published.
+    r"""GRFF or GORF of (1 - z^2/a^2)^p, z = |x - y| <= 2, as published.
 
-    Radii are drawn from |mu(w)| on a grid, without the factor w^(d-1), and the masses are scaled to
-    the sum 1.  The features are **biased**: off the diagonal their mean is another kernel,
-    int mu(w) Omega_d(w z) dw / int |mu(w)| dw, which tends to (1 + z^2/4)^(-1/2) as d grows.
+    Radii w are drawn from |mu(w)| on a grid, without the factor w^(d-1), and the masses are scaled
+    to sum 1.  The features are **biased**: off the diagonal their mean is another kernel,
+    int mu(w) Omega_d(w z) dw / int |mu(w)| dw, where Omega_d(w z) is the mean of cos(w e.(x - y))
+    over unit vectors e.  It tends to (1 + z^2/4)^(-1/2) as d grows.  The published density is
 
     .. math:: \mu(w) \propto \sum_{i=0}^p \frac{p!}{(p-i)!} (1 - 4/a^2)^{p-i} (2/a^2)^i
               (2/w)^{d/2+i} J_{d/2+i}(2w).
@@ -38,19 +39,19 @@ class PolynomialGRFF(Baseline):
     a : float, default=2.0
         At least 2, so that the kernel is not negative.
     degree : int, default=2
-        p.
+        The exponent p.
     n_frequencies : int, default=25
-        s, the frequencies of each sign; there are 4s columns.
+        Number s of frequencies of each sign; there are 4s columns.
     coupling : {"iid", "haar"}, default="iid"
-        GRFF, or the joint Haar matrix of GORF.
+        "iid" for GRFF; "haar" for GORF, one random orthogonal matrix for both signs.
     w_max, n_grid : float and int, default=100 and 10000
-        The grid of the published sampler.
+        Largest radius and number of points of the grid; the defaults are the published ones.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     masses_ : ndarray of shape (2,)
-        The scaled masses of the positive and the negative part; they add up to 1.
+        Masses of the positive and the negative part, with sum 1.
 
     References
     ----------
@@ -82,47 +83,47 @@ class PolynomialGRFF(Baseline):
         "random_state": ["random_state"],
     }
 
-    def signed_law(self, dim: int) -> tuple[FloatArray, FloatArray]:
-        """Cells of the grid in R^dim, and the signed mass of each, of total absolute mass 1."""
+    def grid_masses(self, dim: int) -> tuple[FloatArray, FloatArray]:
+        """Midpoints of the grid cells, and their signed masses, whose absolute values sum to 1."""
         w = (np.arange(self.n_grid, dtype=float) + 0.5) * (self.w_max / self.n_grid)
         p = self.degree
         density = np.zeros_like(w)
         for i in range(p + 1):
             order = 0.5 * dim + i
             sign, log = signed_log_0f1(order + 1.0, 2.0 * w)
-            # relative to Gamma(d/2 + 1), so that nothing leaves the range of doubles
+            # The factor Gamma(d/2 + 1) cancels when scaling, and avoids overflow.
             log_factor = i * np.log(4.0 / self.a**2) - gammaln(order + 1.0)
             log_factor += gammaln(0.5 * dim + 1.0) + gammaln(p + 1.0) - gammaln(p - i + 1.0)
             density += (1.0 - 4.0 / self.a**2) ** (p - i) * sign * np.exp(log + log_factor)
         return w, np.asarray(density / np.abs(density).sum())
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
-        """The kernel that the fitted sampler estimates off the diagonal, at distances z."""
-        w, mass = self.signed_law(self.n_features_in_)
+        """The mean of the features off the diagonal, as a function of the distance z."""
+        w, mass = self.grid_masses(self.n_features_in_)
         return np.asarray(
             plane_wave_mean(self.n_features_in_, np.multiply.outer(np.asarray(z, float), w)) @ mass
         )
 
     def _draw(self, X: FloatArray) -> FloatArray:
         dim, s = X.shape[1], self.n_frequencies
-        w, mass = self.signed_law(dim)
+        w, mass = self.grid_masses(dim)
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(0, 2**31))
-        rows = COUPLINGS[self.coupling].directions(2 * s, dim, rng)
-        parts, columns = [], []
+        directions = COUPLINGS[self.coupling].directions(2 * s, dim, rng)
+        frequencies, masses = [], []
         for part, (sign, name) in enumerate(((1.0, "positive"), (-1.0, "negative"))):
             weights = np.where(sign * mass > 0, np.abs(mass), 0.0)
             if not np.any(weights):
                 raise ParameterError(
                     f"The grid up to w_max = {self.w_max} has no {name} mass in dimension {dim}. "
-                    f"The density changes sign near w = {dim / 2:g}: take w_max well above it."
+                    f"The density changes sign near w = {dim / 2:g}: choose w_max well above it."
                 )
-            columns.append(weights.sum())
+            masses.append(weights.sum())
             radii = random.choice(w, size=s, p=weights / weights.sum())
             radii = radii + (random.uniform(size=s) - 0.5) * (self.w_max / self.n_grid)
-            parts.append(radii[:, None] * rows[part * s : (part + 1) * s])
-        self.masses_ = np.array(columns)
-        self.frequencies_ = np.concatenate(parts)
+            frequencies.append(radii[:, None] * directions[part * s : (part + 1) * s])
+        self.masses_ = np.array(masses)
+        self.frequencies_ = np.concatenate(frequencies)
         self._scale = np.sqrt(np.repeat(self.masses_, s) / s)
         return np.tile(np.repeat([1.0, -1.0], s), 2)
 

@@ -21,17 +21,17 @@ __all__ = ["PublishedGRFF"]
 @final
 @dataclass(eq=False, repr=False)
 class PublishedGRFF(Baseline):
-    """GRFF with the radii of its published code.
+    """GRFF with the sampler of its published code.
 
-    The radius is drawn from |mu(w)| on a grid over [-10, 10], without the factor w^(d-1), and the
-    weights add up to 1.  The features are **biased** for d >= 2: they estimate another kernel,
-    :func:`rf.papers.baselines.samplers.grid_mean`.  :class:`rf.GRFF` draws the exact distribution.
+    The radius w is drawn from the spectral density |mu(w)| on a grid over [-10, 10], without the
+    factor w^(d-1), and the weights are scaled to sum 1.  The features are **biased** for d >= 2:
+    they estimate :func:`rf.papers.baselines.samplers.grid_mean`.  :class:`rf.GRFF` is unbiased.
 
     Parameters
     ----------
     kernel : Kernel or str, default="gaussian"
     n_components : int, default=100
-        Number of columns, in whole cosine-sine pairs, as many of each sign.
+        Number of columns, rounded so that each sign has the same number of cosine-sine pairs.
     random_state : int, RandomState instance or None, default=None
 
     References
@@ -58,7 +58,7 @@ class PublishedGRFF(Baseline):
     }
 
     def _draw(self, X: FloatArray) -> FloatArray:
-        # Deriving kernels needs sympy, which a list of experiments does not.
+        # Imported here because it loads sympy, which other baselines do not need.
         from spectra.density import spectral_density
         from spectra.kernels.catalogue import kernel_from_text
 

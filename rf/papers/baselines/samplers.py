@@ -1,4 +1,4 @@
-"""Published ways to draw frequencies (Liu, Huang, Chen, Suykens, AISTATS 2021, Figure 4)."""
+"""Published samplers of frequencies (Liu, Huang, Chen, Suykens, AISTATS 2021, Figure 4)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from spectra.base.arrays import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 
-__all__ = [
-    "grid_frequencies",
-    "grid_mean",
-    "importance_frequencies",
-    "leverage_frequencies",
-]
+__all__ = ["grid_frequencies", "grid_mean", "importance_frequencies", "leverage_frequencies"]
 
 Density = Callable[[FloatArray], FloatArray]
 
+# The published grid: largest radius and number of points.
 _GRID_REACH = 10.0
 _GRID_POINTS = 10_000
 
@@ -37,25 +33,24 @@ def grid_frequencies(
     law: Literal["published", "exact"] = "published",
     rng: np.random.Generator | int | None = None,
 ) -> Frequencies:
-    """Frequencies with radii from |mu(w)| on a grid, without the factor w^(d-1).  Biased.
+    """Draw radii from |mu(w)| on a grid, without the factor w^(d-1), which is biased for d >= 2.
 
-    The published code uses the density on R^d at the points of a grid on [-reach, reach] as if it
-    were that of the radius, and weights that add up to 1.  The mean is :func:`grid_mean`, which is
-    another kernel for d >= 2.
+    The published code uses the density on R^d, at points of a grid on [-reach, reach], as if it
+    were that of the radius, and scales the weights to sum 1.  The mean is :func:`grid_mean`.
 
     Parameters
     ----------
     density : callable
         mu(w), the signed spectral density on R^dim (``spectral_density(kernel, dim).density``);
-        for law="exact" that of the radius (its ``radial``).
+        for law="exact" the density of the radius (``.radial``).
     dim : int
     n : int
-        Frequencies, half of them of each sign if the density has both; an odd one is dropped.
+        Number of frequencies; if the density changes sign, n // 2 are drawn for each sign.
     reach, points : float and int
-        The grid.
+        Largest radius and number of points of the grid.
     law : {"published", "exact"}
-        With "exact" the radius has its factor w^(d-1), and only the mass beyond ``reach`` and the
-        grid itself are missing.
+        Whether ``density`` is that of R^dim, used without the factor w^(d-1), or that of the
+        radius; the latter only misses the mass beyond ``reach`` and has the error of the grid.
     rng : Generator, int or None
 
     Examples
@@ -66,21 +61,22 @@ def grid_frequencies(
     """
     rng = np.random.default_rng(rng)
     radii, positive, negative, mass = _grid(density, reach, points, law)
-    parts = [(p, phase) for p, phase in ((positive, 0.0), (negative, np.pi)) if p.sum() > 0.0]
+    phases = (positive, 0.0), (negative, np.pi)
+    parts = [(values, phase) for values, phase in phases if np.any(values)]
     count = n // max(len(parts), 1)
     if count < 1:
         raise ParameterError(
             f"n = {n} leaves a part of the density without frequencies, or the density is zero on "
             "the grid."
         )
-    rows = []
+    frequencies = []
     for part, _ in parts:
-        w = radii[rng.choice(radii.size, count, p=part / part.sum())]
+        drawn = radii[rng.choice(radii.size, count, p=part / part.sum())]
         directions = rng.standard_normal((count, dim))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        rows.append(w[:, None] * directions)
+        frequencies.append(drawn[:, None] * directions)
     return Frequencies(
-        np.concatenate(rows),
+        np.concatenate(frequencies),
         np.repeat([part.sum() / mass / count for part, _ in parts], count),
         np.repeat([phase for _, phase in parts], count),
         np.repeat(np.arange(len(parts)), count),
@@ -96,11 +92,12 @@ def grid_mean(
     points: int = _GRID_POINTS,
     law: Literal["published", "exact"] = "published",
 ) -> FloatArray:
-    r"""The kernel that :func:`grid_frequencies` estimates: its mean at distances z.
+    r"""The mean of :func:`grid_frequencies` as a function of the distance z.
 
     .. math:: \frac{\int \mu(w)\,\Omega_d(w z)\,dw}{\int |\mu(w)|\,dw}
 
-    over the grid, without w^(d-1); with law="exact" :math:`\int \rho(w)\,\Omega_d(w z)\,dw`.
+    as sums over the grid; with law="exact" :math:`\int \rho(w)\,\Omega_d(w z)\,dw`, rho the density
+    of the radius.  Omega_d(w z) is the mean of cos(w e.D) over unit vectors e, for |D| = z.
 
     Examples
     --------
@@ -117,14 +114,14 @@ def grid_mean(
 def _grid(
     density: Density, reach: float, points: int, law: Literal["published", "exact"]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Radii, the parts of the density there, and what a weight is divided by."""
+    """Radii, positive and negative part of the density there, and the normalization of weights."""
     radii = np.abs(np.linspace(-reach, reach, points))
-    value = np.asarray(density(radii), dtype=float)
-    if not np.all(np.isfinite(value)):
-        raise ParameterError("The spectral density is not finite on the grid. Take rf.GRFF.")
-    positive, negative = np.maximum(value, 0.0), np.maximum(-value, 0.0)
+    values = np.asarray(density(radii), dtype=float)
+    if not np.all(np.isfinite(values)):
+        raise ParameterError("The spectral density is not finite on the grid. Use rf.GRFF instead.")
+    positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
     if law == "exact":
-        # Both signs of a radius are on the grid, so that a point stands for half a step.
+        # The grid has each radius twice, as w and -w, so each point has half the step as weight.
         return radii, positive, negative, (points - 1) / reach
     return radii, positive, negative, float((positive + negative).sum())
 
@@ -137,24 +134,22 @@ def importance_frequencies(
     deviation: float,
     rng: np.random.Generator | int | None = None,
 ) -> Frequencies:
-    r"""Frequencies of a Gaussian surrogate, weighted by mu(w)/q(w).  Unbiased, of large variance.
+    r"""Draw frequencies from a Gaussian q and weight them by mu(w)/q(w): unbiased, large variance.
 
     :math:`\hat k(D) = \frac1n \sum \frac{\mu(w_i)}{q(w_i)} \cos(w_i \cdot D)`, w_i ~ q = N(0,
-    deviation^2 I).  The variance is finite only where mu^2/q has a finite integral: never for an
-    algebraic tail of mu, and for Gaussian parts of deviation tau in frequency only where
-    tau^2 < 2 deviation^2 for all of them.  It grows with d.
+    deviation^2 I).  The variance is finite only if mu^2/q is integrable: never for an algebraic
+    tail of mu, and for a mixture of Gaussians N(0, tau^2 I) only if tau^2 < 2 deviation^2 for each.
+    It grows with d.
 
     ``density`` is mu(w) on R^dim as a function of the radius.
     """
     rng = np.random.default_rng(rng)
     w = deviation * rng.standard_normal((n, dim))
     radius = np.linalg.norm(w, axis=1)
-    log_surrogate = -0.5 * (radius / deviation) ** 2 - 0.5 * dim * np.log(
-        2.0 * np.pi * deviation**2
-    )
-    value = np.asarray(density(radius), dtype=float)
-    ratio = np.abs(value) * np.exp(-log_surrogate)
-    phases = np.where(value < 0.0, np.pi, 0.0)
+    log_q = -0.5 * (radius / deviation) ** 2 - 0.5 * dim * np.log(2.0 * np.pi * deviation**2)
+    values = np.asarray(density(radius), dtype=float)
+    ratio = np.abs(values) * np.exp(-log_q)
+    phases = np.where(values < 0.0, np.pi, 0.0)
     order = np.argsort(phases, kind="stable")
     return Frequencies(
         w[order], ratio[order] / n, phases[order], (phases[order] > 0.0).astype(np.intp)
@@ -171,20 +166,20 @@ def leverage_frequencies(
 ) -> Frequencies:
     r"""Resample a pool of frequencies by ridge leverage scores, with inverse weights.
 
-    With the features Z of the pool on the rows X, the score of a frequency is the trace of its
-    two rows of :math:`Z'Z (Z'Z + \lambda\,I)^{-1}`, signs apart; n frequencies are drawn from the
-    pool in proportion to their scores, and each weight is divided by n times its probability.
-    Given the pool, the mean is the pool's estimate, so it is unbiased if the pool is.
+    With the features Z of the pool on the rows X, the score of a frequency is the sum of the
+    diagonal entries of :math:`Z'Z (Z'Z + \lambda\,I)^{-1}` for its cosine and sine.  They are
+    drawn in proportion to their scores, and each weight is divided by n times its probability.
+    This is unbiased if the pool is.
 
     Parameters
     ----------
     frequencies : rf.Frequencies
-        The pool.
+        The pool to draw from.
     X : array_like of shape (rows, d)
     n : int
-        Frequencies to draw, with replacement.
+        Number of frequencies to draw, with replacement.
     ridge : float
-        lambda over the number of rows.
+        lambda divided by the number of rows.
 
     References
     ----------
@@ -194,21 +189,21 @@ def leverage_frequencies(
     angles = np.asarray(X, dtype=float) @ frequencies.frequencies.T
     scale = np.sqrt(frequencies.weights)
     Z = np.hstack([scale * np.cos(angles), scale * np.sin(angles)])
-    level = ridge * len(angles)
+    penalty = ridge * len(angles)
     if len(Z) < Z.shape[1]:
-        # The same diagonal by Z' (Z Z' + level I)^-1 Z, whose inverse is smaller.
-        scores = np.sum(Z * np.linalg.solve(Z @ Z.T + level * np.eye(len(Z)), Z), axis=0)
+        # The same diagonal from Z' (Z Z' + lambda I)^-1 Z, with a smaller matrix to invert.
+        scores = np.sum(Z * np.linalg.solve(Z @ Z.T + penalty * np.eye(len(Z)), Z), axis=0)
     else:
         gram = Z.T @ Z
-        scores = np.diag(np.linalg.solve(gram + level * np.eye(len(gram)), gram))
+        scores = np.diag(np.linalg.solve(gram + penalty * np.eye(len(gram)), gram))
     size = len(frequencies)
-    share = scores[:size] + scores[size:]
-    share = share / share.sum()
-    chosen = np.sort(rng.choice(size, n, p=share))
+    probabilities = scores[:size] + scores[size:]
+    probabilities /= probabilities.sum()
+    chosen = np.sort(rng.choice(size, n, p=probabilities))
     return replace(
         frequencies,
         frequencies=frequencies.frequencies[chosen],
-        weights=frequencies.weights[chosen] / (n * share[chosen]),
+        weights=frequencies.weights[chosen] / (n * probabilities[chosen]),
         phases=frequencies.phases[chosen],
         part=frequencies.part[chosen],
     )

@@ -1,4 +1,4 @@
-"""Spherical random features: a positive mixture of Gaussians in place of the true measure."""
+"""Spherical random features: features of a mixture of Gaussians fitted to the kernel."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from spectra.errors import ParameterError
 
 __all__ = ["SphericalRandomFeatures", "quadratic_decay"]
 
-# The weight of the condition sum c = k(0) beside the fit of one distance.
+# Weight of the equation sum c = k(0) in the least squares; the equation of a distance has weight 1.
 _NORMALISATION_WEIGHT = 1e4
 
 
 def quadratic_decay(z: FloatArray) -> FloatArray:
-    """(1 - z^2/4)^2, the polynomial kernel of the papers with a = p = 2, for z <= 2."""
+    """(1 - z^2/4)^2, z <= 2: the polynomial kernel (1 - z^2/a^2)^p of the papers with a = p = 2."""
     return np.asarray((1.0 - 0.25 * z**2) ** 2)
 
 
 @final
 @dataclass(eq=False, repr=False)
 class SphericalRandomFeatures(Baseline):
-    r"""Random Fourier features of the best positive mixture of Gaussians, which is another kernel.
+    r"""Random Fourier features of the best fit of the kernel by a positive mixture of Gaussians.
 
     .. math:: k(z) \approx \sum_i c_i e^{-\sigma_i^2 z^2 / 2}, \qquad c_i \ge 0,\ \sum_i c_i = k(0),
 
@@ -45,10 +45,10 @@ class SphericalRandomFeatures(Baseline):
     z_max : float, default=2.0
         Largest distance of the data: 2 on the unit sphere.
     n_widths : int, default=60
-        Number of widths tried, from 0 (a constant) to 30 / z_max.
+        Number of candidates sigma_i, from 0 (a constant) to 30 / z_max.
     n_components : int, default=100
-        Number of columns: a cosine and a sine for each frequency, and where the number is odd one
-        cosine of random phase.
+        Number of columns: a cosine and a sine for each frequency; if it is odd, the last
+        frequency has only a cosine with a random phase.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -89,28 +89,28 @@ class SphericalRandomFeatures(Baseline):
         target = np.asarray(self.kernel(z), dtype=float)
         if not target[0] > 0:
             raise ParameterError(
-                f"k(0) = {target[0]}: a positive mixture needs k(0) > 0. An indefinite kernel with "
-                "k(0) = 0, such as the delta-Gaussian, is out of its reach."
+                f"k(0) = {target[0]}, but a positive mixture needs k(0) > 0. An indefinite kernel "
+                "with k(0) = 0, such as the delta-Gaussian, cannot be approximated."
             )
         widths = np.append(0.0, np.geomspace(0.05, 30.0, self.n_widths - 1)) / self.z_max
         design = np.exp(-0.5 * np.outer(z, widths) ** 2)
-        heavy = _NORMALISATION_WEIGHT
+        weight = _NORMALISATION_WEIGHT
         c, _ = nnls(
-            np.vstack([design, np.full(widths.size, heavy)]), np.append(target, heavy * target[0])
+            np.vstack([design, np.full(widths.size, weight)]), np.append(target, weight * target[0])
         )
         c *= target[0] / c.sum()
         self.widths_, self.weights_ = widths[c > 0], c[c > 0]
         self.fit_error_ = float(np.abs(design @ c - target).max())
         random = check_random_state(self.random_state)
         n = (self.n_components + 1) // 2
-        which = random.choice(self.weights_.size, size=n, p=self.weights_ / self.weights_.sum())
-        self.frequencies_ = random.standard_normal((n, X.shape[1])) * self.widths_[which, None]
+        component = random.choice(self.weights_.size, size=n, p=self.weights_ / self.weights_.sum())
+        self.frequencies_ = random.standard_normal((n, X.shape[1])) * self.widths_[component, None]
         self._phase = random.uniform(0.0, 2.0 * np.pi)
         self._scale = float(np.sqrt(2.0 * target[0] / self.n_components))
         return np.ones(self.n_components)
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
-        """The fitted mixture at distances z: what the features estimate instead of the kernel."""
+        """The fitted mixture at distances z, which is the mean of the features."""
         widths = np.multiply.outer(np.asarray(z, dtype=float), self.widths_)
         return np.asarray(np.exp(-0.5 * widths**2) @ self.weights_)
 

@@ -1,4 +1,4 @@
-"""The published experiments, re-run by ``rf reproduce NAME``."""
+"""The experiments of Liu (GRFF), Luo (GORF) and He (AsK-RFF), re-run by ``rf reproduce NAME``."""
 
 from __future__ import annotations
 

@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike
 from rf.papers.datasets import Dataset, Scaling, load_dataset
 from spectra.base.arrays import FloatArray
 
-#: Number of runs -> the mean of a measurement and its deviation.
+#: Number of runs -> mean and standard deviation of a measurement.
 Compute = Callable[[int], Sequence[float]]
 
-# The papers' experiment: 1000 random rows, mean and deviation of 10 runs.
+# As in the papers: 1000 random rows, mean and standard deviation of 10 runs.
 ROWS = 1000
 RUNS = 10
-# The rows are the same in every run, so that runs differ by their features alone.
+# The rows are the same in every run, so runs differ only by their features.
 _ROW_SEED = 0
 
 
 class Summary(tuple[float, float]):
-    """Mean and standard deviation of runs, printed as in the papers."""
+    """Mean and standard deviation over runs, printed as in the papers."""
 
     def __str__(self) -> str:
         return f"{self[0]:.4f}+-{self[1]:.4f}"
@@ -31,7 +31,7 @@ class Summary(tuple[float, float]):
 
 @lru_cache(maxsize=1)
 def dataset(name: str, scaling: Scaling = "unit") -> Dataset:
-    """A data set, kept for the next cell."""
+    """Load a data set; the last one is cached, since cells of one data set follow each other."""
     return load_dataset(name, scaling=scaling)
 
 
@@ -58,18 +58,18 @@ def sample_rows(name: str, *, scaling: Scaling = "unit", rows: int = ROWS) -> Fl
 def rows_and_gram(
     name: str, kernel: Any, scaling: Scaling = "unit"
 ) -> tuple[FloatArray, FloatArray]:
-    """Sampled rows and the exact kernel matrix of them."""
+    """Sampled rows and their exact kernel matrix."""
     X = sample_rows(name, scaling=scaling)
     return X, kernel.gram(X)
 
 
-def relative(found: ArrayLike, exact: FloatArray) -> float:
+def matrix_error(found: ArrayLike, exact: FloatArray) -> float:
     """|found - exact| / |exact| in the Frobenius norm."""
     return float(np.linalg.norm(np.asarray(found) - exact) / np.linalg.norm(exact))
 
 
 def relative_error(features: Any, X: FloatArray, exact: FloatArray) -> float:
-    """|K - K^| / |K| in the Frobenius norm, of features that are fitted to the rows X.
+    """|K - K^| / |K| in the Frobenius norm, of features fitted to the rows X.
 
     Examples
     --------
@@ -78,11 +78,11 @@ def relative_error(features: Any, X: FloatArray, exact: FloatArray) -> float:
     >>> relative_error(ExactPolynomial((1.0, 1.0)), X, 1.0 + X @ X.T)
     0.0
     """
-    return relative(features.fit(X).gram(X), exact)
+    return matrix_error(features.fit(X).gram(X), exact)
 
 
 def spread(values: Sequence[Any]) -> float:
-    """The standard deviation of runs, with one less than their number in the denominator.
+    """The sample standard deviation (denominator n - 1), 0 for a single value.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def spread(values: Sequence[Any]) -> float:
 
 
 def over_seeds(
-    measure: Callable[[int], float], middle: Callable[[list[float]], Any] = np.mean
+    measure: Callable[[int], float], average: Callable[[list[float]], Any] = np.mean
 ) -> Compute:
-    """The mean (or median) and the deviation of ``measure`` over seeds 0, 1, ..., runs - 1.
+    """The average and the standard deviation of ``measure`` over seeds 0, 1, ..., runs - 1.
 
     Examples
     --------
@@ -104,18 +104,18 @@ def over_seeds(
     """
 
     def compute(runs: int) -> Summary:
-        found = [measure(seed) for seed in range(runs)]
-        return Summary((float(middle(found)), spread(found)))
+        values = [measure(seed) for seed in range(runs)]
+        return Summary((float(average(values)), spread(values)))
 
     return compute
 
 
-def exactly(number: Callable[[], float]) -> Compute:
-    """A number that has no deviation."""
+def computed_once(number: Callable[[], float]) -> Compute:
+    """A number that does not depend on a seed, so it has no deviation."""
     return lambda runs: Summary((float(number()), 0.0))
 
 
-def errors_on(
+def error_over_seeds(
     name: str, kernel: Any, make: Callable[[int], Any], scaling: Scaling = "unit"
 ) -> Compute:
     """The relative error of the features ``make(seed)`` on sampled rows of a data set."""

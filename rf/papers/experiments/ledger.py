@@ -22,12 +22,12 @@ class Ledger:
     Parameters
     ----------
     path : path or None
-        A file to continue or to begin; None keeps the cells in memory.
+        A file to continue or to create; None keeps the cells in memory only.
 
     Raises
     ------
     DataError
-        If the file contains something else.
+        If the file contains anything but results.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Ledger:
         return self._cells[json.dumps(key)]
 
     def add(self, key: list[str | int], values: list[float]) -> None:
-        """Keep the numbers of a finished cell."""
+        """Store the numbers of a finished cell."""
         if self._path is not None:
             line = json.dumps({"cell": key, "values": values}) + "\n"
             with self._path.open("a", encoding="utf-8") as file:
@@ -61,16 +61,16 @@ class Ledger:
 
     def _read(self, path: Path) -> None:
         content = path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        for number, line in enumerate(content[:whole].splitlines(), start=1):
+        end_of_last_line = content.rfind(b"\n") + 1
+        for number, line in enumerate(content[:end_of_last_line].splitlines(), start=1):
             try:
                 entry = json.loads(line)
                 key, values = entry["cell"], entry["values"]
             except (ValueError, KeyError, TypeError) as error:
                 raise DataError(
-                    f"Line {number} of {path} is no result of an experiment, so nothing is added "
-                    "to this file. Name another file."
+                    f"Line {number} of {path} is not a result of an experiment, so nothing is "
+                    "added to this file. Choose another file."
                 ) from error
             self._cells[json.dumps(key)] = [float(v) for v in values]
-        if whole < len(content):
-            os.truncate(path, whole)
+        if end_of_last_line < len(content):
+            os.truncate(path, end_of_last_line)

@@ -1,8 +1,8 @@
 """The kernels of the papers, and methods by the names of rows in their tables.
 
-GRFF and GORF of a polynomial kernel are as published: they estimate another kernel.  GORF of the
-delta-Gaussian kernel has orthogonal blocks within each sign, which fits the published numbers;
-"GORF, Algorithm 1" is the joint Haar matrix of the paper.
+GRFF and GORF of a polynomial kernel are the published, biased ones.  GORF of the delta-Gaussian
+kernel exp(-z^2/2) - exp(-z^2/200) has orthogonal blocks within each sign, which agrees with the
+published numbers; "GORF, Algorithm 1" makes the frequencies of both signs orthogonal.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ __all__ = [
     "SCHEMES",
     "SQUARED_POLYNOMIAL",
     "PaperKernel",
-    "counted",
-    "features_of",
+    "columns_of",
+    "make_features",
     "mean_gram",
 ]
 
-# The published grid ends at 100, below the first negative values in d = 256; this one is longer.
+# Largest radius of the grid.  The published 100 is below the first negative values in d = 256.
 _GRID_REACH = 400.0
-# Error of a mean kernel between the distances where it is looked at, far below every bias shown.
+# Interpolation error of a mean kernel, far below every bias in the tables.
 _MEAN_ERROR = 1e-5
-_REACH_ON_SPHERE = 2.0
+# Largest distance on the unit sphere.
+_MAX_DISTANCE = 2.0
 
 _OURS = "ours (auto, stratified, optimal)"
-#: How a row of a table of signed Gaussians is drawn: coupling, radii, allocation.
+#: Row of the delta-Gaussian tables -> coupling, radii, allocation of SpectralFeatures.
 SCHEMES = {
     "GRFF": ("iid", "iid", "equal"),
     "GORF": ("orthogonal", "iid", "equal"),
@@ -63,10 +64,10 @@ SCHEMES = {
 @final
 @dataclass(frozen=True)
 class PaperKernel:
-    """A kernel of unit rows x, y with z = |x - y|: a polynomial of z^2, or signed Gaussians.
+    """A kernel k(z), z = |x - y|, on unit rows: a polynomial of z^2 or a difference of Gaussians.
 
-    ``text`` is its formula.  ``power`` is (a, p) of (1 - z^2/a^2)^p; if it is None, ``length`` is
-    tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), or 0 for exp(-z^2/2) alone.
+    ``text`` is its formula, with u = <x, y>.  ``power`` is (a, p) of (1 - z^2/a^2)^p.  If it is
+    None, ``length`` is tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), or 0 for exp(-z^2/2) alone.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class PaperKernel:
     length: float = 10.0
 
     def __call__(self, z: FloatArray) -> FloatArray:
-        """k(z)."""
+        """The kernel k(z) at distances z."""
         if self.power is None:
             wide = np.exp(-(z**2) / (2.0 * self.length**2)) if self.length > 0.0 else 0.0
             return np.asarray(np.exp(-(z**2) / 2.0) - wide)
@@ -89,7 +90,7 @@ class PaperKernel:
         return np.asarray((1.0 - z**2 / a**2) ** p)
 
     def gram(self, X: FloatArray, Y: FloatArray | None = None) -> FloatArray:
-        """The matrix k(x_i, y_j); of X and X if Y is left out."""
+        """The matrix k(|x_i - y_j|), with Y = X by default."""
         return self(cdist(X, X if Y is None else Y))
 
 
@@ -100,23 +101,23 @@ GAUSSIAN = PaperKernel("Gaussian", "exp(-z**2/2)", length=0.0)
 NEAR_GAUSSIANS = PaperKernel("near Gaussians", "exp(-z**2/2) - exp(-z**2/8)", length=2.0)
 
 
-def counted(s: int, method: str, *, equal: bool) -> int:
-    """Columns of a method: GRFF, GORF and ours have 4s in the papers, and their rivals s.
+def columns_of(s: int, method: str, *, equal: bool) -> int:
+    """Number of columns: 4s for GRFF, GORF and ours; s for other methods unless ``equal``.
 
     Examples
     --------
-    >>> counted(8, "GORF", equal=False), counted(8, "RM", equal=False), counted(8, "RM", equal=True)
-    (32, 8, 32)
+    >>> columns_of(8, "GORF", equal=False), columns_of(8, "RM", equal=False)
+    (32, 8)
     """
     return 4 * s if equal or method in SCHEMES or method == "ours" else s
 
 
-def features_of(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
-    """Features that are not fitted yet, of at most so many columns.
+def make_features(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
+    """Features of a kernel by the name of a method, not fitted, with at most ``columns`` columns.
 
     Examples
     --------
-    >>> features_of(LINEAR_POLYNOMIAL, "GORF", 32, 0).fit_transform(np.eye(16)).shape
+    >>> make_features(LINEAR_POLYNOMIAL, "GORF", 32, 0).fit_transform(np.eye(16)).shape
     (16, 32)
     """
     options: dict[str, Any] = {"n_components": columns, "random_state": seed}
@@ -136,18 +137,18 @@ def features_of(kernel: PaperKernel, method: str, columns: int, seed: int) -> An
             **options,
         )
     name = method.partition(",")[0]
-    if kernel.power is None or name not in _OF_POLYNOMIAL:
-        raise ParameterError(f"{method} makes no features of the kernel {kernel.name}.")
-    return _OF_POLYNOMIAL[name](kernel, *kernel.power, options)
+    if kernel.power is None or name not in _POLYNOMIAL_FEATURES:
+        raise ParameterError(f"{method} does not support the kernel {kernel.name}.")
+    return _POLYNOMIAL_FEATURES[name](kernel, *kernel.power, options)
 
 
-def _sketch(sketch: type[Any]) -> Callable[..., Any]:
+def _sketch_maker(sketch: type[Any]) -> Callable[..., Any]:
     return lambda kernel, a, p, options: sketch(
         degree=p, gamma=2.0 / a**2, coef0=1.0 - 2.0 / a**2, **options
     )
 
 
-def _published(coupling: str) -> Callable[..., Any]:
+def _published_maker(coupling: str) -> Callable[..., Any]:
     return lambda kernel, a, p, options: PolynomialGRFF(
         a=a,
         degree=p,
@@ -158,20 +159,20 @@ def _published(coupling: str) -> Callable[..., Any]:
     )
 
 
-# Features of (1 - z^2/a^2)^p from (kernel, a, p, options).
-_OF_POLYNOMIAL: dict[str, Callable[..., Any]] = {
+# Method -> function (kernel, a, p, options) that returns features of (1 - z^2/a^2)^p.
+_POLYNOMIAL_FEATURES: dict[str, Callable[..., Any]] = {
     "RM": lambda kernel, a, p, options: RandomMaclaurin(spherical_polynomial(a, p), **options),
-    "TS": _sketch(TensorSketch),
-    "TRP": _sketch(TensorizedRandomProjection),
+    "TS": _sketch_maker(TensorSketch),
+    "TRP": _sketch_maker(TensorizedRandomProjection),
     "SRF": lambda kernel, a, p, options: SphericalRandomFeatures(kernel, **options),
-    "GRFF": _published("iid"),
-    "GORF": _published("haar"),
+    "GRFF": _published_maker("iid"),
+    "GORF": _published_maker("haar"),
     "exact map": lambda kernel, a, p, options: ExactPolynomial(spherical_polynomial(a, p)),
 }
 
 
 def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
-    """The mean of the matrix of a biased method.
+    """The expected kernel matrix of a biased method.
 
     Examples
     --------
@@ -181,10 +182,10 @@ def mean_gram(kernel: PaperKernel, method: str, X: FloatArray) -> FloatArray:
     >>> bool(0.01 < np.linalg.norm(error) / np.linalg.norm(K) < 0.05)
     True
     """
-    features = features_of(kernel, method, 4, 0).fit(X)
+    features = make_features(kernel, method, 4, 0).fit(X)
     if isinstance(features, DIGMM):
         return features.expected_gram(X, X)
     if not isinstance(features, PolynomialGRFF | SphericalRandomFeatures):
         raise ParameterError(f"{method} is unbiased, or its mean is not known.")
-    mean = interpolate(features.expected_kernel, _REACH_ON_SPHERE, _MEAN_ERROR)
-    return np.asarray(mean(np.minimum(cdist(X, X), _REACH_ON_SPHERE)))
+    mean = interpolate(features.expected_kernel, _MAX_DISTANCE, _MEAN_ERROR)
+    return np.asarray(mean(np.minimum(cdist(X, X), _MAX_DISTANCE)))

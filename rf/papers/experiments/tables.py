@@ -13,8 +13,8 @@ from spectra.errors import DataError
 __all__ = ["Cell", "Experiment", "run_experiment", "table_lines"]
 
 
-# From here on a number is printed without digits after the point.
-_WHOLE = 1000.0
+# Numbers from here on are printed without digits after the point.
+_INTEGER_FROM = 1000.0
 
 
 @final
@@ -29,12 +29,13 @@ class Cell:
     method : str
         The row.
     column : str
-        Such as "s=16".
+        The column, such as "s=16".
     compute : callable or None
-        Number of runs -> mean and deviation; None if the number is only published.
+        Number of runs -> mean and standard deviation; None if the number is not re-computed.
     published : float or None
-    beside : str
-        The row of ours, of at most as many columns, to compare with the published number.
+        The number in the paper.
+    our_method : str
+        The row of our method, with at most as many columns, to compare with this one.
     """
 
     group: str
@@ -42,10 +43,10 @@ class Cell:
     column: str
     compute: Compute | None
     published: float | None = None
-    beside: str = ""
+    our_method: str = ""
 
     def key(self, runs: int) -> list[str | int]:
-        """What names the number in a file of results."""
+        """The key of the cell in a file of results."""
         return [self.group, self.method, self.column, runs]
 
 
@@ -60,15 +61,15 @@ class Experiment:
     source : str
         The paper and its table.
     measures : str
-        What the numbers are, and whether more or less is better.
+        What the numbers are, and whether smaller or larger ones are better.
     cells : callable
-        Gives the cells, in the order in which they are printed.
+        Returns the cells in the order in which they are printed.
     digits : int
         Digits after the point.
     notes : str
-        The text of the page.
+        The text of the page, above the table.
     percent_right : bool
-        Whether the numbers are percentages of correct rows, so that more is better.
+        Whether the numbers are percentages of correctly classified rows.
     """
 
     title: str
@@ -83,13 +84,13 @@ class Experiment:
 def run_experiment(
     cells: Sequence[Cell], ledger: Ledger, *, runs: int
 ) -> Iterator[tuple[int, Cell, list[float] | DataError]]:
-    """Compute the missing cells; yield how many were done, the cell, and its numbers.
+    """Compute the missing cells; yield the number of cells so far, the cell, and its numbers.
 
-    If the data of a group are missing, its cells have the error in place of numbers.
+    If the data of a group are missing, the error is yielded in place of numbers.
     """
-    wanted = [cell for cell in cells if cell.compute is not None]
+    to_compute = [cell for cell in cells if cell.compute is not None]
     missing: dict[str, DataError] = {}
-    for done, cell in enumerate(wanted, start=1):
+    for done, cell in enumerate(to_compute, start=1):
         key = cell.key(runs)
         if key not in ledger and cell.group not in missing and cell.compute is not None:
             try:
@@ -102,19 +103,19 @@ def run_experiment(
 def table_lines(
     cells: Sequence[Cell], ledger: Ledger, *, runs: int, digits: int = 4
 ) -> Iterator[str]:
-    """The table as text: our number, and the published one in parentheses."""
+    """The table as text: the re-run number, and the published one in parentheses."""
     groups = list(dict.fromkeys(cell.group for cell in cells))
     for group in groups:
         inside = [cell for cell in cells if cell.group == group]
         columns = list(dict.fromkeys(cell.column for cell in inside))
-        found = {(cell.method, cell.column): _text(cell, ledger, runs, digits) for cell in inside}
-        width = max(max(map(len, found.values())), *map(len, columns)) + 2
-        name = max(len(cell.method) for cell in inside)
+        texts = {(cell.method, cell.column): _text(cell, ledger, runs, digits) for cell in inside}
+        width = max(max(map(len, texts.values())), *map(len, columns)) + 2
+        name_width = max(len(cell.method) for cell in inside)
         yield ""
-        yield f"{group}".ljust(name + 2) + "".join(column.rjust(width) for column in columns)
+        yield f"{group}".ljust(name_width + 2) + "".join(column.rjust(width) for column in columns)
         for method in dict.fromkeys(cell.method for cell in inside):
-            row = "".join(found.get((method, column), "").rjust(width) for column in columns)
-            yield f"  {method.ljust(name)}{row}"
+            row = "".join(texts.get((method, column), "").rjust(width) for column in columns)
+            yield f"  {method.ljust(name_width)}{row}"
 
 
 def _text(cell: Cell, ledger: Ledger, runs: int, digits: int) -> str:
@@ -123,5 +124,5 @@ def _text(cell: Cell, ledger: Ledger, runs: int, digits: int) -> str:
         return published.strip()
     if cell.key(runs) not in ledger:
         return f"-{published}"
-    found = ledger[cell.key(runs)][0]
-    return f"{found:.{digits if abs(found) < _WHOLE else 0}f}{published}"
+    mean = ledger[cell.key(runs)][0]
+    return f"{mean:.{digits if abs(mean) < _INTEGER_FROM else 0}f}{published}"

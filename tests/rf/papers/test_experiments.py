@@ -19,7 +19,7 @@ from rf.papers.experiments.methods import (
     LINEAR_POLYNOMIAL,
     NEAR_GAUSSIANS,
     SQUARED_POLYNOMIAL,
-    features_of,
+    make_features,
     mean_gram,
 )
 from rf.papers.experiments.pages import write_results
@@ -47,7 +47,7 @@ def test_the_matrix_of_a_kernel_of_the_papers_is_that_of_its_text(rows):
 def test_the_mean_of_a_biased_method_is_where_it_ends(method, rows):
     kernel = SQUARED_POLYNOMIAL
     draws = np.array(
-        [features_of(kernel, method, 256, seed).fit(rows).gram(rows) for seed in range(30)]
+        [make_features(kernel, method, 256, seed).fit(rows).gram(rows) for seed in range(30)]
     )
     mean = mean_gram(kernel, method, rows)
     away = ~np.eye(len(rows), dtype=bool)
@@ -59,7 +59,7 @@ def test_the_mean_of_a_biased_method_is_where_it_ends(method, rows):
 
 def test_a_method_is_refused_where_it_makes_nothing_of_a_kernel(rows):
     with pytest.raises(ParameterError, match="SRF"):
-        features_of(DELTA_GAUSSIAN, "SRF", 8, 0)
+        make_features(DELTA_GAUSSIAN, "SRF", 8, 0)
     with pytest.raises(ParameterError, match="unbiased"):
         mean_gram(DELTA_GAUSSIAN, "GRFF", rows)
 
@@ -87,7 +87,7 @@ def test_the_published_figure_shows_blocks_within_each_sign(monkeypatch):
     gorf_variance._model.cache_clear()
     dim, z = 32, 1.0
     found = _variances(f"polynomial, d={dim}, published law")
-    radii, masses = gorf_variance._published_law(LINEAR_POLYNOMIAL, dim)
+    radii, masses = gorf_variance._published_radii(LINEAR_POLYNOMIAL, dim)
     reduction = iid = 0.0
     for part in (np.maximum(masses, 0.0), np.maximum(-masses, 0.0)):
         kept, p = radii[part > 0.0], part[part > 0.0]
@@ -136,8 +136,10 @@ def test_a_group_without_data_is_left_out_and_the_others_are_computed(
 def test_turned_kernels_have_the_transposed_matrix():
     X = np.random.default_rng(1).uniform(size=(12, 5))
     for name in ask_errors.KERNELS:
-        K, turned = (ask_errors.published_kernel(name, 5, turned=t).gram(X) for t in (False, True))
-        np.testing.assert_allclose(turned, K.T, atol=1e-14)
+        K, transposed = (
+            ask_errors.published_kernel(name, 5, transposed=t).gram(X) for t in (False, True)
+        )
+        np.testing.assert_allclose(transposed, K.T, atol=1e-14)
 
 
 @pytest.mark.slow
@@ -170,8 +172,8 @@ def test_published_numbers_are_counted_by_what_became_of_them(right):
     assert counted.row() == "3 | 1, 1, 1 | 1 of 2 | 1 of 2"
     (worse,), (above,), (above_again,) = (
         counted.worse,
-        counted.ours_worse,
-        counted.ours_worse_again,
+        counted.ours_above,
+        counted.ours_above_rerun,
     )
     assert worse.startswith("letter, GORF, c: 1.20 times the")
     assert above.startswith("letter, ours for GORF, b: 1.02 times the")

@@ -21,19 +21,19 @@ __all__ = ["ExactPolynomial"]
 @final
 @dataclass(eq=False, repr=False)
 class ExactPolynomial(Baseline):
-    r"""Exact features of f(u) = sum_n a_n u^n: no randomness, no error but rounding.
+    r"""Exact features of f(u) = sum_n a_n u^n, u = <x, y>, without random numbers.
 
     .. math:: \langle x, y \rangle^n = \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
 
-    A polynomial of degree p has at most C(d + p, p) columns: (q + r u) on 16 columns has 17, and
-    (q + r u)^2 has 153, fewer than the random features it is often set beside.
+    with multi-indices m.  A polynomial of degree p has at most C(d + p, p) columns: for d = 16,
+    (q + r u) has 17 and (q + r u)^2 has 153, often fewer than random features need.
 
     Parameters
     ----------
     coefficients : sequence of float
-        a_0, a_1, ..., of any signs.
+        a_0, a_1, ..., positive or negative.
     max_columns : int, default=100000
-        Refuse a larger map.
+        Raise ParameterError if more columns are needed.
 
     Examples
     --------
@@ -55,12 +55,12 @@ class ExactPolynomial(Baseline):
 
     def _draw(self, X: FloatArray) -> FloatArray:
         a = check_coefficients(self.coefficients)
-        total = monomial_columns(X.shape[1], a.tolist())
-        if total > self.max_columns:
+        n_columns = monomial_columns(X.shape[1], a.tolist())
+        if n_columns > self.max_columns:
             raise ParameterError(
-                f"The exact map of a polynomial of degree {a.size - 1} in dimension {X.shape[1]} "
-                f"has {total} columns, more than max_columns = {self.max_columns}. Raise it, or "
-                "take random features."
+                f"The exact map of degree {a.size - 1} in dimension {X.shape[1]} has {n_columns} "
+                f"columns, more than max_columns = {self.max_columns}. Increase it, or "
+                "use random features."
             )
         self._monomials = MonomialMap.of(X.shape[1], a.tolist())
         return self._monomials.signature

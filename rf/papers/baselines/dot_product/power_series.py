@@ -37,11 +37,11 @@ def spherical_polynomial(a: float, p: int) -> tuple[float, ...]:
 
 
 def check_coefficients(coefficients: Sequence[float]) -> FloatArray:
-    """The coefficients as an array; a ParameterError if they are not finite or all zero."""
+    """Convert the coefficients to an array; raise ParameterError if not finite or all zero."""
     a = np.asarray(coefficients, dtype=float)
     if a.ndim != 1 or not np.all(np.isfinite(a)) or not np.any(a):
         raise ParameterError(
-            f"The coefficients of a dot-product kernel are {coefficients}: give finite numbers "
-            "a_0, a_1, ..., not all zero."
+            f"The coefficients of a dot-product kernel are {coefficients}, but must be finite "
+            "numbers a_0, a_1, ..., not all zero."
         )
     return a

@@ -21,28 +21,28 @@ __all__ = ["RandomMaclaurin"]
 @final
 @dataclass(eq=False, repr=False)
 class RandomMaclaurin(Baseline):
-    r"""Unbiased features of a dot-product kernel f(u) = sum_n a_n u^n of any signs.
+    r"""Unbiased features of a dot-product kernel f(u) = sum_n a_n u^n, u = <x, y>.
 
-    Column j has the degree n with probability P(n), proportional to 2^-(n+1) on the degrees with
+    Column j has degree n with probability P(n), proportional to 2^-(n+1) on the degrees with
     a_n != 0, and is
 
     .. math:: \sqrt{|a_n| / (D\,P(n))} \prod_{i \le n} \langle \omega_{ij}, x \rangle,
 
-    with Rademacher vectors omega and the signature sign(a_n).
+    with Rademacher vectors omega (entries +1 and -1) and the signature sign(a_n).
 
     Parameters
     ----------
     coefficients : sequence of float
-        a_0, a_1, ... = f^(n)(0)/n!; the factorial belongs to them
-        (:func:`rf.papers.baselines.dot_product.power_series.taylor_coefficients`).
+        a_n = f^(n)(0)/n! for n = 0, 1, ..., positive or negative
+        (see :func:`rf.papers.baselines.dot_product.power_series.taylor_coefficients`).
     n_components : int, default=100
         Number of columns D.
     random_state : int, RandomState instance or None, default=None
 
     Notes
     -----
-    A published implementation takes the degree of nearest cumulative probability, another leaves
-    out 1/n!: both are biased.
+    Two published implementations are biased: one draws the degree whose cumulative probability is
+    nearest to a uniform number, the other omits 1/n!.
 
     References
     ----------
@@ -69,14 +69,14 @@ class RandomMaclaurin(Baseline):
 
     def _draw(self, X: FloatArray) -> FloatArray:
         a = check_coefficients(self.coefficients)
-        chance = np.where(a == 0, 0.0, 0.5 ** np.arange(1.0, a.size + 1))
-        chance = chance / chance.sum()
+        probabilities = np.where(a == 0, 0.0, 0.5 ** np.arange(1.0, a.size + 1))
+        probabilities = probabilities / probabilities.sum()
         random, columns = check_random_state(self.random_state), self.n_components
-        self.degrees_ = np.sort(random.choice(a.size, size=columns, p=chance))
-        self._scale = np.sqrt(np.abs(a[self.degrees_]) / chance[self.degrees_] / columns)
-        # The columns ascend in degree, so that factor i belongs to the last of them.
-        top = int(self.degrees_.max())
-        self._starts = [int(np.searchsorted(self.degrees_, i, side="right")) for i in range(top)]
+        self.degrees_ = np.sort(random.choice(a.size, size=columns, p=probabilities))
+        self._scale = np.sqrt(np.abs(a[self.degrees_]) / probabilities[self.degrees_] / columns)
+        # Columns are sorted by degree, so factor i multiplies all columns from _starts[i] on.
+        highest = int(self.degrees_.max())
+        self._starts = np.searchsorted(self.degrees_, np.arange(highest), side="right").tolist()
         self._signs = [
             2.0 * random.randint(0, 2, size=(X.shape[1], columns - start)) - 1.0
             for start in self._starts

@@ -1,4 +1,4 @@
-"""Sketches of polynomial kernels: TensorSketch and tensorised random projection."""
+"""Sketches of polynomial kernels: TensorSketch and tensorized random projection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _PowerSketch(Baseline):
     degree : int, default=2
     gamma : float, default=1.0
     coef0 : float, default=0.0
-        At least 0, as gamma; (1 - |x - y|^2/a^2)^p on the unit sphere has gamma = 2/a^2 and
+        At least 0, like gamma.  On the unit sphere (1 - |x - y|^2/a^2)^p has gamma = 2/a^2 and
         coef0 = 1 - 2/a^2.
     n_components : int, default=100
     random_state : int, RandomState instance or None, default=None
@@ -85,7 +85,7 @@ class TensorizedRandomProjection(_PowerSketch):
     .. math:: Z_j(x) = D^{-1/2} \prod_{i \le p} \langle \omega_{ij}, \tilde x \rangle,
               \qquad \tilde x = (\sqrt{c_0}, \sqrt{\gamma}\,x),
 
-    with Rademacher vectors omega.
+    with Rademacher vectors omega (independent entries +1 and -1), p = degree, c_0 = coef0.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What Fastfood, SORF and circulant features share: a Gaussian kernel, frequencies in blocks."""
+"""Base class of Fastfood, SORF, circulant and quasi-Monte Carlo features of a Gaussian kernel."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["GaussianBlocks", "random_signs"]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GaussianBlocks(Baseline):
-    """Features of exp(-|x - y|^2 / (2 length_scale^2)) whose frequencies come in blocks.
+    """Features of exp(-|x - y|^2 / (2 length_scale^2)) with frequencies drawn in blocks.
 
     Parameters
     ----------
     length_scale : float, default=1.0
     n_components : int, default=100
-        Number of columns: a cosine and a sine for each frequency, and where the number is odd one
-        cosine of random phase.
+        Number of columns: a cosine and a sine for each frequency; if it is odd, the last
+        frequency has only a cosine with a random phase.
     random_state : int, RandomState instance or None, default=None
     """
 
@@ -42,23 +42,23 @@ class GaussianBlocks(Baseline):
     }
 
     @abstractmethod
-    def _order(self, dim: int) -> int:
-        """Number of frequencies of a block."""
+    def _block_size(self, dim: int) -> int:
+        """Number of frequencies in a block."""
 
     @abstractmethod
-    def _block(self, dim: int, random: np.random.RandomState) -> Any:
-        """What makes a block, for length 1."""
+    def _draw_block(self, dim: int, random: np.random.RandomState) -> Any:
+        """Draw the random numbers that define a block, for length_scale = 1."""
 
     @abstractmethod
     def _project(self, rows: FloatArray, block: Any) -> FloatArray:
-        """The products of rows with the frequencies of a block: shape (rows, order)."""
+        """The products of rows with the frequencies of a block, of shape (rows, block size)."""
 
     def _draw(self, X: FloatArray) -> FloatArray:
         random = check_random_state(self.random_state)
         dim = X.shape[1]
-        frequencies = -(-self.n_components // 2)
-        count = -(-frequencies // self._order(dim))
-        self._blocks = [self._block(dim, random) for _ in range(count)]
+        n_frequencies = -(-self.n_components // 2)
+        n_blocks = -(-n_frequencies // self._block_size(dim))
+        self._blocks = [self._draw_block(dim, random) for _ in range(n_blocks)]
         self._phase = float(random.uniform(0.0, 2.0 * np.pi))
         return np.ones(self.n_components)
 
@@ -71,5 +71,5 @@ class GaussianBlocks(Baseline):
 
 
 def random_signs(random: np.random.RandomState, *shape: int) -> FloatArray:
-    """Independent +1 and -1 of equal probability."""
+    """Independent +1 and -1 with equal probability."""
     return np.asarray(2.0 * random.randint(0, 2, size=shape) - 1.0)

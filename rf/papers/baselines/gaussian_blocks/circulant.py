@@ -1,4 +1,4 @@
-"""Signed circulant features: each block of d frequencies is one normal vector, rotated."""
+"""Signed circulant features: a block is d cyclic shifts of one Gaussian vector."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ __all__ = ["SignedCirculant"]
 
 @final
 class SignedCirculant(GaussianBlocks):
-    r"""Features of a Gaussian kernel by circulant matrices, d log d for d frequencies.
+    r"""Features of a Gaussian kernel by circulant matrices, at cost d log d for d frequencies.
 
     .. math:: W = \frac{1}{\ell}\, \mathrm{diag}(\sigma)\, \mathrm{circ}(g), \qquad
               g \sim N(0, I_d),\ \sigma_i = \pm 1.
 
-    **Unbiased**: each row is normal, since it has the entries of g in another order.  Rows of a
-    block are dependent: for x - y along (1, ..., 1) a block is worth one frequency.
-
-    The published signs have no effect here, where a frequency has a cosine and a sine.
+    where circ(g) is the circulant matrix of g.  **Unbiased**: the entries of a row are those of g
+    in another order, up to sign.  Rows of a block are dependent: for x - y along (1, ..., 1), the d
+    frequencies of a block are equal up to sign.  The signs have no effect on cosine-sine pairs.
 
     References
     ----------
@@ -34,10 +33,10 @@ class SignedCirculant(GaussianBlocks):
     (3, 6)
     """
 
-    def _order(self, dim: int) -> int:
+    def _block_size(self, dim: int) -> int:
         return dim
 
-    def _block(self, dim: int, random: np.random.RandomState) -> tuple[FloatArray, FloatArray]:
+    def _draw_block(self, dim: int, random: np.random.RandomState) -> tuple[FloatArray, FloatArray]:
         return random.standard_normal(dim), random_signs(random, dim)
 
     def _project(self, rows: FloatArray, block: tuple[FloatArray, FloatArray]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Fastfood: a Gaussian matrix out of diagonals, a permutation and two Hadamard transforms."""
+"""Fastfood: a Gaussian matrix from diagonals, a permutation and two Hadamard transforms."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class _Factors(NamedTuple):
 
 @final
 class Fastfood(GaussianBlocks):
-    r"""Features of a Gaussian kernel with frequencies that cost p log p for p of them.
+    r"""Features of a Gaussian kernel at cost p log p for p frequencies.
 
     .. math:: V = \frac{1}{\ell \sqrt p}\, S H G \Pi H B, \qquad S_{ii} = \chi_p / |G|,
 
-    with H of Hadamard's +1 and -1, of the least order p = 2^k that is at least d, B random signs,
-    G standard normal numbers, and a permutation in between; rows of data are padded with zeros.
+    with the Hadamard matrix H of the smallest order p = 2^k >= d, diagonal matrices B of random
+    signs and G of standard normal numbers, and a permutation Pi; rows are padded with zeros.
 
-    **Unbiased**: given B and the permutation, a row of H G Pi H B is a normal vector of covariance
-    p I, and S gives it the norm of an independent one.  Rows of a block are dependent.
+    **Unbiased**: given B and Pi, a row of H G Pi H B is a normal vector of covariance p I, and S
+    makes its norm that of an independent normal vector.  Rows of a block are dependent.
 
     References
     ----------
@@ -44,11 +44,11 @@ class Fastfood(GaussianBlocks):
     (3, 6)
     """
 
-    def _order(self, dim: int) -> int:
+    def _block_size(self, dim: int) -> int:
         return 1 << (dim - 1).bit_length()
 
-    def _block(self, dim: int, random: np.random.RandomState) -> _Factors:
-        p = self._order(dim)
+    def _draw_block(self, dim: int, random: np.random.RandomState) -> _Factors:
+        p = self._block_size(dim)
         gauss = random.standard_normal(p)
         radii = np.sqrt(random.chisquare(p, size=p))
         return _Factors(

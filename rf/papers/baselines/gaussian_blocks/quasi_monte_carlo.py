@@ -13,7 +13,7 @@ from spectra.base.arrays import FloatArray
 
 __all__ = ["QuasiMonteCarlo"]
 
-# Half the distance between points of 30 bits, so that no coordinate is 0.
+# Half the spacing of Sobol points (30 bits); it moves coordinates away from 0.
 _HALF_CELL = 2.0**-31
 
 
@@ -22,8 +22,8 @@ class QuasiMonteCarlo(GaussianBlocks):
     """Features of a Gaussian kernel whose frequencies are quantiles of Sobol points.
 
     Each coordinate of a scrambled Sobol point is mapped by the inverse normal distribution
-    function.  Every frequency alone is normal, so the features are **unbiased**.  Their variance
-    has no closed form.
+    function.  Each frequency is normally distributed, so the features are **unbiased**.
+    Their variance has no closed form.
 
     References
     ----------
@@ -36,11 +36,11 @@ class QuasiMonteCarlo(GaussianBlocks):
     (3, 6)
     """
 
-    def _order(self, dim: int) -> int:
+    def _block_size(self, dim: int) -> int:
         return -(-self.n_components // 2)
 
-    def _block(self, dim: int, random: np.random.RandomState) -> FloatArray:
-        n = self._order(dim)
+    def _draw_block(self, dim: int, random: np.random.RandomState) -> FloatArray:
+        n = self._block_size(dim)
         sequence = qmc.Sobol(dim, rng=np.random.default_rng(random.randint(2**31)))
         points = sequence.random_base2((n - 1).bit_length())[:n]
         return np.asarray(ndtri(points + _HALF_CELL))

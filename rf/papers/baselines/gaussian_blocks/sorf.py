@@ -1,4 +1,4 @@
-"""SORF as published: three Hadamard transforms with random signs, all frequencies of one norm."""
+"""SORF as published: Hadamard transforms with random signs, and frequencies of equal norm."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["SORF"]
 
 @final
 class SORF(GaussianBlocks):
-    r"""Structured orthogonal random features of a Gaussian kernel, which they approach with d.
+    r"""Structured orthogonal random features of a Gaussian kernel, with a bias that falls with d.
 
     .. math:: W = \frac{\sqrt p}{\ell}\, \tilde H D_1 \tilde H D_2 \tilde H D_3,
 
-    with the orthogonal Hadamard matrix of the least order p = 2^k that is at least d, and diagonals
-    of random signs; rows of data are padded with zeros.
+    with the orthogonal Hadamard matrix of the smallest order p = 2^k >= d and diagonal matrices D_i
+    of random signs; rows are padded with zeros.
 
-    **Biased**, since all frequencies have one norm, sqrt(p) / length_scale: the mean is off by 38,
-    18, 5.6 and 1.5 % of the kernel matrix in d = 2, 4, 16 and 64 (normal rows of variance 1/d).
+    **Biased**: all frequencies have the norm sqrt(p) / length_scale, and the relative error of the
+    mean is 38, 18, 5.6 and 1.5 % for d = 2, 4, 16 and 64 (normal rows of variance 1/d).
 
     References
     ----------
@@ -37,16 +37,16 @@ class SORF(GaussianBlocks):
     array([[ True]])
     """
 
-    def _order(self, dim: int) -> int:
+    def _block_size(self, dim: int) -> int:
         return 1 << (dim - 1).bit_length()
 
-    def _block(self, dim: int, random: np.random.RandomState) -> FloatArray:
-        return random_signs(random, 3, self._order(dim))
+    def _draw_block(self, dim: int, random: np.random.RandomState) -> FloatArray:
+        return random_signs(random, 3, self._block_size(dim))
 
     def _project(self, rows: FloatArray, block: FloatArray) -> FloatArray:
         values = np.zeros((block.shape[1], len(rows)))
         values[: rows.shape[1]] = rows.T
         for signs in block:
             values = walsh_transform(values * signs[:, None])
-        # The published norm of a row is sqrt(p); three transforms give p^(3/2).
+        # The published norm of a frequency is sqrt(p); three transforms give p^(3/2).
         return np.asarray(values.T / block.shape[1])

@@ -12,9 +12,9 @@ __all__ = ["walsh_transform"]
 
 
 def walsh_transform(values: FloatArray) -> FloatArray:
-    """H values, for the H whose order is the length of the first axis, a power of two.
+    """The product H values with the Hadamard matrix H; the length of the first axis is 2^k.
 
-    H is the product of two Kronecker factors of about the root of that order.
+    H is the Kronecker product of two Hadamard matrices of orders about 2^(k/2).
 
     Examples
     --------
@@ -23,16 +23,16 @@ def walsh_transform(values: FloatArray) -> FloatArray:
            [ 1., -1.]])
     """
     order, columns = values.shape
-    steps = order.bit_length() - 1
-    outer, inner = _hadamard(steps // 2), _hadamard(steps - steps // 2)
+    exponent = order.bit_length() - 1
+    outer, inner = _hadamard(exponent // 2), _hadamard(exponent - exponent // 2)
     product = outer @ values.reshape(len(outer), -1)
     both = np.matmul(inner, product.reshape(len(outer), -1, columns))
     return np.asarray(both.reshape(order, columns))
 
 
 @lru_cache(maxsize=32)
-def _hadamard(steps: int) -> FloatArray:
+def _hadamard(exponent: int) -> FloatArray:
     matrix = np.ones((1, 1))
-    for _ in range(steps):
+    for _ in range(exponent):
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
     return matrix

@@ -25,8 +25,8 @@ import numpy as np
 
 from rf import AsKRFF, SpectralFeatures
 from rf.papers.baselines import RFF
-from rf.papers.experiments.approximation import Compute, dataset, exactly, over_seeds
-from rf.papers.experiments.he.ask_errors import KERNELS, published_kernel, without_warning
+from rf.papers.experiments.approximation import Compute, computed_once, dataset, over_seeds
+from rf.papers.experiments.he.ask_errors import KERNELS, ignore_dropped_parts, published_kernel
 from rf.papers.experiments.liu.accuracy_curves import linear_accuracy
 from rf.papers.experiments.tables import Cell, Experiment
 
@@ -53,14 +53,14 @@ class _Way(NamedTuple):
 
 _BOTH, _LEFT, _SYMMETRIZED = "both sides, C = 1", "one side, C = 1", "symmetrized, C = 1"
 # Ours with the columns and the constant of a published row, on both sides or on one.
-_BESIDE = {True: "ours, both sides, C = 1", False: "ours, one side, C = 1"}
+_OURS = {True: "ours, both sides, C = 1", False: "ours, one side, C = 1"}
 _METHODS = {
     _BOTH: _Way(2, 1.0),
     _SYMMETRIZED: _Way(1, 1.0, symmetrized=True),
     _LEFT: _Way(1, 1.0),
     "one side, C = 100": _Way(1, 100.0),
-    _BESIDE[True]: _Way(2, 1.0, ours=True),
-    _BESIDE[False]: _Way(1, 1.0, ours=True),
+    _OURS[True]: _Way(2, 1.0, ours=True),
+    _OURS[False]: _Way(1, 1.0, ours=True),
     "ours, one side, C = 100": _Way(1, 100.0, ours=True),
 }
 _PUBLISHED = {
@@ -80,7 +80,7 @@ def _features(column: str, way: _Way, dim: int, seed: int) -> Any:
         return (SpectralFeatures if way.ours else RFF)(_GAUSSIAN, **options)
     kernel = published_kernel(column, dim)
     if way.symmetrized:
-        kernel = 0.5 * (kernel + published_kernel(column, dim, turned=True))
+        kernel = 0.5 * (kernel + published_kernel(column, dim, transposed=True))
     if way.ours:
         return SpectralFeatures(kernel, mixed_signature="ignore", **options)
     return AsKRFF(kernel, **options)
@@ -98,8 +98,8 @@ def _accuracy(name: str, column: str, way: _Way, seed: int) -> float:
 def _cell(name: str, column: str, way: _Way) -> Compute:
     # A linear model has no features to draw.
     if column == "linear":
-        return exactly(lambda: _accuracy(name, column, way, 0))
-    return without_warning(over_seeds(lambda seed: _accuracy(name, column, way, seed)))
+        return computed_once(lambda: _accuracy(name, column, way, 0))
+    return ignore_dropped_parts(over_seeds(lambda seed: _accuracy(name, column, way, seed)))
 
 
 def _cells() -> list[Cell]:
@@ -113,7 +113,7 @@ def _cells() -> list[Cell]:
                 value = published[number] if number < len(published) else None
                 compute = _cell(name, column, way)
                 short = column.removesuffix("_gaussian")
-                cells.append(Cell(name, method, short, compute, value, _BESIDE[way.sides == 2]))
+                cells.append(Cell(name, method, short, compute, value, _OURS[way.sides == 2]))
     return cells
 
 

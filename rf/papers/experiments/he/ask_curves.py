@@ -26,8 +26,8 @@ from rf.papers.experiments.he.ask_errors import (
     KERNELS,
     METHODS,
     ask_error,
-    ask_features,
-    without_warning,
+    ignore_dropped_parts,
+    make_ask_features,
 )
 from rf.papers.experiments.liu.accuracy_curves import linear_accuracy
 from rf.papers.experiments.liu.times import seconds_to_draw, seconds_to_transform
@@ -48,7 +48,7 @@ _M_OF_MASSES = 2 * _DIM
 def _mass_cells(name: str) -> list[Cell]:
     def share(seed: int, samples: int) -> float:
         X = sample_rows("letter", scaling="interval")
-        f = ask_features(name, "Algorithm 2", _M_OF_MASSES, seed, n_samples=samples).fit(X)
+        f = make_ask_features(name, "Algorithm 2", _M_OF_MASSES, seed, n_samples=samples).fit(X)
         return float(f.masses_.sum() / sum(p.mass for p in f.measure_.parts))
 
     errors = [
@@ -67,7 +67,7 @@ def _mass_cells(name: str) -> list[Cell]:
             f"{name}, mass",
             method,
             f"N_s={n}",
-            without_warning(over_seeds(partial(share, samples=n))),
+            ignore_dropped_parts(over_seeds(partial(share, samples=n))),
         )
         for n in _SAMPLES
     ]
@@ -76,7 +76,7 @@ def _mass_cells(name: str) -> list[Cell]:
 def _made(name: str, method: str, M: int, seed: int) -> Any:
     if method == "Gaussian":
         return RFF(_GAUSSIAN, n_components=6 * M, random_state=seed)
-    return ask_features(name, method, M, seed)
+    return make_ask_features(name, method, M, seed)
 
 
 def _accuracy(name: str, method: str, M: int) -> Compute:
@@ -89,7 +89,7 @@ def _accuracy(name: str, method: str, M: int) -> Compute:
 
         return linear_accuracy(data, _C, both_sides)
 
-    return without_warning(over_seeds(accuracy))
+    return ignore_dropped_parts(over_seeds(accuracy))
 
 
 def _time(name: str, method: str, M: int) -> Compute:
@@ -101,7 +101,7 @@ def _time(name: str, method: str, M: int) -> Compute:
         theirs = seconds_to_draw(usual, X) + 2 * seconds_to_transform(usual.transform, X)
         return spent / theirs
 
-    return without_warning(over_seeds(ratio, np.median))
+    return ignore_dropped_parts(over_seeds(ratio, np.median))
 
 
 def _curve_cells() -> list[Cell]:

@@ -33,9 +33,9 @@ __all__ = [
     "KERNELS",
     "METHODS",
     "ask_error",
-    "ask_features",
+    "ignore_dropped_parts",
+    "make_ask_features",
     "published_kernel",
-    "without_warning",
 ]
 
 _DIM = 16
@@ -44,7 +44,7 @@ KERNELS = ("shift_gaussian", "sinh_gaussian", "cosh_gaussian")
 METHODS = ("Algorithm 1, exact masses", "Algorithm 2, fitted masses", "ours (auto)")
 
 
-def published_kernel(name: str, dim: int, *, turned: bool = False) -> Any:
+def published_kernel(name: str, dim: int, *, transposed: bool = False) -> Any:
     """A kernel of the paper with its parameters: sigma = 2, r = 2/d and beta = pi/(2d).
 
     Turned it is k(y, x).
@@ -53,10 +53,10 @@ def published_kernel(name: str, dim: int, *, turned: bool = False) -> Any:
     from spectra.kernels.catalogue import catalogue
 
     parameter, size = ("r", 2.0) if name == "shift_gaussian" else ("beta", 0.5 * np.pi)
-    return catalogue[name](sigma=2, **{parameter: (-size if turned else size) / dim})
+    return catalogue[name](sigma=2, **{parameter: (-size if transposed else size) / dim})
 
 
-def without_warning(compute: Compute) -> Compute:
+def ignore_dropped_parts(compute: Compute) -> Compute:
     """Without the warning that a part is dropped, which is the point of these kernels."""
 
     def computed(runs: int) -> Sequence[float]:
@@ -67,7 +67,7 @@ def without_warning(compute: Compute) -> Compute:
     return computed
 
 
-def ask_features(name: str, method: str, M: int, seed: int, **options: Any) -> Any:
+def make_ask_features(name: str, method: str, M: int, seed: int, **options: Any) -> Any:
     """Features of M frequencies for each of three parts, so 6M columns a side."""
     kernel, counted = published_kernel(name, _DIM), {"n_components": 6 * M, "random_state": seed}
     if method.startswith("ours"):
@@ -78,10 +78,10 @@ def ask_features(name: str, method: str, M: int, seed: int, **options: Any) -> A
 
 def ask_error(name: str, method: str, M: int, **options: Any) -> Compute:
     """The error on rows of letter."""
-    return without_warning(
+    return ignore_dropped_parts(
         over_seeds(
             lambda seed: relative_error(
-                ask_features(name, method, M, seed, **options), *_rows_and_gram(name)
+                make_ask_features(name, method, M, seed, **options), *_rows_and_gram(name)
             )
         )
     )

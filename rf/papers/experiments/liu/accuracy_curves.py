@@ -1,11 +1,11 @@
 """Accuracy of a linear classifier on the features, against the number of frequencies.
 
-Luo et al. draw this in their Figure 3, and Liu et al. in one of their figures; neither prints the
-numbers.  The classifier is that of the published code of GORF, LIBLINEAR with the squared hinge
-loss, solved in the primal, C = 1000.  The published features are complex and only their real part
-reaches the classifier: the rows "real part" do that, the others keep all columns, without their
-signs (a linear classifier on them is one of the kernel k+ + k-).  "linear" is the classifier on the
-rows themselves.
+Luo et al. plot this in their Figure 3, and Liu et al. in one of their figures, without printed
+numbers.  The classifier is that of the published code of GORF: LIBLINEAR with the squared hinge
+loss, solved in the primal, C = 1000.  The published features are complex, and only their real part
+is passed to the classifier.  The rows "real part" do the same; the others use all columns without
+their signs, so that the classifier has the kernel k+ + k-, where k = k+ - k-.  "linear" is the
+classifier on the data without features.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from rf.papers.datasets import Dataset
-from rf.papers.experiments.approximation import Compute, dataset, exactly, over_seeds
-from rf.papers.experiments.liu.error_curves import counted_cells, rivals_of
+from rf.papers.experiments.approximation import Compute, computed_once, dataset, over_seeds
+from rf.papers.experiments.liu.error_curves import cells_for_both_counts, methods_for
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
     SQUARED_POLYNOMIAL,
     PaperKernel,
-    features_of,
+    make_features,
 )
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
@@ -35,7 +35,7 @@ from spectra.base.arrays import FloatArray
 __all__ = ["GORF_ACCURACY", "LIU_ACCURACY", "linear_accuracy"]
 
 _C = 1000.0
-# The solver is stopped as LIBLINEAR stops; more steps change no digit that is shown.
+# Largest number of steps; more steps change no digit of the table.
 _STEPS = 500
 
 
@@ -57,25 +57,25 @@ def linear_accuracy(
 
 
 def _cell(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
-    which, _, part = method.partition(", ")
+    base_method, _, real_part = method.partition(", ")
 
     def accuracy(seed: int) -> float:
         data = dataset(name)
-        features: Any = features_of(kernel, which, columns, seed).fit(data.X_train)
-        kept = features.signature_ > 0 if part else slice(None)
+        features: Any = make_features(kernel, base_method, columns, seed).fit(data.X_train)
+        kept = features.signature_ > 0 if real_part else slice(None)
         return linear_accuracy(data, _C, lambda X: features.transform(X)[:, kept])
 
     if method == "linear":
-        return exactly(lambda: linear_accuracy(dataset(name), _C))
+        return computed_once(lambda: linear_accuracy(dataset(name), _C))
     return over_seeds(accuracy)
 
 
 def _methods(kernel: PaperKernel) -> tuple[str, ...]:
-    return ("linear", *rivals_of(kernel), "GORF, real part")
+    return ("linear", *methods_for(kernel), "GORF, real part")
 
 
 def _cells(polynomial: PaperKernel, data: dict[str, int], sizes: dict[str, float]) -> list[Cell]:
-    return counted_cells((DELTA_GAUSSIAN, polynomial), data, sizes, _methods, _cell)
+    return cells_for_both_counts((DELTA_GAUSSIAN, polynomial), data, sizes, _methods, _cell)
 
 
 LIU_ACCURACY = Experiment(

@@ -1,12 +1,11 @@
-"""Errors against the number of frequencies, with the rivals of the papers.
+"""Errors of the methods compared in the papers, against the number s of frequencies of each sign.
 
-Liu et al. draw the error of each method against s = 2d, ..., 32d, and Luo et al. do so in their
-Figure 2; no numbers are printed for either.  The captions of Liu's Figures 1 to 3 and 5 could not
-be confirmed: what is read here as one of them is the error against s for a spherical polynomial,
-taken with a = p = 2, and for the difference of two Gaussians.  In "the papers' counts" GRFF and
-GORF have 4s columns and their rivals s, as in the published code; in "equal columns" all have 4s.
-A row "its bias" is the error that is left with arbitrarily many columns.  Nystroem sees the rows
-that the error is measured on.
+Liu et al. plot the error of each method against s = 2d, ..., 32d, and Luo et al. in their Figure 2;
+neither prints numbers.  The captions of Liu's Figures 1 to 3 and 5 could not be confirmed.  We
+assume that one shows the error for a spherical polynomial, with a = p = 2, and for a difference of
+two Gaussians.  In "the papers' counts", GRFF and GORF have 4s columns and the other methods s, as
+in the published code; in "equal columns", all have 4s.  A row "its bias" is the limit of the error
+for many columns.  Nystroem is fitted to the rows on which the error is measured.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from functools import lru_cache, partial
 
 from rf.papers.experiments.approximation import (
     Compute,
-    errors_on,
-    exactly,
-    relative,
+    computed_once,
+    error_over_seeds,
+    matrix_error,
     rows_and_gram,
 )
 from rf.papers.experiments.methods import (
@@ -26,24 +25,24 @@ from rf.papers.experiments.methods import (
     LINEAR_POLYNOMIAL,
     SQUARED_POLYNOMIAL,
     PaperKernel,
-    counted,
-    features_of,
+    columns_of,
+    make_features,
     mean_gram,
 )
 from rf.papers.experiments.tables import Cell, Experiment
 
-__all__ = ["GORF_CURVES", "LIU_ERRORS", "counted_cells", "rivals_of"]
+__all__ = ["GORF_CURVES", "LIU_ERRORS", "cells_for_both_counts", "methods_for"]
 
-# Both ways to count columns, and whether all have as many.
+# Ways to count columns -> whether all methods have the same number.
 _COUNTS = {"equal columns": True, "the papers' counts": False}
 
 
-def rivals_of(kernel: PaperKernel) -> tuple[str, ...]:
-    """The methods that make features of a kernel, ours last.
+def methods_for(kernel: PaperKernel) -> tuple[str, ...]:
+    """The methods that support a kernel, ours last.
 
     Examples
     --------
-    >>> rivals_of(DELTA_GAUSSIAN)
+    >>> methods_for(DELTA_GAUSSIAN)
     ('DIGMM', 'Nystroem', 'GRFF', 'GORF', 'ours')
     """
     polynomial = () if kernel.power is None else ("RM", "TS", "TRP", "SRF")
@@ -56,30 +55,30 @@ def _with_bias(kernel: PaperKernel) -> tuple[str, ...]:
 
 
 def _error(data: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
-    return errors_on(data, kernel, lambda seed: features_of(kernel, method, columns, seed))
+    return error_over_seeds(data, kernel, lambda seed: make_features(kernel, method, columns, seed))
 
 
 @lru_cache(maxsize=8)
 def _bias(data: str, kernel: PaperKernel, method: str) -> float:
     X, exact = rows_and_gram(data, kernel)
-    return relative(mean_gram(kernel, method, X), exact)
+    return matrix_error(mean_gram(kernel, method, X), exact)
 
 
 def _bias_cell(data: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
-    return exactly(lambda: _bias(data, kernel, method.partition(",")[0]))
+    return computed_once(lambda: _bias(data, kernel, method.partition(",")[0]))
 
 
-def counted_cells(
+def cells_for_both_counts(
     kernels: Iterable[PaperKernel],
     data: Mapping[str, int],
     sizes: Mapping[str, float],
     methods: Callable[[PaperKernel], Iterable[str]],
     compute: Callable[[str, PaperKernel, str, int], Compute],
 ) -> list[Cell]:
-    """Cells for both ways to count columns; ``compute`` takes data, kernel, method and columns."""
+    """Cells for both ways to count columns; ``compute`` takes data, kernel, method, columns."""
 
     def cell(name: str, kernel: PaperKernel, count: str, method: str, column: str, s: int) -> Cell:
-        columns = counted(s, method.partition(",")[0], equal=_COUNTS[count])
+        columns = columns_of(s, method.partition(",")[0], equal=_COUNTS[count])
         group = f"{kernel.name}, {name}, {count}"
         return Cell(group, method, f"s={column}", compute(name, kernel, method, columns))
 
@@ -96,8 +95,8 @@ def counted_cells(
 def _curves(
     kernels: Sequence[PaperKernel], data: dict[str, int], sizes: dict[str, float]
 ) -> list[Cell]:
-    errors = counted_cells(kernels, data, sizes, rivals_of, _error)
-    return errors + counted_cells(kernels, data, sizes, _with_bias, _bias_cell)
+    errors = cells_for_both_counts(kernels, data, sizes, methods_for, _error)
+    return errors + cells_for_both_counts(kernels, data, sizes, _with_bias, _bias_cell)
 
 
 LIU_ERRORS = Experiment(

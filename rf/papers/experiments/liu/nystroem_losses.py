@@ -1,17 +1,16 @@
-"""Where ours loses: Nystroem features have less error for as many columns.
+"""Where ours loses: Nystroem features have a smaller error for the same number of columns.
 
-Nystroem's columns are made of rows of the data, and its error falls with the eigenvalues of their
-matrix; ours know only the kernel, and their error is that of a mean over draws.  What one pays for
-the smaller error is measured beside it: "other rows" has landmarks from the letters A to M (the
-digits 5 to 9 of usps) and the error on rows of N to Z (0 to 4), a stream that changes, for kernels
-of several lengths (the rows are divided by it); "mean of R matrices" is what is left when
-independent draws are averaged, which is bias once it falls no more.
+Nystroem's columns depend on the data, and its error decreases with the eigenvalues of the kernel
+matrix.  Ours depend only on the kernel and have a Monte Carlo error.  The price of the smaller
+error is shown as well.  "other rows" has landmarks from the letters A to M (digits 5 to 9 of usps)
+and the error on N to Z (digits 0 to 4), for several length scales, by which the rows are divided.
+"mean of R matrices" is the error of the mean of independent draws, which tends to the bias.
 
-"columns for an error" is the first of a ladder of numbers of columns (16, 24, 32, 48, ...) whose
-mean error is that small.  With so many columns, "microseconds a row" is the processor time to make
-the features of one row, and below it with the row's share of Z'Z, which a linear model needs;
-"milliseconds to draw" is what goes before, once the table of the kernel is there.  From these come
-the rows from which on ours takes less time: 0 where it always does, inf where it never does.
+"columns for an error" is the first of the numbers of columns 16, 24, 32, 48, ... with at most this
+mean error.  For this number, "microseconds a row" is the processor time for the features of one
+row, with "and Z'Z" also for its share of this product, which a linear model needs; "milliseconds
+to draw" is the time of fit without deriving the table of the kernel.  "rows from which ours takes
+less time" follows from these: 0 if it always does, inf if it never does.
 """
 
 from __future__ import annotations
@@ -25,37 +24,37 @@ from sklearn.kernel_approximation import Nystroem
 
 from rf.papers.experiments.approximation import (
     Compute,
+    computed_once,
     dataset,
-    errors_on,
-    exactly,
+    error_over_seeds,
+    matrix_error,
     over_seeds,
-    relative,
     relative_error,
     rows_and_gram,
 )
 from rf.papers.experiments.liu.times import seconds_to_draw, seconds_to_transform
-from rf.papers.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel, features_of
+from rf.papers.experiments.methods import DELTA_GAUSSIAN, GAUSSIAN, PaperKernel, make_features
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
 
 __all__ = ["NYSTROEM_LOSSES"]
 
 _KERNELS = (GAUSSIAN, DELTA_GAUSSIAN)
-_OURS, _USUAL = "ours", "scikit-learn's Nystroem"
+_OURS, _SKLEARN = "ours", "scikit-learn's Nystroem"
 _METHODS = (_OURS, "Nystroem", "Nystroem, leverage")
 _COLUMNS = (64, 144, 288, 576)
-# What the rows are divided by: shorter kernels have slower eigenvalues.
+# Length scales: for shorter ones, the eigenvalues of the kernel matrix decay more slowly.
 _LENGTHS = (1.0, 0.5, 0.25)
 _DRAWS, _COLUMNS_OF_MEAN = (1, 4, 16), 144
 _TARGETS = (0.1, 0.05, 0.02, 0.01, 0.005)
-_LADDER = tuple(k * 2**n for n in range(4, 13) for k in (1, 1.5))
-# Draws whose mean error a step of the ladder is judged by, whatever the number of runs.
-_JUDGES = 3
+_COLUMN_STEPS = tuple(k * 2**n for n in range(4, 13) for k in (1, 1.5))
+# Draws whose mean error decides for a number of columns, for any number of runs.
+_DRAWS_PER_STEP = 3
 _ROWS_TIMED = 4096
 
 
-class _Usual:
-    """scikit-learn's Nystroem of a kernel, with a matrix."""
+class _ScikitLearnNystroem:
+    """scikit-learn's Nystroem of a kernel, with a method ``gram``."""
 
     def __init__(self, kernel: PaperKernel, columns: int, seed: int) -> None:
         self._map = Nystroem(
@@ -64,7 +63,7 @@ class _Usual:
             random_state=seed,
         )
 
-    def fit(self, X: FloatArray) -> _Usual:
+    def fit(self, X: FloatArray) -> _ScikitLearnNystroem:
         self._map.fit(X)
         return self
 
@@ -73,56 +72,62 @@ class _Usual:
         return np.asarray(Z @ Z.T)
 
 
-def _made(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
-    if method == _USUAL:
-        return _Usual(kernel, columns, seed)
-    return features_of(kernel, method, columns, seed)
+def _make(kernel: PaperKernel, method: str, columns: int, seed: int) -> Any:
+    if method == _SKLEARN:
+        return _ScikitLearnNystroem(kernel, columns, seed)
+    return make_features(kernel, method, columns, seed)
 
 
-def _elsewhere(kernel: PaperKernel, name: str, length: float, method: str, columns: int) -> Compute:
+def _error_on_other_rows(
+    kernel: PaperKernel, name: str, length: float, method: str, columns: int
+) -> Compute:
     def error(seed: int) -> float:
         data = dataset(name)
         here, there = (data.X_train[data.y_train == y][:1000] / length for y in (1, -1))
-        found = _made(kernel, method, columns, seed).fit(here).gram(there)
-        return relative(found, kernel.gram(there))
+        found = _make(kernel, method, columns, seed).fit(here).gram(there)
+        return matrix_error(found, kernel.gram(there))
 
     return over_seeds(error)
 
 
-def _of_mean(kernel: PaperKernel, method: str, draws: int) -> Compute:
+def _error_of_mean(kernel: PaperKernel, method: str, draws: int) -> Compute:
     def error() -> float:
         X, exact = rows_and_gram("letter", kernel)
-        made = (_made(kernel, method, _COLUMNS_OF_MEAN, seed) for seed in range(draws))
-        return relative(sum(features.fit(X).gram(X) for features in made) / draws, exact)
+        made = (_make(kernel, method, _COLUMNS_OF_MEAN, seed) for seed in range(draws))
+        return matrix_error(sum(features.fit(X).gram(X) for features in made) / draws, exact)
 
-    return exactly(error)
+    return computed_once(error)
 
 
 @lru_cache(maxsize=256)
-def _on_ladder(kernel: PaperKernel, method: str, columns: int) -> float:
+def _mean_error(kernel: PaperKernel, method: str, columns: int) -> float:
     X, exact = rows_and_gram("letter", kernel)
-    errors = [relative_error(_made(kernel, method, columns, s), X, exact) for s in range(_JUDGES)]
+    errors = [
+        relative_error(_make(kernel, method, columns, s), X, exact) for s in range(_DRAWS_PER_STEP)
+    ]
     return float(np.mean(errors))
 
 
 @lru_cache(maxsize=64)
-def _needed(kernel: PaperKernel, method: str, target: float) -> float:
-    """Columns whose mean error is at most ``target``; inf if the ladder ends before."""
-    steps = (step for step in map(int, _LADDER) if _on_ladder(kernel, method, step) <= target)
+def _columns_for_error(kernel: PaperKernel, method: str, target: float) -> float:
+    """The number of columns whose mean error is at most ``target``; inf if none is large enough."""
+    steps = (
+        step for step in map(int, _COLUMN_STEPS) if _mean_error(kernel, method, step) <= target
+    )
     return next(steps, np.inf)
 
 
 @lru_cache(maxsize=64)
-def _spent(kernel: PaperKernel, method: str, target: float) -> tuple[float, float, float]:
-    """Seconds to draw, for the features of a row, and for its share of Z'Z as well."""
-    columns = _needed(kernel, method, target)
+def _processor_times(kernel: PaperKernel, method: str, target: float) -> tuple[float, float, float]:
+    """Seconds to draw, for the features of a row, and for these with its share of Z'Z."""
+    columns = _columns_for_error(kernel, method, target)
     if columns == np.inf:
         return np.inf, np.inf, np.inf
     X = dataset("letter").X_train[:_ROWS_TIMED]
-    _made(kernel, method, int(columns), 0).fit(X)  # the table of the kernel
+    _make(kernel, method, int(columns), 0).fit(X)  # derives the table, which is not timed
     times = []
-    for seed in range(_JUDGES):
-        features = _made(kernel, method, int(columns), seed)
+    for seed in range(_DRAWS_PER_STEP):
+        features = _make(kernel, method, int(columns), seed)
         drawn, row = seconds_to_draw(features, X), seconds_to_transform(features.transform, X)
         Z = features.transform(X)
         start = process_time()
@@ -138,21 +143,21 @@ def _time(kernel: PaperKernel, what: str, method: str, target: float) -> Compute
 
     def number() -> float:
         if what == "columns":
-            return _needed(kernel, which, target)
-        spent = _spent(kernel, which, target)
+            return _columns_for_error(kernel, which, target)
+        spent = _processor_times(kernel, which, target)
         if what == "milliseconds to draw":
             return 1e3 * spent[0]
         if what == "microseconds a row":
             return 1e6 * spent[place]
-        ours = _spent(kernel, _OURS, target)
+        ours = _processor_times(kernel, _OURS, target)
         saved = spent[place] - ours[place]
         return max(0.0, (ours[0] - spent[0]) / saved) if saved > 0.0 else np.inf
 
-    return exactly(number)
+    return computed_once(number)
 
 
 _BOTH = tuple(f"{m}{suffix}" for m in _METHODS for suffix in ("", " and Z'Z"))
-# What is measured for an error, and the rows of its block.
+# Measured quantity of a group -> its rows.
 _TIMED = {
     "columns": _METHODS,
     "milliseconds to draw": _METHODS,
@@ -161,24 +166,24 @@ _TIMED = {
 }
 
 
-def _seen(kernel: PaperKernel, method: str, columns: int) -> Compute:
-    return errors_on("letter", kernel, lambda seed: _made(kernel, method, columns, seed))
+def _error(kernel: PaperKernel, method: str, columns: int) -> Compute:
+    return error_over_seeds("letter", kernel, lambda seed: _make(kernel, method, columns, seed))
 
 
 def _cells() -> list[Cell]:
     cells = []
     for k in _KERNELS:
         cells += [
-            Cell(f"{k.name}, rows it saw", m, str(n), _seen(k, m, n))
-            for m in (*_METHODS, _USUAL)
-            for n in (_COLUMNS[:2] if m == _USUAL else _COLUMNS)
+            Cell(f"{k.name}, rows it saw", m, str(n), _error(k, m, n))
+            for m in (*_METHODS, _SKLEARN)
+            for n in (_COLUMNS[:2] if m == _SKLEARN else _COLUMNS)
         ]
         cells += [
             Cell(
                 f"{k.name}, length {length:g}, other rows of {name}",
                 m,
                 str(n),
-                _elsewhere(k, name, length, m, n),
+                _error_on_other_rows(k, name, length, m, n),
             )
             for name in ("letter", "usps")
             for length in _LENGTHS
@@ -187,7 +192,7 @@ def _cells() -> list[Cell]:
         ]
         group = f"{k.name}, mean of R matrices of {_COLUMNS_OF_MEAN} columns"
         cells += [
-            Cell(group, m, f"R={draws}", _of_mean(k, m, draws))
+            Cell(group, m, f"R={draws}", _error_of_mean(k, m, draws))
             for m in _METHODS
             for draws in _DRAWS
         ]

@@ -26,8 +26,13 @@ from rf.papers.baselines.samplers import (
     importance_frequencies,
     leverage_frequencies,
 )
-from rf.papers.experiments.approximation import errors_on, exactly, relative, rows_and_gram
-from rf.papers.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel, features_of
+from rf.papers.experiments.approximation import (
+    computed_once,
+    error_over_seeds,
+    matrix_error,
+    rows_and_gram,
+)
+from rf.papers.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel, make_features
 from rf.papers.experiments.tables import Cell, Experiment
 from rf.sampling import Frequencies, draw_frequencies
 from spectra.base.arrays import FloatArray
@@ -77,7 +82,7 @@ def _law(kernel: PaperKernel) -> tuple[SpectralTable, Callable[[FloatArray], Flo
 
 def _scheme(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
     if scheme == "ours":
-        return features_of(kernel, "ours", 4 * s, seed)
+        return make_features(kernel, "ours", 4 * s, seed)
     table, density, radial = _law(kernel)
     rng = np.random.default_rng(seed)
 
@@ -107,7 +112,7 @@ def _bias(kernel: PaperKernel, scheme: str) -> float:
     _, density, radial = _law(kernel)
     z = np.linspace(0.0, 2.0, 400)
     mean = grid_mean(density if options["law"] == "published" else radial, _DIM, z, **options)
-    return relative(np.interp(cdist(X, X), z, mean), exact)
+    return matrix_error(np.interp(cdist(X, X), z, mean), exact)
 
 
 def _cells() -> list[Cell]:
@@ -116,10 +121,10 @@ def _cells() -> list[Cell]:
     for k in (DELTA_GAUSSIAN, NEAR_GAUSSIANS):
         for m in schemes:
             for column, s in _SIZES.items():
-                error = errors_on("letter", k, lambda i, k=k, m=m, s=s: _scheme(k, m, s, i))  # type: ignore[misc]
+                error = error_over_seeds("letter", k, lambda i, k=k, m=m, s=s: _scheme(k, m, s, i))  # type: ignore[misc]
                 cells.append(Cell(f"{k.text}, letter", m, f"s={column}", error))
         for m in _GRIDS:
-            bias = exactly(lambda k=k, m=m: _bias(k, m))  # type: ignore[misc]
+            bias = computed_once(lambda k=k, m=m: _bias(k, m))  # type: ignore[misc]
             cells += [
                 Cell(f"{k.text}, letter", f"{m}: its bias", f"s={column}", bias)
                 for column in _SIZES

@@ -22,13 +22,13 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 
 from rf.papers.experiments.approximation import Compute, dataset, over_seeds
-from rf.papers.experiments.liu.error_curves import counted_cells
+from rf.papers.experiments.liu.error_curves import cells_for_both_counts
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     SQUARED_POLYNOMIAL,
     PaperKernel,
-    counted,
-    features_of,
+    columns_of,
+    make_features,
 )
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
@@ -76,7 +76,7 @@ def seconds_to_transform(transform: Callable[[FloatArray], Any], X: FloatArray) 
 def _ratio(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
     def ratio(seed: int) -> float:
         X = dataset(name).X_train[:_ROWS]
-        features = features_of(kernel, method, columns, seed).fit(X)
+        features = make_features(kernel, method, columns, seed).fit(X)
         usual = RBFSampler(n_components=columns, random_state=seed).fit(X)
         return seconds_to_transform(features.transform, X) / seconds_to_transform(
             usual.transform, X
@@ -88,7 +88,7 @@ def _ratio(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute
 def _draw(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
     return over_seeds(
         lambda seed: seconds_to_draw(
-            features_of(kernel, method, columns, seed), dataset(name).X_train[:_ROWS]
+            make_features(kernel, method, columns, seed), dataset(name).X_train[:_ROWS]
         ),
         np.median,
     )
@@ -97,18 +97,18 @@ def _draw(name: str, kernel: PaperKernel, method: str, columns: int) -> Compute:
 def _seconds(name: str, kernel: PaperKernel, method: str, s: int) -> Compute:
     """Seconds for all rows, with the columns of the paper."""
     which = method.partition(",")[0]
-    columns = s if method == _OURS_OF_S else counted(s, which, equal=False)
+    columns = s if method == _OURS_OF_S else columns_of(s, which, equal=False)
 
     def seconds(seed: int) -> float:
         X = dataset(name).X_train
-        return seconds_to_transform(features_of(kernel, which, columns, seed).fit(X).transform, X)
+        return seconds_to_transform(make_features(kernel, which, columns, seed).fit(X).transform, X)
 
     return over_seeds(seconds, np.median)
 
 
 def _cells() -> list[Cell]:
     grid = _METHODS, _DATA, _SIZES, _METHODS.__getitem__
-    ratios, draws = counted_cells(*grid, _ratio), counted_cells(*grid, _draw)
+    ratios, draws = cells_for_both_counts(*grid, _ratio), cells_for_both_counts(*grid, _draw)
     drawn = [Cell(f"{c.group}, seconds to draw", c.method, c.column, c.compute) for c in draws]
     published = [c for kernel in _METHODS for name in _DATA for c in _published(kernel, name)]
     return [*ratios, *published, *drawn]

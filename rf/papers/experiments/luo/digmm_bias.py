@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rf.papers.baselines import DIGMM
-from rf.papers.experiments.approximation import Compute, over_seeds, relative, rows_and_gram
+from rf.papers.experiments.approximation import Compute, matrix_error, over_seeds, rows_and_gram
 from rf.papers.experiments.methods import DELTA_GAUSSIAN, NEAR_GAUSSIANS, PaperKernel
 from rf.papers.experiments.tables import Cell, Experiment
 
@@ -33,7 +33,7 @@ def _cell(data: str, kernel: PaperKernel, options: dict[str, Any]) -> Compute:
     def bias(seed: int) -> float:
         X, exact = rows_and_gram(data, kernel)
         features = DIGMM(kernel.gram, random_state=seed, **options).fit(X)
-        return relative(features.expected_gram(X, X), exact)
+        return matrix_error(features.expected_gram(X, X), exact)
 
     return over_seeds(bias)
 

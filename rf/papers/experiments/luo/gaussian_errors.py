@@ -15,7 +15,7 @@ from typing import Any
 
 from rf import SpectralFeatures
 from rf.papers.baselines import ORF, RFF, SORF, Fastfood, QuasiMonteCarlo, SignedCirculant
-from rf.papers.experiments.approximation import Compute, errors_on
+from rf.papers.experiments.approximation import Compute, error_over_seeds
 from rf.papers.experiments.methods import GAUSSIAN
 from rf.papers.experiments.tables import Cell, Experiment
 
@@ -35,7 +35,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _cell(data: str, method: str, columns: int) -> Compute:
-    return errors_on(
+    return error_over_seeds(
         data, GAUSSIAN, lambda seed: _METHODS[method](n_components=columns, random_state=seed)
     )
 

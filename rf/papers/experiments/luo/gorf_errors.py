@@ -11,13 +11,13 @@ directions of least energy do the rest.
 
 from __future__ import annotations
 
-from rf.papers.experiments.approximation import Compute, errors_on
+from rf.papers.experiments.approximation import Compute, error_over_seeds
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
     SCHEMES,
     PaperKernel,
-    features_of,
+    make_features,
 )
 from rf.papers.experiments.tables import Cell, Experiment
 
@@ -43,7 +43,7 @@ _PUBLISHED = {
 
 
 def _cell(kernel: PaperKernel, data: str, method: str, s: int) -> Compute:
-    return errors_on(data, kernel, lambda seed: features_of(kernel, method, 4 * s, seed))
+    return error_over_seeds(data, kernel, lambda seed: make_features(kernel, method, 4 * s, seed))
 
 
 def _cells() -> list[Cell]:

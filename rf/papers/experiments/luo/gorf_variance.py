@@ -67,17 +67,17 @@ def _table(kernel: PaperKernel, dim: int, law: str) -> SpectralTable:
     if law == "exact law":
         measure = sp.spectral_measure(sp.radial(kernel.text), dim)
     else:
-        measure = sp.SpectralMeasure.from_atoms(dim, *_published_law(kernel, dim))
+        measure = sp.SpectralMeasure.from_atoms(dim, *_published_radii(kernel, dim))
     table: SpectralTable = sp.tabulate(measure)
     return table
 
 
-def _published_law(kernel: PaperKernel, dim: int) -> tuple[FloatArray, FloatArray]:
+def _published_radii(kernel: PaperKernel, dim: int) -> tuple[FloatArray, FloatArray]:
     """Radii and their signed masses, without w^(d-1)."""
     end = _END[kernel.power is not None]
     if kernel.power is not None:
         a, p = kernel.power
-        return PolynomialGRFF(a=a, degree=p, w_max=end, n_grid=_POINTS).signed_law(dim)
+        return PolynomialGRFF(a=a, degree=p, w_max=end, n_grid=_POINTS).grid_masses(dim)
     radii = (np.arange(_POINTS) + 0.5) * (end / _POINTS)
     wide = np.exp(-0.5 * radii**2)
     narrow = np.exp(-0.5 * (kernel.length * radii) ** 2)

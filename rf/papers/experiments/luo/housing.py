@@ -29,8 +29,8 @@ from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
     PaperKernel,
-    counted,
-    features_of,
+    columns_of,
+    make_features,
 )
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
@@ -84,9 +84,9 @@ def _rmse(features: Any, *, real: bool = False) -> float:
 
 def _cell(kernel: PaperKernel, method: str, s: int) -> Compute:
     name, _, rest = method.partition(", ")
-    columns = s if rest == "s columns" else counted(s, name, equal=rest == "equal columns")
+    columns = s if rest == "s columns" else columns_of(s, name, equal=rest == "equal columns")
     return over_seeds(
-        lambda seed: _rmse(features_of(kernel, name, columns, seed), real=rest == "real part")
+        lambda seed: _rmse(make_features(kernel, name, columns, seed), real=rest == "real part")
     )
 
 
