@@ -37,17 +37,12 @@ def quick_look(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def write_results(
-    name: str,
-    experiment: Experiment,
-    cells: Sequence[Cell],
-    ledger: Ledger,
-    runs: int,
-    folder: Path,
+    name: str, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: int, out: Path
 ) -> list[Path]:
-    """Write NAME.csv, NAME.md and, if matplotlib is installed, NAME.png; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write NAME.csv, NAME.md and, with matplotlib, NAME.png to ``out``; return their paths."""
+    out.mkdir(parents=True, exist_ok=True)
     rows = [_row(cell, ledger, runs) for cell in cells]
-    paths = [folder / f"{name}.csv", folder / f"{name}.md"]
+    paths = [out / f"{name}.csv", out / f"{name}.md"]
     with paths[0].open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(_HEADER)
@@ -55,18 +50,13 @@ def write_results(
     has_picture = find_spec("matplotlib") is not None
     paths[1].write_text(_page(name, experiment, cells, ledger, runs, has_picture), encoding="utf-8")
     if has_picture:
-        paths.append(folder / f"{name}.png")
+        paths.append(out / f"{name}.png")
         _draw(paths[-1], experiment, cells, ledger, runs)
     return paths
 
 
 def _page(
-    name: str,
-    experiment: Experiment,
-    cells: Sequence[Cell],
-    ledger: Ledger,
-    runs: int,
-    has_picture: bool,
+    name: str, experiment: Experiment, cells: Sequence[Cell], ledger: Ledger, runs: int, plot: bool
 ) -> str:
     done = [c for c in cells if c.compute is None or c.key(runs) in ledger]
     lines = table_lines(done, ledger, runs=runs, digits=experiment.digits)
@@ -76,7 +66,7 @@ def _page(
         f"`{name}.csv`.",
         _ROLE.sub("`", experiment.notes.strip()),
         "\n".join(f"    {line}".rstrip() for line in lines),
-        f"![{experiment.title}]({name}.png)" if has_picture else "",
+        f"![{experiment.title}]({name}.png)" if plot else "",
         tally(experiment, cells, ledger, runs).text(),
         _describe_missing(cells, done, name),
     ]
@@ -111,11 +101,8 @@ def _draw(
     from matplotlib.figure import Figure
 
     computed = {cell.group for cell in cells if cell.key(runs) in ledger}
-    shown = [
-        c
-        for c in cells
-        if c.group in computed and (c.key(runs) in ledger or c.published is not None)
-    ]
+    shown = [c for c in cells if c.key(runs) in ledger or c.published is not None]
+    shown = [cell for cell in shown if cell.group in computed]
     groups = list(dict.fromkeys(cell.group for cell in shown))
     n_columns = min(len(groups), _PANELS_PER_ROW)
     n_rows = -(-len(groups) // n_columns)
@@ -159,8 +146,7 @@ def _draw_group(
     positive = [v for v in values if _ROUNDING < v < np.inf]
     if positive and min(values) >= 0.0 and max(positive) > _LOG_FROM_RATIO * min(positive):
         panel.set_yscale("log")
-        panel.set_ylim(
-            0.7 * max(min(positive), max(positive) / _MAX_LOG_RATIO), 1.4 * max(positive)
-        )
+        lowest = max(min(positive), max(positive) / _MAX_LOG_RATIO)
+        panel.set_ylim(0.7 * lowest, 1.4 * max(positive))
     panel.set_xticks(range(len(columns)), columns, fontsize=8)
     panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)

@@ -48,7 +48,7 @@ _SURVEY_STEP, _MOST_SURVEY_STEPS, _SURVEY_START = 0.25, 140, 12.0
 # The widest range of log w: that of the doubles.
 _WIDEST = 1400.0
 # Interpolation uses this many samples on either side.  Its rounding error, in units of EPS.
-MARGIN, _ROUNDING = 32, 16.0
+MARGIN, _ROUNDING = 24, 16.0
 
 # Barycentric weights of 2 MARGIN equidistant nodes.
 _BINOMIALS = np.cumprod([1.0, *((2 * MARGIN - j) / j for j in range(1, 2 * MARGIN))])
@@ -85,7 +85,7 @@ class Samples:
         return float(self.log_w[MARGIN]), float(self.log_w[-1 - MARGIN])
 
     def __call__(self, log_w: FloatArray) -> FloatArray:
-        """w rho at any log w in the range, by the polynomial through the nearest 64 samples."""
+        """w rho at any log w in the range, by the polynomial through the nearest 48 samples."""
         below = np.floor(log_w / self.step - self.first)
         start = np.clip(below.astype(int) + 1 - MARGIN, 0, self.values.size - 2 * MARGIN)
         index = start[:, None] + np.arange(2 * MARGIN)

@@ -229,7 +229,7 @@ def _sum_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> 
     """The density beyond the radius ``top``, by sums on two rays."""
     tail = power_tail(formula.expansion_at_zero, dim)
     # Interpolation at ``top`` needs samples below it.
-    lowest = float(np.log(0.5 * top))
+    lowest = float(np.log(0.46 * top))
     stop = tail.start if tail else np.inf
     both = [
         RaySums(formula, dim, angle, shift=shift, lowest=lowest).sample_all(peak, stop)

@@ -49,7 +49,7 @@ _DRAWS, _COLUMNS_OF_MEAN = (1, 4, 16), 144
 _TARGETS = (0.1, 0.05, 0.02, 0.01, 0.005)
 _COLUMN_STEPS = tuple(k * 2**n for n in range(4, 13) for k in (1, 1.5))
 # Draws whose mean error decides for a number of columns, for any number of runs.
-_DRAWS_PER_STEP = 3
+_SEEDS = 3
 _ROWS_TIMED = 4096
 
 
@@ -102,18 +102,14 @@ def _error_of_mean(kernel: PaperKernel, method: str, draws: int) -> Compute:
 @lru_cache(maxsize=256)
 def _mean_error(kernel: PaperKernel, method: str, columns: int) -> float:
     X, exact = rows_and_gram("letter", kernel)
-    errors = [
-        relative_error(_make(kernel, method, columns, s), X, exact) for s in range(_DRAWS_PER_STEP)
-    ]
+    errors = [relative_error(_make(kernel, method, columns, s), X, exact) for s in range(_SEEDS)]
     return float(np.mean(errors))
 
 
 @lru_cache(maxsize=64)
 def _columns_for_error(kernel: PaperKernel, method: str, target: float) -> float:
     """The number of columns whose mean error is at most ``target``; inf if none is large enough."""
-    steps = (
-        step for step in map(int, _COLUMN_STEPS) if _mean_error(kernel, method, step) <= target
-    )
+    steps = (n for n in map(int, _COLUMN_STEPS) if _mean_error(kernel, method, n) <= target)
     return next(steps, np.inf)
 
 
@@ -126,7 +122,7 @@ def _processor_times(kernel: PaperKernel, method: str, target: float) -> tuple[f
     X = dataset("letter").X_train[:_ROWS_TIMED]
     _make(kernel, method, int(columns), 0).fit(X)  # derives the table, which is not timed
     times = []
-    for seed in range(_DRAWS_PER_STEP):
+    for seed in range(_SEEDS):
         features = _make(kernel, method, int(columns), seed)
         drawn, row = seconds_to_draw(features, X), seconds_to_transform(features.transform, X)
         Z = features.transform(X)

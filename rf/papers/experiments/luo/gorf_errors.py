@@ -11,7 +11,9 @@ directions of least energy do the rest.
 
 from __future__ import annotations
 
-from rf.papers.experiments.approximation import Compute, error_over_seeds
+from functools import partial
+
+from rf.papers.experiments.approximation import error_over_seeds
 from rf.papers.experiments.methods import (
     DELTA_GAUSSIAN,
     LINEAR_POLYNOMIAL,
@@ -42,10 +44,6 @@ _PUBLISHED = {
 }
 
 
-def _cell(kernel: PaperKernel, data: str, method: str, s: int) -> Compute:
-    return error_over_seeds(data, kernel, lambda seed: make_features(kernel, method, 4 * s, seed))
-
-
 def _cells() -> list[Cell]:
     cells = []
     for data, dim in DATA.items():
@@ -58,7 +56,8 @@ def _cells() -> list[Cell]:
             for method in methods:
                 published = _PUBLISHED.get((kernel.name, data, method), (None,) * len(SIZES))
                 for (column, share), value in zip(SIZES.items(), published, strict=True):
-                    compute = _cell(kernel, data, method, int(share * dim))
+                    make = partial(make_features, kernel, method, 4 * int(share * dim))
+                    compute = error_over_seeds(data, kernel, make)
                     cells.append(Cell(group, method, f"s={column}", compute, value, methods[-1]))
     return cells
 
