@@ -88,8 +88,7 @@ def _row(cell: Cell, ledger: Ledger, runs: int) -> tuple[object, ...]:
     mean_and_deviation: list[float] | tuple[str, str] = ("", "")
     if cell.key(runs) in ledger:
         mean_and_deviation = ledger[cell.key(runs)]
-    published = "" if cell.published is None else cell.published
-    return (cell.group, cell.method, cell.column, runs, *mean_and_deviation, published)
+    return (cell.group, cell.method, cell.column, runs, *mean_and_deviation, cell.published)
 
 
 def _draw(
