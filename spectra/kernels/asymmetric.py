@@ -31,7 +31,7 @@ Vector = tuple[float, ...]
 #: (k, r, beta) for k(|D + r|) exp(beta.D).  A vector of length 1 applies to every coordinate.
 Term = tuple[RadialKernel, Vector, Vector]
 
-# A tilt multiplies the measure by a factor and the variance by its square, which must be finite.
+# A tilt multiplies the measure by c and the variance of features by c^2, which must be finite.
 _LARGEST_LOG_FACTOR = 350.0
 
 

@@ -56,7 +56,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # The analysis at infinity is complete for d = 1: it has no gap, and all requirements are met.
+    # Without a finite limit, ``end`` has a gap or an unmet requirement for d = 1 (spectra.verdict).
     is_known = all(g.from_dim > 1 for g in end.gaps) and all(
         r.largest_dim for r in end.requirements
     )

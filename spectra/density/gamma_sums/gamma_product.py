@@ -105,10 +105,10 @@ class GammaProduct:
 
 
 def gamma_product(term: sympy.Expr) -> GammaProduct | None:
-    """The Mellin transform of one summand in Z on [0, oo); None if it is not of these forms.
+    """The Mellin transform of one summand in Z on [0, oo); None if it is not known.
 
-    A power of z times one of exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z), erfc(c z), with rational
-    p (Erdelyi and others, Tables of Integral Transforms I, chapter 6).
+    It is known for powers of z times exp(-c z^p), (A + B z^p)^(-alpha), K_nu(c z) or erfc(c z) with
+    rational p (Erdelyi and others, Tables of Integral Transforms I, chapter 6).
 
     Examples
     --------

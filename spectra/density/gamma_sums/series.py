@@ -116,11 +116,11 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
     return None
 
 
-def _mean_log(products: list[GammaProduct], tilt: float) -> float:
-    """The mean of log w under w^tilt rho, which is the derivative of log R at u = 1 + tilt."""
+def _mean_log(products: list[GammaProduct], power: float) -> float:
+    """The mean of log w under w^power rho, which is the derivative of log R at u = 1 + power."""
     t = 2.0**-30
-    # R(1 + tilt + it)^2 has the argument 2 t (log R)' for either sign of R.
-    square = _transform(products, flint.acb(1.0 + tilt, t)) ** 2
+    # R(1 + power + it)^2 has the argument 2 t (log R)' for either sign of R.
+    square = _transform(products, flint.acb(1.0 + power, t)) ** 2
     return float(square.arg().mid()) / (2.0 * t)
 
 

@@ -42,13 +42,13 @@ _DENOMINATOR, _SAME_RATIO = 30, 1e-12
 _STEEPNESS = 12.0
 # Largest width, in the variable t of a panel, on which the window is a polynomial to rounding.
 _WIDEST = 0.1
-# Intervals beyond W: their ends as log(w/W), in units that divide the mass by e; nodes of each.
+# Ends of the intervals beyond W, as (p - 1) log(w/W) if rho decays like w^-p; nodes of each.
 _ENDS, _NODES_BEYOND = np.linspace(2.5, 37.5, 15), 16
-# Phases per oscillation: of a mean if one or several other groups follow; of the search for zeros.
+# Phases per oscillation: to average over a group if one other or several are left; to find zeros.
 _PHASES, _ZERO_PHASES = (256, 48), 24
 
 
-def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
+def _group_multiples(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
     """Group frequencies that are multiples of a common frequency: pairs (frequency, multiple)."""
     ratios: list[dict[float, Fraction]] = []
     for b in frequencies.tolist():
@@ -72,7 +72,7 @@ def _group_by_phase(frequencies: FloatArray) -> list[list[tuple[float, int]]]:
 def radius_for_masses(components: Sequence[Component]) -> float:
     """The end W of the window, up to which :func:`oscillating_masses` needs panels."""
     frequencies = np.unique([c.tail.frequency for c in components if c.tail is not None])
-    groups = _group_by_phase(frequencies)
+    groups = _group_multiples(frequencies)
     lowest = float(min(b / m for group in groups for b, m in group[:1]))
     highest = float(frequencies[-1])
     radius = max(_COMMON_HALVES / lowest, (_HIGHEST_HALVES if len(groups) > 1 else 0) / highest)
@@ -118,7 +118,7 @@ def _integrate_window(
     masses += np.where(panels["power"] != 0.0, panels["series"][:, 0], 0.0)
     near = {s: float(masses[panels["sign"] == s].sum()) for s in (1, -1)}
 
-    groups = _group_by_phase(rho.frequencies)
+    groups = _group_multiples(rho.frequencies)
 
     def size(w: FloatArray) -> FloatArray:
         """G at radii w."""

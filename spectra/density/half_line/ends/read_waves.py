@@ -45,7 +45,7 @@ def expand_waves(expr: sympy.Expr) -> tuple[PowerTerms, dict[sympy.Expr, Term]]:
     for phase, series in expansion.parts:
         if not phase.terms or phase.growth < 0 or not series.terms:
             continue
-        # exp(phase) is a wave if its only term is ibz, of the order (-1, 0) of z = 1/t.
+        # exp(phase) is a wave if the phase is ib/t alone (t = 1/z), of order (-1, 0): no log t.
         (order, factor), *others = phase.terms
         b = factor / sympy.I
         is_wave = phase.growth == 0 and not others and order == (-1, 0) and b.is_real
