@@ -182,7 +182,7 @@ def _sum_values(term: OpaqueTerm, reach: float, dim: int, last: float) -> Sample
     """w rho up to log w = last, with the difference of two sums for its error."""
     # The terms of one parity alone resolve the fastest wave.
     step = 2.0 ** -max(_FIRST_STEP, ceil(log2(2.0 * np.exp(last) * reach / pi)))
-    j0, j1 = floor(log(_NEAR / reach) / step), ceil(last / step) + MARGIN
+    j0, j1 = floor(log(_NEAR / reach) / step), ceil(last / step) + 2 * MARGIN
     n0, n1 = floor((-last - _DEPTH / dim) / step), ceil(log(reach) / step)
     log_z, log_y, log_w = (
         step * np.arange(low, high + 1) for low, high in ((n0, n1), (n0 + j0, n1 + j1), (j0, j1))

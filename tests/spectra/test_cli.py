@@ -147,7 +147,7 @@ def test_the_tour_ends_in_a_table_and_a_picture(tmp_path, capsys):
     )
     assert len(ours) == len(theirs) == 5
     assert all(0.0 < a < b / 3 for a, b in zip(ours, theirs, strict=True))
-    order = float(printed.partition("256 columns have the error ")[2].split()[0].rstrip("."))
+    order = float(printed.partition("these rows have the error ")[2].split()[0].rstrip("."))
     assert 0.0 < order < 0.05
     assert (tmp_path / "tour.png").read_bytes().startswith(b"\x89PNG")
 
