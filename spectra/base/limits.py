@@ -23,14 +23,9 @@ from typing import ParamSpec, TypeVar
 from spectra.errors import ParameterError, TimeLimitError
 
 __all__ = [
-    "TIME_LIMIT_VARIABLE",
-    "limit_from",
-    "limit_in_force",
-    "seconds_left",
-    "stage",
-    "staged",
+    "TIME_LIMIT_VARIABLE", "limit_from", "limit_in_force", "seconds_left", "stage", "staged",
     "time_limit",
-]
+]  # fmt: skip
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -53,8 +48,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     """Limit the processor time of each step in this context and thread.
 
     Steps are reading a formula, a verdict, a density, the masses, a table, a design, a fit.
-    Outside this context the limit is that of the environment variable SPECTRA_TIME_LIMIT ("none"
-    for no limit), or 10 seconds.
+    Without this context the environment variable SPECTRA_TIME_LIMIT limits them, or 10 seconds.
 
     Parameters
     ----------
@@ -83,16 +77,16 @@ def limit_from(value: object, *, source: str) -> float | None:
     with suppress(ValueError):
         if 0.0 < (seconds := float(text)) < float("inf"):
             return seconds
-    wanted = "a positive number of seconds for each step, or None ('none' in text) for no limit"
-    raise ParameterError(f"{source}={value!r}: give {wanted}.")
+    wanted = "a positive number of seconds for each step, or None ('none' in text) for no limit."
+    raise ParameterError(f"{source}={value!r}: give {wanted}")
 
 
 def limit_in_force() -> float | None:
     """Seconds of processor time that a stage may take in this context; None for no limit."""
     if (limit := _limit.get()) != _FROM_ENVIRONMENT:
         return limit
-    text = os.environ.get(TIME_LIMIT_VARIABLE, "").strip()
-    return limit_from(text or DEFAULT, source=TIME_LIMIT_VARIABLE)
+    name = TIME_LIMIT_VARIABLE
+    return limit_from(os.environ.get(name, "").strip() or DEFAULT, source=name)
 
 
 def seconds_left() -> float | None:
@@ -150,7 +144,7 @@ class stage:
         name = "" if self.of is None else f" of {self.of!s:.120}"
         name += f" in d = {self.dim}" if isinstance(self.dim, int) else ""
         within = "" if innermost == self.label else f" It was busy with {innermost}."
-        advice = f"; or {self.advice}" if self.advice else ""
+        advice = self.advice and f"; or {self.advice}"
         end = f"or the environment variable {TIME_LIMIT_VARIABLE}{advice}."
         return TimeLimitError(
             f"{self.label}{name}: stopped after {spent:.1f} s of processor time; the limit for a "
