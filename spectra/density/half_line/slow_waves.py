@@ -18,7 +18,7 @@ from spectra.base.numbers import FloatArray
 from spectra.density.components import Component, Evaluation
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.power_tail import power_tail
-from spectra.density.half_line.ray_sums import RaySums
+from spectra.density.half_line.ray_sums import MARGIN, RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
 from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_panels
@@ -228,8 +228,8 @@ def _bound_error(difference: float, peak: float) -> float:
 def _sum_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> OneSidedPiece:
     """The density beyond the radius ``top``, by sums on two rays."""
     tail = power_tail(formula.expansion_at_zero, dim)
-    # Interpolation at ``top`` needs samples below it.
-    lowest = float(np.log(0.46 * top))
+    # Interpolation at ``top`` needs MARGIN samples below it, and their steps are at most 2^-5.
+    lowest = float(np.log(top)) - (MARGIN + 1) * 2.0**-5
     stop = tail.start if tail else np.inf
     both = [
         RaySums(formula, dim, angle, shift=shift, lowest=lowest).sample_all(peak, stop)
