@@ -49,7 +49,7 @@ class Kernel(BaseKernel):
     Attributes
     ----------
     pieces : tuple of Piece
-        Formulas and the radii where they end (see :class:`Piece`), sorted by radius; none is zero.
+        Formulas, none of them zero, and the radii where they end, sorted by radius (see Piece).
     zonal : sympy expression or None
         The formula in u = <x, y> if the kernel is defined on the unit sphere.
     label : str

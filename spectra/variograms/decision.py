@@ -24,7 +24,7 @@ __all__ = ["decide", "limit_at_infinity"]
 _DISTANCES = np.geomspace(1e-6, 1e6, 49)
 _DIGITS, _EXCESS = 30, mp.mpf(10) ** -12
 _USE_REACH = (
-    " It is negative there: if the model is constant beyond some distance, give that distance as "
+    " Here gamma is negative: if the model is constant beyond some distance, give that distance as "
     "the reach."
 )
 _DRIFT = (
@@ -56,7 +56,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # Without a finite limit, ``end`` has a gap or an unmet requirement for d = 1 (spectra.verdict).
+    # Without a finite limit, finite mass is refuted (Requirement) or unproved (Gap) for d = 1.
     is_known = all(g.from_dim > 1 for g in end.gaps) and all(
         r.largest_dim for r in end.requirements
     )

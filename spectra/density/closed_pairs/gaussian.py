@@ -58,7 +58,7 @@ def read_gaussian(s: Summand, dim: int) -> list[Term] | None:
 def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     """The density of a Gaussian times a polynomial in z^2."""
     a, half = to_mpf(rate), mp.mpf(dim) / 2
-    # The factor w^(d-1) exp(-y) is largest at y = mode; w and y are measured from there.
+    # w^(d-1) exp(-y) is largest at y = mode for d > 1; w and y are measured from there.
     mode = sympy.Rational(max(dim - 1, 1), 2)
     centre = float(2 * mp.sqrt(a * to_mpf(mode)))
     front = mp.log(2) - mp.loggamma(half) - mp.mpf(centre) ** 2 / (4 * a)

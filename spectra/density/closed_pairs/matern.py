@@ -132,9 +132,9 @@ def _values(w: FloatArray, dim: int, nu: float, a: complex, phase: complex) -> V
     size = abs(phase.real) + abs(phase.imag) * small
     # Rounding of w - b, amplified near b, changes the modulus and the angle.
     amplified = 1.0 + 0.25 * (b / scale) / near
-    of_angle = (power + np.abs(angle)) * amplified * np.abs(sine)
-    of_angle *= (abs(phase.real) * small + abs(phase.imag)) / size
-    return terms, factor, size, power * amplified + of_angle
+    angle_roundings = (power + np.abs(angle)) * amplified * np.abs(sine)
+    angle_roundings *= (abs(phase.real) * small + abs(phase.imag)) / size
+    return terms, factor, size, power * amplified + angle_roundings
 
 
 def _log_modulus(twice_square: float, u: FloatArray, rough: FloatArray) -> FloatArray:

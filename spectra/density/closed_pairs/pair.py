@@ -73,12 +73,12 @@ class ClosedPair(Component):
 
     @property
     def exact_total(self) -> sympy.Expr:
-        """The total as an exact number."""
+        """The integral of the radial density, which is k(0), as an exact number."""
         return sympy.re(self.coefficient.subs(Z, 0))
 
     @property
     def total(self) -> float:  # type: ignore[override]
-        """The total, rounded."""
+        """The integral of the radial density, rounded."""
         return float(self.exact_total)
 
     def evaluate(self, w: FloatArray) -> Evaluation:

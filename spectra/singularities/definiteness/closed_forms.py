@@ -19,7 +19,7 @@ from spectra.singularities.definiteness.polya import is_nonnegative
 __all__ = ["Proof", "prove_askey", "prove_damped_cosine", "rational_spectrum_dimension"]
 
 _ZERO = sympy.Integer(0)
-#: Limit on the derivatives -f'/z that are taken in search of a known function.
+#: Limit on the derivatives -f'/z that are taken, and on the dimensions that they prove.
 _MOST_STEPS = 12
 
 
