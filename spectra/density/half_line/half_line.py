@@ -1,7 +1,7 @@
 r"""Spectral densities of formulas on the half-line for which no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
-(:mod:`.ray_sums`) that have no pole between them and the half-line: two rays beyond the same pole
+(:mod:`.ray_sums`) with no singularity between them and the half-line: two rays beyond the same pole
 agree, but both are wrong.  A density is accepted if the sums on two rays agree and if it reproduces
 the kernel (:mod:`spectra.density.kernel_check`).
 """
@@ -38,8 +38,8 @@ _LARGEST_LOG = 700.0
 # If a kernel becomes negligible later by this much in log|z| on a ray than on the half-line, it
 # grows on rays nearby, and the ray is tried last.
 _LATER = 0.6
-# The search for poles: the farthest log z from the scale, the largest number of boxes, the half
-# width of a box in log z, and the least half width as a share of it.
+# The search for singularities: the farthest log z from the scale, the largest number of boxes, the
+# half width of a box in log z, and the least half width as a share of it.
 _FARTHEST, _MOST_BOXES, _BOX, _SMALLEST = 12.0, 30_000, 0.25, 2.0**-8
 
 
@@ -136,7 +136,7 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
             f"{formula.expr} reaches exp({log_max:.4g}), which exceeds the doubles: divide it by "
             "its largest value, or design a finite measure for the range of your data."
         )
-    # Poles matter up to where the kernel is negligible at the precision of the widest ray.
+    # Singularities matter up to where the kernel is negligible at the precision of the widest ray.
     _, last = survey_kernel(formula, 0.0, rays[0].bits)
     widest = _find_widest_angle(formula, min(last, formula.log_scale + _FARTHEST), reasons)
     rays = [ray for ray in rays if ray.angle <= widest]
@@ -144,10 +144,10 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
 
 
 def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
-    """The widest of the angles below which the kernel has no pole up to log z = end.
+    """The widest of the angles below which the kernel is analytic up to log z = end.
 
-    Boxes in log z and the angle cover the sector.  A box on which ball arithmetic finds no finite
-    value is divided; one of the smallest size counts as a pole.
+    Boxes in log z and the angle cover the sector.  A box for which ball arithmetic does not exclude
+    a singularity is divided, and one of the smallest size counts as one.
     """
     centres = np.arange(end - _BOX, formula.log_scale - _FARTHEST - _BOX, -2.0 * _BOX)
     tried = 0
@@ -157,11 +157,11 @@ def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str])
         while boxes:
             s, half_s, angle, half_angle = boxes.pop()
             tried += 1
-            if formula.is_finite_on(s, half_s, angle, half_angle):
+            if formula.is_analytic_on(s, half_s, angle, half_angle):
                 continue
             if tried > _MOST_BOXES or half_s < _SMALLEST * _BOX:
                 place = f"{np.exp(s):.4g} exp({angle:.4g} i)"
-                reasons.append(f"the kernel may have a pole at z = {place}")
+                reasons.append(f"the kernel may be singular at z = {place}")
                 return inner
             h, a = 0.5 * half_s, 0.5 * half_angle
             boxes += [(s + i * h, h, angle + j * a, a) for i in (-1, 1) for j in (-1, 1)]

@@ -34,6 +34,10 @@ _SURVEY = np.arange(-60.0, 60.0, 0.25)
 # log z - log_scale.
 _FAR, _FAR_BITS = np.arange(5.0, 9.0, 0.5), 200
 
+# Functions with poles, and functions that are singular where their argument is 0.
+_MEROMORPHIC = (sympy.tan, sympy.tanh, sympy.gamma, sympy.hyper)
+_SINGULAR_AT_ZERO = (sympy.log, sympy.besselk, sympy.expint)
+
 
 class HalfLineFormula:
     """A formula in Z that is continued analytically from the half-line."""
@@ -58,11 +62,25 @@ class HalfLineFormula:
             work *= 2
         return flint.acb("nan")
 
-    def is_finite_on(self, s: float, half_s: float, angle: float, half_angle: float) -> bool:
-        """Whether values are finite on a box of s and the angle: then it contains no pole."""
+    @cached_property
+    def _singular_parts(self) -> list[BallFunction]:
+        """Formulas that are infinite at the poles and branch points of this one."""
+        parts: set[sympy.Expr] = set()
+        for node in sympy.preorder_traversal(self.expr):
+            if node.func in _MEROMORPHIC or (node.is_Pow and node.exp.is_negative):
+                parts.add(node)
+            elif node.is_Pow and not node.exp.is_Integer:
+                parts.add(1 / node.base)
+            elif node.func in _SINGULAR_AT_ZERO:
+                parts.add(1 / node.args[-1])
+        return [analytic_continuation(part, Z) for part in parts if part.has(Z)]
+
+    def is_analytic_on(self, s: float, half_s: float, angle: float, half_angle: float) -> bool:
+        """Whether a box of s and the angle contains no pole and no branch point."""
         with working_precision(_BITS_STEP):
             z = flint.acb(flint.arb(s, half_s), flint.arb(angle, half_angle)).exp()
-        return bool(self._continuation.at_precision(z, _BITS_STEP).is_finite())
+        values = (part.at_precision(z, _BITS_STEP) for part in self._singular_parts)
+        return all(value.is_finite() for value in values)
 
     def log_size(self, s: float, angle: float, bits: int = 60) -> float:
         """About log|k(exp(s + i angle))|: -inf if it is below 2^-bits, inf if it is not known."""

@@ -132,10 +132,15 @@ def test_the_factor_on_a_ray_is_the_hankel_function(psi, dim):
 
 @pytest.mark.parametrize(
     ("text", "widest"),
-    [("exp(-z)", 1.1), ("exp(-z)/((z-2)**2+1)", 0.36), ("exp(-z**2)/((z-2)**2+1/50)", 0.05)],
+    [
+        ("exp(-z)", 1.1),
+        ("exp(-z)/((z-2)**2+1)", 0.36),
+        ("exp(-z**2)/((z-2)**2+1/50)", 0.05),
+        ("exp(-z)*sqrt((z-2)**2+1)", 0.36),
+    ],
 )
-def test_rays_lie_below_the_poles_of_a_kernel(text, widest):
-    """The poles are at infinity and at the angles .464 and .071."""
+def test_rays_lie_below_the_singularities_of_a_kernel(text, widest):
+    """They are at infinity and at the angles .464, .071 and .464."""
     rays = _order_rays(HalfLineFormula(formula_of(text)), 3, [])
     assert max(ray.angle for ray in rays) == widest
 
