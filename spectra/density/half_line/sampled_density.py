@@ -89,7 +89,11 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     value = float(values[last]) if abs(values[last]) > error else 0.0
     # Let w rho = value r^power (1 + q (1 - r^2)) with r = w / exp(x[last]).  The samples allow
     # |value q| r^power (1 - r^2) <= 2 error for r < 1, so |value q| <= e (power + 2) error.
-    relative = 1.0 if has_log or not value else error * (1.0 + np.e * (power + 2.0)) / abs(value)
+    factor = 1.0 + np.e * (power + 2.0)
+    relative = 1.0 if has_log or not value else error * factor / abs(value)
+    # The law is used where its error, factor * error * r^power, is at most that of the samples.
+    end = max(x[last] - log(factor) / power, x[0])
+    value *= np.exp(power * (end - x[last]))
     # The size of the last term of Powers is an error: NEGLIGIBLE of the peak, or the error of the
     # samples if they do not show the power law.
     least = NEGLIGIBLE * samples.peak if relative < 1.0 else error
@@ -97,9 +101,9 @@ def _fit_beginning(samples: Samples, power: float, *, has_log: bool) -> Powers:
     return Powers(
         np.array([power - 1.0, 0.0]),
         np.array([np.sign(value), 0.0]),
-        np.log(sizes) - x[last],
+        np.log(sizes) - end,
         np.array([min(relative, 1.0), 0.0]),
-        float(np.exp(x[last])),
+        float(np.exp(end)),
     )
 
 
