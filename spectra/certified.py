@@ -40,11 +40,11 @@ __all__ = ["CertifiedMasses", "proved_masses"]
 # The tolerance is 2^-bits times the sum of the absolute weights; more bits are tried if the terms
 # cancel.  The working precision has three times as many bits.
 _TOLERANCE_BITS = (68, 136, 272)
-_RELATIVE_RADIUS = 2.0**-57  # largest of the result; a double has 2^-53
-# Degree of the Taylor polynomials (flint keeps ten terms of a series), and the longest interval of
-# log V on which they are used.
+_RELATIVE_RADIUS = 2.0**-57  # largest radius of M+ and M-, as a fraction of M+ + M-
+# Degree of the remainder of the Taylor polynomials (flint keeps ten terms of a series), and the
+# longest interval of log V on which they are used.
 _DEGREE, _LONGEST = 9, 1.0
-# Intervals that are examined at most; the ends of the first are exp(2^k), exp(-2^k) with k < 20.
+# Intervals that are examined at most; the first is [exp(-2^j), exp(2^k)] with j, k < 20.
 _MOST_INTERVALS, _FARTHEST = 20_000, 20
 _TINY = 5e-324  # the least positive double
 

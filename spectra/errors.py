@@ -1,7 +1,7 @@
 """The errors of ``spectra`` and ``rf``.  A message says what is wrong, why, and what to do.
 
-Subclasses of :class:`SpectraError` also inherit from the matching built-in error, ``ValueError``
-for bad input and ``ImportError`` for a missing extra.
+All are subclasses of :class:`SpectraError`.  The errors for bad input are also subclasses of
+``ValueError``, and :class:`MissingExtraError` is also a subclass of ``ImportError``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class NoRouteError(SpectraError):
 
 
 class InfiniteMassError(SpectraError):
-    """The spectral measure has infinite total mass, so no positive decomposition exists."""
+    """The spectral measure has infinite mass: k is no difference of positive definite kernels."""
 
 
 class UndecidedError(SpectraError):

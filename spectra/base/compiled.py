@@ -36,7 +36,7 @@ def numba_import_error() -> str:
 def implementation(*, time_in_numpy: float = math.inf) -> str:
     """The implementation to use: "numba" or "numpy".
 
-    ``time_in_numpy`` is an estimate in seconds; numba is not imported if it is below 0.5 s.
+    Unless selected, numba is imported only for loops that take ``time_in_numpy`` >= 0.5 seconds.
     """
     name = os.environ.get(IMPLEMENTATION_VARIABLE, "")
     worth_import = time_in_numpy >= _IMPORT_TIME or "numba" in sys.modules

@@ -266,9 +266,9 @@ def legendre_inverse(
 ) -> Callable[[NDArray[np.intp], FloatArray, FloatArray], FloatArray]:
     """The inverses of the integrals of positive series: a function of (rows, below, above).
 
-    It returns x in [-1, 1] such that the series of each row has the integral ``below`` from -1 to x
-    and ``above`` from x to 1.  Only the smaller one is used, so x keeps relative precision near
-    both ends.  The method is Halley's, safeguarded by bisection.
+    It returns points x in [-1, 1].  At x[i], the series with the index rows[i] has the integral
+    below[i] from -1 to x[i] and above[i] from x[i] to 1.  The equation of the smaller integral is
+    solved, for relative precision at both ends, by Halley's method safeguarded by bisection.
     """
     # Append the reflected series, whose integrals from -1 are the integrals of the others up to 1.
     both = np.concatenate([series, series * (-1.0) ** _DEGREES])
@@ -299,7 +299,7 @@ def legendre_inverse(
                 new = at - step / np.clip(1.0 - 0.5 * step * slope / density, 0.5, 2.0)
             # Not strict: a step of zero is inside the bracket.
             inside = (new >= low[active]) & (new <= high[active])
-            # Near a zero of the series the integral is accurate before the point is.
+            # Near a zero of the series the integral reaches its target before x converges.
             allowed = np.minimum(whole[active], _RELATIVE_ROUNDINGS * target[active])
             settled = np.abs(excess) <= EPS * allowed
             new = np.where(inside, new, np.where(settled, at, 0.5 * (low[active] + high[active])))

@@ -1,9 +1,9 @@
 """Limits on processor time, and a progress line.
 
 A stage is a step of the computation with a label and a limit.  Code such as sympy's cannot check a
-limit itself, so a thread watches the processor time of all stages and raises :class:`OutOfTime` in
-a thread that exceeds its limit.  After two seconds it shows the label on stderr: on a terminal, or
-if the environment variable SPECTRA_PROGRESS is "on" ("off" hides it).
+limit itself, so a watcher thread reads the processor time of all stages and raises OutOfTime in
+the thread of a stage that exceeds its limit.  After two seconds the watcher shows the label of the
+innermost stage on stderr, on a terminal or if SPECTRA_PROGRESS is "on" ("off" hides it).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ TIME_LIMIT_VARIABLE = "SPECTRA_TIME_LIMIT"
 DEFAULT = 10.0  # seconds of processor time for a stage; nearly all stages take less than one
 # Seconds before the progress line appears, and between two looks at the clocks.
 PATIENCE, _LONGEST_WAIT, _LEAST_WAIT = 2.0, 0.25, 0.01
-# Seconds, None for no limit, or the value that leaves the limit to the environment variable.
-_FROM_ENVIRONMENT = -1.0
+_FROM_ENVIRONMENT = -1.0  # a value of _limit: the environment variable or DEFAULT is the limit
+# The limit of the context in seconds; None for no limit.
 _limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=_FROM_ENVIRONMENT)
 
 
@@ -48,7 +48,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     """Limit the processor time of each step in this context and thread.
 
     Steps are reading a formula, a verdict, a density, the masses, a table, a design, a fit.
-    Without this context the environment variable SPECTRA_TIME_LIMIT limits them, or 10 seconds.
+    Outside, the limit is the environment variable SPECTRA_TIME_LIMIT, or 10 seconds if it is unset.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 def limit_from(value: object, *, source: str) -> float | None:
-    """Check a limit in seconds, or None or "none"; ``source`` names it in the error message."""
+    """Check a limit: seconds, or None, "none" or "off"; ``source`` names it in the error."""
     text = str(value).strip().lower()
     if text in ("none", "off"):
         return None
@@ -195,7 +195,7 @@ def _end(step: stage) -> None:
         if not _stages and _shown:
             _show_line("", "\r")
     if step.expired and step.thread == threading.get_ident():
-        # Send OutOfTime again and wait for it; cancelling it hangs profiled code in Python 3.11.
+        # Replace an OutOfTime that may be pending; cancelling hangs profiled code in Python 3.11.
         try:
             _interrupt(step.thread)
             while True:

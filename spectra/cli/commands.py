@@ -53,7 +53,7 @@ _KERNEL_OPTIONS = {
     "--support": "the kernel is zero beyond this distance",
     **_PARAMETERS,
 }
-#: The help of each command, and that of its options other than --time-limit.
+#: The help of each command and of its options, without --time-limit, --tol and --n-components.
 _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
     "catalogue": ("list the named kernels", {}),
     "check": (
@@ -109,7 +109,7 @@ _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0, or 2 after an error that was explained on stderr."""
+    """Run the command line; return its exit status, see :func:`run_command`."""
     arguments = _parser().parse_args(argv)
     limit = getattr(arguments, "time_limit", None)
     files_left = "no partial file remains"
@@ -282,7 +282,7 @@ def _explore(arguments: argparse.Namespace) -> Any:
 
 
 def _kernel(arguments: argparse.Namespace) -> Any:
-    """The kernel of the arguments; a ParameterError if an option needs a radial one."""
+    """The kernel of the arguments; a ParameterError if they need a radial one and it is not."""
     from spectra.kernels import Kernel
     from spectra.kernels.catalogue import any_kernel_from_text
 

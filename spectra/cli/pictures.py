@@ -132,7 +132,7 @@ def draw_radial_density(axes: Any, measure: SpectralMeasure) -> None:
 
 
 def draw_density(axes: Any, density: SpectralDensity | None, atoms: Sequence[Atom]) -> None:
-    """Draw w rho(w), its two parts, and atoms as stems; the mass may be infinite."""
+    """Draw w rho(w), rho the signed radial density, and atoms; the mass may be infinite."""
     if density is not None and density.components:
         low = min(c.bulk[0] for c in density.components) / 2.0
         high = max(c.bulk[1] for c in density.components) * 2.0
@@ -171,8 +171,8 @@ def _draw_singularities(axes: Any, verdict: Verdict, kernel: Kernel) -> None:
     inner = [s for s in verdict.singularities if s.location not in (0, sympy.oo)]
     places = [float(s.location) for s in inner]
     end = 1.15 * max(places) if places else _RANGE
-    is_singular = any(s.location == 0 and s.exponent <= 0 for s in verdict.singularities)
-    start = end / _POINTS if is_singular else 0.0
+    undefined_at_0 = any(s.location == 0 and s.exponent <= 0 for s in verdict.singularities)
+    start = end / _POINTS if undefined_at_0 else 0.0
     _draw_values(axes, kernel, start, end, title="$k(z)$ and where it is not smooth")
     text_style = {"transform": axes.get_xaxis_transform(), "ha": "right", "va": "top"}
     for row, (s, place) in enumerate(zip(inner, places, strict=True)):

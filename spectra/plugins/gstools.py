@@ -144,7 +144,7 @@ _FORMULAS: Mapping[str, tuple[str, tuple[str, ...], int | None]] = {
 }  # fmt: skip
 #: Models whose correlation is the relative volume of the intersection of two balls.
 _INTERSECTIONS = ("HyperSpherical", "SuperSpherical")
-#: Truncated power laws are means of exp(-(z/l)^power) over l: the power, None for ``alpha``.
+#: Truncated power laws are means of exp(-(z/l)^power) over l; None: the power is model.alpha.
 _TPL_POWERS = {"TPLGaussian": 2.0, "TPLExponential": 1.0, "TPLStable": None}
 #: Subclasses of the models of GSTools that are sampled from their exact spectra.
 _MODELS = {

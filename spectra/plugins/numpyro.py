@@ -3,9 +3,9 @@ r"""Hilbert space Gaussian processes (HSGP) of NumPyro with any radial kernel.
 .. math:: f(x) = \sum_j \sqrt{S(\omega_j)}\, \phi_j(x)\, \beta_j, \qquad
           S(\omega) = \alpha \prod_i \ell_i\, (2\pi)^d \mu\big(|\ell \omega|\big)
 
-Here :math:`\phi_j` are the eigenfunctions of the Laplacian on a box, the components of the vector
-:math:`\omega_j` are the roots of its eigenvalues, the :math:`\beta_j` are standard normal,
-:math:`\alpha` is a variance, :math:`\ell_i` are length scales, and mu is the spectral density of k.
+Here :math:`\phi_j` are the eigenfunctions of the Laplacian on a box, products of sines whose
+frequencies are the components of :math:`\omega_j`; the :math:`\beta_j` are standard normal,
+:math:`\alpha` multiplies k, :math:`\ell_i` are length scales, and mu is the spectral density of k.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""Radial kernels as covariance functions of PyMC, with the power spectral density for HSGP.
 
-.. math:: S(\omega) = \prod_j \ell_j\, (2\pi)^d \mu\big(|\ell \omega|\big), \quad \ell_j \text{ the length scales}
+.. math:: S(\omega) = \prod_j \ell_j\, (2\pi)^d \mu\big(|\ell \omega|\big), \quad \ell_j \text{ the length scales}, \quad \mu \text{ the spectral density of the kernel}
 
 In PyMC, most kernels and all products have no power spectral density.  Here every positive definite
 kernel with a density has one, sums and products included.

@@ -3,7 +3,7 @@ r"""Radial kernels for ``sklearn.gaussian_process``, with gradients in their len
 With s the squared scaled distance and :math:`\ell_l` the length scale of column l,
 
 .. math:: K_{ij} = k\Big(\big(\textstyle\sum_l (x_{il} - y_{jl})^2/\ell_l^2\big)^{1/2}\Big), \qquad
-          \frac{\partial K_{ij}}{\partial \log \ell_l} = -2 \frac{dk}{ds} \frac{(x_{il} - x_{jl})^2}{\ell_l^2}
+          \frac{\partial K_{ij}}{\partial \log \ell_l} = -2 \frac{dk}{ds} \frac{(x_{il} - y_{jl})^2}{\ell_l^2}
 """  # noqa: E501
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["RadialGPKernel"]
 class RadialGPKernel(StationaryKernelMixin, Kernel):  # type: ignore[misc]
     """A radial kernel for ``GaussianProcessRegressor`` and ``GaussianProcessClassifier``.
 
-    It can be added to and multiplied with kernels of scikit-learn, and has exact gradients.  Its
-    evaluation raises a ParameterError if it is not positive definite for that number of columns.
+    It can be added to and multiplied with kernels of scikit-learn, and has exact gradients.
+    Evaluation on d columns raises a ParameterError if the kernel is not positive definite on R^d.
 
     Parameters
     ----------

@@ -18,14 +18,14 @@ from spectra.base.precision import Ball, working_precision
 
 __all__ = ["bessel_k", "bessel_k_half_integer"]
 
-# The smallest term of the asymptotic series is exp(-2|q|), which is 2^-bits at |q| = 0.347*bits;
-# it is used for |q| above 0.36*bits + 8.
+# The asymptotic series is used for |q| above 0.36*bits + 8.  Its smallest term is exp(-2|q|), which
+# is 2^-bits at |q| = 0.347*bits.
 _FAR_PER_BIT, _FAR_LEAST = 0.36, 8.0
 # Cancellation in the power series loses a factor exp(2|q|), 2.9 bits for each unit of |q|.
 _BITS_LOST, _SPARE_BITS = 2.9, 24
 # Series are cached by ``bucket``, an integer near log|q|; this is the least one of power series.
 _LEAST_BUCKET = -40
-# The recurrence is used if the radius of q is below 1/10 of |q| and of 1, divided by 1 + order.
+# The recurrence is used if the radius of the ball q is below min(|q|, 1) / (10 (1 + order)).
 _NARROW = 10
 
 

@@ -1,15 +1,15 @@
 r"""Spherical harmonics of R^d: Gegenbauer polynomials, and the expansion of plane waves.
 
-For unit vectors s and e with c = <s, e>, the plane wave with the phase x c is
+For unit vectors s and e with c = <s, e>, the plane wave with the phase x is
 
 .. math:: e^{i x c} = \sum_{n \ge 0} i^n N(n, d)\, j_n(x) P_n(c),
           \qquad j_n(x) = \Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
 
 where P_n are the Gegenbauer polynomials of dimension d with P_n(1) = 1, and N(n, d) is the number
-of spherical harmonics of degree n.  If e is uniform on the sphere and <s, t> = c, then
-E[P_n(<s, e>) P_m(<t, e>)] = delta_nm P_n(c) / N(n, d).  The covariance of two cosines of
-projections on s and t is therefore a sum over even n of P_n(c) times products of the normalised
-coefficients g_n = sqrt(N(n, d)) j_n, whose squares sum to 1.
+of spherical harmonics of degree n.  If e is uniform on the sphere and t is a unit vector, then
+E[P_n(<s, e>) P_m(<t, e>)] = delta_nm P_n(<s, t>) / N(n, d).  The covariance of cos(x <s, e>) and
+cos(y <t, e>) is therefore the sum over n = 2, 4, ... of g_n(x) g_n(y) P_n(<s, t>), with the
+normalised coefficients g_n = sqrt(N(n, d)) j_n; the sum of g_n(x)^2 over all n is 1.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def orthonormal_sequence(dim: int, s: FloatArray) -> Iterator[FloatArray]:
 
 
 def wave_coefficients(dim: int, degree: int, x: ArrayLike) -> FloatArray:
-    r"""Normalised coefficients g_n(x), n = 0, ..., degree, of a plane wave at phase x.
+    r"""Normalised coefficients g_n(x), n = 0, ..., degree, of the plane wave with the phase x.
 
     .. math:: g_n(x) = \sqrt{N(n,d)}\,\Gamma(d/2) (2/x)^{d/2-1} J_{n+d/2-1}(x),
               \qquad \sum_{n \ge 0} g_n(x)^2 = 1
@@ -165,14 +165,14 @@ def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
     mean = np.sqrt(order**2 + x.max() ** 2 * (dim - 1.0) / dim) - order
     start = int(max(mean, degree) + _MARGIN + _ROOT_MARGIN * np.sqrt(mean))
     ratio = _norm_ratios(dim, start)
-    # ``unit`` counts the divisions of each column by _UNIT; ``units`` stores it for each value.
-    values, units = np.zeros((degree + 1, x.size)), np.zeros((degree + 1, x.size), dtype=np.int16)
+    # How often each column was divided by _UNIT: ``count`` now, ``counts[n]`` at degree n.
+    values, counts = np.zeros((degree + 1, x.size)), np.zeros((degree + 1, x.size), dtype=np.int16)
     high, low, squares = np.zeros_like(x), np.ones_like(x), np.zeros_like(x)
-    unit = np.zeros(x.size, dtype=np.int16)
+    count = np.zeros(x.size, dtype=np.int16)
     for n in range(start, -1, -1):
         squares += low**2
         if n <= degree:
-            values[n], units[n] = low, unit
+            values[n], counts[n] = low, count
         if n == 0:
             break
         # j_{n-1} = 2 (n + order) / x j_n - j_{n+1}, multiplied by sqrt(N(n - 1, d))
@@ -181,8 +181,8 @@ def _recur_down(dim: int, degree: int, x: FloatArray) -> FloatArray:
         while (large := np.abs(low) > _UNIT).any():
             for array, power in ((high, 1), (low, 1), (squares, 2)):
                 array[large] /= _UNIT**power
-            unit[large] += 1
-    powers = _UNIT ** -np.arange(unit.max() + 1.0)
-    values *= powers[unit - units] / np.sqrt(squares)
+            count[large] += 1
+    powers = _UNIT ** -np.arange(count.max() + 1.0)
+    values *= powers[count - counts] / np.sqrt(squares)
     values[1:, at_zero] = 0.0
     return values
