@@ -83,7 +83,7 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
     scale = abs(a)
     front = mp.log(2 * abs(value) / scale)
     front += mp.loggamma(order + half) - mp.loggamma(order) - mp.loggamma(half)
-    # A real part that is zero to 50 digits is set to an exact zero.
+    # A part below 1e-40 is a rounding error of 50 digits: the phase is exactly real or imaginary.
     phase = mp.chop(value / abs(value) * (a / scale) ** (2 * order), 1e-40)
 
     def values(w: FloatArray) -> Values:

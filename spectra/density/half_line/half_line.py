@@ -1,4 +1,4 @@
-r"""Spectral densities of formulas on the half-line for which no closed form is known.
+r"""Spectral densities of formulas on the half-line, if no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
 (:mod:`.ray_sums`).  If a ray has a singularity between itself and the half-line, its sums are
@@ -20,7 +20,7 @@ from spectra.density.half_line.half_line_formula import HalfLineFormula, split_l
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.half_line.slow_waves import slow_wave_density
+from spectra.density.half_line.wave_density import wave_density
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.panels.log_panels import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
@@ -61,7 +61,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
     if rest is None:
         return [], atoms
     if rest.slow_waves:
-        return [slow_wave_density(rest, dim)], atoms
+        return [wave_density(rest, dim)], atoms
     try:
         return [_sum_on_rays(rest, dim)], atoms
     except AccuracyError as failure:
@@ -69,7 +69,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
             raise
         # A sum of waves may grow on every ray, while each wave decays on a ray of its own.
         try:
-            return [slow_wave_density(rest, dim)], atoms
+            return [wave_density(rest, dim)], atoms
         except SpectraError:
             raise failure from None
 

@@ -26,7 +26,7 @@ from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["slow_wave_density"]
+__all__ = ["wave_density"]
 
 # Angles of two sets of integrals, which agree to this share of the largest distance * |rho|.
 _ANGLES, _AGREE = (0.8, 0.6), 1e-12
@@ -109,7 +109,7 @@ class PiecewiseDensity(Component):
         return np.sort(np.concatenate(radii))
 
 
-def slow_wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
+def wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
     """The density next to the origin, on both sides of each frequency, and beyond the last."""
     pair = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
     frequencies = [b for b in pair[0].frequencies if b]
