@@ -24,15 +24,15 @@ from numpy.polynomial.polynomial import polyval
 from scipy.special import gammaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
 from spectra.density.closed_pairs.summands import Summand, canonical, positive_rate, to_mpf
 from spectra.formula.reader.parsing import Z
 
 __all__ = ["gaussian", "gaussian_wave", "laguerre_sum", "read_gaussian", "read_gaussian_wave"]
 
-# A sum of 50-digit terms that is smaller than this share of them is an exact zero.
+# A coefficient below this share of the largest, among numbers of 50 digits, is an exact zero.
 _ZERO = 1e-40
-# At this y, exp(-y) underflows and a polynomial in y does not yet overflow.
+# At this y - mode, exp(-y) underflows and the polynomial does not yet overflow.
 _LARGEST_OFFSET = 1e10
 
 
@@ -47,7 +47,7 @@ def laguerre_sum(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> list[sym
     return [(-1) ** i * sympy.Add(*row) for i, row in enumerate(rows)]
 
 
-def read_gaussian(s: Summand, dim: int) -> list[Term] | None:
+def read_gaussian(s: Summand, dim: int) -> list[FamilyKernel] | None:
     """Read c z^(2j) exp(-a z^2)."""
     is_even = s.power.is_integer and s.power >= 0 and s.power % 2 == 0
     if s.factors or s.linear != 0 or not s.quadratic.is_positive or not is_even:
@@ -97,7 +97,7 @@ def gaussian(dim: int, rate: sympy.Expr, polynomial: sympy.Expr) -> ClosedPair:
     )  # fmt: skip
 
 
-def read_gaussian_wave(s: Summand, dim: int) -> list[Term] | None:
+def read_gaussian_wave(s: Summand, dim: int) -> list[FamilyKernel] | None:
     """Read c exp(-a z^2) cos(b z), for dim = 1 and 3."""
     is_gaussian = s.linear == 0 and s.power == 0 and s.quadratic.is_positive
     if dim not in (1, 3) or len(s.factors) != 1 or not is_gaussian:

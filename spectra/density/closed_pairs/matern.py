@@ -20,7 +20,7 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     canonical,
@@ -36,7 +36,7 @@ __all__ = ["matern", "read_matern"]
 _LARGEST_POWER = 5
 
 
-def read_matern(s: Summand, dim: int) -> list[Term] | None:
+def read_matern(s: Summand, dim: int) -> list[FamilyKernel] | None:
     """Read c z^nu K_nu(a z), or c z^n exp(-a z), also times cos(b z) or sin(b z)."""
     order, rate = order_and_rate(s.single_factor, sympy.besselk) or (None, sympy.Integer(0))
     if order is not None and s.power == abs(order) > 0:
@@ -55,7 +55,7 @@ def read_matern(s: Summand, dim: int) -> list[Term] | None:
         # cos(b z) is the real part of exp(i b z), and sin(b z) that of -i exp(i b z).
         rate -= sympy.I * canonical(frequency)
         value *= 1 if isinstance(wave, sympy.cos) else -sympy.I
-    return [((nu, rate), b) for nu, b in _decompose_power(int(s.power), value / rate**s.power)]
+    return [((nu, rate), c) for nu, c in _decompose_power(int(s.power), value / rate**s.power)]
 
 
 def _decompose_power(power: int, value: sympy.Expr) -> Iterator[tuple[sympy.Expr, sympy.Expr]]:
@@ -83,7 +83,7 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
     scale = abs(a)
     front = mp.log(2 * abs(value) / scale)
     front += mp.loggamma(order + half) - mp.loggamma(order) - mp.loggamma(half)
-    # A real part that is zero to 50 digits is set to an exact zero.
+    # A part below 1e-40 is a rounding error of 50 digits: the phase is exactly real or imaginary.
     phase = mp.chop(value / abs(value) * (a / scale) ** (2 * order), 1e-40)
 
     def values(w: FloatArray) -> Values:
@@ -95,7 +95,7 @@ def matern(dim: int, nu: sympy.Expr, rate: sympy.Expr, c: sympy.Expr) -> ClosedP
         high = max(betaincinv(float(nu), dim / 2, TAILS[0]), 1e-200)
         bulk = float(scale) * np.sqrt([low / (1.0 - low), (1.0 - high) / high])
     else:
-        # The radii where w |rho| is more than 1 % of its maximum.
+        # The radii where w times the local size of rho is more than 1 % of its maximum.
         w = float(scale) * np.geomspace(1e-6, 1e6, 2001)
         terms, _, size, _ = values(w)
         log_size = sum(terms) + np.log(size * w)

@@ -15,10 +15,10 @@ from spectra.density.closed_pairs.summands import Summand
 from spectra.density.components import Atom, Component, Evaluation
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["TAILS", "ClosedPair", "Maker", "Reader", "Term", "Values", "W", "make_pair"]
+__all__ = ["TAILS", "ClosedPair", "FamilyKernel", "Maker", "Reader", "Values", "W", "make_pair"]
 
-#: The parameters of a kernel of a family, and its coefficient.
-Term = tuple[tuple[Any, ...], sympy.Expr]
+#: A kernel of a family: its parameters and its coefficient.
+FamilyKernel = tuple[tuple[Any, ...], sympy.Expr]
 #: The radial density is ``exp(log_front + sum(terms)) * factor``.  The members are terms, factor,
 #: size of the factor (not small where it changes sign), and the number of roundings beyond those of
 #: the terms.
@@ -33,7 +33,7 @@ _DIGITS = 50
 _ROUNDING = 3.0 * float(np.finfo(float).eps)
 
 #: Writes a summand as a sum of kernels of a family on R^dim; None if that is impossible.
-Reader = Callable[[Summand, int], list[Term] | None]
+Reader = Callable[[Summand, int], list[FamilyKernel] | None]
 #: Makes the density from (dim, *parameters, coefficient); a NoRouteError if it is not a measure.
 Maker = Callable[..., "ClosedPair | Atom"]
 

@@ -18,7 +18,7 @@ from mpmath import mp
 from scipy.special import betaincinv
 
 from spectra.base.numbers import FloatArray
-from spectra.density.closed_pairs.pair import TAILS, ClosedPair, Term, Values, W
+from spectra.density.closed_pairs.pair import TAILS, ClosedPair, FamilyKernel, Values, W
 from spectra.density.closed_pairs.summands import (
     Summand,
     canonical,
@@ -32,7 +32,7 @@ from spectra.errors import NoRouteError
 __all__ = ["plane_wave_mean", "read_plane_wave_mean"]
 
 
-def read_plane_wave_mean(s: Summand, dim: int) -> list[Term] | None:
+def read_plane_wave_mean(s: Summand, dim: int) -> list[FamilyKernel] | None:
     """Read c z^(1 - m/2) J_(m/2-1)(R z), or cos(R z), which is m = 1, or sin(R z)/z, m = 3."""
     factor = s.single_factor
     if isinstance(factor, sympy.cos | sympy.sin):

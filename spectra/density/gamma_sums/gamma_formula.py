@@ -1,12 +1,12 @@
 r"""Densities as formulas in w: Bessel functions, a hypergeometric function pFq, or Meijer's G.
 
-A kernel with the Mellin transform M(s), a product of Gamma functions, has the density
+A kernel whose Mellin transform M is a product of Gamma functions has the density
 
 .. math:: \mu(w) = \frac{2^{1-d}}{\pi^{d/2}}\;\frac{1}{2\pi i}\int
           \frac{\Gamma(-\tau)}{\Gamma(d/2+\tau)} M(d+2\tau) \Bigl(\frac{w^2}{4}\Bigr)^\tau d\tau
 
-Gauss's multiplication formula makes all factors of tau equal to 1 or -1: this is Meijer's G.  If M
-has no poles in Re tau > 0, the residues at tau = 0, 1, 2, ... sum to a hypergeometric function.
+Gauss's multiplication formula makes all coefficients of tau 1 or -1: this is Meijer's G.  If M has
+no poles in Re tau > 0, the residues at tau = 0, 1, 2, ... sum to a hypergeometric function.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def _bessel_k(factor: sympy.Expr) -> GammaProduct | None:
 
 
 def _complementary_error(factor: sympy.Expr) -> GammaProduct | None:
-    """erfc(c z): Gamma((s+1)/2) / (sqrt(pi) s), DLMF 7.7."""
+    """erfc(c z): Gamma((s+1)/2) / (sqrt(pi) s) * c^(-s), by parts from exp(-(c z)^2)."""
     rate = positive_rate(factor.args[0]) if isinstance(factor, sympy.erfc) else None
     if rate is None:
         return None

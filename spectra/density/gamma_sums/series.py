@@ -5,8 +5,8 @@ density, :math:`R(u) = \int_0^\infty \rho(w) w^{u-1} dw`, and
 
 .. math:: w\rho(w) = \frac{1}{2\pi} \int_{-\infty}^\infty R(1 + it)\, w^{-it}\, dt .
 
-The trapezoidal rule in t is a discrete Fourier transform.  It gives the sum of all translates of
-w rho by a period in log w, which is doubled until w rho is negligible at both ends of one period.
+The trapezoidal rule in t, a discrete Fourier transform, gives the alternating sum of translates of
+w rho by multiples of a period in log w.  The period doubles until w rho is negligible at its ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["series"]
 
-# The sum ends where R is below exp(-60) of its largest value; longer sums are refused.
+# The sum ends where R is below exp(-60) of its largest value; a sum of more terms is refused.
 _END, _MOST_TERMS = 60.0, 60_000
 # The first period extends from the mean log w by 18 to either side, and then until the power law of
 # w rho at that end (see _sample_inverse) has decreased by the factor exp(-38).
@@ -45,7 +45,7 @@ _LARGEST_LOG = 300.0
 
 
 def series(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """Spectral density by an inverse Mellin transform; None if R is not known or too long to sum.
+    """Spectral density by an inverse Mellin transform; None if R is unknown or decays too slowly.
 
     If a summand has no such transform, summands in closed form are computed as by ``lookup``.
 

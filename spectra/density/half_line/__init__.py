@@ -1,4 +1,4 @@
-"""Densities of formulas that hold for all z > 0, if no closed form is known.
+"""Densities of kernels that are one formula for all z > 0, if no closed form is known.
 
 A ray is the half-line z > 0 turned into the complex plane: z = exp(s + i angle) for all real s.
 A wave of a kernel is a term 2 Re[exp(ibz) f_b(z)] with a frequency b > 0 and an amplitude f_b that

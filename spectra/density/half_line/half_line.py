@@ -1,9 +1,9 @@
-r"""Spectral densities of formulas on the half-line for which no closed form is known.
+r"""Spectral densities of formulas on the half-line, if no closed form is known.
 
 A formula that is analytic for z > 0 is integrated along rays of the complex plane
-(:mod:`.ray_sums`) with no singularity between them and the half-line: two rays beyond the same pole
-agree, but both are wrong.  A density is accepted if the sums on two rays agree and if it reproduces
-the kernel (:mod:`spectra.density.kernel_check`).
+(:mod:`.ray_sums`).  If a ray has a singularity between itself and the half-line, its sums are
+wrong, and those on two such rays may agree.  So a density is accepted only if the sums on two rays
+agree and if it reproduces the kernel (:mod:`spectra.density.kernel_check`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spectra.density.half_line.half_line_formula import HalfLineFormula, split_l
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.half_line.slow_waves import slow_wave_density
+from spectra.density.half_line.wave_density import wave_density
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.panels.log_panels import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
@@ -33,10 +33,10 @@ __all__ = ["half_line_density"]
 _ANGLES = (1.1, 0.8, 0.55, 0.36, 0.24, 0.15, 0.09, 0.05, 0.025)
 # Two rays agree if their sums differ by at most this share of the largest w |rho|.
 _AGREE = 1e-12
-# The largest log|k|: exp(709) is the largest double.
+# Kernels with a larger log|k| are refused: the largest double is exp(709).
 _LARGEST_LOG = 700.0
-# If a kernel becomes negligible later by this much in log|z| on a ray than on the half-line, it
-# grows on rays nearby, and the ray is tried last.
+# A ray is tried last if the kernel becomes negligible on it at a log|z| that is larger by this much
+# than on the half-line: on slightly wider rays the kernel grows.
 _LATER = 0.6
 # The search for singularities: the farthest log z from the scale, the largest number of boxes, the
 # half width of a box in log z, and the least half width as a share of it.
@@ -61,7 +61,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
     if rest is None:
         return [], atoms
     if rest.slow_waves:
-        return [slow_wave_density(rest, dim)], atoms
+        return [wave_density(rest, dim)], atoms
     try:
         return [_sum_on_rays(rest, dim)], atoms
     except AccuracyError as failure:
@@ -69,7 +69,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
             raise
         # A sum of waves may grow on every ray, while each wave decays on a ray of its own.
         try:
-            return [slow_wave_density(rest, dim)], atoms
+            return [wave_density(rest, dim)], atoms
         except SpectraError:
             raise failure from None
 
@@ -97,7 +97,7 @@ def _sum_on_rays(formula: HalfLineFormula, dim: int) -> Component:
             try:
                 return _check_samples(formula, replace(best, error=error), tail, dim)
             except AccuracyError as failure:
-                # Both rays lie beyond the same singularity.
+                # The rays agree but are wrong, as if both lay beyond the same singularity.
                 reasons.append(str(failure))
                 break
         tried.append(samples)
@@ -144,10 +144,10 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
 
 
 def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
-    """The widest of the angles below which the kernel is analytic up to log z = end.
+    """The largest angle of a ray such that the kernel is analytic below it, up to log|z| = end.
 
-    Boxes in log z and the angle cover the sector.  A box for which ball arithmetic does not exclude
-    a singularity is divided, and one of the smallest size counts as one.
+    Boxes in log|z| and the angle cover the sector.  A box is divided if ball arithmetic does not
+    exclude a singularity in it.  A box of the smallest size is then taken to contain one.
     """
     centres = np.arange(end - _BOX, formula.log_scale - _FARTHEST - _BOX, -2.0 * _BOX)
     tried = 0

@@ -76,7 +76,7 @@ class HalfLineFormula:
         return [analytic_continuation(part, Z) for part in parts if part.has(Z)]
 
     def is_analytic_on(self, s: float, half_s: float, angle: float, half_angle: float) -> bool:
-        """Whether a box of s and the angle contains no pole and no branch point."""
+        """Whether ball arithmetic proves that a box of s and angle has no pole or branch point."""
         with working_precision(_BITS_STEP):
             z = flint.acb(flint.arb(s, half_s), flint.arb(angle, half_angle)).exp()
         values = (part.at_precision(z, _BITS_STEP) for part in self._singular_parts)

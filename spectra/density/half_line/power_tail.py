@@ -27,7 +27,7 @@ from spectra.formula.evaluation.ball_function import constant_ball
 
 __all__ = ["power_tail"]
 
-# The last two terms of a series get this relative error, if it has at least so many terms.
+# In a series of _FEW_TERMS or more, the last two terms count as error estimates, times _LAST_ERROR.
 _LAST_ERROR, _FEW_TERMS = 10.0, 4
 # The series is used from the radius where its relative error is below this.
 _RESOLVED = 1e-15
@@ -38,7 +38,7 @@ _LOG_RADII = np.arange(-40.0, 305.0, 0.25)
 
 
 def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
-    """The density for large w by the expansion of a kernel at zero; None if it is even."""
+    """The density for large w by the expansion of a kernel at zero; None if all powers are even."""
     exponents: list[float] = []
     sizes: list[float] = []
     polynomials: list[list[float]] = []
@@ -73,7 +73,7 @@ def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
     errors[-2:] = EPS if is_short else _LAST_ERROR
     powers = Powers(np.array(exponents), coefficients, np.array(sizes), errors)
     if is_short:
-        # A short series does not show its error and its start: 0 and inf until samples show them.
+        # Too few terms show no truncation error: it is 0, and start = inf, until samples set both.
         return replace(powers.add_error(-np.inf, 0.0), start=np.inf)
     bad = np.flatnonzero(~(powers.truncation_error(np.exp(_LOG_RADII)) < _RESOLVED))
     first = int(bad[-1]) + 1 if bad.size else 0

@@ -1,4 +1,4 @@
-r"""The density at log-uniform radii, by the trapezoidal rule along one ray.
+r"""The density at radii equidistant in log w, by the trapezoidal rule along one ray.
 
 With y = w z, z = exp(s + i angle), a kernel that is analytic between the half-line and the ray has
 
@@ -6,7 +6,7 @@ With y = w z, z = exp(s + i angle), a kernel that is analytic between the half-l
           g(y) = \frac{2^{1-d/2}}{\Gamma(d/2)}\, y^{d/2+1} H^{(1)}_{d/2-1}(y).
 
 The trapezoidal rule in s converges geometrically.  g depends on log w + s only, so that the sums at
-all log-uniform radii are one product of two polynomials.  Both factors are rounded to integers in a
+all these radii are one product of two polynomials.  Both factors are rounded to integers in a
 unit far below the largest value of w rho, and the integers are multiplied exactly.
 """
 
@@ -38,7 +38,7 @@ _ROUNDED = 1e-13
 # Bits kept below the largest value of w rho, and the most bits including those that cancel.
 _KEPT_BITS, _MOST_BITS = 72, 6000
 # Steps are 2^-n: least and largest n.  Largest number of terms of a sum, of halvings of a step.
-_FIRST_STEP, _LAST_STEP, _MOST_TERMS, _MOST_HALVINGS = 2, 12, 60_000, 2
+_LEAST_N, _LARGEST_N, _MOST_TERMS, _MOST_HALVINGS = 2, 12, 60_000, 2
 # Sums at twice the first step have an error of about exp(-26), and those at the step its square.
 _LOG_ERROR = 26.0
 # The number of values of g that are kept: all kernels in one dimension use the same.
@@ -89,7 +89,7 @@ class Samples:
         below = np.floor(log_w / self.step - self.first)
         start = np.clip(below.astype(int) + 1 - MARGIN, 0, self.values.size - 2 * MARGIN)
         index = start[:, None] + np.arange(2 * MARGIN)
-        # The radii of samples are exact in doubles, and so is the difference from the next below.
+        # The log w of samples are exact doubles, and so is the difference from the next one below.
         rest = (log_w - (self.first + below) * self.step) / self.step
         offsets = (rest + (below - start))[:, None] - np.arange(2 * MARGIN)
         at_node = np.abs(offsets) < 1e-9
@@ -128,31 +128,31 @@ class RaySums:
         self.kernel, self.dim, self.angle = kernel, dim, angle
         self.shift, self.lowest = shift, lowest
         self._kernel_values: dict[tuple[float, int], Ball] = {}
-        # g(wz) is negligible for all w > exp(lowest) from this s on.
+        # |g(wz)| is below 2^-200 for all w > exp(lowest) from this s on.
         last = np.inf if lowest == -np.inf else _find_range(dim, angle, 200.0)[1] - lowest
-        *_, log_max_g = _find_range(dim, angle, 60.0)
+        *_, log_max_g = _find_range(dim, angle, _KEPT_BITS)
         #: The kernel counts as 0 below 2^-bits.
         self.bits = _KEPT_BITS + 4 + int(log_max_g / log(2.0))
         self.log_max, self.end = survey_kernel(kernel, angle, self.bits, last)
 
     @property
-    def first_step(self) -> int:
+    def first_n(self) -> int:
         """The exponent n of the first step 2^-n that can be small enough."""
-        # For every a < angle, the error of a step is exp(-2 pi a/step) times the growth of g on the
-        # ray of angle (angle - a).
+        # For every a < angle, the relative error of a step is exp(-2 pi a/step) times the growth of
+        # g from this ray to that of angle - a, about exp(a d/(2 tan(angle))).
         needed = self.dim / (2.0 * tan(self.angle)) + _LOG_ERROR / self.angle
         # A density may be singular below ``lowest``, and interpolation needs closer samples.
-        least = _FIRST_STEP if self.lowest == -np.inf else _FIRST_STEP + 3
+        least = _LEAST_N if self.lowest == -np.inf else _LEAST_N + 3
         return max(least, ceil(log2(needed / pi)))
 
     @property
     def cost(self) -> float:
         """An estimate that compares the times of sums on different rays."""
-        return 2.0**self.first_step * (100.0 + self.bits + max(self.log_max, 0.0))
+        return 2.0**self.first_n * (100.0 + self.bits + max(self.log_max, 0.0))
 
     def sample(self, low: float, high: float, least_peak: float = 0.0) -> Samples:
         """w rho for log w from low to high; the step is halved until that changes nothing."""
-        for n in range(self.first_step, min(self.first_step + _MOST_HALVINGS, _LAST_STEP) + 1):
+        for n in range(self.first_n, min(self.first_n + _MOST_HALVINGS, _LARGEST_N) + 1):
             found = self._sum_at_step(low, high, 2.0**-n)
             peak = max(found.peak, least_peak)
             if found.error < _STEPS_AGREE * peak:
@@ -172,7 +172,7 @@ class RaySums:
         centre = max(low, min(centre, high))
         before = [np.inf, np.inf]
         while True:
-            top = min(high, max(stop, centre) + (MARGIN + 4) * 2.0**-self.first_step)
+            top = min(high, max(stop, centre) + (MARGIN + 4) * 2.0**-self.first_n)
             found = self.sample(low, top, least_peak)
             peak = max(found.peak, least_peak)
             least = max(NEGLIGIBLE * peak, found.error)

@@ -17,7 +17,7 @@ __all__ = ["sampled_density"]
 
 # Width of the first panels in log w.
 _WIDTH = 1.0
-# The error of interpolated samples, relative to their value.
+# The part of the rounding error of interpolated samples that is proportional to their value.
 _ROUNDING = 4.0 * EPS
 # The tail begins where it agrees with the samples within this many of their errors.
 _AGREE = 4.0

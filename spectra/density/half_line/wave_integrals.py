@@ -1,13 +1,13 @@
-r"""The density of a kernel with slow waves, by integrals on a ray for each wave.
+r"""The density of a kernel with waves, by integrals on a ray for each wave.
 
 With :math:`k(z) = f_0(z) + 2\Re\sum_b e^{ibz} f_b(z)` the kernel times a Bessel function J is
-integrated on the half-line up to its scale exp(log_scale).  Beyond it J = (H1 + H2)/2, and each
-wave is integrated on a ray on which it decays: with H1 upwards, with H2 upwards for w < b and
-downwards for w > b.
+integrated on the half-line up to the scale exp(log_scale) of the kernel.  Beyond it
+J = (H1 + H2)/2, and each wave times H1 or H2 is integrated on a ray on which the product decays:
+upwards with H1; upwards with H2 for w < b, and downwards for w > b.
 
 Near the frequency of a wave that decays like z^-a, the density is a multiple of
-:math:`|w - b|^{a - (d+1)/2}` plus a smooth function.  So it is computed from the distance to b,
-which is not rounded.
+:math:`|w - b|^{a - (d+1)/2}` plus a smooth function.  So
+:class:`WaveIntegrals` takes the distance to b as an argument: w - b would be rounded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _Hankel = Callable[[float, ComplexArray], ComplexArray]
 
 
 class WaveIntegrals:
-    """w rho of a kernel with slow waves, in doubles; ``frequencies`` are all b, 0 for f_0."""
+    """w rho of a kernel with waves, in doubles; ``frequencies`` are all b, 0 for f_0."""
 
     def __init__(self, kernel: HalfLineFormula, dim: int, angle: float) -> None:
         self.dim = dim
@@ -99,7 +99,7 @@ class WaveIntegrals:
     def _integrate_wave(
         self, i: int, sign: int, w: FloatArray, rate: FloatArray, hankel: _Hankel
     ) -> FloatArray:
-        """Integrate wave i times a Hankel function on a ray: both together have exp(i rate z)."""
+        """Integrate wave i times a Hankel function, a product like exp(i rate z), on a ray."""
         slowest = float(np.abs(rate).min()) * self._directions[1].imag
         count = np.searchsorted(self._t, _DECAYED / max(slowest, 1e-300))
         z = self._scale + self._t[:count] * self._directions[sign]

@@ -1,1 +1,1 @@
-"""Expansions of formulas at z = 0 and at infinity, and their waves there."""
+"""Expansions of formulas at z = 0 and at infinity; waves and atoms."""

@@ -1,4 +1,4 @@
-"""Atoms of a density: waves that decay like Omega_d(bz), the mean of a plane wave."""
+"""Atoms of a density, from waves that decay like Omega_d(bz), the mean of a plane wave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["split_atoms"]
 
-# A formula may be 0, such as sin(z) cos(z) - sin(2z)/2, if it is below _NEGLIGIBLE at z = _PLACE.
+# A rest below _NEGLIGIBLE at this z may be 0, like sin(z) cos(z) - sin(2z)/2; it is simplified.
 _PLACE, _NEGLIGIBLE = sympy.Rational(17, 13), 1e-25
 
 

@@ -13,8 +13,8 @@ from spectra.formula.expansions.expansion import Expansion
 
 __all__ = ["PowerTerms", "Term", "expand_in_powers", "expand_one_sided", "read_power_terms"]
 
-# Powers kept in an expansion: with more of them it is accurate farther from its point.  Fewer are
-# kept if it grows too long, and more if it has fewer terms than _FEW_TERMS.
+# Exponents are kept up to 12 above the first, up to 5 if that fails, or up to 24 if there are fewer
+# than _FEW_TERMS terms.  With more terms an expansion is accurate farther from its point.
 _WINDOWS = (12, 5)
 _WIDE_WINDOW = 24
 _FEW_TERMS = 8
@@ -27,7 +27,7 @@ PowerTerms = tuple[Term, ...]
 
 
 def expand_in_powers(expr: sympy.Expr, point: sympy.Expr) -> PowerTerms:
-    """Expand a formula that neither oscillates nor grows at a point, 0 or infinity."""
+    """Expand a formula that neither oscillates nor grows exponentially, at 0 or infinity."""
     return read_power_terms(expand_one_sided(expr, point, plain=True), expr, point)
 
 
@@ -53,7 +53,7 @@ def read_power_terms(expansion: Expansion, expr: sympy.Expr, point: sympy.Expr) 
 
 
 def expand_one_sided(expr: sympy.Expr, point: sympy.Expr, *, plain: bool = False) -> Expansion:
-    """Expand a formula at a point; with ``plain``, one that oscillates or grows is refused."""
+    """Expand at a point; ``plain`` refuses formulas that oscillate or grow exponentially."""
     reason = ""
     for window in _WINDOWS:
         try:

@@ -1,7 +1,8 @@
-r"""The density of a kernel with slow waves, in pieces on both sides of each frequency.
+r"""The density of a kernel with waves, in pieces on both sides of each frequency.
 
-A *distance* is \|w - r\| with a frequency r or r = 0.  Integrals on rays of two angles are compared
-at a few places of every panel, and sums on two rays far beyond the highest frequency.
+A *distance* is \|w - r\| with a frequency r or r = 0.  Near the frequencies the density is found by
+integrals on rays, which are compared with those at another angle at a few places of every panel.
+Far beyond the highest frequency, it is found by sums on two rays, which are compared, too.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["slow_wave_density"]
+__all__ = ["wave_density"]
 
 # Angles of two sets of integrals, which agree to this share of the largest distance * |rho|.
 _ANGLES, _AGREE = (0.8, 0.6), 1e-12
 # Angles and shifts of the sums beyond the highest frequency; they begin at this multiple of it.
 _RAYS_BEYOND, _BEYOND = ((0.9, 0.0), (0.6, 0.5)), 4.0
-# The error of integrals as a share of the largest; first panels have this width in log distance.
+# Errors as a share of the largest distance * |rho|.  Width of the first panels in log distance.
 _RESOLVED, _WIDTH = 7e-15, 2.0
 # The error of a Chebyshev series whose 33 coefficients have the error _RESOLVED.
 _SERIES_ERROR = 3e-13
@@ -44,11 +45,10 @@ _NEGLIGIBLE, _NEAREST = 1e-14, -36.0
 # Points of [-1, 1] on each panel at which the two sets of integrals are compared.
 _CHECKS = np.array([-0.77, 0.1, 0.66])
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh, sympy.besselj, sympy.besseli)
-# A coefficient below this share of the amplitude of its wave is a rounding error.
+# The ``factor`` of a wave is a rounding error if it is below this share of |c| (_find_exponents).
 _ROUNDING = 1e-9
 # Pieces overlap by this share, so that rounding leaves no gap between them.
 _OVERLAP = 8.0 * EPS
-
 
 #: A density at w = radius + side * distance as a function of the distance, from near to far:
 #: (radius, side, near, far, density).
@@ -60,7 +60,7 @@ class PiecewiseDensity(Component):
     """A density made of pieces, as a function of x = side * (w - radius).
 
     The density of w itself has the radius 0 and the side 1.  With another radius, x is the distance
-    to that radius, which is not rounded.
+    to it, which would be rounded if it were computed from w.
     """
 
     pieces: tuple[OneSidedPiece, ...]
@@ -74,7 +74,7 @@ class PiecewiseDensity(Component):
     side: float = 1.0
 
     def evaluate(self, w: FloatArray) -> Evaluation:
-        """The density at x = w; its error includes rounding of the distances to other radii."""
+        """The density; the argument is x.  Errors include rounding of distances to other radii."""
         x = np.asarray(w, dtype=float)
         w = self.radius + self.side * x
         found = np.multiply.outer((1.0, -np.inf, -np.inf, 0.0), np.ones_like(x))
@@ -109,8 +109,8 @@ class PiecewiseDensity(Component):
         return np.sort(np.concatenate(radii))
 
 
-def slow_wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
-    """The density on both sides of each frequency, next to the origin, and beyond."""
+def wave_density(formula: HalfLineFormula, dim: int) -> PiecewiseDensity:
+    """The density next to the origin, on both sides of each frequency, and beyond the last."""
     pair = [WaveIntegrals(formula, dim, angle) for angle in _ANGLES]
     frequencies = [b for b in pair[0].frequencies if b]
     end = frequencies[-1] if _is_band_limited(formula) else np.inf
@@ -245,11 +245,11 @@ def _sum_beyond(formula: HalfLineFormula, dim: int, top: float, peak: float) -> 
 def _find_exponents(
     formula: HalfLineFormula, dim: int, end: float
 ) -> dict[tuple[float, int], float]:
-    """The exponent of the distance with which the density begins, by radius and side.
+    """Exponents by (radius, side): next to the radius the density is like distance**exponent.
 
     A wave c z^-a exp(ibz) adds to a smooth density a multiple of |w - b|^beta, beta = a - (d+1)/2.
-    With p = c exp(i pi (d-1)/4) the factor is Gamma(-beta) Re[exp(-i pi beta/2) p] below b; above b
-    it has the conjugate of p.
+    The multiple is proportional to Gamma(-beta) Re[exp(-i pi beta/2) p] below b, with
+    p = c exp(i pi (d-1)/4), and to the same with the conjugate of p above b.
     """
     exponents = {(0.0, 1): min(formula.decay, dim) - 1.0}
     for b, (a, _, coefficient) in formula.slow_waves.items():
@@ -258,7 +258,7 @@ def _find_exponents(
         for side, phase in ((1, np.conj(p)), (-1, p)):
             factor = abs((np.exp(-0.5j * np.pi * beta) * phase).real)
             is_bounded = beta > 0.0 or factor < _ROUNDING * abs(c)
-            # Just below the end of the spectrum the smooth density is 0.
+            # Just below the end of the spectrum the smooth part of the density is 0.
             is_end = float(b) == end and side < 0
             exponents[float(b), side] = 0.0 if is_bounded and not is_end else beta
     return exponents
