@@ -49,7 +49,7 @@ class Opaque(sympy.Function):  # type: ignore[misc]
     breaks: ClassVar[tuple[tuple[sympy.Expr, sympy.Expr | None], ...] | None] = None
     # The smallest power of z at 0 that is not an even integer; oo if k is smooth in z^2.
     origin: ClassVar[sympy.Expr | None] = None
-    # "gaussian", "exponential", or p if k and its derivatives decay like z^-p without oscillation.
+    # "gaussian", "exponential", or p if k(z) ~ c z^-p, with the same relation for the derivatives.
     decay: ClassVar[str | sympy.Expr | None] = None
 
     @classmethod

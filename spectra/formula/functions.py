@@ -27,7 +27,7 @@ _ALIASES = {
     "max": "Max",
     "maximum": "Max",
 }
-#: The sympy class of each name and alias; sympy's own names come first.
+#: The sympy class of each name and alias.
 FUNCTIONS: dict[str, Any] = {name: getattr(sympy, name) for name in _NAMES.split()}
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items()}
 #: The functions whose first argument is an order, which must be a number.

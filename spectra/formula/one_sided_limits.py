@@ -68,7 +68,7 @@ def refuse_jump_at_zero(expr: sympy.Expr) -> None:
 
 
 def limit_at(expr: sympy.Expr, radius: sympy.Expr, *, both_sides: bool = True) -> float:
-    """Return the limit of a formula in z at a radius; nan if there is none.
+    """Return the limit of a formula in z at a radius; nan if there is none or none is found.
 
     With ``both_sides`` the limits from below and above must agree; else it is the one from below.
 

@@ -74,9 +74,9 @@ def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sy
 
 
 def zonal_to_radial(expr: sympy.Expr) -> sympy.Expr:
-    """Substitute u = 1 - z^2/2 in a formula.
+    """Substitute u = <x, y> = 1 - z^2/2, for z = |x - y| on the unit sphere, in a formula.
 
-    acos(u), asin(u) and powers of 1 - u^2 get forms that do not cancel near z = 0 and z = 2.
+    acos(u), asin(u) and fractional powers of 1 - u^2 get forms that do not cancel near z = 0.
     """
     half = Z / 2
     radial = expr.replace(sympy.acos(U), 2 * sympy.asin(half))

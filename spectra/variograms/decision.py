@@ -34,7 +34,7 @@ _DRIFT = (
 
 
 def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definiteness:
-    """Whether gamma = -minus_gamma is conditionally negative definite on R^dim."""
+    """Whether gamma is a variogram on R^dim; ``covariance`` is sill - gamma, or None."""
     if covariance is not None:
         return _decide_by_covariance(covariance, dim)
     gamma = -sum((piece.expr for piece in minus_gamma.pieces), sympy.Integer(0))
@@ -56,7 +56,7 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # Without a finite limit, finite mass is refuted (Requirement) or unproved (Gap) for d = 1.
+    # Without a known finite limit, there is a Requirement that excludes d = 1 or a Gap from d = 1.
     is_known = all(g.from_dim > 1 for g in end.gaps) and all(
         r.largest_dim for r in end.requirements
     )
@@ -105,7 +105,7 @@ def _is_bernstein(gamma: sympy.Expr) -> bool:
 
 
 def _refute_by_doubling(gamma: sympy.Expr) -> str | None:
-    """Test 0 <= gamma(2z) <= 4 gamma(z), true of variograms; the reason if it fails, else None."""
+    """The reason if gamma(z) >= 0 or gamma(2z) <= 4 gamma(z) fails at some distance; else None."""
     function = mpmath_function(gamma, Z)
     with mp.workdps(_DIGITS):
         for z in _DISTANCES:

@@ -1,9 +1,9 @@
-r"""Stationary covariances with the increments of a variogram on a bounded region.
+r"""Stationary covariances with a given variogram on a bounded region.
 
-A linear programme minimises the total of positive masses m_j at radii w_j such that
+A linear programme minimises the total of positive masses m_j at frequencies w_j such that
 :math:`\sum_j m_j (1 - \Omega_d(w_j z))` is within a tolerance of gamma(z) at some distances z;
-:math:`\Omega_d` is ``plane_wave_mean``.  The maxima of the error on a finer grid are added to these
-distances until the error on that grid is within the tolerance.
+:math:`\Omega_d` is ``plane_wave_mean``.  The distances of the maxima of the error on a finer grid
+are added, and the programme is solved again, until the error on that grid is within the tolerance.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from spectra.table import Part, RadialLaw, SpectralTable
 
 __all__ = ["fit_on_region"]
 
-# The least frequency radius w, in units of sqrt(dim) / radius of the region, and radii per decade.
-# For the least w, 1 - Omega_d(w z) is a parabola to 1e-3 on the region.
-_LEAST_RADIUS, _PER_DECADE = 0.1, 60
-# The largest radius is 1/z for the distance z at which gamma is this fraction of the tolerance.
+# The least frequency w, in units of sqrt(dim) / radius, and frequencies per decade.  For the least
+# w, 1 - Omega_d(w z) = (w z)^2 / (2 dim) on the region, with a relative error below 0.0025.
+_LEAST_FREQUENCY, _PER_DECADE = 0.1, 60
+# The largest w is 1/z for the distance z at which gamma is this fraction of ``tol``.
 _FRACTION = 0.6
-# Linearly and logarithmically spaced distances of the first programme; most programmes solved.
+# Numbers of linearly and logarithmically spaced distances at first; largest number of programmes.
 _LINEAR, _LOGARITHMIC, _ROUNDS = 150, 150, 6
-# Fraction of the tolerance in the programme; the rest is for the distances between its own.
+# Tolerance of the programme, divided by ``tol``: between its distances the error is larger.
 _MARGIN = 0.8
 _NEGLIGIBLE = 1e-11  # smaller masses, relative to the largest, are rounding of the solver
-# Distances per shortest wavelength in the check.  Between two of them a wave exceeds its values by
-# this factor at most, 1/cos(pi/8).  Checks of more distances take over 10 s and are refused.
+# Distances per shortest wavelength in the check, and 1/cos(pi/8): a cosine at its maximum, divided
+# by its value pi/8 away.  Checks of more than _MOST_CHECKED distances (over 10 s) are refused.
 _PER_WAVE, _BETWEEN, _MOST_CHECKED = 8, 1.0824, 50_000
 
 
 def fit_on_region(
     minus_gamma: Kernel, radius: float, dim: int, *, tol: float, name: str
 ) -> SpectralTable:
-    """The table of least mass with increments within ``tol`` of gamma on [0, radius]."""
+    """The table of least mass whose variogram is within ``tol`` of gamma on [0, radius]."""
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
     w, z, dense = _grids(minus_gamma, radius, dim, tol, name)
     bound = math.inf
@@ -48,14 +48,14 @@ def fit_on_region(
         if solution is None:
             break
         used = solution > _NEGLIGIBLE * solution.max()
-        radii, masses = w[used], solution[used]
-        error = np.abs(_unit_variograms(dim, dense, radii) @ masses + minus_gamma(dense))
+        frequencies, masses = w[used], solution[used]
+        error = np.abs(_unit_variograms(dim, dense, frequencies) @ masses + minus_gamma(dense))
         bound = _BETWEEN * float(error.max())
         if bound <= tol:
             total = math.fsum(masses)
             return SpectralTable(
                 dim=dim,
-                parts=(Part(total, 0.0, 0.0, RadialLaw.from_atoms(radii, masses / total)),),
+                parts=(Part(total, 0.0, 0.0, RadialLaw.from_atoms(frequencies, masses / total)),),
                 formula=f"{total:.6g} - ({name})",
                 k_zero=total,
                 u_error=0.0,
@@ -77,10 +77,10 @@ def fit_on_region(
 def _grids(
     minus_gamma: Kernel, radius: float, dim: int, tol: float, name: str
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Radii, distances of the first programme, and distances of the check."""
+    """Frequencies, distances of the first programme, and distances of the check."""
     logarithmic = radius * np.geomspace(1e-12, 1.0, 2000)
     small = logarithmic[np.abs(minus_gamma(logarithmic)) <= _FRACTION * tol]
-    least = _LEAST_RADIUS * math.sqrt(dim) / radius
+    least = _LEAST_FREQUENCY * math.sqrt(dim) / radius
     largest = max(1e3 * least, 1.0 / (small[-1] if small.size else logarithmic[0]))
     checked = int(_PER_WAVE * largest * radius / (2 * math.pi))
     if checked > _MOST_CHECKED:
@@ -97,14 +97,14 @@ def _grids(
 
 
 def _unit_variograms(dim: int, z: FloatArray, w: FloatArray) -> FloatArray:
-    """1 - Omega_d(w z) for each z and w, the variogram of a unit mass at radius w."""
+    """1 - Omega_d(w z) for each z and w, the variogram of a unit mass at frequency w."""
     return 1.0 - plane_wave_mean(dim, np.outer(z, w))
 
 
 def _least_masses(
     minus_gamma: Kernel, w: FloatArray, z: FloatArray, dim: int, tol: float
 ) -> FloatArray | None:
-    """Masses at the radii ``w`` with the least sum; None if the programme has no solution."""
+    """Masses at the frequencies ``w`` with the least sum; None if the programme has no solution."""
     variograms, gamma = _unit_variograms(dim, z, w), -minus_gamma(z)
     solution = linprog(
         np.ones(w.size),

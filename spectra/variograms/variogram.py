@@ -3,7 +3,7 @@ r"""Variograms: half the mean squared increments of a random field f.
 .. math:: \gamma(|x - y|) = \tfrac12 E (f(x) - f(y))^2
 
 A function is a variogram iff it is 0 at 0 and conditionally negative definite.  A covariance k has
-the variogram k(0) - k; unbounded ones, such as that of Brownian motion, have no covariance.
+the variogram k(0) - k.  Unbounded variograms, such as |x - y|, have no stationary covariance.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Variogram:
 
         .. math:: \sup_{z \le R} \Big| \sum_j m_j (1 - \Omega_d(w_j z)) - \gamma(z) \Big| \le tol
 
-        for positive masses m_j at radii w_j; Omega_d is the mean of a plane wave.
+        for positive masses m_j at frequencies w_j; Omega_d is the mean of a plane wave.
 
         Parameters
         ----------

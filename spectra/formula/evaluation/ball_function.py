@@ -32,7 +32,7 @@ HankelAmplitude = sympy.Function("HankelAmplitude", nargs=3)
 # If cancellation costs more bits than this, the precision is doubled: at most 4 times or, if that
 # is more, up to 6000 bits, which suffice for cosh(z) - sinh(z) at z = 1500.
 _LOST_BITS, _DOUBLINGS, _MAX_BITS = 32, 4, 6000
-# If n bits are requested, a value below 2^(-12 n) is accepted with any relative error.
+# If n bits are requested, values below 2^(-12 n), 0 in doubles for n = 90, need no accuracy.
 _NEGLIGIBLE = 12
 # Larger integer exponents overflow the C integers of Arb.
 _MAX_EXPONENT = 2**31
@@ -189,7 +189,7 @@ def _choose(branches: list[tuple[BallFunction, BallFunction]], x: Ball) -> Ball:
 
 
 def _relation(name: str) -> Callable[[Ball, Ball], Ball]:
-    """A function that is 1 if the relation holds, 0 if not, and nan if the balls overlap."""
+    """A function that is 1 if the relation holds, 0 if not, and nan if the balls do not decide."""
     opposite = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}[name]
     holds, fails = getattr(operator, name), getattr(operator, opposite)
 
@@ -226,7 +226,7 @@ _CONSTANTS: dict[sympy.Basic, Callable[[], Ball]] = {
     sympy.true: lambda: flint.acb(1),
     sympy.false: lambda: flint.acb(0),
 }
-# These are finite on wide balls far from the poles, where a quotient is not.
+# On a wide ball far from their poles these are finite, but 1/cosh(x), for example, may be nan.
 _RECIPROCALS = {
     sympy.cosh: flint.acb.sech,
     sympy.sinh: flint.acb.csch,

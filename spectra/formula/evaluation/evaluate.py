@@ -1,10 +1,10 @@
 """Make functions of numpy arrays and of mpmath numbers from expressions.
 
 Values in doubles can be wrong because of cancellation, as in ``(exp(-z) - 1 + z)/z**2`` at 1e-9,
-or underflow of a factor, as in ``z**150*exp(-z)/150**150``.  In each octave [2^n, 2^(n+1)) that
-contains arguments, doubles are compared with ball arithmetic at two points.  If they differ by
-more than the rounding of the argument explains, all values in the octave are computed in ball
-arithmetic, or, if there are many, from a polynomial that interpolates such values.
+or underflow of a factor, as in ``z**150*exp(-z)/150**150``.  For each octave [2^n, 2^(n+1)) that
+contains arguments, doubles are compared with ball arithmetic at two points in it and in each octave
+next to it.  If they differ by more than the rounding of z explains, all values in the octave are
+computed in ball arithmetic, or, if there are many, from a polynomial that interpolates such values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Values = Callable[[Array], Array]
 #: A function of points and their values in doubles that replaces inaccurate values in place.
 Correction = Callable[[Array, Array], None]
 
-# Working bits of ball arithmetic, and the correct bits that a value must have; a double has 53.
+# Bits requested of BallFunction.to_accuracy, and the bits it gives, 32 less; a double has 53.
 _WORKING_BITS, _CORRECT_BITS = 90, 58
 _ROUNDS_TO_ZERO = flint.arb(2) ** -1075  # smaller numbers are 0 in doubles
 # Doubles are checked at two points 2^n (1 + frac(offset + n golden ratio)) of octave n.
@@ -212,7 +212,7 @@ def _largest(values: Array) -> float:
 
 
 def _interpolate(in_balls: Values, octave: int) -> Values:
-    """The polynomial that interpolates values on an octave, or ``in_balls`` if it is inaccurate."""
+    """A polynomial through values of ``in_balls``; ``in_balls`` itself if the check fails."""
     low, high = np.ldexp(1.0, [octave, octave + 1])
     nodes = low + 0.5 * (high - low) * (1.0 + chebyshev.chebpts1(_DEGREE + 1))
     check_points = low + (high - low) * _CHECK_POINTS

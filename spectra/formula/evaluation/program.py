@@ -51,7 +51,7 @@ def compile_steps(
 
 
 def double_function(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
-    """Make a function of a real array in doubles; nan if scipy does not have a function."""
+    """Make a function of a real array in doubles; nan where scipy lacks a special function."""
     steps = compile_steps(expr, symbol, partial(_operation, symbol))
     last_use = {register: i for i, (_, operands) in enumerate(steps) for register in operands}
 
@@ -135,7 +135,7 @@ def _expint(order: float, x: Any) -> Any:
 
 
 def _truth(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """1 if a comparison holds, 0 if not, nan if a side is nan; And is minimum, Or is maximum."""
+    """1 if a comparison holds, 0 if not, nan if a side is nan."""
     defined = ~(np.isnan(left) | np.isnan(right))
     return np.where(defined, compare(left, right).astype(float), np.nan)
 
@@ -167,6 +167,6 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sympy.Heaviside: np.heaviside,
     **dict.fromkeys((sympy.Min, sympy.And), lambda *xs: reduce(np.minimum, xs)),
     **dict.fromkeys((sympy.Max, sympy.Or), lambda *xs: reduce(np.maximum, xs)),
-    sympy.Not: lambda truth: 1 - truth,
+    sympy.Not: lambda truth: 1 - truth,  # for And, Or and Not, truth values are 0, 1 or nan
     **{relation: partial(_truth, getattr(np, name)) for relation, (name, _) in RELATIONS.items()},
 }

@@ -56,7 +56,7 @@ def _holds(condition: sympy.Basic, sign_of: Callable[[sympy.Expr], Any]) -> bool
 
 def sign_near_zero(expr: sympy.Expr) -> int:
     """The sign of a formula without piecewise functions for small z > 0."""
-    series = expand_at(expr, sympy.S.Zero, side=1, window=5).as_series()
+    series = expand_at(expr, sympy.S.Zero, side=1, window=5).as_series()  # 5 is arbitrary
     if series.leading_order is None:
         return 0
     if not series.terms:

@@ -41,7 +41,7 @@ class ExpansionError(SpectraError):
 
 
 class MoreTermsNeeded(ExpansionError):
-    """An expansion has too few terms to answer a question; one with more powers of t may do."""
+    """An expansion has too few terms; a larger ``window`` of ``expand_at`` may suffice."""
 
 
 @lru_cache(maxsize=20_000)

@@ -1,7 +1,7 @@
 """Asymptotic expansions of formulas at zero, at a radius from either side, and at infinity.
 
-Expansions are computed recursively: each function that a formula may contain has a rule that maps
-the :class:`~spectra.formula.expansions.expansion.Expansion` of its argument to its own, or raises
+Expansions are computed recursively: for each function f that a formula may contain, a rule maps
+the :class:`~spectra.formula.expansions.expansion.Expansion` of g to the one of f(g), or raises
 :class:`~spectra.formula.expansions.exact_numbers.ExpansionError`.
 """
 

@@ -15,7 +15,7 @@ __all__ = ["bessel_at_infinity", "bessel_at_zero", "bessel_k_at_zero", "expand_h
 
 
 def bessel_at_zero(function: object, order: sympy.Expr, g: Expansion) -> Expansion:
-    """J_n(g) or I_n(g) for g -> 0, DLMF 10.2.2, 10.25.2; n is no negative integer in sympy."""
+    """J_n(g) or I_n(g) for g -> 0, DLMF 10.2.2, 10.25.2; sympy rewrites n = -1, -2, ... as -n."""
     s = S.NegativeOne if function == sympy.besselj else S.One
     return _power_series(order, g, s, 1 / sympy.gamma(order + 1))
 

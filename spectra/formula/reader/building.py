@@ -96,7 +96,8 @@ def apply_function(name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:
     function = sympy.sqrt if name == "sqrt" else FUNCTIONS[name]
     least, most = ARITIES.get(function, (1, 1))
     if not least <= len(arguments) <= most:
-        expected = f"{least}" if most == least else f"at least {least}"
+        bound = f"at least {least}" if len(arguments) < least else f"at most {most}"
+        expected = f"{least}" if most == least else bound
         raise FormulaError(
             f"{name} takes {expected} argument{'s' * (expected != '1')}, not {len(arguments)}"
         )

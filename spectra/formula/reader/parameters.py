@@ -71,9 +71,8 @@ def exact_length(length: Any) -> sympy.Expr:
         raise ParameterError(f"A length must be positive, and {length} is not.")
     if not _SHORTEST <= scale <= 1 / _SHORTEST:
         raise ParameterError(
-            f"The length {length} is beyond the range of double precision, in which frequencies, "
-            "its reciprocals, are computed. Choose a unit of distance in which lengths are between "
-            "1e-300 and 1e300."
+            f"The length {length} is beyond the range of double precision for frequencies, "
+            "1/length. Choose a unit of distance in which 1e-300 <= length <= 1e300."
         )
     return scale
 
