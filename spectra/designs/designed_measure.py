@@ -45,7 +45,7 @@ Objective = Literal["mass", "variance"]
 #: Number of designs that each method caches; each takes a few kilobytes.
 CACHED_DESIGNS = 64
 
-#: Rounding error of the kernel values of float32 features for each unit of mass.
+#: Error that a unit of mass adds to the kernel values of float32 features: 8 roundings of 2^-24.
 FLOAT32_ERROR_PER_MASS = 8.0 * 2.0**-24
 # Largest number of spheres that are printed; a kernel with a kink at z = 0 needs dozens.
 _MOST_LINES = 40
@@ -129,8 +129,8 @@ class Design:
     def certificate(self, w: ArrayLike) -> FloatArray:
         r"""The dual function :math:`q(w) = \sum_i y_i \Omega_d(w z_i)`, which proves optimality.
 
-        For the objective "mass", |q| is at most 1 at every allowed radius, and 1 at the radii of
-        the design.
+        For the objective "mass", |q| is at most 1 at radii up to 100 (sqrt(d) + 5) / z_max, and 1
+        at the radii of the design, both to about one percent.
         """
         if self.dual is None:
             raise ParameterError(

@@ -33,8 +33,8 @@ __all__ = ["design_within"]
 # Largest radius, in units of (sqrt(d) + 5) / z_max.  Larger radii lower the mass by less than a
 # percent for a kernel with a kink at z = 0 and tol = 1e-3.
 _LARGEST_RADIUS = 100.0
-# The linear programme is solved for this fraction of the tolerance, because the upper end of
-# ``largest_error`` exceeds the sampled error by 0.8 percent.
+# The linear programme is solved for this fraction of the tolerance: its solution may exceed that by
+# 0.4 percent, and the upper end of ``largest_error`` exceeds the sampled error by 0.8 percent.
 _MARGIN = 0.985
 # Masses up to this multiple of max |k| are allowed for every tolerance.
 _ALWAYS_ALLOWED_MASS = 100.0
@@ -117,7 +117,7 @@ def _largest_mass(kernel: Kernel, domain: tuple[float, float], tol: float) -> fl
 def _deviation_function(
     dim: int, n_directions: int, nodes: FloatArray, max_radius: float
 ) -> Callable[[FloatArray], FloatArray]:
-    """The function from radii to root mean variances of a block of unit mass over the distances."""
+    """The function sigma(w): sigma^2 is the mean of ``block_variance`` at w z over the nodes z."""
     wave = tabulated_wave(dim, 2.0 * max_radius * float(nodes.max()))
 
     def deviation(w: FloatArray) -> FloatArray:

@@ -163,7 +163,7 @@ class _Exchange:
         return _peaks(z, np.abs(error))
 
     def lower_bound(self, value: float, violation: float) -> float:
-        """A bound from a dual that violates its constraint: increase lambda, or scale q down."""
+        """Lower bound of the cost if |q| <= g + lambda + violation: increase lambda, or scale q."""
         increased = value - violation * self.max_mass
         least_cost = float(self.grid_cost[0])
         scaled = value / (1.0 + violation / least_cost) if least_cost > 0.0 else increased

@@ -52,8 +52,8 @@ AngularMeans = Callable[[int], FloatArray]
 _ROOT_WEIGHTS = np.sqrt(NODE_WEIGHTS)
 # Grid of radii in units of sqrt(d) / z_max: from nearly parabolic waves to a narrow peak at z = 0.
 _GRID = np.geomspace(0.05, 60.0, 48)
-# The optimisation of the radii is skipped if it would have to reduce the error by more than this
-# factor: from the best radii of the grid it gained at most 1.19 for ten kernels.
+# The radii are not optimised if this would have to divide the objective by more than this factor:
+# from the best radii of the grid it gained at most 1.19 for ten kernels.
 _LARGEST_GAIN = 1.3
 # Largest number of positive radii that share directions.
 _MOST_RADII = 3
@@ -86,15 +86,15 @@ class _LeastSquares:
         return self.basis(self.grid)
 
     def fit(
-        self, n: int, means: FloatArray, radii: FloatArray
+        self, n_directions: int, means: FloatArray, radii: FloatArray
     ) -> tuple[float, FloatArray, float, float]:
-        """The best coefficients for these radii and n directions with these angular means.
+        """The best coefficients for these radii and directions with these angular means.
 
         Returns bias^2 + variance + squared rounding error, the coefficients of the powers and the
         waves, the bias and the standard deviation.
         """
         expected, g = self.basis(radii)
-        root_means = np.sqrt(pad_angular_means(means, n, g.shape[0]))
+        root_means = np.sqrt(pad_angular_means(means, n_directions, g.shape[0]))
         # The variance is a sum of squares over degrees and nodes; QR reduces it to m squares.
         rows = np.linalg.qr((root_means[:, None, None] * g).reshape(-1, radii.size), mode="r")
         no_variance = np.zeros((len(rows), self.powers.shape[1]))
@@ -108,10 +108,10 @@ class _LeastSquares:
         bias = float(np.linalg.norm(expected @ x - self.target))
         return objective, x, bias, float(np.linalg.norm(variance @ x))
 
-    def best_of_grid(self, n: int, means: FloatArray, m: int) -> FloatArray:
+    def best_of_grid(self, n_directions: int, means: FloatArray, m: int) -> FloatArray:
         """The best m radii of the grid: the best pair (or one), then the best third one."""
         expected, g = self.grid_basis
-        angular, n_powers = pad_angular_means(means, n, g.shape[0]), self.powers.shape[1]
+        angular, n_powers = pad_angular_means(means, n_directions, len(g)), self.powers.shape[1]
         gram = expected.T @ expected + FLOAT32_ERROR_PER_MASS**2 * np.eye(expected.shape[1])
         gram[n_powers:, n_powers:] += np.einsum("n,nzi,nzj->ij", angular, g, g, optimize=True)
         right = expected.T @ self.target
@@ -136,14 +136,16 @@ class _LeastSquares:
             chosen = best_row(np.concatenate([repeated, others[:, None]], axis=1))
         return np.sort(self.grid[chosen])
 
-    def optimise(self, start: FloatArray, n: int, means: FloatArray, least: float) -> FloatArray:
+    def optimise(
+        self, start: FloatArray, n_directions: int, means: FloatArray, least: float
+    ) -> FloatArray:
         """Radii of least objective; ``start`` if they are not expected to reach ``least``."""
 
         def log_objective(log_radii: FloatArray) -> float:
-            objective, *_ = self.fit(n, means, np.exp(log_radii))
+            objective, *_ = self.fit(n_directions, means, np.exp(log_radii))
             return float(np.log(max(objective, np.finfo(float).tiny)))
 
-        objective, *_ = self.fit(n, means, start)
+        objective, *_ = self.fit(n_directions, means, start)
         if objective >= _LARGEST_GAIN * least:
             return start
         result = minimize(
@@ -187,10 +189,10 @@ def design_for_columns(
         Degree L of the powers of u with exact features.  For a zonal kernel u = <x, y>, with
         C(d + L, L) columns; else u = 1 - 2 (z/z_max)^2, with C(d + 1 + L, L) columns.
     positive : bool
-        Whether all masses must be positive, so that the features have no negative signs.
+        Whether masses and a_i must be nonnegative, so that the features have no negative signs.
     angular_means : callable, optional
-        The function n -> (S_0, S_2, S_4, ...) of the n directions that will be used.  The means of
-        higher degrees are 1/n, as for independent directions.
+        The function P -> (S_0, S_2, S_4, ...) of the P directions that will be used.  The means of
+        higher degrees are 1/P, as for independent directions.
 
     Raises
     ------

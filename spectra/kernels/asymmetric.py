@@ -31,7 +31,7 @@ Vector = tuple[float, ...]
 #: (k, r, beta) for k(|D + r|) exp(beta.D).  A vector of length 1 applies to every coordinate.
 Term = tuple[RadialKernel, Vector, Vector]
 
-# A tilt multiplies the measure by c and the variance of features by c^2, which must be finite.
+# Largest log c: a tilt multiplies the measure of a Gaussian by c, and variances by c^2 < inf.
 _LARGEST_LOG_FACTOR = 350.0
 
 

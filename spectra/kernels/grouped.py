@@ -60,9 +60,9 @@ Term = tuple[float, tuple[Factor, ...]]
 class GroupedKernel(BaseKernel):
     """A sum of products of radial kernels of groups of columns; see :meth:`spectra.Kernel.on`.
 
-    Sums, differences and products with numbers and other such kernels are grouped kernels.  Two
-    summands with the same columns and lengths become one radial kernel, so that terms cancel
-    exactly.  Factors are never merged: write ``(k1 * k2).on(columns)`` for one radial kernel.
+    Sums, differences and products with numbers and other such kernels are grouped kernels.  Terms
+    of a single factor with the same columns and lengths become one term, so that they cancel
+    exactly.  Factors of a product stay separate: ``(k1 * k2).on(columns)`` is a single factor.
 
     Attributes
     ----------

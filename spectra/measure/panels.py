@@ -49,8 +49,8 @@ _VANISHED = 3000.0
 # Chart, range of t, and power (0 for a series), as in the table of spectra.table.radial.panels.
 _CHART = ("origin", "side", "start", "stop", "power")
 # ``error`` bounds the error of the mass, ``sign_error`` the mass that may have the other sign.
-# ``sign`` is 0 if it is unknown.  ``series`` has the Legendre coefficients of |rho| dw/dt for x in
-# [-1, 1]; if the power is not 0 its first number is the mass beyond the fitted panels.
+# ``sign`` is 0 if it is unknown.  ``series`` has the Legendre coefficients of |rho| dw/dt (or rho
+# dw/dt if sign = 0) on [-1, 1]; if the power is not 0, its first number is the mass beyond panels.
 _NUMBERS = (*((name, float) for name in _CHART), ("error", float), ("sign_error", float))
 _PANEL = np.dtype([*_NUMBERS, ("sign", int), ("series", float, (ORDER,))])
 #: An array of _PANEL, ascending in the radius; the density has one sign on each panel.

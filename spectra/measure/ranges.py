@@ -20,7 +20,7 @@ __all__ = ["first_panels"]
 _NEGLIGIBLE = 92.0
 # Radii outside exp(+-340) are left out: their squares overflow.
 _FARTHEST = 340.0
-# Distances to the end of a bounded spectrum start at exp(-40) of its radius, below its rounding.
+# Smallest distance to the end r of a bounded spectrum: exp(-40) r, below the rounding of r.
 _END_DEPTH = 40.0
 # Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, at most
 # _AT_BULK and _BULK_SCALE/sqrt(1 + p), since w^p exp(-w^2) has a width of about 1/sqrt(p).

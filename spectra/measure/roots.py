@@ -55,7 +55,7 @@ def _evaluate(coefficients: FloatArray, x: FloatArray, rows: IntArray) -> FloatA
 
 
 def _find_pairs(coefficients: FloatArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Row and extremum of each pair of roots that lies between two neighbors of the grid."""
+    """Row and extremum of each pair of roots between the neighbors of a grid point."""
     size, sign = np.abs(values), np.sign(values)
     inner = size[:, 1:-1]
     low = (inner <= size[:, :-2]) & (inner < size[:, 2:]) & (sign[:, :-2] == sign[:, 2:])

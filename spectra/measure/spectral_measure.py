@@ -285,7 +285,7 @@ class SpectralMeasure:
 
     @cached_property
     def _fit_radius(self) -> float:
-        """Largest radius of the fit on panels, and of the smooth window in ``masses_by_window``."""
+        """Largest radius of the fit on panels, and of the window of :func:`oscillating_masses`."""
         if self._oscillates:
             return radius_for_masses(self.components)
         if np.isfinite(self.radius):

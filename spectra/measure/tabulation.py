@@ -60,8 +60,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     Returns
     -------
     SpectralTable
-        Its ``u_error`` is 5/4 of the largest error that was measured; its ``mass_error`` bounds
-        the error of the masses.
+        Its ``u_error`` is the largest, over the parts, of 5/4 of the error measured in the
+        quantiles plus the relative error of the mass; its ``mass_error`` bounds errors of masses.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
 
 
 def _measure_error(law: RadialLaw) -> float:
-    """The largest error of quantiles in probability at check points in each panel."""
+    """5/4 of the largest error of quantiles, in probability, at check points in each panel."""
     low, high = law.edges[:-1, None], law.edges[1:, None]
     # Keys are probabilities u from below and -(1 - u) from above, see RadialLaw.edges.
     key = (low + (high - low) * _CHECK_SHARES).ravel()

@@ -57,8 +57,8 @@ class Entry:
     parameters, aliases : tuple of Parameter, tuple of str
         The parameters, each with a default, and other names of the kernel.
     support, zonal : str, bool
-        The parameter beyond which the kernel is zero, "2" for a zonal kernel, or "" if there is
-        none; whether the formula is in u.
+        Name of the parameter beyond which the kernel is zero, "2" for a zonal kernel, "" if the
+        kernel has no support; whether the formula is in u.
     build : callable or None
         Makes the kernel from the exact values of its parameters, if ``formula`` is not parsed.
 

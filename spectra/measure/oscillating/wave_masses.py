@@ -4,11 +4,11 @@ With a window chi that falls smoothly from 1 at W/2 to 0 at W, approximately
 
 .. math:: \int \rho_\pm = \int \rho_\pm \chi + \int \frac{G \pm B}{2}\,(1 - \chi),
 
-where B is the part of the density rho that does not oscillate, and G the mean of \|rho\| over
-independent uniform phases of its waves.  The error decreases faster than every power of the number
-of oscillations between W/2 and W.  The first integral is a sum over panels of constant sign; the
-second integrand is smooth.  For one wave of amplitude A > \|B\|,
-:math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
+where B is the part of the density rho that does not oscillate, and G the mean of \|rho\| over the
+phases of its waves, uniform and independent unless frequencies have a ratio of small integers.  The
+error decreases faster than every power of the number of oscillations between W/2 and W.  The first
+integral is a sum over panels of constant sign; the second integrand is smooth.  For one wave of
+amplitude A > \|B\|, :math:`G = (2/\pi)(\sqrt{A^2 - B^2} + B \arcsin(B/A))`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _COMMON_HALVES, _HIGHEST_HALVES, _MOST_HALVES = 200, 1000, 6000
 # Frequencies are in one group if their ratio is a fraction with at most this denominator, up to
 # this relative error.
 _DENOMINATOR, _SAME_RATIO = 30, 1e-12
-# The window is erfc(12 x)/2 with x = log2(w/W) + 1/2, which is constant to rounding at both ends.
+# The window is erfc(12 (x - 1/2))/2 with x = log2(2 w/W): to rounding 1 for x < 0 and 0 for x > 1.
 _STEEPNESS = 12.0
 # Largest width, in the variable t of a panel, on which the window is a polynomial to rounding.
 _WIDEST = 0.1
 # Ends of the intervals beyond W, as (p - 1) log(w/W) if rho decays like w^-p; nodes of each.
 _ENDS, _NODES_BEYOND = np.linspace(2.5, 37.5, 15), 16
-# Phases per oscillation: to average over a group if one other or several are left; to find zeros.
+# Phases per oscillation: for the mean over a group that one more follows, or several; for zeros.
 _PHASES, _ZERO_PHASES = (256, 48), 24
 
 
@@ -77,7 +77,7 @@ def radius_for_masses(components: Sequence[Component]) -> float:
     highest = float(frequencies[-1])
     radius = max(_COMMON_HALVES / lowest, (_HIGHEST_HALVES if len(groups) > 1 else 0) / highest)
     radius = min(radius, _MOST_HALVES / highest)
-    return max(4.1 * tail_start(components), math.pi * radius)
+    return max(4.1 * tail_start(components), math.pi * radius)  # waves are needed from W/4 on
 
 
 def oscillating_masses(

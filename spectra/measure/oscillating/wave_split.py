@@ -73,7 +73,7 @@ def wave_error(components: Sequence[Component], rho: WaveSum) -> float:
 
 
 def _fit_waves(function: SignedLog, start: float, frequency: float, power: float) -> list[Wave]:
-    """Fit w^-power times a series in start/w, or in a root of it, to a function of the radius."""
+    """Fit (start/w)^power times a series in start/w, or in a root of it, to a function of w."""
     best, error, root = np.zeros(1, dtype=complex), np.inf, 1
     nodes = chebyshev.chebpts1(_TERMS)
     for candidate in _ROOTS:
