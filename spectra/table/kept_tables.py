@@ -1,9 +1,9 @@
 """A cache of tables on disk: a table is derived once for each kernel, dimension and tolerance.
 
 The file of a table is named by its *address*: the SHA-256 of the formula, the dimension, the
-tolerance, and the source text of this package, so that new code never uses old tables.  Damaged
-files are not used.  An alias file, named by the SHA-256 of a formula as the user wrote it, contains
-the address of its table, which is then found without sympy.
+tolerance, and the source text of ``spectra``, so that new code never uses old tables.  Damaged
+files are not used.  An alias file contains the address of a table of the default tolerance.  Its
+name depends on the formula as the user wrote it, so that the table is found without sympy.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def save_alias(folder: Path, text: str, table: SpectralTable, address: str) -> N
 
 
 def load_by_alias(folder: Path, text: str, dim: int) -> SpectralTable | None:
-    """The kept table of a formula's text, or None."""
+    """The kept table of a formula's text with the default tolerance, or None."""
     try:
         *key, address, formula = json.loads(_alias_path(folder, text, dim).read_bytes())
     except (OSError, ValueError, TypeError):

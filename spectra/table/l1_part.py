@@ -194,7 +194,7 @@ def _student(x: FloatArray, freedom: float, width: float) -> FloatArray:
 
 
 def _student_characteristic(t: FloatArray, freedom: float, width: float) -> FloatArray:
-    """Its characteristic function, a Matern kernel."""
+    """The characteristic function of :func:`_student`, a Matern kernel."""
     z, order = np.clip(np.abs(t) * width, *_K_RANGE), 0.5 * freedom
     scale = 2.0 ** (1.0 - order) / gamma(order)
     return np.where(t != 0.0, scale * z**order * kve(order, z) * np.exp(-z), 1.0)

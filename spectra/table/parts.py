@@ -67,7 +67,7 @@ class Shifts:
 
     @property
     def offsets(self) -> FloatArray:
-        """The shifts as vectors, shape (j, d)."""
+        """The vectors t_j e, shape (number of shifts, d)."""
         return np.asarray(np.outer(self.steps * self.unit, self.axis))
 
     @property
@@ -130,8 +130,8 @@ class Part(SignedMass):
     r"""A part with frequencies of uniform direction and random radius R, with or without shifts.
 
     Its summand of the kernel is :math:`\pm m\,\tilde k(|D|)` with the mass m and the expected plane
-    wave :math:`\tilde k(z) = E\,\Omega_d(R z)`.  With shifts t_j and weights c_j it is
-    :math:`\pm m \sum_j c_j \tilde k(|D + t_j|)`.
+    wave :math:`\tilde k(|D|) = E \cos(w \cdot D)` of its frequencies w.  With shifts t_j along an
+    axis e and weights c_j it is :math:`\pm m \sum_j c_j \tilde k(|D + t_j e|)`.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Part(SignedMass):
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A radial kernel of some columns D_j of D, divided by length scales, with k(0) = 1.
+    """A radial kernel of the vector (D_j / length_j), j in some columns of D, with k(0) = 1.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Group:
         return self.law.plane_wave_enclosure(len(self.columns), self.distances(differences))
 
     def add_frequencies(self, frequencies: FloatArray, own: FloatArray) -> None:
-        """Add frequencies of the group, shape (n, columns), to ``frequencies`` of shape (n, d)."""
+        """Divide ``own``, draws of the law, by the lengths; add them to ``frequencies``, (n, d)."""
         frequencies[:, list(self.columns)] += own / self.lengths
 
 

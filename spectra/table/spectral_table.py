@@ -42,7 +42,7 @@ class FrequencySample:
     Attributes
     ----------
     frequencies : ndarray, shape (n, dim)
-        Independent draws from the parts of a table, with probabilities proportional to their mass.
+        Independent draws from parts chosen with probabilities proportional to mass * kernel_bound.
     weights : ndarray, shape (n,)
         The mass of the table; for a part with :class:`Shifts` a, times |a(e.w)| / a.bound.
     phases : ndarray, shape (n,)
@@ -203,7 +203,7 @@ class SpectralTable:
 
     @property
     def mass(self) -> float:
-        """The total mass ||mu|| of the measure, or a bound of it if parts overlap."""
+        """The total mass ||mu|| of the measure, or a bound if parts overlap or are shifted."""
         return float(sum(self._part_masses()))
 
     def _part_masses(self) -> list[float]:
@@ -226,9 +226,9 @@ class SpectralTable:
         return float(sum(p.mass_error * p.kernel_bound for p in self.parts))
 
     def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
-        """The radial table of k and the shift r if the kernel is K(D) = k(D + r); else None.
+        """The table of k and the shift r if the kernel is K(D) = k(D + r), k radial; else None.
 
-        Features of K are features of k with rows x + r in place of x.
+        This table must be radial or shifted.  Features of K at x are features of k at x + r.
         """
         if self.is_radial:
             return self, np.zeros(self.dim)

@@ -1,10 +1,10 @@
 """The file format of tables of all kinds: a header, arrays, and a digest of both in one .npz file.
 
 ``numpy.load(..., allow_pickle=False)`` reads the file.  Its member ``header`` is JSON text as
-bytes, with the numbers of the table and of its parts.  The other members are the arrays of the
-radial distributions ("laws"), little-endian doubles and 8-bit integers.  Laws and groups that parts
-share are stored once, and parts refer to them by index.  ``sha256`` is the digest of the name,
-type, shape and bytes of all other members.  Reading never runs code from the file.
+bytes, with the numbers of the table and of its parts.  The member ``sha256`` is the digest of the
+name, type, shape and bytes of all others: the header and the arrays of the radial distributions
+("laws"), little-endian doubles.  Laws and groups that parts share are stored once, and parts refer
+to them by index.  Reading never runs code from the file.
 """
 
 from __future__ import annotations

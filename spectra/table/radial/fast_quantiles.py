@@ -1,11 +1,11 @@
 r"""Fast quantiles: polynomials for the radius on bins of equal probability.
 
 A panel must be searched for, and its series inverted.  A bin is found by one multiplication, and a
-polynomial of low degree gives the radius.  A bin is *open*, without a polynomial, if this is less
-accurate than the panels.  Most open bins are next to an edge of a panel at which the density is 0.
-There the radius is a smooth function of the square root of the distance of the probability from the
-edge.  Ranges of open bins are cut into pieces, with polynomials in this variable.  Where they fail,
-at the ends of the distribution and in an oscillating tail, the radius is found from the panels.
+polynomial of low degree gives the radius.  A bin is *open*, without a polynomial, if the polynomial
+would be less accurate than the panels.  Most open bins are next to an edge of a panel at which the
+density is 0.  There the radius is a smooth function of the square root of the distance of the
+probability from the edge.  Ranges of open bins are cut into pieces, with polynomials in this root.
+If a piece has no accurate polynomial, the panels give the radius; in an oscillating tail, the tail.
 
 Probabilities are given as *keys*: u in the left part of the distribution, -(1 - u) in the right.
 """
@@ -28,14 +28,14 @@ __all__ = ["EvaluateBins", "EvaluatePieces", "fit_quantiles"]
 #: Arguments are an array of keys, an array to which the radii are written, and the total number of
 #: draws.  Returns the indices of the keys in open bins, at which the radii are not valid.
 EvaluateBins = Callable[[FloatArray, FloatArray, int], IntArray]
-#: Radii at keys in open bins; nan where they must be found from the panels.
+#: Radii at keys in open bins; nan where they must be found from the panels or the tail.
 EvaluatePieces = Callable[[FloatArray], FloatArray]
 
 # Least number of draws for the compiled loop, which takes half a second to load.  Its results are
 # bitwise equal to those of numpy.
 _COMPILED = 1 << 18
-# Bins for each panel, and log2 of the least and largest number of bins, which is a power of two, so
-# that multiplying by it is exact.
+# Bins for each panel, where edges in one interval of length 2^-_LOG_LEAST count once; log2 of the
+# least and largest number of bins, which is a power of two, so that multiplying by it is exact.
 _PER_PANEL, _LOG_LEAST, _LOG_MOST = 16.0, 10, 15
 # The coefficients of a bin fill one cache line.  Pieces are fewer, and may have a higher degree.
 _DEGREE, _PIECE_DEGREE = 7, 13
@@ -54,7 +54,7 @@ def fit_quantiles(
     *,
     tail_mass: float,
 ) -> tuple[EvaluateBins, EvaluatePieces]:
-    """Fit the function ``radii`` of the key, which is smooth between any two ``edges``.
+    """Fit the function ``radii`` of the key, which is smooth between neighboring ``edges``.
 
     Keys from -``tail_mass`` to 0 are in an oscillating tail and are not fitted.  Arguments of
     ``radii_between`` are the index of an edge and the distances of a key from it and the next one.
@@ -97,7 +97,7 @@ def fit_quantiles(
 
 
 def _fit_pieces(
-    radii: Callable[[IntArray, FloatArray, FloatArray], FloatArray],
+    radii_between: Callable[[IntArray, FloatArray, FloatArray], FloatArray],
     edges: FloatArray,
     open_ends: FloatArray,
     tail_mass: float,
@@ -107,7 +107,7 @@ def _fit_pieces(
     bounds = np.unique(np.clip(bounds, edges[0], edges[-1]))
     middle = 0.5 * (bounds[1:] + bounds[:-1])
     below = np.searchsorted(edges, middle, side="right") - 1
-    # Distances are from the nearer edge; the piece is above (side 1) or below (side -1) it.
+    # The nearer edge is below (side 1) or above (-1) a piece; near, far: roots of distances to it.
     side = np.where(2.0 * middle < edges[below] + edges[below + 1], 1, -1)
     edge = below + (side < 0)
     near, far = np.sqrt(np.sort(np.abs([bounds[:-1], bounds[1:]] - edges[edge]), axis=0))
@@ -124,7 +124,7 @@ def _fit_pieces(
         from_lower = np.where(is_above, distance, to_other_edge)
         from_upper = np.where(is_above, to_other_edge, distance)
         lower = np.repeat(lower, root.shape[1])
-        w = radii(lower, from_lower.ravel(), from_upper.ravel()).reshape(root.shape)
+        w = radii_between(lower, from_lower.ravel(), from_upper.ravel()).reshape(root.shape)
         fit, good = _fit(w, _PIECE_DEGREE)
         columns[:, todo[good]] = fit[good].T
         bad = todo[~good & ((far**2 - near**2)[todo] > _LEAST_PIECE)]

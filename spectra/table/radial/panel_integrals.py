@@ -104,13 +104,13 @@ def integrate_plane_wave(
     error += np.minimum(np.multiply.outer(z, width), 2.0) @ panels.masses[powers]
     radii, masses = _as_points(panels)
     for start in range(0, radii.size, _BLOCK):
-        x = z[:, None] * radii[start : start + _BLOCK]
+        wz = z[:, None] * radii[start : start + _BLOCK]
         mass = masses[start : start + _BLOCK]
-        rounding = plane_wave_rounding(dim, x, x)
+        rounding = plane_wave_rounding(dim, wz, wz)
         # Where rounding exceeds the bound, Ω is replaced by 0.
-        known = rounding < plane_wave_bound(dim, x)
-        waves = np.zeros_like(x)
-        waves[known] = plane_wave_mean(dim, x[known])
+        known = rounding < plane_wave_bound(dim, wz)
+        waves = np.zeros_like(wz)
+        waves[known] = plane_wave_mean(dim, wz[known])
         value += waves @ mass
         error += rounding @ mass
     step = max(1, _BLOCK // max(cells.size, 1))
@@ -150,16 +150,16 @@ def _add_series(
     panels: Panels, nodes: CellNodes, dim: int, z: FloatArray, value: FloatArray, error: FloatArray
 ) -> None:
     """Add the integrals over all series at distances z to ``value``, and bounds to ``error``."""
-    cells, whole_nodes = nodes
+    cells, unhalved_nodes = nodes
     # Pairs of a cell and a distance.
     which = np.tile(np.arange(cells.size), z.size)
     z_index = np.repeat(np.arange(z.size), cells.size)
     for halvings in range(_HALVINGS):
-        x_low = z[z_index] * cells["first"][which]
-        bound = cells["mass"][which] * plane_wave_bound(dim, x_low)
+        wz_low = z[z_index] * cells["first"][which]
+        bound = cells["mass"][which] * plane_wave_bound(dim, wz_low)
         negligible = bound <= _NEGLIGIBLE
         np.add.at(error, z_index[negligible], bound[negligible])
-        z_index, which, x_low = z_index[~negligible], which[~negligible], x_low[~negligible]
+        z_index, which, wz_low = z_index[~negligible], which[~negligible], wz_low[~negligible]
         phase = z[z_index] * cells["width"][which]
         previous = -1.0
         for k, (limit, count) in enumerate(_RULES):
@@ -170,13 +170,13 @@ def _add_series(
                 if halvings:
                     w, weight = _place_nodes(panels, cells[which[i]], count)
                 else:
-                    w, weight = (a[which[i]] for a in whole_nodes[k])
+                    w, weight = (a[which[i]] for a in unhalved_nodes[k])
                 waves = plane_wave_mean(dim, z[z_index[i], None] * w)
                 np.add.at(value, z_index[i], np.einsum("ij,ij->i", weight, waves))
             last, mass = cells["last"][which[few]], cells["mass"][which[few]]
-            rounding = plane_wave_rounding(dim, x_low[few], z[z_index[few]] * last)
+            rounding = plane_wave_rounding(dim, wz_low[few], z[z_index[few]] * last)
             np.add.at(error, z_index[few], mass * rounding)
-        many = np.flatnonzero((phase > _LEVIN_PHASE) & (x_low > smooth_amplitude_start(dim)))
+        many = np.flatnonzero((phase > _LEVIN_PHASE) & (wz_low > smooth_amplitude_start(dim)))
         left = phase > _LEVIN_PHASE
         for start in range(0, many.size, _LEVIN_BLOCK):
             i = many[start : start + _LEVIN_BLOCK]
@@ -204,18 +204,18 @@ def _levin(
         """theta = w z, its derivative and A at s in [-1, 1], with Ω = Re[H exp(i theta)]."""
         half = 0.5 * (high - low)
         w, slope, density = panels.series_at(cells["panel"], 0.5 * (high + low) + half * s)
-        x = z[:, None] * w
-        return x, z[:, None] * slope * half, hankel_amplitude(dim, x) * density * half
+        theta = z[:, None] * w
+        return theta, z[:, None] * slope * half, hankel_amplitude(dim, theta) * density * half
 
-    x, rate, amplitude = equation(points)
+    theta, rate, amplitude = equation(points)
     matrix = derivative + 1j * rate[:, :, None] * np.eye(_LEVIN_NODES)
     p = np.linalg.solve(matrix, amplitude[:, :, None])[:, :, 0]
-    ends = p[:, -1] * np.exp(1j * x[:, -1]) - p[:, 0] * np.exp(1j * x[:, 0])
+    ends = p[:, -1] * np.exp(1j * theta[:, -1]) - p[:, 0] * np.exp(1j * theta[:, 0])
     _, check_rate, check_amplitude = equation(check_points)
     left_side = p @ check_derivative.T + 1j * check_rate * (p @ check_values.T)
     residual = np.max(np.abs(left_side - check_amplitude), axis=1)
     # The phases at the ends are rounded by a few units of their size.
-    rounding = 2.0**-51 * np.sum(np.abs(p[:, [0, -1]] * x[:, [0, -1]]), axis=1)
+    rounding = 2.0**-51 * np.sum(np.abs(p[:, [0, -1]] * theta[:, [0, -1]]), axis=1)
     return ends.real, 2.0 * residual, rounding
 
 

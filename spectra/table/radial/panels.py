@@ -211,7 +211,7 @@ class Panels:
         return below, above, density
 
     def series_at(self, i: IntArray, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """w, dw/dx and the density per unit of x of each series i[k] at all x[k]: shapes (m, n)."""
+        """w, dw/dx and the density per unit of x of each series i[k] at all x[k], shaped like x."""
         flat = np.repeat(i, x.shape[1])
         w = self._radius_at(flat, x.ravel()).reshape(x.shape)
         half = self.half_widths[i][:, None]

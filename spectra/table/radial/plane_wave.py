@@ -1,4 +1,4 @@
-r"""The plane-wave mean Ω_d: its amplitude, and bounds of its size and rounding error.
+r"""The mean Ω_d(x) of cos(x u_1) over unit vectors u of R^d: amplitude, bounds, rounding error.
 
 .. math:: \Omega_d(x) = \Re\,[e^{ix} H_d(x)], \qquad
           e^{ix} H_d(x) = \Gamma(d/2) (2/x)^\nu H^{(1)}_\nu(x), \quad \nu = d/2 - 1
@@ -56,7 +56,7 @@ def hankel_amplitude(dim: int, x: NumberArray) -> ComplexArray:
 
 @cache
 def _hankel_expansions(order: float) -> tuple[tuple[float, FloatArray], ...]:
-    """For each number of terms: least accurate x of the expansion, and the ratios of its terms."""
+    """For each number of terms: the x from which the expansion is accurate; ratios of its terms."""
     k = np.arange(1.0, max(_HANKEL_TERMS) + 2.0)
     ratios = (4.0 * order**2 - (2.0 * k - 1.0) ** 2) / (8.0 * k)
     with np.errstate(divide="ignore"):
@@ -79,17 +79,17 @@ def _sum_expansion(order: float, ratios: FloatArray, x: NumberArray) -> ComplexA
         series *= y
         series *= ratio
         series += 1.0
-    start = np.exp(-0.5j * np.pi * (order + 0.5))
-    return np.asarray(start * np.sqrt(2.0 / (np.pi * x)) * series)
+    factor = np.exp(-0.5j * np.pi * (order + 0.5))
+    return np.asarray(factor * np.sqrt(2.0 / (np.pi * x)) * series)
 
 
 def plane_wave_bound(dim: int, x: FloatArray) -> FloatArray:
     r"""Bound of \|Ω_d\| on [x, ∞) for x >= 0.
 
-    Beyond the turning point x = ν it is \|H_d(x)\|.  Up to there, which is before the first zero of
-    J_ν, its product over the zeros gives :math:`\Omega_d(x) \le e^{-x^2/(2d)}`.  As
-    :math:`\Omega^2 + \Omega'^2` decreases with x and :math:`\Omega_d' = -(x/d)\,\Omega_{d+2}`, the
-    bound :math:`e^{-x^2/(2d+4)} \sqrt{1 + x^2/d^2}` follows.
+    Up to the turning point x = ν, which is before the first zero of J_ν, its product over the zeros
+    gives :math:`\Omega_d(x) \le e^{-x^2/(2d)}`.  As :math:`\Omega^2 + \Omega'^2` decreases, and
+    :math:`\Omega_d' = -(x/d)\,\Omega_{d+2}`, :math:`e^{-x^2/(2d+4)} \sqrt{1 + x^2/d^2}` is a bound.
+    Beyond ν its value at ν is a bound, and beyond ``smooth_amplitude_start`` so is \|H_d(x)\|.
     """
     x = np.asarray(x, dtype=float)
     y = np.minimum(x, max(0.5 * dim - 1.0, 0.0))
@@ -102,9 +102,9 @@ def plane_wave_bound(dim: int, x: FloatArray) -> FloatArray:
 def plane_wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArray:
     """Rounding error of Ω_dim(w z) for w z in [low, high]: of the product w z and of Ω itself.
 
-    Ω is a power series up to √(3d), then exp of logarithms of size log Γ(d/2), unless d is 1 or 3.
+    For d > 3, Ω beyond √(3d) is computed as the exponential of logarithms of size log Γ(d/2).
     """
-    # x times the bound is largest at an end, near √(d + 2), or at smooth_amplitude_start.
+    # x = w z times the bound is largest at an end, near √(d + 2), or at smooth_amplitude_start.
     inner = (np.clip(x, low, high) for x in (np.sqrt(dim + 2.0), smooth_amplitude_start(dim)))
     x = np.stack([low, high, *inner])
     product = np.max(x * plane_wave_bound(dim, x), axis=0)

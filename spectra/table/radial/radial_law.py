@@ -128,7 +128,7 @@ class RadialLaw:
     def edges(self) -> FloatArray:
         """Keys of the edges of panels, ascending: -q of the right side, then u of the left side."""
         u, q, k = self._sums
-        # Keys in the tail ascend from -tail.mass to 0, which is infinity.
+        # Keys in the tail ascend from -tail.mass to 0, the key of an infinite radius.
         infinity = [] if self.tail is None else [np.zeros(1)]
         return np.concatenate([-q[k:], *infinity, u[1 : k + 1]])
 
@@ -199,7 +199,7 @@ class RadialLaw:
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
         r"""Expected plane wave :math:`E\,\Omega_d(w z)` at distances z in dimension d = dim >= 1.
 
-        The absolute error is about 1e-13, see :meth:`plane_wave_enclosure`.
+        :func:`~spectra.base.special.bessel.plane_wave_mean` is Omega_d.  Errors are about 1e-13.
         """
         return self.plane_wave_enclosure(dim, z)[0]
 

@@ -96,7 +96,7 @@ class WaveSum:
 
     @cached_property
     def background(self) -> WaveSum:
-        """The waves of frequency 0: the mean of the sum over the phases of the other waves."""
+        """The waves of frequency 0: the mean of the sum, as other waves have the mean 0."""
         return WaveSum(self.start, tuple(v for v in self.waves if v[0] == 0.0))
 
     @cached_property
@@ -105,7 +105,7 @@ class WaveSum:
         return np.unique([b for b, _, _ in self.waves if b > 0.0])
 
     def amplitudes(self, x: FloatArray) -> Iterator[tuple[float, ComplexArray]]:
-        """Pairs of a frequency, which may be 0, and the amplitudes of its waves at x = W/w."""
+        """Pairs of a frequency, which may be 0, and the sum of its amplitudes at x = W/w."""
         for b in sorted({b for b, _, _ in self.waves}):
             yield b, np.sum([amplitude(v, x) for v in self.waves if v[0] == b], axis=0)
 

@@ -1,12 +1,12 @@
 r"""The oscillating tail of a distribution of radii: mass, quantiles and expected plane waves.
 
-Beyond a radius W the density is a nonnegative :class:`~spectra.table.tails.wave_sum.WaveSum`, and
-the survival function is another one.  The expectation of a plane wave is a sum of integrals
+Beyond a radius W the density and the survival function are each a ``WaveSum``, whose *mean* is its
+waves of frequency 0.  The expectation of a plane wave is a sum of integrals
 
 .. math:: \int_1^\infty e^{iYt} h(t)\,dt = i e^{iY} \int_0^\infty e^{-Ys} h(1 + is)\,ds, \; Y > 0,
 
-with t = w/W and Y = W (b + z) or W (b - z) for a wave of frequency b and amplitude h.  On the
-rotated path t = 1 + is, or 1 - is for Y < 0, the integrand does not oscillate.
+with t = w/W and Y = W (b + z) or W (b - z) for a wave of frequency b.  Its amplitude times that of
+the plane wave is h.  On the path t = 1 + is, or 1 - is for Y < 0, the integrand does not oscillate.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _EPS = 2.0**-52
 _STEPS, _LAST_STEP = 64, 1e-7
 # Relative error of interpolated quantiles of the mean density.
 _MEAN_ERROR = 1e-4
-# Radii in one period of a wave, and at which the mean density is checked, up to _FAR times W.
+# Number of radii in a grid: on one period, or from W to _FAR W to check the mean density.
 _SAMPLES, _FAR = 257, 1e3
-# Points of the table of mean quantiles, and its range: exp(-700) is near the smallest double.
+# Points of the table of mean quantiles; its range of log w and log q (doubles end near exp(-700)).
 _GRID, _LOG_RANGE = 4000, 700.0
 # The Gauss-Laguerre rule is exact to rounding from this |Y| on.  Smaller |Y| use the trapezoidal
 # rule in log s, with this step and range.
@@ -156,7 +156,7 @@ class WaveTail:
 
     @cached_property
     def _periodic_shift(self) -> tuple[float, FloatArray, FloatArray] | None:
-        """The period, quantiles of the mean density in it, and those of the density minus these."""
+        """Common period of the waves, if any; mean quantiles in it; quantiles minus these."""
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None
@@ -186,13 +186,13 @@ class WaveTail:
                 out[i] = cosines.reshape(-1, s.size) @ weights
         return out.reshape(z.shape), error.reshape(z.shape)
 
-    def _expected_cosines(self, x: FloatArray) -> FloatArray:
-        """Integral of cos(w x) times the density, interpolated in tables."""
-        out = np.zeros(x.size)
-        for begin in range(0, x.size, _BLOCK):
+    def _expected_cosines(self, z: FloatArray) -> FloatArray:
+        """Integral of cos(w z) times the density, interpolated in tables."""
+        out = np.zeros(z.size)
+        for begin in range(0, z.size, _BLOCK):
             block = slice(begin, begin + _BLOCK)
             for (frequency, _, _), rows in zip(self.density.waves, self._tables, strict=True):
-                for difference in (frequency + x[block], frequency - x[block]):
+                for difference in (frequency + z[block], frequency - z[block]):
                     out[block] += _interpolate(rows, difference * self.start)
         return 0.5 * self.start * out
 
@@ -271,7 +271,7 @@ def _laguerre_rule(phases: FloatArray, _: float) -> tuple[FloatArray, FloatArray
 
 
 def _log_rule(phases: FloatArray, power: float) -> tuple[FloatArray, FloatArray]:
-    """The same by the trapezoidal rule in log s, for f(s) that falls like s^-power."""
+    """As in :func:`_laguerre_rule`, by the trapezoidal rule in log s; f(s) falls like s^-power."""
     s, weights = _log_nodes()
     weights = weights.copy()
     # For Y = 0 the sum beyond the last node is a geometric series.
@@ -281,7 +281,7 @@ def _log_rule(phases: FloatArray, power: float) -> tuple[FloatArray, FloatArray]
 
 @cache
 def _sphere_rule(dim: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights for means over the absolute coordinate s of a uniform direction."""
+    """Nodes s and weights for means over s = |u_1| with u uniform on the unit sphere of R^dim."""
     end = 0.5 * np.pi if dim == 2 else float(np.arccos(np.exp(-_LOG_LEFT_OUT / (dim - 2))))
     even = np.linspace(0.0, end, 1 + int(np.ceil(smooth_amplitude_start(dim) * end / _PANEL_PHASE)))
     edges = np.union1d(even, end * 2.0 ** -np.arange(_HALVINGS))
