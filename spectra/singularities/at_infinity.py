@@ -110,7 +110,7 @@ def _analyse_term(order: Order, c: Expr, phase: Series, frequency: Expr | None) 
         term = Singularity(sympy.oo, s, right=c, log_power=q)
         return PointAnalysis(singularities=(term,))
     wave = Singularity(sympy.oo, s, sympy.S.Zero, 2 * sympy.Abs(c), q, frequency, sympy.arg(c))
-    # The wave of a measure on the sphere has c = |c| exp(-i pi s/2), or minus this.
+    # The uniform measure on the sphere |w| = frequency of R^(2s+1) has c = +-|c| exp(-i pi s/2).
     rotated = c * (sympy.cos(s * sympy.pi / 2) + sympy.I * sympy.sin(s * sympy.pi / 2))
     is_aligned = q == 0 and is_zero(sympy.im(sympy.expand(rotated)))
     return rules.wave_rule(wave, has_sphere_phase=is_aligned)
@@ -119,8 +119,8 @@ def _analyse_term(order: Order, c: Expr, phase: Series, frequency: Expr | None) 
 def _analyse_chirp(order: Order, c: Expr, phase: Series) -> PointAnalysis:
     a, q, p = order[0], -order[1], _phase_degree(phase)
     if p in (0, 1):
-        reason = "whether a phase at infinity other than w z and ~ z^p (p != 1) allows finite mass"
-        no_limit = (rules.no_limit_rule(),) if compare(order, CONSTANT) == 0 else ()
+        reason = "whether a phase at infinity neither w z nor ~ z^p (p != 1) allows finite mass"
+        no_limit = (rules.no_limit_requirement(),) if compare(order, CONSTANT) == 0 else ()
         return PointAnalysis(no_limit, (Gap(reason, location=sympy.oo),))
     rate = sympy.expand(phase.terms[0][1] / sympy.I)
     if sign(rate) < 0:  # the conjugate part has the positive rate
@@ -139,4 +139,4 @@ def add_recurrence(expr: Expr, infinity: PointAnalysis) -> PointAnalysis:
     """
     if not is_recurrent(expr):
         return infinity
-    return replace(infinity, requirements=(*infinity.requirements, rules.no_limit_rule()))
+    return replace(infinity, requirements=(*infinity.requirements, rules.no_limit_requirement()))

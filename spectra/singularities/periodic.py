@@ -33,7 +33,7 @@ from spectra.singularities.results import (
 __all__ = ["analyse_periodic", "frequencies_of", "is_periodic", "is_recurrent", "is_trigonometric"]
 
 _ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
-#: A formula is evaluated at the phases n/7, n < 45, which are more than one period 2 pi.
+#: The values of frequency * z at which a formula is evaluated; the last exceeds the period 2 pi.
 _PHASES = [sympy.Rational(n, 7) for n in range(1, 45)]
 #: The z at which the values of a formula at z and -z are compared.
 _TEST_POINT = sympy.Rational(5, 7)

@@ -150,8 +150,8 @@ class Requirement:
 class PointAnalysis:
     """The analysis at one point: zero, a radius, or infinity.
 
-    ``limit`` is the limit of the kernel there, if it is known.  If ``singularities`` is empty, the
-    kernel has no singular term of an exponent below ``regular_below``.
+    ``limit`` is the limit of the kernel there, if it is known.  If the analysis at zero has no
+    requirement, gap or singularity, no singular term at 0 has an exponent below ``regular_below``.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -165,9 +165,9 @@ class PointAnalysis:
 class LocalAnalysis:
     """The analysis of a kernel at zero, at each radius and at infinity.
 
-    ``exprs[i]`` is the formula on the interval that ends at ``radii[i]``; the last one holds beyond
-    all radii.  ``exprs`` is empty if the formula of an interval is unknown, or if there are
-    infinitely many radii.  ``gaps`` are those that belong to no single point.
+    ``radii`` has pairs of a radius and the analysis there, in ascending order.  ``exprs[i]`` is the
+    formula up to the i-th radius, the last one beyond all radii; ``exprs`` is empty if a formula is
+    unknown or the radii are infinitely many.  ``gaps`` are those that belong to no single point.
     """
 
     exprs: tuple[Expr, ...]

@@ -26,8 +26,8 @@ from spectra.formula.expansions.expansion import CONSTANT, compare
 from spectra.singularities.results import Gap, PointAnalysis, Requirement, Singularity
 
 __all__ = [
-    "antipode_rule", "chirp_rule", "dimension_bound", "infinity_gap", "no_limit_rule", "radius_gap",
-    "radius_rule", "sphere_rule", "unbounded_rule", "wave_rule",
+    "antipode_rule", "chirp_rule", "dimension_bound", "infinity_gap", "no_limit_requirement",
+    "radius_gap", "radius_rule", "sphere_rule", "unbounded_rule", "wave_rule",
 ]  # fmt: skip
 
 _ZERO, _ONE = sympy.Integer(0), sympy.Integer(1)
@@ -103,7 +103,7 @@ def sphere_rule(point: PointAnalysis) -> PointAnalysis:
 
 def antipode_rule(point: PointAnalysis) -> PointAnalysis:
     """The rule at z = 2 on the sphere, which is a single point: it requires only continuity."""
-    gaps = () if point.singularities else point.gaps  # a term that tends to 0 is continuous
+    gaps = () if point.singularities else point.gaps  # the term decides on continuity
     return PointAnalysis(
         tuple(r for r in point.requirements if r.bound == 0),
         tuple(g for g in gaps if g.from_dim <= _ONE and not g.improvable),
@@ -155,7 +155,7 @@ def infinity_gap(exponent: sympy.Expr, degree: sympy.Expr) -> Gap:
     return Gap(reason, 2 * exponent / degree, sympy.oo, improvable=True)
 
 
-def no_limit_rule() -> Requirement:
+def no_limit_requirement() -> Requirement:
     """A kernel without a limit at infinity can have finite mass for d = 1 only."""
     reason = "The kernel has no limit at infinity; every kernel of finite mass has one for d >= 2."
     return Requirement(_ONE, inclusive=True, reason=reason)

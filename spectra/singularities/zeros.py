@@ -17,7 +17,7 @@ __all__ = ["distinct", "positive_zeros", "same_radius"]
 
 _X = sympy.Symbol("x", nonnegative=True)
 _ZERO, _ONE, _TWO, _HALF_PI = sympy.S.Zero, sympy.S.One, sympy.Integer(2), sympy.pi / 2
-#: Limit on the zeros of one sine or cosine: each is expanded exactly, which takes time.
+#: Limit on the zeros of one sine or cosine: the kernel is expanded at each, which takes time.
 _MOST_ZEROS = 200
 #: Degree of a polynomial above which exact root isolation takes too long.
 _LARGEST_DEGREE = 60
@@ -157,7 +157,7 @@ def _is_noninteger_power(node: sympy.Basic) -> bool:
 
 
 def _wave_zeros(wave: sympy.Expr, y: sympy.Expr, upper: sympy.Expr) -> list[sympy.Expr] | None:
-    """Where sin or cos of a linear argument equals y up to a radius; None for other arguments."""
+    """The z <= upper at which sin or cos of a linear argument is y; None for other arguments."""
     if abs(y.evalf(30)) > 1 and not is_zero(abs(y) - 1):
         return []
     argument, period = wave.args[0], 2 * sympy.pi

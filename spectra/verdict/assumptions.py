@@ -66,7 +66,7 @@ def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
     for piece in kernel.pieces:
         split = opaque_terms(piece.expr)
         if split is None:
-            gaps.append(Gap(_PRODUCT.format(piece.expr)))
+            gaps.append(Gap(_PRODUCT_REASON.format(piece.expr)))
             continue
         terms, rest = split
         for term in terms:
@@ -94,7 +94,7 @@ def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
     return LocalAnalysis((), origin, tuple(radii), infinity, tuple(gaps))
 
 
-_PRODUCT = (
+_PRODUCT_REASON = (
     "how smooth {} is, a callable times another function: make one callable of the product and "
     "state its facts"
 )
@@ -146,7 +146,7 @@ def _analyse_radius(name: str, r: Expr, exponent: Expr | None, reason: str) -> P
 
 
 _ASSUMPTIONS = {
-    "smoothness": "every singularity at a radius that was not found has an exponent above {}",
+    "smoothness": "every singularity that was not found, at a radius, has an exponent above {}",
     "decay": "k minus its limit decays like z^(-{}), with its derivatives and without oscillation",
     "origin": "k - k(0) vanishes like z^{} at z = 0, with its derivatives",
 }
@@ -176,7 +176,7 @@ def check_assumptions(assume: Mapping[str, float] | None) -> dict[str, Expr]:
 def apply_assumptions(
     points: Iterable[PointAnalysis], assumptions: Mapping[str, Expr]
 ) -> tuple[tuple[PointAnalysis, ...], tuple[str, ...]]:
-    """Close the gaps that an assumption covers; return the points and sentences that name it."""
+    """Close the gaps that an assumption covers; return the points, and each assumption in words."""
 
     def remaining(gap: Gap) -> Iterator[Gap]:
         if gap.location == 0 or gap.location is sympy.oo:
@@ -185,7 +185,7 @@ def apply_assumptions(
         elif "smoothness" not in assumptions:
             yield gap
         elif (bound := dimension_bound(assumptions["smoothness"])) is not sympy.oo:
-            reason = f"beyond the assumed smoothness {assumptions['smoothness']}"
+            reason = f"whether k is smoother than the assumed {assumptions['smoothness']}"
             yield Gap(reason, bound, gap.location)
 
     closed = tuple(

@@ -2,16 +2,16 @@ r"""Kernels of groups of columns and of the l1 distance: finite mass and positiv
 
 A kernel of groups is a sum of products of factors, each a kernel of one group of columns.  It has
 finite mass if every factor has, in the dimension of its group, since sums and convolutions of
-finite measures are finite.  It has infinite mass if a factor k(D_g), where D_g is the difference in
-its columns, has infinite mass, its term uses no column twice, and all factors of the other terms
-that share a column with it have finite mass.  Proof: fix the other columns at a difference where
-the rest of the term is not 0.  The kernel is then c k(D_g) plus terms of finite mass, c != 0, but
-fixing columns keeps a finite mass finite.
+finite measures are finite.  It has infinite mass if one factor k(D_g) has, where D_g is the
+difference in the columns of its group g, if the term of k(D_g) uses no column twice, and if each
+other term that uses a column of g has only factors of finite mass.  Proof: fix the other columns at
+a difference where the rest of the term is not 0.  The kernel is then c k(D_g) plus terms of finite
+mass, c != 0, but fixing columns keeps a finite mass finite.
 
 For the l1 distance, sums of truncated distances :math:`(\tau - z)_+` and exponentials have finite
 mass for every number of columns (proof in docs/l1.md).  With a truncated distance they are not
 positive definite in d >= 2: at :math:`w_1 = w_2 = w`, the density of
-:math:`\sum_i c_i (\tau_i - z)_+` in two columns tends to
+:math:`\sum_i c_i (\tau_i - z)_+` in two columns is, for large w, close to
 :math:`-\sum_i c_i \tau_i \cos(\tau_i w) / (2 \pi^2 w^2)`, which changes sign, and that of
 exponentials falls like :math:`w^{-4}`.
 """

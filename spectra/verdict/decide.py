@@ -66,7 +66,7 @@ def existence(
         asymmetric kernel fix it.
     assume : mapping, optional
         Facts that you know and the formula does not show; the verdict records them.  "smoothness":
-        every singularity at a finite radius that was not found has a larger exponent than this.
+        every singularity that was not found, at a finite radius, has a larger exponent than this.
         "decay": k minus its limit, with derivatives, decays without oscillation like this power of
         1/z.  "origin": k - k(0), with derivatives, vanishes like this power of z.
 

@@ -23,9 +23,9 @@ from spectra.verdict.status import D, Definiteness, Status
 
 __all__ = ["definiteness"]
 
-#: Distances at which |k| is compared with k(0): their number, and the largest if k has no support.
-_DISTANCES, _LARGEST_DISTANCE = 60, 1e3
-#: A relative excess of |k| over k(0) up to this counts as rounding.
+#: Comparison of |k(z)| with k(0): steps in z, and as many in z^(1/8); an upper bound of z.
+_STEPS, _LARGEST_DISTANCE = 60, 1e3
+#: An excess of |k| over k(0) of up to this, relative to 1 + |k(0)|, counts as rounding.
 _ROUNDING = 1e-12
 _ZERO = sympy.Integer(0)
 
@@ -94,7 +94,7 @@ def _find_larger_value(kernel: Kernel, at_zero: sympy.Expr | None) -> str | None
     """Describe a z with |k(z)| > k(0), which refutes definiteness; None if none is found."""
     if not kernel.pieces or at_zero is None:
         return None
-    fractions = np.arange(1, _DISTANCES) / _DISTANCES
+    fractions = np.arange(1, _STEPS) / _STEPS
     z = np.concatenate([fractions, fractions**8]) * min(kernel.support, _LARGEST_DISTANCE)
     k_zero = float(at_zero)
     try:

@@ -40,7 +40,7 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
 
 
 def _definiteness_in_time(verdict: Verdict) -> Definiteness:
-    """Decide positive definiteness, unless its masses take longer than the time limit."""
+    """Decide positive definiteness, unless the spectral masses take longer than the time limit."""
     try:
         return verdict.positive_definite
     except TimeLimitError:

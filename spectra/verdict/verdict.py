@@ -240,8 +240,8 @@ class Verdict:
         Notes
         -----
         A decomposition exists exactly if the Gegenbauer series converges absolutely.  A term
-        |z - R|^s at 0 < R < 2 needs s > (d - 2)/2.  At z = 0 and at the antipode z = 2, every term
-        z^s or (2 - z)^s with s > 0 is allowed.  For a positive definite kernel the sum is k(0).
+        |z - R|^s at 0 < R < 2 needs s > (d - 2)/2.  At z = 0 and at the antipode z = 2, every s > 0
+        is allowed.  For a positive definite kernel, the absolute terms add up to k(0).
         """
         kernel = self._radial_kernel("a verdict on the sphere")
         assert self.analysis is not None  # every radial kernel has one

@@ -107,8 +107,8 @@ def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
 def rational_spectrum_dimension(expr: sympy.Expr) -> int:
     r"""An odd d in which a sum of z^n exp(-a z) cos(b z) is positive definite; 0 if none is found.
 
-    For d = 1, :math:`z^n e^{-sz}` has the spectrum :math:`S(w) = \mathrm{Re}\, n!/(s - iw)^{n+1}`,
-    up to a positive factor.  For d + 2 it is a positive multiple of :math:`-S'(w)/w`.
+    Up to factors > 0, a real sum of :math:`c z^n e^{-sz}`, s complex, has in d = 1 the spectrum
+    :math:`S(w) = \mathrm{Re} \sum c\, n!/(s - iw)^{n+1}`; from d to d + 2, S becomes :math:`-S'/w`.
     """
     spectrum = _ZERO
     for term in sympy.Add.make_args(sympy.expand(expr.rewrite(sympy.exp))):

@@ -89,7 +89,7 @@ def _may_be_monotone(expr: sympy.Expr) -> bool:
 
 
 def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether the formula is f(g) for an exponential, power or special function f, as above."""
+    """Whether a rule for f(g) proves it, f being an exponential, a power or a special function."""
     head, inner = expr.func, expr.args[-1]
     if head == sympy.exp:
         return _is_bernstein(-inner, derivatives) or _is_monotone(inner, derivatives)
@@ -228,7 +228,7 @@ def is_complete_bernstein(expr: sympy.Expr) -> bool:
 
 
 def _sector(expr: sympy.Expr) -> Sector | None:
-    """Bounds of arg f / arg s; None if they are not known, or wider than half a turn."""
+    """Bounds of arg f / arg s; None if not known, outside [-1, 1], or more than 1 apart."""
     if expr == Z:
         return _HALF, _HALF
     if expr.is_number:
@@ -253,7 +253,7 @@ def _sector(expr: sympy.Expr) -> Sector | None:
         inner = _sector(expr.args[0] - 1)
         if inner is not None and inner[0] >= 0:
             sector = _ZERO, inner[1]
-    # A wider sector is not convex, and its powers may not be the principal ones.
+    # A sector wider than half a turn is not convex; outside [-1, 1], powers are not principal.
     if sector is None or not (sector[0] >= -1 and sector[1] <= 1 and sector[1] - sector[0] <= 1):
         return None
     return sector

@@ -119,7 +119,7 @@ def _sign_of_polynomial(poly: sympy.Poly, low: Expr, high: Expr) -> float:
 
 
 def _sign_by_derivative(f: Expr, low: Expr, high: Expr, derivatives: int) -> float:
-    """If f' has the sign s, f has it if f(low) has it or is 0, and -s if f(high) has -s or is 0."""
+    """If f' has the sign s: s if sign f(low) is s or 0, and -s if sign f(high) is -s or 0."""
     if not derivatives:
         return math.nan
     slope_sign = _sign(sympy.diff(f, Z), low, high, derivatives - 1)

@@ -38,7 +38,7 @@ __all__ = ["Proof", "proved_on_space", "proved_on_sphere"]
 
 #: Limit on the ways to write a product as a compactly supported kernel times another one.
 _MOST_CHOICES = 8
-#: Compactly supported kernels of the catalogue whose largest dimension no rule here proves.
+#: Compact kernels of the catalogue whose largest dimensions, 2 and 3, no rule here proves.
 _CATALOGUE_MODELS = ("circular", "cubic")
 
 
@@ -61,7 +61,7 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
         "It is made of positive definite functions by sums, products and power series": min(
             _piece_dimension(p) for p in pieces
         ),
-        "It is a mixture of convolution squares of balls, by Polya's criterion or its like": (
+        "It is a mixture of convolution squares of balls, by a criterion of Polya's type": (
             hat_mixture_dimension(analysis)
         ),
     }
@@ -109,8 +109,8 @@ def _compact_dimension(piece: Piece) -> float:
     best = _compact_factor_dimension(piece)
     if not polynomials:
         return best
-    free = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
-    choices = (c for n in range(len(free) + 1) for c in combinations(free, n))
+    nonzero_at_end = [f for f in polynomials if not is_zero(f.subs(Z, piece.support))]
+    choices = (c for n in range(len(nonzero_at_end) + 1) for c in combinations(nonzero_at_end, n))
     for choice in islice(choices, _MOST_CHOICES):
         compact = sympy.Mul(*(f for f in polynomials if f not in choice))
         other = sympy.Mul(*(f for f in factors if f not in polynomials or f in choice))
@@ -129,7 +129,7 @@ def _compact_factor_dimension(piece: Piece) -> float:
 
 
 def _model_dimension(piece: Piece) -> int:
-    """Look up a positive multiple of a model of the catalogue that has the same support."""
+    """The largest d of a catalogue model of which the piece is a positive multiple; 0 for none."""
     c = value_at_zero(piece.expr)
     if c is None or not c.is_positive:
         return 0

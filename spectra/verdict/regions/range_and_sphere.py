@@ -1,17 +1,17 @@
 r"""The verdict on a range of distances, and on the unit sphere.
 
-On a range: does some extension to R^d have finite mass?  Every extension has the singularities
-inside the range.  At its end a one-sided term (z_max - z)^s, s not an integer, excludes every
-extension if s <= (d - 1)/2, because for a kernel of finite mass the finite differences of step h
+On a range: does some continuation to R^d have finite mass?  Each continuation has the singularities
+inside the range.  At the end a one-sided term (z_max - z)^s, s not an integer, excludes every
+continuation if s <= (d - 1)/2, because for a kernel of finite mass the finite differences of step h
 and order r > s at z_max are o(h^s).
 
 On the sphere: does the Gegenbauer series :math:`k(\langle x, y\rangle) = \sum_n \lambda_n N(n, d)
 P_n` converge absolutely (``sphere_coefficients`` defines its symbols)?  A term :math:`|z - R|^s` at
 0 < R < 2 is singular on a sphere of points y around x, of dimension d - 2.  It contributes to
 :math:`N(n, d) \lambda_n` the power :math:`n^{(d-2)/2 - s - 1}` times a cosine in n, so that the sum
-converges exactly for s > (d - 2)/2: the rule of R^(d-1).  At z = 0 and at the antipode z = 2 it is
-singular at one point only, and contributes :math:`\pm n^{-1-s}`: every s > 0 is allowed (G. Szego,
-Orthogonal Polynomials, chapter 9).
+converges exactly for s > (d - 2)/2: the rule of R^(d-1).  At z = 0 and at the antipode z = 2 a term
+is singular at one point only: every s > 0 is allowed, since :math:`z^s` contributes
+:math:`\pm n^{-1-s}`, and :math:`(2 - z)^s` less (G. Szego, Orthogonal Polynomials, chapter 9).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _restrict_to(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> Lo
 def _points_up_to(
     end: sympy.Expr, analysis: LocalAnalysis, *, on_sphere: bool
 ) -> tuple[PointAnalysis, ...]:
-    """Requirements and gaps on [0, end], which every continuation of the kernel has."""
+    """The analyses at the points of [0, end] by the rules of the region; at end, of z <= end."""
     points = [PointAnalysis(gaps=analysis.gaps), analysis.origin]
     for i, (r, point) in enumerate(analysis.radii):
         if same_radius(r, end):
@@ -93,7 +93,7 @@ def verdict_on_range(
 
 
 def decide_on_sphere(kernel: Kernel, analysis: LocalAnalysis, dim: int | None) -> RegionVerdict:
-    """Decide by the singularities; if these have gaps, by a proof of positive definiteness."""
+    """Decide by the singularities; if gaps leave it open, by a proof of positive definiteness."""
     analysis = _restrict_to(kernel, analysis, _ANTIPODE)
     points = _points_up_to(_ANTIPODE, analysis, on_sphere=True)
     status, condition, reasons, deciding = combine(points, dim, _CONVERGES)

@@ -43,7 +43,7 @@ _DIGITS, _DIGITS_OF_SHARES = 40, 24
 #: The largest degree: its integrals take about ten seconds, and the work grows with its square.
 _LARGEST_DEGREE = 200
 #: The most levels of the tanh-sinh rule, each of which halves the step; the change between the
-#: last two, relative to the coefficients, above which the integrals are rejected.
+#: last two, relative to max(1, |lambda_n|), above which the integrals are rejected.
 _MOST_LEVELS, _LARGEST_CHANGE = 10, 1e-10
 #: Changes between two levels at which the finer one is accepted: of coefficients, and of shares.
 _TOLERANCE, _TOLERANCE_OF_SHARES = 1e-25, 1e-13
@@ -217,7 +217,7 @@ def _coefficients(kernel: Kernel, dim: int, degree: int) -> tuple[list[mpf], lis
                 f"{mp.nstr(max(change), 3)} between two rules: the formula is too rough on "
                 "the sphere, or the degree too high."
             )
-        # The integrands are bounded by |k| for every degree, since |P_n| <= 1.
+        # Since |P_n| <= 1, the rounding errors do not grow with the degree.
         rounding_error = mpf(10) ** (4 - digits) * (1 + abs(current[0]))
         return current, [c + rounding_error for c in change]
 
@@ -230,7 +230,7 @@ def _singular_angles(kernel: Kernel, digits: int) -> list[mpf]:
         try:
             radii = (*branch_radii(piece.expr, upper), upper)
         except ExpansionError as error:
-            raise AccuracyError(f"{error}, and its coefficients cannot be integrated") from error
+            raise AccuracyError(f"{error}, and the Gegenbauer integrals need them") from error
         inside = (r for r in radii if r.evalf(30) < 2)
         angles |= {2 * mp.asin(mpf(str(r.evalf(digits))) / 2) for r in inside}
     return sorted(angles)
@@ -239,7 +239,7 @@ def _singular_angles(kernel: Kernel, digits: int) -> list[mpf]:
 def _weighted_values(
     kernel: Kernel, dim: int, angles: list[mpf], level: int
 ) -> tuple[list[mpf], list[mpf], mpf]:
-    """The points u that a level adds, the kernel there times the weights, and their sum."""
+    """The points u that a level adds, the kernel there times the weights, and the total weight."""
     functions = [
         (mp.inf if p.support is sympy.oo else mpf(str(p.support.evalf(mp.dps))),
          mpmath_function(p.expr, Z))
