@@ -5,8 +5,8 @@ The Fourier convention of the whole package is
 .. math:: k(\Delta) = \int_{R^d} e^{i\omega\cdot\Delta}\mu(d\omega), \qquad
           k(z) = \int_0^\infty \Omega_d(wz)\rho(w)\,dw, \qquad \rho(w) = S_{d-1} w^{d-1} \mu(w).
 
-Here z = |Delta| and w = |omega| is called the radius; S_{d-1} is the area of the unit sphere, and
-Omega_d(wz) is the mean of exp(i omega . Delta) over all directions.  rho is the radial density.
+Here z = |Delta|, w = |omega| is the radius, mu(w) the density of mu there, rho the radial density,
+S_{d-1} the area of the unit sphere and Omega_d(wz) the mean of e^(i omega . Delta) over directions.
 
 A *route* is one method of finding a density: ``lookup`` (closed forms: :mod:`.closed_pairs`,
 :mod:`.ball`), ``periodic``, ``series`` (:mod:`.gamma_sums`) or ``numeric`` (:mod:`.half_line`,

@@ -44,7 +44,7 @@ _DEGREES = (8, 14, 22, 34, 50, 72, 104, 150)
 # A fit is accepted if it misses by this, relative to the largest value; one that misses by up to
 # the second number at the last degree is accepted with that error.
 _GOAL, _LIMIT = 64 * EPS, 1e-9
-# Values per term, and how many terms the second series has more.
+# Values per term, and the number of additional terms in the second series.
 _VALUES_PER_TERM, _MORE = 3, 5
 _SAFETY = 4.0  # the estimate of an error, divided by the difference of two results
 # The densities are compared at _GRID radii, from _FIRST times the lower end of Component.bulk to
@@ -58,10 +58,10 @@ _NEGLIGIBLE, _LARGEST_REACH = 1e-19, 1e6
 _COSINES = (256, 1024, 4096, 16384, 65536)
 _QUIET, _NOISE, _ROUNDING = 1e-12, 10.0, 4.0 * EPS
 # Below w = _NEAR / reach the density is a power; exp(-40) is negligible; steps are at most 2^-6.
-_NEAR, _DEPTH, _FIRST_STEP = 1e-7, 40.0, 6
-# The tail begins where its error is below this share, or at w = _FARTHEST / reach.
+_NEAR, _DEPTH, _LEAST_HALVINGS = 1e-7, 40.0, 6
+# The tail begins where its relative error is below this, or at w = _FARTHEST / reach.
 _RESOLVED, _FARTHEST = 1e-13, 4e3
-# Two independent series at z = 0, and the powers of z that are read off them.
+# Degrees of two series at z = 0, the highest power read off, and how often an interval is halved.
 _ORIGIN_DEGREES, _ORIGIN_POWERS, _ORIGIN_HALVINGS = (19, 23), 13, 24
 
 
@@ -181,7 +181,7 @@ def _find_reach(term: OpaqueTerm, dim: int) -> float:
 def _sum_values(term: OpaqueTerm, reach: float, dim: int, last: float) -> Samples:
     """w rho up to log w = last, with the difference of two sums for its error."""
     # The terms of one parity alone resolve the fastest wave.
-    step = 2.0 ** -max(_FIRST_STEP, ceil(log2(2.0 * np.exp(last) * reach / pi)))
+    step = 2.0 ** -max(_LEAST_HALVINGS, ceil(log2(2.0 * np.exp(last) * reach / pi)))
     j0, j1 = floor(log(_NEAR / reach) / step), ceil(last / step) + 2 * MARGIN
     n0, n1 = floor((-last - _DEPTH / dim) / step), ceil(log(reach) / step)
     log_z, log_y, log_w = (
@@ -233,7 +233,7 @@ def _odd_power_tail(term: OpaqueTerm, reach: float, dim: int, origin: int) -> Po
         raise _refusal(term, f"powers of z from {origin} on cannot be read off them")
     tail = replace(tail, relative_errors=tail.relative_errors + _SAFETY * differs / np.abs(odd))
     log_w = np.linspace(0.0, log(_FARTHEST), 200) - log(reach)
-    good = np.flatnonzero(tail.truncation_error(np.exp(log_w)) <= _RESOLVED)
+    good = np.flatnonzero(tail.error_before_rounding(np.exp(log_w)) <= _RESOLVED)
     return replace(tail, start=float(log_w[good[0]] if good.size else log_w[-1]))
 
 

@@ -40,7 +40,7 @@ class Atom:
 
     radius: float
     mass: float
-    error: float = 0.0
+    error: float = 0.0  # bound of the absolute error of the mass
 
     @classmethod
     def of(cls, radius: sympy.Expr, mass: sympy.Expr) -> Atom:
@@ -90,7 +90,7 @@ class Component(Radial):
         slowly makes a break at w = b.
     end : float
         The radius beyond which it vanishes, or ``inf``.  A finite end is the last of the breaks;
-        below it the component behaves like ``(end - w)**exponent``, with any exponent.
+        there the component behaves like ``(end - w)**exponent``, and the exponent may be positive.
     decay : float
         At infinity it falls like ``w**-decay``; ``inf`` if it falls faster than every power.
     tail : OscillatingTail or None

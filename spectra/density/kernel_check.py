@@ -6,8 +6,8 @@ Both sides of the Fourier pair are averaged over a Gaussian of width s around th
           + \sum_{atoms} m\,\Omega_d(r w_a)\,e^{-s^2w_a^2/2} = E\,k(|r e + s N|),
 
 where e is a unit vector, E the expectation over N, standard normal in R^d, and m and w_a the mass
-and radius of an atom.  The left side needs the density at w < 10/s only, so it exists for infinite
-masses, too.  The right side needs only values of the kernel, and no route uses such averages.
+and radius of an atom.  The left side uses only w < (9 + sqrt(d))/s, so it is finite even if the
+mass is not.  The right side needs only values of the kernel, and no route uses such averages.
 
 A pair (r, s) is called a *window*.  Windows at r = 0 with widths s on a geometric grid test every
 range of radii.  If the kernel has a support, windows around its end test the oscillations of the
@@ -49,7 +49,7 @@ _TOTAL = 64 * EPS
 _REACH = 9.0
 # exp(-40) is below rounding: integrals are followed for so many e-folds.
 _DEPTH = 40.0
-# In high dimension a density is a power of w only from this many e-folds below its bulk down.
+# In high dimension a density is a power of w only at radii this many e-folds below its bulk.
 _BELOW_BULK = 4.0
 # Limit of |log w|: squares of radii must be doubles.
 _LARGEST_LOG = 340.0
@@ -61,7 +61,7 @@ _WIDEST, _NARROWEST = 2.0, 0.25
 _LEAST_WINDOWS, _MOST_WINDOWS = 5, 10  # numbers of these widths
 # Narrower windows would integrate more half waves of an oscillating tail than this.
 _MOST_HALF_WAVES = 100
-# The narrowest width is divided by 4 until k is within this share of k(0), at most so many times.
+# The narrowest width is divided by 4 until |k - k(0)| / max |k| is below this, at most so often.
 _NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
 # A window at r > 0 has the width r / (12 sqrt(d)).
 _WIDTHS_PER_RADIUS = 12.0
@@ -157,7 +157,7 @@ def _largest_value(density: SpectralDensity) -> float:
 def _choose_windows(density: SpectralDensity, largest: float) -> list[FloatArray]:
     """Windows as rows (r, s), one array for each r.
 
-    They are r = 0, and the r where the kernel is not smooth, or one r in its bulk if there is none.
+    The distances r are 0 and those where k is not smooth; if k is smooth, 0 and one at its scale.
     """
     kernel, dim, root = density.kernel, density.dim, float(np.sqrt(density.dim))
     radii = [w for c in density.components for w in c.bulk]
@@ -334,7 +334,7 @@ def _multiply(
 def _first_panels(
     low: float, high: float, breaks: Mapping[float, float], frequency: float, dim: int
 ) -> list[tuple[Chart, FloatArray]]:
-    """Charts from exp(low) to exp(high), each with edges of panels that resolve a wave."""
+    """Charts from exp(low) to exp(high), with edges of panels that resolve cos(frequency * w)."""
     step = min(_STEP, _DEVIATIONS / float(np.sqrt(2.0 * dim)))
     found = []
     for chart, start, stop in charts_between(breaks, low, high):

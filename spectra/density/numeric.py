@@ -1,7 +1,7 @@
 r"""The numeric route: numerical transforms of the summands that have no closed form.
 
-A formula is split at the radii r_j where it is not analytic.  If it equals the formula e_j below
-r_j and above r_{j-1}, then
+A formula is split at the distances r_j where it is not analytic.  If it equals the formula e_j
+below r_j and above r_{j-1}, then
 
 .. math:: k = \sum_j (e_j - e_{j+1})\,1[z \le r_j] + e_{\mathrm{last}} ,
 

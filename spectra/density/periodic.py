@@ -43,7 +43,7 @@ __all__ = ["fourier_atoms", "periodic"]
 _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh)
 # Working precision: enough for coefficients down to 2^-60 of the largest value.
 _BITS = 192
-# Coefficients below this share of the sum of all are left out: it is below rounding.
+# Coefficients below this share of the sum of absolute values are left out: they are rounding.
 _NEGLIGIBLE = 2.0**-60
 # Atoms of a product below this share are left out: tables resolve probabilities down to it.
 _LEAST_SHARE = 2.0**-51

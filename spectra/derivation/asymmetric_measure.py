@@ -1,7 +1,7 @@
 """Tables of the complex spectral measures of asymmetric kernels.
 
-An asymmetric kernel is a sum of shifted radial kernels c k(D + r), D = x - y.  The terms with the
-same k and with parallel shifts r form one part of the table: the measure of k times a multiplier.
+An asymmetric kernel is a sum of shifted radial kernels c k(D + r), D = x - y.  Terms with the same
+k and parallel shifts r form one part of the table: the measure of k times sum c exp(i omega . r).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _gaussian_deviation(kernel: Kernel) -> float:
 
 
 def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shifts]:
-    """Group terms (c, r) of a kernel by the axis of r; r = 0 joins a single group or forms one."""
+    """Group terms (c, r) by the axis of r; r = 0 joins the only group, or forms its own."""
     unshifted = 0.0
     axes: list[tuple[FloatArray, list[tuple[float, float]]]] = []
     for weight, offset in terms:
@@ -93,7 +93,7 @@ def _group_shifts(terms: list[tuple[float, FloatArray]], dim: int) -> list[Shift
 def _shifts_along(axis: FloatArray, terms: list[tuple[float, float]]) -> list[Shifts]:
     """The terms (c, t) of shifts t along an axis, if possible as multiples of the shortest shift.
 
-    Otherwise there is one group for each |t|; groups do not cancel, so the table has more mass.
+    Otherwise there is one group for each |t|, and terms of different groups do not cancel.
     """
     lengths = np.array([length for _, length in terms])
     unit = float(np.abs(lengths).min())

@@ -34,7 +34,7 @@ __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
-    """Return a radial kernel from a Kernel, a formula in z, or a name or entry of the catalogue."""
+    """The radial kernel of a Kernel, entry, name or formula; ``support`` is that of a formula."""
     if isinstance(kernel, str) and support is not None:
         kernel = radial(kernel, support=support)
     found = as_kernel(kernel, "a stationary covariance")
@@ -77,7 +77,7 @@ class RadialCovariance:
 
     @classmethod
     def of(cls, kernel: Any, dim: int) -> RadialCovariance:
-        """Check a kernel: a ParameterError if it is not radial or not positive definite."""
+        """Wrap a kernel; a ParameterError if it is not radial, or proved not positive definite."""
         return _check_definite(radial_kernel(kernel), checked_dim(dim))
 
     def values(self, s: ArrayLike) -> FloatArray:

@@ -53,8 +53,8 @@ def derive(
     """Spectral table of a kernel on R^dim, from the cache if it was derived before.
 
     For a radial kernel it is ``tabulate(spectral_measure(kernel, dim))``, saved by formula,
-    dimension, tolerance and version of the code; other kernels use the tables of their radial
-    kernels.  Tables of Python callables are not saved.
+    dimension, tolerance and version of the code; shifted and grouped kernels use the tables of
+    their radial kernels.  Tables of Python callables are not saved.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ _MOMENT_BITS = 1024
 _POWERS, _NEAR = 12, 0.25
 # Largest width of a panel: radians of the wave cos(R w), and e-folds of w^d.
 _RADIANS, _GROWTH = 0.5 * DEGREE, 256.0
-# Coefficients below this share of the largest are zero: 2^-56.
+# Leading coefficients below 2^-56 of the largest are taken as zero, and left out.
 _ZERO_BITS = 56
 
 

@@ -73,8 +73,8 @@ def _betas(power: sympy.Rational, order: int, start: sympy.Rational) -> Iterator
 class Factor:
     """A factor x^shift (1 - x^order)^power, or the integral of (1 - t^2)^power from 0 to x.
 
-    The shift is in [0, 1), and 0 for an integral.  The order is 1 or 2.  The power is in [0, 1) for
-    order 2, 0 or no integer for order 1, and for an integral no integer and above -1.
+    The shift is in [0, 1), and 0 for an integral.  The power is in [0, 1) for order 2; for order 1
+    it is 0 or not an integer.  For an integral it is above -1 and not an integer.
     """
 
     power: sympy.Rational

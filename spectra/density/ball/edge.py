@@ -37,7 +37,7 @@ from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]
 
-# The error of the best truncation of the Hankel sum is about e^-phase: e^-42 = 6e-19.
+# Least phase of the Hankel function, in radians, at the start of the tail: see ``_first_start``.
 _FIRST_PHASE = 42.0
 # First s of the tail for an infinite edge series, whose least term (j = s/2) is about e^(-s/2):
 # s for the edge exponent 0, and the increase of s for each unit of the exponent.
@@ -52,8 +52,8 @@ _TRUNCATION = 1e-17
 _DEGREES, _FIT_TOLERANCE = (26, 52, 104, 208), 3e-16
 # Radii where the tail is compared with the power series in w, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
-_GUARD_BITS = 130
-_MOST_TERMS = 400
+_GUARD_BITS = 130  # working precision beyond the bits that cancel
+_MOST_TERMS = 400  # of the expansion at the edge
 # Arb computes a Hankel function with at most so many times the working precision.
 _MOST_PRECISION = 64
 
@@ -201,7 +201,7 @@ def _fit_wave(
 def _fit_background(
     form: BallForm, dim: int, length: int, s0: Ball, wave_size: Ball, constant: Ball
 ) -> TailSeries:
-    """The algebraic part constant * sum b_m s^(-1-m), from the powers x^m at the origin."""
+    """The algebraic part, constant * sum c_m 2^m Gamma((d+m)/2) / Gamma(-m/2) s^(-1-m)."""
     terms, half = [], flint.arb(dim) / 2
     for m, c in form.non_even_origin_terms(length):
         power = to_arb(m)
@@ -223,7 +223,7 @@ def _fit_background(
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:
-    """The tail with its error increased to its difference from the power series in w."""
+    """The tail, with its difference from the power series in w included in ``fit_error``."""
     radii = tail.start * np.array(_CHECK_POINTS)
     front, excess = front_factor(form, dim), 0.0
     for radius, sign, log, log_size, error in zip(radii, *tail.evaluate(radii), strict=True):

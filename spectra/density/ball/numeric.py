@@ -4,8 +4,8 @@ In x = z / R the formula is approximated by
 
 .. math:: k(Rx) = (1 - x^2)^p h(x^{1/q}) , \quad\text{or}\quad (1 - x^2)^p h(x^2)
 
-if it is even, with its exponent p at the edge and a polynomial h through its values.  This is a sum
-of powers (:mod:`.ball_form`).  The error is estimated from the last coefficients of h.
+if it is even.  p is the exponent of k at the edge, q the common denominator of its exponents at 0,
+and h a polynomial through values of k / (1 - x^2)^p.  This is a sum of powers (:mod:`.ball_form`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BITS, _FLAT_BITS = 250, 64
 _BITS_PER_TERM, _SPARE_BITS = 2.55, 48
 # A flat formula is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
-# For a flat formula R w is increased by this factor until w rho is below 1e-13 of its peak.
+# For a flat formula s = R w <= _LARGEST_S grows by _FLAT_STEP until w rho < 1e-13 of its peak.
 _LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
 
 

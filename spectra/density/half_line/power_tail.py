@@ -75,7 +75,7 @@ def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
     if is_short:
         # Too few terms show no truncation error: it is 0, and start = inf, until samples set both.
         return replace(powers.add_error(-np.inf, 0.0), start=np.inf)
-    bad = np.flatnonzero(~(powers.truncation_error(np.exp(_LOG_RADII)) < _RESOLVED))
+    bad = np.flatnonzero(~(powers.error_before_rounding(np.exp(_LOG_RADII)) < _RESOLVED))
     first = int(bad[-1]) + 1 if bad.size else 0
     if first == _LOG_RADII.size:
         raise NoRouteError(

@@ -75,7 +75,7 @@ class Powers(Radial):
     scale : float
         The radius at which the terms have the sizes exp(log_sizes).
     start : float
-        The log w from which the sum is accurate; inf if its error is not known.
+        The value of log w from which the sum is accurate; inf if its error is not known.
     """
 
     exponents: FloatArray
@@ -113,8 +113,8 @@ class Powers(Radial):
         sizes = np.exp(logs - top)
         return factors / least * sizes, sizes, top
 
-    def truncation_error(self, w: FloatArray) -> FloatArray:
-        """The error relative to the largest term, without rounding."""
+    def error_before_rounding(self, w: FloatArray) -> FloatArray:
+        """Errors of the terms and of truncating the sum, relative to the largest term."""
         _, sizes, _ = self._scale_terms(w)
         return np.asarray(self.relative_errors @ sizes + sizes[-1])
 

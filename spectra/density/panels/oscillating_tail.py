@@ -114,7 +114,7 @@ class OscillatingTail:
         value = (wave * exp_is).real * unit + background * background_unit
         size = np.abs(wave) * unit + np.abs(background) * background_unit
         envelope = top + np.log(size)
-        # ``fit_error`` is relative to the factors of the series, which may exceed their sum.
+        # ``fit_error`` is relative to the factors of the two series, which may exceed ``size``.
         weight = np.maximum((unit + background_unit) / size, 1.0)
         # The phase sums terms of size n asin(n/s), each rounded; n/s itself is rounded too.
         phase = self.order * (np.arcsin(self.order / s) + 2.0 * self.order / s) + 16.0
