@@ -98,7 +98,7 @@ def load_dataset(
     ParameterError
         For an unknown name or scaling.
     DataError
-        If the data are not found; the message says what is missing.
+        If the data are not found, or if scaling is "unit" and a row is zero.
 
     Examples
     --------
