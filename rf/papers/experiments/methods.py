@@ -102,7 +102,7 @@ NEAR_GAUSSIANS = PaperKernel("near Gaussians", "exp(-z**2/2) - exp(-z**2/8)", le
 
 
 def columns_of(s: int, method: str, *, equal: bool) -> int:
-    """Number of columns: 4s for s frequencies of each sign; s for other methods unless ``equal``.
+    """Columns for s frequencies of each sign: 4s for GRFF, GORF, ours or if ``equal``, else s.
 
     Examples
     --------
