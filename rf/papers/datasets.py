@@ -82,8 +82,8 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        "digits" (bundled with scikit-learn), "letter", "ijcnn1", "usps", "housing", "spambase",
-        "cod-RNA" or "covtype10k".
+        "digits" (bundled with scikit-learn), "ijcnn1", "usps", "housing", "spambase", "cod-RNA",
+        "covtype10k" or "letter" (label 1 for A to M, -1 for N to Z).
     scaling : {"unit", "raw", "interval"}
         "unit": rows divided by their norms, as in the published code of GORF (the columns of letter
         are first scaled to [-1, 1], those of housing to [0, 1]); "interval": each column scaled
@@ -98,7 +98,7 @@ def load_dataset(
     ParameterError
         For an unknown name or scaling.
     DataError
-        If the data are not found; the message says what is missing.
+        If the data are not found, or if scaling is "unit" and a row is zero.
 
     Examples
     --------

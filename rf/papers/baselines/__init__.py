@@ -1,9 +1,9 @@
-"""Published baselines, one per file, as scikit-learn transformers with a signature.
+"""Published baselines, one per file, as scikit-learn transformers with a sign for each column.
 
 RFF, ORF, GRFF, GORF and AsKRFF draw from the table of a kernel, as :class:`rf.SpectralFeatures`
-does; the others do not use a table.  PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, DIGMM
-and SORF are biased, and so is AsKRFF with fitted masses.  ``base`` has the common interface,
-``samplers`` the published methods that draw frequencies.
+does; the others do not use a table.  PublishedGRFF, PolynomialGRFF, SphericalRandomFeatures, DIGMM,
+SORF and IndefiniteNystroem are biased, and so is AsKRFF with fitted masses.  ``base`` has the
+common interface, ``samplers`` the published methods that draw frequencies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interface of the baselines: scikit-learn transformers with a signed Gram matrix."""
+"""The interface of the baselines: scikit-learn transformers with a sign for each column."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def kernel_matrix(kernel: Any, X: FloatArray, Y: FloatArray) -> FloatArray:
 
 
 def cosines_and_sines(phase: FloatArray, n_components: int, offset: float) -> FloatArray:
-    """Cosines, then sines of the phases; if n_components is odd, the last is cos(phase + offset).
+    """Cosines, then sines; if n_components is odd, the last phase has only cos(phase + offset).
 
     Examples
     --------

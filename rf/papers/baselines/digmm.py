@@ -21,8 +21,8 @@ from spectra.base.special.bessel import plane_wave_mean
 
 __all__ = ["DIGMM"]
 
-# Candidate radii, times the median distance of the pilots: from a wave that is constant on them to
-# one of ten periods per median distance.
+# Candidate radii, times the median distance of the sampled rows: from a wave that is constant on
+# these rows to one of ten periods per median distance.
 _RELATIVE_RADII = np.append(0.0, np.geomspace(0.05, 60.0, 59))
 # Number of off-diagonal entries that the radii are fitted to, and of frequencies that a mixture is
 # fitted to.  More change the error on letter by less than its spread over seeds.

@@ -27,9 +27,9 @@ class PolynomialGRFF(Baseline):
     r"""GRFF or GORF of (1 - z^2/a^2)^p, z = |x - y| <= 2, as published.
 
     Radii w are drawn from |mu(w)| on a grid, without the factor w^(d-1), and the masses are scaled
-    to sum 1.  The features are **biased**: off the diagonal their mean is another kernel,
+    to sum 1.  The features are **biased**: the mean of the approximate kernel is another kernel,
     int mu(w) Omega_d(w z) dw / int |mu(w)| dw, where Omega_d(w z) is the mean of cos(w e.(x - y))
-    over unit vectors e.  It tends to (1 + z^2/4)^(-1/2) as d grows.  The published density is
+    over unit vectors e.  For large d, it tends to (1 + z^2/4)^(-1/2).  The published density is
 
     .. math:: \mu(w) \propto \sum_{i=0}^p \frac{p!}{(p-i)!} (1 - 4/a^2)^{p-i} (2/a^2)^i
               (2/w)^{d/2+i} J_{d/2+i}(2w).
@@ -98,7 +98,7 @@ class PolynomialGRFF(Baseline):
         return w, np.asarray(density / np.abs(density).sum())
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
-        """The mean of the features off the diagonal, as a function of the distance z."""
+        """The mean of the approximate kernel, as a function of the distance z."""
         w, mass = self.grid_masses(self.n_features_in_)
         return np.asarray(
             plane_wave_mean(self.n_features_in_, np.multiply.outer(np.asarray(z, float), w)) @ mass

@@ -58,7 +58,7 @@ class PublishedGRFF(Baseline):
     }
 
     def _draw(self, X: FloatArray) -> FloatArray:
-        # Imported here because it loads sympy, which other baselines do not need.
+        # Imported here because other baselines do not derive a density.
         from spectra.density import spectral_density
         from spectra.kernels.catalogue import kernel_from_text
 

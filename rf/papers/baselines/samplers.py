@@ -36,7 +36,7 @@ def grid_frequencies(
     """Draw radii from |mu(w)| on a grid, without the factor w^(d-1), which is biased for d >= 2.
 
     The published code uses the density on R^d, at points of a grid on [-reach, reach], as if it
-    were that of the radius, and scales the weights to sum 1.  The mean is :func:`grid_mean`.
+    were that of the radius, and scales the weights to sum 1.  :func:`grid_mean` is the mean.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def grid_frequencies(
     True
     """
     rng = np.random.default_rng(rng)
-    radii, positive, negative, mass = _grid(density, reach, points, law)
-    phases = (positive, 0.0), (negative, np.pi)
-    parts = [(values, phase) for values, phase in phases if np.any(values)]
+    radii, positive, negative, divisor = _grid(density, reach, points, law)
+    # The phase pi gives a frequency a negative sign.
+    parts = [(p, phase) for p, phase in ((positive, 0.0), (negative, np.pi)) if np.any(p)]
     count = n // max(len(parts), 1)
     if count < 1:
         raise ParameterError(
@@ -77,7 +77,7 @@ def grid_frequencies(
         frequencies.append(drawn[:, None] * directions)
     return Frequencies(
         np.concatenate(frequencies),
-        np.repeat([part.sum() / mass / count for part, _ in parts], count),
+        np.repeat([part.sum() / divisor / count for part, _ in parts], count),
         np.repeat([phase for _, phase in parts], count),
         np.repeat(np.arange(len(parts)), count),
     )
@@ -92,12 +92,12 @@ def grid_mean(
     points: int = _GRID_POINTS,
     law: Literal["published", "exact"] = "published",
 ) -> FloatArray:
-    r"""The mean of :func:`grid_frequencies` as a function of the distance z.
+    r"""The expected kernel of :func:`grid_frequencies` as a function of the distance z.
 
     .. math:: \frac{\int \mu(w)\,\Omega_d(w z)\,dw}{\int |\mu(w)|\,dw}
 
-    as sums over the grid; with law="exact" :math:`\int \rho(w)\,\Omega_d(w z)\,dw`, rho the density
-    of the radius.  Omega_d(w z) is the mean of cos(w e.D) over unit vectors e, for |D| = z.
+    as sums over the grid.  With law="exact" it is :math:`\int \rho(w)\,\Omega_d(w z)\,dw`, with the
+    density rho of the radius.  Omega_d(w z) is the mean of cos(w e.D) over unit vectors e, |D| = z.
 
     Examples
     --------
@@ -106,15 +106,15 @@ def grid_mean(
     (array([1.  , 0.97, 0.89]), array([1.  , 0.61, 0.14]))
     """
     z = np.asarray(z, dtype=float)
-    radii, positive, negative, mass = _grid(density, reach, points, law)
+    radii, positive, negative, divisor = _grid(density, reach, points, law)
     waves = plane_wave_mean(dim, np.multiply.outer(z, radii))
-    return np.asarray(waves @ (positive - negative) / mass)
+    return np.asarray(waves @ (positive - negative) / divisor)
 
 
 def _grid(
     density: Density, reach: float, points: int, law: Literal["published", "exact"]
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Radii, positive and negative part of the density there, and the normalization of weights."""
+    """Radii, positive and negative part of the density there, and the divisor of the weights."""
     radii = np.abs(np.linspace(-reach, reach, points))
     values = np.asarray(density(radii), dtype=float)
     if not np.all(np.isfinite(values)):
@@ -137,9 +137,9 @@ def importance_frequencies(
     r"""Draw frequencies from a Gaussian q and weight them by mu(w)/q(w): unbiased, large variance.
 
     :math:`\hat k(D) = \frac1n \sum \frac{\mu(w_i)}{q(w_i)} \cos(w_i \cdot D)`, w_i ~ q = N(0,
-    deviation^2 I).  The variance is finite only if mu^2/q is integrable: never for an algebraic
-    tail of mu, and for a mixture of Gaussians N(0, tau^2 I) only if tau^2 < 2 deviation^2 for each.
-    It grows with d.
+    deviation^2 I), D = x - y.  The variance is finite only if mu^2/q is integrable: never for an
+    algebraic tail of mu, and for a mixture of Gaussians N(0, tau^2 I) only if every tau^2 is less
+    than 2 deviation^2.  It grows with d.
 
     ``density`` is mu(w) on R^dim as a function of the radius.
     """
@@ -167,8 +167,8 @@ def leverage_frequencies(
     r"""Resample a pool of frequencies by ridge leverage scores, with inverse weights.
 
     With the features Z of the pool on the rows X, the score of a frequency is the sum of the
-    diagonal entries of :math:`Z'Z (Z'Z + \lambda\,I)^{-1}` for its cosine and sine.  They are
-    drawn in proportion to their scores, and each weight is divided by n times its probability.
+    diagonal entries of :math:`Z'Z (Z'Z + \lambda\,I)^{-1}` for its cosine and sine.  A frequency
+    is drawn in proportion to its score, and its weight is divided by n times its probability.
     This is unbiased if the pool is.
 
     Parameters

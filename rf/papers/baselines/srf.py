@@ -17,13 +17,13 @@ from rf.papers.baselines.base import Baseline, cosines_and_sines
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 
-__all__ = ["SphericalRandomFeatures", "quadratic_decay"]
+__all__ = ["SphericalRandomFeatures", "squared_polynomial"]
 
 # Weight of the equation sum c = k(0) in the least squares; the equation of a distance has weight 1.
 _NORMALISATION_WEIGHT = 1e4
 
 
-def quadratic_decay(z: FloatArray) -> FloatArray:
+def squared_polynomial(z: FloatArray) -> FloatArray:
     """(1 - z^2/4)^2, z <= 2: the polynomial kernel (1 - z^2/a^2)^p of the papers with a = p = 2."""
     return np.asarray((1.0 - 0.25 * z**2) ** 2)
 
@@ -36,7 +36,7 @@ class SphericalRandomFeatures(Baseline):
     .. math:: k(z) \approx \sum_i c_i e^{-\sigma_i^2 z^2 / 2}, \qquad c_i \ge 0,\ \sum_i c_i = k(0),
 
     by least squares on [0, z_max] over a grid of widths; the frequencies are N(0, sigma_i^2) with
-    probability c_i / k(0).  The features are **biased**: their error has the floor ``fit_error_``.
+    probability c_i / k(0).  The features are **biased**: their mean is the mixture.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class SphericalRandomFeatures(Baseline):
     True
     """
 
-    kernel: Callable[[FloatArray], FloatArray] = quadratic_decay
+    kernel: Callable[[FloatArray], FloatArray] = squared_polynomial
     _: KW_ONLY
     z_max: float = 2.0
     n_widths: int = 60
@@ -110,7 +110,7 @@ class SphericalRandomFeatures(Baseline):
         return np.ones(self.n_components)
 
     def expected_kernel(self, z: ArrayLike) -> FloatArray:
-        """The fitted mixture at distances z, which is the mean of the features."""
+        """The fitted mixture at distances z, which is the mean of the approximate kernel."""
         widths = np.multiply.outer(np.asarray(z, dtype=float), self.widths_)
         return np.asarray(np.exp(-0.5 * widths**2) @ self.weights_)
 

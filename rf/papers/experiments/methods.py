@@ -43,7 +43,7 @@ __all__ = [
     "mean_gram",
 ]
 
-# Largest radius of the grid.  The published 100 is below the first negative values in d = 256.
+# Largest radius of the grid, well above the first negative values, at w = 69 for d = 256.
 _GRID_REACH = 400.0
 # Interpolation error of a mean kernel, far below every bias in the tables.
 _MEAN_ERROR = 1e-5
@@ -66,7 +66,7 @@ SCHEMES = {
 class PaperKernel:
     """A kernel k(z), z = |x - y|, on unit rows: a polynomial of z^2 or a difference of Gaussians.
 
-    ``text`` is its formula, with u = <x, y>.  ``power`` is (a, p) of (1 - z^2/a^2)^p.  If it is
+    ``text`` is its formula in z or u = <x, y>.  ``power`` is (a, p) of (1 - z^2/a^2)^p.  If it is
     None, ``length`` is tau of exp(-z^2/2) - exp(-z^2/(2 tau^2)), or 0 for exp(-z^2/2) alone.
 
     Examples
@@ -102,7 +102,7 @@ NEAR_GAUSSIANS = PaperKernel("near Gaussians", "exp(-z**2/2) - exp(-z**2/8)", le
 
 
 def columns_of(s: int, method: str, *, equal: bool) -> int:
-    """Number of columns: 4s for GRFF, GORF and ours; s for other methods unless ``equal``.
+    """Columns for s frequencies of each sign: 4s for GRFF, GORF, ours or if ``equal``, else s.
 
     Examples
     --------

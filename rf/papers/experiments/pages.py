@@ -19,14 +19,14 @@ from rf.papers.experiments.tally import tally
 __all__ = ["quick_look", "write_results"]
 
 _PANELS_PER_ROW = 3
-# An axis is logarithmic from this ratio of largest to smallest value on, over at most this ratio;
-# values below _ROUNDING are errors of exact maps and are ignored.
+# An axis is logarithmic if its largest value is _LOG_FROM_RATIO times the smallest; it then covers
+# at most the ratio _MAX_LOG_RATIO.  Values below _ROUNDING are errors of exact maps and ignored.
 _LOG_FROM_RATIO, _MAX_LOG_RATIO, _ROUNDING = 20.0, 1e4, 1e-12
 # Roles of reStructuredText in docstrings, which Markdown pages do not have.
 _ROLE = re.compile(r":\w+:`")
 # Characters in a line of the vertical label and of a title.
 _LABEL_WIDTH, _TITLE_WIDTH = 60, 45
-_BIAS = "its bias"
+_BIAS = "its bias"  # end of the name of a row with the bias of a method
 _HEADER = ("group", "method", "column", "runs", "mean", "deviation", "published")
 
 

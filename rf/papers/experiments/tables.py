@@ -35,7 +35,7 @@ class Cell:
     published : float or None
         The number in the paper.
     our_method : str
-        The row of our method, with at most as many columns, to compare with this one.
+        The row of our method to compare with this one; its features have at most as many columns.
     """
 
     group: str
@@ -53,13 +53,13 @@ class Cell:
 @final
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A published table, re-run.
+    """A table of numbers to compute, such as a published table or the values of a figure.
 
     Attributes
     ----------
     title : str
     source : str
-        The paper and its table.
+        The paper and its table or figure.
     measures : str
         What the numbers are, and whether smaller or larger ones are better.
     cells : callable

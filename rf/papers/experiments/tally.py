@@ -12,7 +12,7 @@ from rf.papers.experiments.tables import Cell, Experiment
 
 __all__ = ["Tally", "tally"]
 
-# Relative difference up to which numbers agree: that of means of ten runs in the papers.
+# Numbers agree up to this relative difference, which is typical for means of ten runs.
 _TOLERANCE = 0.1
 _Lines = tuple[str, ...]
 
@@ -20,7 +20,7 @@ _Lines = tuple[str, ...]
 @final
 @dataclass(frozen=True)
 class Tally:
-    """Comparisons of published numbers, re-runs and ours; one line of text for each.
+    """Comparisons of published numbers, re-runs and ours; one line of text per comparison.
 
     For percentages of correct rows, the percentages of wrong rows are compared.
 
@@ -66,7 +66,7 @@ class Tally:
         if not self.published:
             return "The paper gives no numbers for this table."
         differing = (*self.better, *self.worse)
-        unit = "; in parentheses: in standard errors, if all runs have the spread of ours"
+        unit = " (in parentheses: in standard errors, from the spread of the re-run)"
         unit *= any(line.endswith(")") for line in differing)
         lists = {
             f"Further than a tenth from the published number{unit}": differing,
@@ -140,7 +140,7 @@ def _standard_errors(cell: Cell, ledger: Ledger, runs: int) -> str:
 def _ratio(
     experiment: Experiment, cell: Cell, method: str, ledger: Ledger, runs: int
 ) -> float | None:
-    """The number of a method over the published one of a cell; None if it was not run."""
+    """Number of a method over the published one (errors for percentages); None if not run."""
     key: list[str | int] = [cell.group, method, cell.column, runs]
     if key not in ledger or cell.published is None:
         return None

@@ -85,7 +85,7 @@ class TensorizedRandomProjection(_PowerSketch):
     .. math:: Z_j(x) = D^{-1/2} \prod_{i \le p} \langle \omega_{ij}, \tilde x \rangle,
               \qquad \tilde x = (\sqrt{c_0}, \sqrt{\gamma}\,x),
 
-    with Rademacher vectors omega (independent entries +1 and -1), p = degree, c_0 = coef0.
+    with Rademacher vectors omega (entries +1 and -1), p = degree, c_0 = coef0, D = n_components.
 
     References
     ----------

@@ -17,11 +17,11 @@ class SignedCirculant(GaussianBlocks):
     r"""Features of a Gaussian kernel by circulant matrices, at cost d log d for d frequencies.
 
     .. math:: W = \frac{1}{\ell}\, \mathrm{diag}(\sigma)\, \mathrm{circ}(g), \qquad
-              g \sim N(0, I_d),\ \sigma_i = \pm 1.
+              g \sim N(0, I_d),\ \sigma_i = \pm 1,
 
-    where circ(g) is the circulant matrix of g.  **Unbiased**: the entries of a row are those of g
-    in another order, up to sign.  Rows of a block are dependent: for x - y along (1, ..., 1), the d
-    frequencies of a block are equal up to sign.  The signs have no effect on cosine-sine pairs.
+    with the length scale l and the circulant matrix of g.  **Unbiased**: a row has the entries of g
+    in another order, up to sign.  Rows of a block are dependent: for x - y along (1, ..., 1), their
+    products with x - y are equal up to sign.  The signs have no effect on cosine-sine pairs.
 
     References
     ----------

@@ -23,15 +23,15 @@ class _Factors(NamedTuple):
 
 @final
 class Fastfood(GaussianBlocks):
-    r"""Features of a Gaussian kernel at cost p log p for p frequencies.
+    r"""Features of a Gaussian kernel with the rows of a structured matrix V as p frequencies.
 
-    .. math:: V = \frac{1}{\ell \sqrt p}\, S H G \Pi H B, \qquad S_{ii} = \chi_p / |G|,
+    .. math:: V = \frac{1}{\ell \sqrt p}\, S H G \Pi H B, \qquad S_{ii} \sim \chi_p / |G|_F,
 
-    with the Hadamard matrix H of the smallest order p = 2^k >= d, diagonal matrices B of random
-    signs and G of standard normal numbers, and a permutation Pi; rows are padded with zeros.
+    with the length scale l, the Hadamard matrix H of the smallest order p = 2^k >= d (entries +-1),
+    diagonal B (random signs) and G (standard normal), and a permutation Pi; X is padded with zeros.
 
-    **Unbiased**: given B and Pi, a row of H G Pi H B is a normal vector of covariance p I, and S
-    makes its norm that of an independent normal vector.  Rows of a block are dependent.
+    **Unbiased**: given B and Pi, a row of H G Pi H B is normal with covariance p I, and S gives it
+    the norm of an independent normal vector.  Rows of V are dependent.
 
     References
     ----------

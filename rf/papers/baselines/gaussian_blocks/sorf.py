@@ -19,11 +19,11 @@ class SORF(GaussianBlocks):
 
     .. math:: W = \frac{\sqrt p}{\ell}\, \tilde H D_1 \tilde H D_2 \tilde H D_3,
 
-    with the orthogonal Hadamard matrix of the smallest order p = 2^k >= d and diagonal matrices D_i
-    of random signs; rows are padded with zeros.
+    with the length scale l, the orthogonal Hadamard matrix of the smallest order p = 2^k >= d and
+    diagonal matrices D_i of random signs; rows are padded with zeros.
 
-    **Biased**: all frequencies have the norm sqrt(p) / length_scale, and the relative error of the
-    mean is 38, 18, 5.6 and 1.5 % for d = 2, 4, 16 and 64 (normal rows of variance 1/d).
+    **Biased**: all frequencies have the norm sqrt(p) / l, and |E K^ - K| / |K| (Frobenius norm) is
+    38, 18, 5.6 and 1.5 % for d = 2, 4, 16 and 64 (rows with normal entries of variance 1/d).
 
     References
     ----------

@@ -12,7 +12,7 @@ __all__ = ["walsh_transform"]
 
 
 def walsh_transform(values: FloatArray) -> FloatArray:
-    """The product H values with the Hadamard matrix H; the length of the first axis is 2^k.
+    """The product of the Hadamard matrix H of order 2^k = len(values) with ``values``.
 
     H is the Kronecker product of two Hadamard matrices of orders about 2^(k/2).
 

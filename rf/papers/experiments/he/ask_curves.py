@@ -1,14 +1,14 @@
 """The figures of AsK-RFF: subsets for the masses, and accuracy and time against columns.
 
-The paper draws errors, and the accuracy and the time of learning, without printing numbers; its
-captions could not be confirmed, and this is how the figures are read.  "rows for the masses" are
-the N_s samples of Algorithm 2, which fits the masses by constrained least squares (with the sign of
-eq. (12) mended) in place of exact ones; "fitted over exact mass" shows how far they are off in sum.
-Accuracy is that of LIBLINEAR, C = 1, on the
-columns of both sides, as published, and with a Gaussian kernel in place of the asymmetric one,
-whose columns are doubled too.  Times are processor time to draw and to make the features of both
-sides of the training rows, over that of RBFSampler with as many columns, twice.  M counts the
-frequencies of each of three parts, so that every method has 6M columns a side.
+The paper plots errors, and the accuracy and the time of learning, without printing numbers.  We
+could not confirm its captions, so what the figures show is our assumption.  N_s is the number of
+rows to which Algorithm 2 fits the masses by constrained least squares, with the opposite sign in
+eq. (12).  "fitted over exact mass" is the sum of the fitted masses over that of the exact ones.
+Accuracy is that of LIBLINEAR with C = 1 on the columns of both sides, as published.  The row
+"Gaussian" has the columns of a Gaussian kernel, twice.  "time" is the processor time to draw the
+features and to transform the training rows on both sides, over that of RBFSampler with as many
+columns, which transforms the rows twice.  M is the number of frequencies of each of three parts, so
+every method has 6M columns a side.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _SAMPLES = (10, 20, 50, 100, 200, 500)
 _SIZES = {"d/2": 0.5, "d": 1, "2d": 2, "4d": 4, "8d": 8}
 _GAUSSIAN = "exp(-z**2/8)"
 _C = 1.0
-# The frequencies of the experiment on masses: M = 2d, where they shrink visibly.
+# M of the experiment on masses, 2d: small enough that the fitted masses, with a bias of O(1/M),
+# are visibly too small.
 _M_OF_MASSES = 2 * _DIM
 
 

@@ -1,12 +1,14 @@
 """Errors of features of asymmetric kernels on letter: Algorithms 1 and 2 of AsK-RFF, and ours.
 
-The paper gives no table of these errors, so nothing stands in parentheses.  Algorithm 2 is run
-with the sign of its eq. (12) mended; as printed it returns 0 for one mass, and its sampler by
-rejection cannot finish where a part has the mass 1e-11.
+The paper gives no table of these errors, so there are no published numbers.  Algorithm 2 is run
+with the opposite sign in eq. (12), because the printed one gives a mass of 0 to the sine part.  It
+is run without the published rejection sampler, which almost never accepts a draw of a part of mass
+1e-11.
 
-"ours (auto)" takes the decomposition and the coupling of least exact variance, here designed
-directions.  A single shifted kernel keeps every coupling of radial kernels, with shifted rows on
-the left; a sum of several keeps those within a part.
+"ours (auto)" takes the decomposition and the coupling of least exact variance; the coupling is
+designed directions here.  For one shifted kernel every coupling of radial kernels is possible,
+because K(x, y) = k(|x + r - y|) is a radial kernel of the rows x + r and y.  For a sum of several,
+couplings act within a part of the measure.
 """
 
 from __future__ import annotations
@@ -19,12 +21,7 @@ from typing import Any
 import numpy as np
 
 from rf import AsKRFF, DroppedPartWarning, SpectralFeatures
-from rf.papers.experiments.approximation import (
-    Compute,
-    over_seeds,
-    relative_error,
-    sample_rows,
-)
+from rf.papers.experiments.approximation import Compute, over_seeds, relative_error, sample_rows
 from rf.papers.experiments.tables import Cell, Experiment
 from spectra.base.arrays import FloatArray
 
@@ -47,9 +44,9 @@ METHODS = ("Algorithm 1, exact masses", "Algorithm 2, fitted masses", "ours (aut
 def published_kernel(name: str, dim: int, *, transposed: bool = False) -> Any:
     """A kernel of the paper with its parameters: sigma = 2, r = 2/d and beta = pi/(2d).
 
-    Turned it is k(y, x).
+    If ``transposed``, the kernel k(y, x).
     """
-    # Deriving kernels needs sympy, which a list of experiments does not.
+    # Imported here because most experiments do not use the catalogue.
     from spectra.kernels.catalogue import catalogue
 
     parameter, size = ("r", 2.0) if name == "shift_gaussian" else ("beta", 0.5 * np.pi)
@@ -57,7 +54,7 @@ def published_kernel(name: str, dim: int, *, transposed: bool = False) -> Any:
 
 
 def ignore_dropped_parts(compute: Compute) -> Compute:
-    """Without the warning that a part is dropped, which is the point of these kernels."""
+    """Ignore DroppedPartWarning: in these experiments a part of negligible mass is expected."""
 
     def computed(runs: int) -> Sequence[float]:
         with warnings.catch_warnings():
@@ -69,11 +66,11 @@ def ignore_dropped_parts(compute: Compute) -> Compute:
 
 def make_ask_features(name: str, method: str, M: int, seed: int, **options: Any) -> Any:
     """Features of M frequencies for each of three parts, so 6M columns a side."""
-    kernel, counted = published_kernel(name, _DIM), {"n_components": 6 * M, "random_state": seed}
+    kernel, common = published_kernel(name, _DIM), {"n_components": 6 * M, "random_state": seed}
     if method.startswith("ours"):
-        return SpectralFeatures(kernel, **counted)
+        return SpectralFeatures(kernel, **common)
     masses = "least-squares" if method.startswith("Algorithm 2") else "exact"
-    return AsKRFF(kernel, masses=masses, **counted, **options)
+    return AsKRFF(kernel, masses=masses, **common, **options)
 
 
 def ask_error(name: str, method: str, M: int, **options: Any) -> Compute:

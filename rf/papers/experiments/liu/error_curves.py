@@ -2,8 +2,8 @@
 
 Liu et al. plot the error of each method against s = 2d, ..., 32d, and Luo et al. in their Figure 2;
 neither prints numbers.  The captions of Liu's Figures 1 to 3 and 5 could not be confirmed.  We
-assume that one shows the error for a spherical polynomial, with a = p = 2, and for a difference of
-two Gaussians.  In "the papers' counts", GRFF and GORF have 4s columns and the other methods s, as
+assume that they show the polynomial (1 - z^2/a^2)^p with a = p = 2, and the delta-Gaussian
+kernel.  In "the papers' counts", GRFF and GORF have 4s columns and the other methods s, as
 in the published code; in "equal columns", all have 4s.  A row "its bias" is the limit of the error
 for many columns.  Nystroem is fitted to the rows on which the error is measured.
 """

@@ -1,16 +1,16 @@
 """Where ours loses: Nystroem features have a smaller error for the same number of columns.
 
 Nystroem's columns depend on the data, and its error decreases with the eigenvalues of the kernel
-matrix.  Ours depend only on the kernel and have a Monte Carlo error.  The price of the smaller
-error is shown as well.  "other rows" has landmarks from the letters A to M (digits 5 to 9 of usps)
-and the error on N to Z (digits 0 to 4), for several length scales, by which the rows are divided.
-"mean of R matrices" is the error of the mean of independent draws, which tends to the bias.
+matrix.  Ours depend only on the kernel and have a Monte Carlo error.  "other rows" has landmarks
+from the letters A to M (digits 5 to 9 of usps) and the error on N to Z (digits 0 to 4), with rows
+divided by a length scale.  "mean of R matrices" is the error of the mean of R independent draws.
 
-"columns for an error" is the first of the numbers of columns 16, 24, 32, 48, ... with at most this
-mean error.  For this number, "microseconds a row" is the processor time for the features of one
-row, with "and Z'Z" also for its share of this product, which a linear model needs; "milliseconds
-to draw" is the time of fit without deriving the table of the kernel.  "rows from which ours takes
-less time" follows from these: 0 if it always does, inf if it never does.
+"columns for an error" is the smallest of the numbers of columns 16, 24, 32, 48, ... whose mean
+error is at most the error above the column of the table.  With this number of columns,
+"microseconds a row" is the processor time for the features of one row; "and Z'Z" adds the time of
+the product Z'Z per row, which a linear model needs.  "milliseconds to draw" is the time of fit
+without deriving the table of the kernel.  "rows from which ours takes less time" follows from these
+times: 0 if it takes less for any number of rows, inf if it never does.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LENGTHS = (1.0, 0.5, 0.25)
 _DRAWS, _COLUMNS_OF_MEAN = (1, 4, 16), 144
 _TARGETS = (0.1, 0.05, 0.02, 0.01, 0.005)
 _COLUMN_STEPS = tuple(k * 2**n for n in range(4, 13) for k in (1, 1.5))
-# Draws whose mean error decides for a number of columns, for any number of runs.
+# Draws over which the error is averaged to find the number of columns, whatever ``runs`` is.
 _SEEDS = 3
 _ROWS_TIMED = 4096
 
@@ -108,14 +108,14 @@ def _mean_error(kernel: PaperKernel, method: str, columns: int) -> float:
 
 @lru_cache(maxsize=64)
 def _columns_for_error(kernel: PaperKernel, method: str, target: float) -> float:
-    """The number of columns whose mean error is at most ``target``; inf if none is large enough."""
+    """The smallest number in _COLUMN_STEPS with a mean error of at most ``target``, or inf."""
     steps = (n for n in map(int, _COLUMN_STEPS) if _mean_error(kernel, method, n) <= target)
     return next(steps, np.inf)
 
 
 @lru_cache(maxsize=64)
 def _processor_times(kernel: PaperKernel, method: str, target: float) -> tuple[float, float, float]:
-    """Seconds to draw, for the features of a row, and for these with its share of Z'Z."""
+    """Seconds to draw, for the features of a row, and for these and Z'Z divided by the rows."""
     columns = _columns_for_error(kernel, method, target)
     if columns == np.inf:
         return np.inf, np.inf, np.inf

@@ -1,14 +1,14 @@
 """Figure 4 of Liu et al.: ways to sample the frequencies of GRFF.
 
-The schemes are those of the paper: rejection on a grid of radii, with its length and number of
-points; importance sampling from a Gaussian surrogate; orthogonal Monte Carlo; leverage-score
-weights.  No numbers are printed.  The grid is shown with the law of radii of the published code,
-which lacks the factor w^(d-1), and with the exact one; "its bias" is the error that no number of
-frequencies removes, and is exact.  (The published errors of the delta-Gaussian kernel elsewhere fit
-the exact law.)  All have 2s frequencies and 4s columns.  Importance sampling has its surrogate at
-the wider of the two spectra, N(0, I): the variance is infinite for those much narrower.  In d = 16
-one draw has the variance 7e2 for lengths 1 and 2, and 4e13 for 1 and 10, carried by frequencies
-that are never met, so that what is seen is the kernel without its negative part.
+The paper compares sampling on a grid of radii, importance sampling from a Gaussian, orthogonal
+frequencies and leverage-score weights, and prints no numbers.  All methods have 2s frequencies and
+4s columns.  "published law" omits the factor w^(d-1) in the density of the radii, as the published
+code does; "exact law" includes it.  "inverse distribution" has no grid: it draws exact quantiles of
+the radius.  A row "its bias" is the exact error in the limit of many frequencies.
+
+Importance sampling draws from N(0, I), the wider of the two spectra.  In d = 16, one draw has the
+variance 7e2 for the lengths 1 and 2, and 4e13 for 1 and 10: there, the frequencies that cause it
+are almost never drawn, so the error is that of the kernel without its negative part.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _GRIDS: dict[str, dict[str, Any]] = {
     "exact law, 10 000 points to 10": {"law": "exact"},
     "exact law, 10 000 points to 5": {"law": "exact", "reach": 5.0},
 }
-_POOL, _RIDGE = 4, 1e-3
+_POOL, _RIDGE = 4, 1e-3  # leverage scores: pool of _POOL * s frequencies for each sign
 
 
-class _Drawn:
-    """The matrix that one draw of frequencies estimates, for rows X."""
+class _DrawnFeatures:
+    """Frequencies that ``draw`` draws for rows X, with the kernel matrix that they estimate."""
 
     def __init__(self, draw: Callable[[FloatArray], Frequencies]) -> None:
         self._draw = draw
 
-    def fit(self, X: FloatArray) -> _Drawn:
+    def fit(self, X: FloatArray) -> _DrawnFeatures:
         self._found = self._draw(X)
         return self
 
@@ -70,9 +70,9 @@ class _Drawn:
 
 
 @lru_cache(maxsize=4)
-def _law(kernel: PaperKernel) -> tuple[SpectralTable, Callable[[FloatArray], FloatArray], Any]:
-    """The table, and the densities of the measure and of its radius."""
-    # Deriving kernels needs sympy, which a list of experiments does not.
+def _spectrum(kernel: PaperKernel) -> tuple[SpectralTable, Callable[[FloatArray], FloatArray], Any]:
+    """The table, the density on R^d, and the density of the radius."""
+    # Imported here because most experiments do not derive a table.
     import spectra as sp
 
     measure = sp.spectral_measure(sp.radial(kernel.text), _DIM)
@@ -80,10 +80,10 @@ def _law(kernel: PaperKernel) -> tuple[SpectralTable, Callable[[FloatArray], Flo
     return sp.tabulate(measure), density.density, density.radial
 
 
-def _scheme(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
+def _make(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
     if scheme == "ours":
         return make_features(kernel, "ours", 4 * s, seed)
-    table, density, radial = _law(kernel)
+    table, density, radial = _spectrum(kernel)
     rng = np.random.default_rng(seed)
 
     def draw(X: FloatArray) -> Frequencies:
@@ -102,14 +102,14 @@ def _scheme(kernel: PaperKernel, scheme: str, s: int, seed: int) -> Any:
             return leverage_frequencies(drawn, X, 2 * s, ridge=_RIDGE, rng=rng)
         return drawn
 
-    return _Drawn(draw)
+    return _DrawnFeatures(draw)
 
 
 @cache
 def _bias(kernel: PaperKernel, scheme: str) -> float:
     X, exact = rows_and_gram("letter", kernel)
     options = _GRIDS[scheme]
-    _, density, radial = _law(kernel)
+    _, density, radial = _spectrum(kernel)
     z = np.linspace(0.0, 2.0, 400)
     mean = grid_mean(density if options["law"] == "published" else radial, _DIM, z, **options)
     return matrix_error(np.interp(cdist(X, X), z, mean), exact)
@@ -121,7 +121,7 @@ def _cells() -> list[Cell]:
     for k in (DELTA_GAUSSIAN, NEAR_GAUSSIANS):
         for m in schemes:
             for column, s in _SIZES.items():
-                error = error_over_seeds("letter", k, lambda i, k=k, m=m, s=s: _scheme(k, m, s, i))  # type: ignore[misc]
+                error = error_over_seeds("letter", k, lambda i, k=k, m=m, s=s: _make(k, m, s, i))  # type: ignore[misc]
                 cells.append(Cell(f"{k.text}, letter", m, f"s={column}", error))
         for m in _GRIDS:
             bias = computed_once(lambda k=k, m=m: _bias(k, m))  # type: ignore[misc]

@@ -1,15 +1,14 @@
 """Table 2 of Liu et al.: the time to generate the feature matrix of the training rows.
 
-The published times are seconds of MATLAB on an i7-8700K; those that we have of SRF, Nystroem and
-TensorSketch are read as times for the polynomial on letter.  The groups "seconds" have them in
-parentheses beside our processor time for all training rows: a difference there says more of the
-machines than of the methods.  The other groups have the processor time as a ratio to
-scikit-learn's RBFSampler of as many columns, on the same rows within the same seconds, of at most
-16 384 rows.  "ours" is :class:`rf.SpectralFeatures` with its ``auto`` choice, of at most so many
-columns (an exact map has fewer), and GRFF of the delta-Gaussian kernel goes through the same
-loops, where that of the polynomial is plain numpy.  Rows are taken 4096 at a time.  What is drawn
-or fitted before the first row is transformed does not count, as in the paper, and stands in the
-groups "seconds to draw"; that of SRF took the paper 17.7 s.
+The published times are seconds of MATLAB on an i7-8700K.  We assume that those of SRF, Nystroem and
+TensorSketch are for the polynomial on letter.  The groups "seconds" give them in parentheses after
+our processor time for all training rows; the difference depends more on the machines than on the
+methods.  The other groups give the processor time divided by that of scikit-learn's RBFSampler with
+as many columns, on the same rows (at most 16 384).  "ours" is :class:`rf.SpectralFeatures` with its
+``auto`` choice and at most as many columns (an exact map has fewer).  GRFF of the delta-Gaussian
+kernel uses the code of "ours", GRFF of the polynomial plain numpy.  Rows are transformed 4096 at
+a time.  As in the paper, the time of ``fit`` does not count.  The groups "seconds to draw" give it;
+for SRF, the paper reports 17.7 s.
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ _METHODS = {
     SQUARED_POLYNOMIAL: ("ours", "GRFF", "SRF", "Nystroem", "TS"),
     DELTA_GAUSSIAN: ("ours", "GRFF", "Nystroem"),
 }
+# Seconds for the three numbers of frequencies in _SIZES.
 _PUBLISHED = {
     ("squared polynomial", "letter"): {"GRFF": (0.08, 0.23, 0.85)},
     ("squared polynomial", "ijcnn1"): {"GRFF": (0.70, 1.87, 7.31)},
@@ -49,7 +49,7 @@ _PUBLISHED = {
 }
 _LETTER_ONLY = {"SRF": (0.02, 0.09, 0.33), "Nystroem": (0.12, 0.24, 1.27), "TS": (0.07, 0.10, 0.31)}
 _OURS, _OURS_OF_S = "ours", "ours, s columns"
-# Rows at a time, and most rows of the timing of a ratio, which does not change beyond.
+# Rows transformed at a time; largest number of rows for a ratio, which does not change for more.
 _BLOCK, _ROWS = 4096, 16_384
 
 
@@ -61,7 +61,7 @@ def seconds_to_draw(features: Any, X: FloatArray) -> float:
 
 
 def seconds_to_transform(transform: Callable[[FloatArray], Any], X: FloatArray) -> float:
-    """Processor time to transform all rows, block by block."""
+    """Processor time to transform all rows, block by block, after an untimed first call."""
     transform(X[:_BLOCK])
     start = process_time()
     for first in range(0, len(X), _BLOCK):
@@ -111,7 +111,7 @@ def _cells() -> list[Cell]:
 
 
 def _published(kernel: PaperKernel, name: str) -> list[Cell]:
-    """The published seconds, and ours with as many columns: 4s for GRFF, s for its rivals."""
+    """The published seconds, and ours with as many columns: 4s for GRFF, s for other methods."""
     published = dict(_PUBLISHED[kernel.name, name])
     if (kernel.power is not None, name) == (True, "letter"):
         published |= _LETTER_ONLY

@@ -1,7 +1,7 @@
-"""The bias of DIGMM under other readings of what its source leaves open: exact, without draws.
+"""The bias of DIGMM for several values of the options that its paper does not state.
 
-The mixtures are fitted to halves of the matrix of some rows, and the mean of the features over
-their frequencies is known in closed form, so that nothing but the reading is seen.
+For fitted mixtures, the mean of the approximate matrix over the frequencies has a closed form, so
+the bias is computed without drawing frequencies.  A reading is a choice of these options.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Errors of features of the Gaussian kernel: the systems that the three papers build on.
+"""Errors of features of the Gaussian kernel: the methods that the three papers build on.
 
-No table of the three papers: RFF, ORF, SORF and quasi-Monte Carlo features are what GRFF and GORF
-carry over to signed measures, and Fastfood and signed circulant features are their rivals.  SORF is
-biased, because all its frequencies have one norm; the others are unbiased.  What norms add to the
-variance it lacks, so that it has less error than ours with 2d columns of letter, and more from 8d
-columns on, where its bias is seen.
+The papers have no table of these errors.  GRFF and GORF extend RFF, ORF, SORF and quasi-Monte Carlo
+features to signed measures; Fastfood and signed circulant features are alternatives.  SORF is
+biased, because all its frequencies have one norm; the others are unbiased.  Equal norms reduce its
+variance: on letter its error is below ours with 2d columns, and above ours from 8d columns on.
 """
 
 from __future__ import annotations

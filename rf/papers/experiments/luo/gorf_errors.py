@@ -1,12 +1,12 @@
 """Table II of the GORF paper: errors of the approximate matrix, published and ours.
 
-The published GRFF and GORF of the polynomial kernel draw the radius without its factor w^(d-1), so
-that they keep an error however many columns they get; the kernel has an exact map of d + 1 columns.
-The published numbers of delta-Gaussian GORF fit orthogonal blocks *within* each sign.  Algorithm 1
-of the paper, which makes the frequencies of both signs orthogonal, is shown beside: it has about
-twice that error for s >= d.  Splitting the columns by exact variance, in place of half to each
-sign, is the largest gain, because the broad Gaussian needs few frequencies; stratified radii and
-directions of least energy do the rest.
+The published GRFF and GORF of the polynomial kernel draw the radius without the factor w^(d-1), so
+they are biased; the kernel has an exact map of d + 1 columns.  The published numbers of GORF for
+the delta-Gaussian kernel agree with orthogonal blocks *within* each sign.  "GORF, Algorithm 1"
+makes the frequencies of both signs orthogonal, as the paper states; its error is about twice as
+large for s >= d.  Ours splits the columns over the signs by exact variance instead of equally,
+which reduces the error most, because the broad Gaussian needs few frequencies.  Stratified radii
+and designed directions reduce it further.
 """
 
 from __future__ import annotations

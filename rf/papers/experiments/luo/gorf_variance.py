@@ -1,16 +1,17 @@
-"""Figure 1 of Luo et al.: how much variance orthogonality takes away, exactly.
+"""Figure 1 of Luo et al.: how much orthogonality reduces the variance, exactly.
 
 The published script plots -(s-1)/s (E Omega(z (R1^2 + R2^2)^(1/2)) - (E Omega(R z))^2) summed over
-both signs, by Monte Carlo with 20 000 draws, for s = d: the polynomial kernel a = 3, p = 1 in
-d = 32, and the difference of Gaussians of lengths 1 and 10 in d = 100, with the radii drawn from
-the density without w^(d-1).  That is the reduction of orthogonal blocks *within* each sign.  The
-cross term H of the paper's own theorem, which Algorithm 1 has because it makes the frequencies of
-both signs orthogonal to one another, is left out of the plot.
+both signs, by Monte Carlo with 20 000 draws, for s = d.  R, R1 and R2 are independent radii, drawn
+from the density without w^(d-1); Omega(w z) is the mean of cos(w e.(x - y)) over unit vectors e.
+The kernels are the polynomial a = 3, p = 1 in d = 32 and the difference of Gaussians of lengths 1
+and 10 in d = 100.  This reduction is that of orthogonal blocks *within* each sign.  It omits the
+cross term H of the paper's theorem, which arises if both signs have orthogonal frequencies, as in
+Algorithm 1.
 
 Here every number is exact (rf.variance.variance): the variance over that of independent
 frequencies (GRFF) at distance z, with s = d frequencies of each sign.  "published law" has the
 published radii, on 2000 points; the exact measure of the polynomial has infinite mass in d = 32.
-The last block, "GRFF, times s", is absolute.
+The last block, "GRFF, times s", is the variance of GRFF multiplied by s.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _CASES = (
     (DELTA_GAUSSIAN, 100, "exact law"),
     (NEAR_GAUSSIANS, 16, "exact law"),
 )
-# The published grid: radii, and their end, where the density of the Gaussians is below rounding.
+# The published grid: number of radii, and the largest one for polynomials (True) or Gaussians.
 _POINTS, _END = 2000, {True: 60.0, False: 9.0}
 
 
@@ -61,7 +62,7 @@ def _model(kernel: PaperKernel, dim: int, law: str) -> VarianceModel:
 
 
 def _table(kernel: PaperKernel, dim: int, law: str) -> SpectralTable:
-    # Deriving kernels needs sympy, which a list of experiments does not.
+    # Imported here because most experiments do not derive a table.
     import spectra as sp
 
     if law == "exact law":

@@ -1,18 +1,18 @@
 """Tables III and IV of the GORF paper: regression on Boston housing, published and ours.
 
-The published runs gave GORF 4s columns and its rivals s, and only the real part of the features,
-so that the negative part never entered.  Here a linear model on the columns does the same; the
-rows named "equal columns" give a rival as many columns as GORF has.  The rows "real part" leave
-the negative columns out, as published.  What the mixtures of DIGMM are fitted to is not told where
-it is compared with: :class:`rf.papers.baselines.DIGMM` says how it is read.
+A linear model is fitted to the columns: 4s for GORF and s for the others, as published, or as many
+as GORF has in rows "equal columns".  The published runs use only the real part of the features,
+which omits the negative part of the kernel.  Rows "real part" do so too; other rows have all
+columns.  The paper does not state what the mixtures of DIGMM are fitted to;
+:class:`rf.papers.baselines.DIGMM` states our choice.
 
-The exact polynomial kernel is linear here, so that its exact map, of 14 columns, has one error
-whatever s is.  Its "approximations" fall below that because their bias is towards a richer kernel:
-an approximation is to be judged by its error to the kernel, and a kernel by its accuracy.  SRF
-cannot represent the delta-Gaussian kernel, which is 0 at 0, and is only quoted; "ours, s columns"
-stands beside it.  The solver is scikit-learn's LIBLINEAR with an intercept, so that the re-run
-numbers come out below the published ones.  Of the delta-Gaussian kernel the real part alone costs
-nothing, because the waves of the broad Gaussian are nearly constant on these rows.
+The polynomial kernel is linear here, so its exact map of 14 columns has the same error for every s.
+Biased methods have a smaller error, because their mean is a richer kernel.  This error therefore
+does not measure how well a method approximates the kernel.  SRF cannot represent the delta-Gaussian
+kernel, which is 0 at z = 0, so its row has published numbers only, to be compared with "ours, s
+columns".  The solver is scikit-learn's LIBLINEAR with an intercept, so the re-run errors are below
+the published ones.  For the delta-Gaussian kernel, the real part alone does not increase the error,
+because the cosines and sines of the broad Gaussian are nearly constant on these rows.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PUBLISHED = {
 
 
 def _data() -> tuple[FloatArray, ...]:
-    """Unit rows, their norms before, and prices, for training and test."""
+    """Unit rows, the norms that they were divided by, and prices, for training and test."""
     raw = dataset("housing", "interval")
     sides: list[FloatArray] = []
     for X, y in ((raw.X_train, raw.y_train), (raw.X_test, raw.y_test)):
@@ -63,9 +63,9 @@ def _data() -> tuple[FloatArray, ...]:
 
 
 def _rmse(features: Any, *, real: bool = False) -> float:
-    """Error of a linear model on the columns times the norm of the row, as published.
+    """Test error of a linear model on the columns times the norm of the row, as published.
 
-    With ``real`` only on those of positive sign: the others are imaginary in the papers.
+    With ``real``, only the columns of positive sign: the others are imaginary in the papers.
     """
     X, norms, y, X_test, test_norms, y_test = _data()
     features.fit(X)
@@ -101,8 +101,8 @@ _ROWS: dict[PaperKernel, tuple[str, ...]] = {
 }
 
 
-def _beside(kernel: PaperKernel, method: str) -> str:
-    """Ours with at most the columns of a published method."""
+def _our_method(kernel: PaperKernel, method: str) -> str:
+    """The row of our method with at most as many columns as a published method."""
     if kernel.power is not None:
         return "exact map"
     return "ours" if method == "GORF" else "ours, s columns"
@@ -119,7 +119,7 @@ def _cells() -> list[Cell]:
                 compute = _cell(kernel, method, factor * _DIM)
                 only = None if (kernel, method) in quoted else compute
                 group, column = f"{kernel.name}, housing", f"s={column}"
-                cells.append(Cell(group, method, column, only, value, _beside(kernel, method)))
+                cells.append(Cell(group, method, column, only, value, _our_method(kernel, method)))
     return cells
 
 
