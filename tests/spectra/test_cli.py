@@ -95,7 +95,7 @@ def test_syntax_errors_are_marked_once(formula, marked, capsys):
         (["derive", "1/(1+z)", "--dim", "1", "--route", "lookup"], "another --route"),
         (["design", "ntk", "--dim", "16", "--tol", "1e-3"], "--z-max"),
         (["derive", "1/(1+z)", "--dim", "3", "--u-error", "1e-16"], "error"),
-        (["derive", "exp(-z**3)", "--dim", "3", "--time-limit", "1e-9"], "--time-limit"),
+        (["derive", "exp(-z**3)/(5 + z)", "--dim", "5", "--time-limit", "1e-9"], "--time-limit"),
         (["check", "exp(-lam*z)"], "--set"),
         (["check", "mattern"], "mattern"),
         (["tour", "--out", "missing/tour.png"], "missing"),
