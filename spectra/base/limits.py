@@ -22,21 +22,17 @@ from typing import ParamSpec, TypeVar
 
 from spectra.errors import ParameterError, TimeLimitError
 
-__all__ = [
-    "TIME_LIMIT_VARIABLE", "limit_from", "limit_in_force", "seconds_left", "stage", "staged",
-    "time_limit",
-]  # fmt: skip
+__all__ = ["TIME_LIMIT_VARIABLE", "limit_from", "limit_in_force", "seconds_left", "stage",
+           "staged", "time_limit"]  # fmt: skip
 
 T = TypeVar("T")
 P = ParamSpec("P")
-#: Environment variable with the default limit.
-TIME_LIMIT_VARIABLE = "SPECTRA_TIME_LIMIT"
+TIME_LIMIT_VARIABLE = "SPECTRA_TIME_LIMIT"  # the environment variable with the default limit
 DEFAULT = 10.0  # seconds of processor time for a stage; nearly all stages take less than one
 # Seconds before the progress line appears, and between two looks at the clocks.
 PATIENCE, _LONGEST_WAIT, _LEAST_WAIT = 2.0, 0.25, 0.01
-_FROM_ENVIRONMENT = -1.0  # a value of _limit: the environment variable or DEFAULT is the limit
-# The limit of the context in seconds; None for no limit.
-_limit: ContextVar[float | None] = ContextVar("spectra_time_limit", default=_FROM_ENVIRONMENT)
+# The limit of the context in seconds, None for no limit; without a value the default applies.
+_limit: ContextVar[float | None] = ContextVar("spectra_time_limit")
 
 
 class OutOfTime(BaseException):
@@ -83,8 +79,8 @@ def limit_from(value: object, *, source: str) -> float | None:
 
 def limit_in_force() -> float | None:
     """Seconds of processor time that a stage may take in this context; None for no limit."""
-    if (limit := _limit.get()) != _FROM_ENVIRONMENT:
-        return limit
+    with suppress(LookupError):
+        return _limit.get()
     name = TIME_LIMIT_VARIABLE
     return limit_from(os.environ.get(name, "").strip() or DEFAULT, source=name)
 
@@ -100,8 +96,7 @@ def seconds_left() -> float | None:
 class stage:
     """A context manager that shows ``label`` and raises a TimeLimitError beyond the limit.
 
-    Stages may be nested: the innermost label is shown, and the time of a stage includes that of the
-    stages within it.
+    Stages may be nested; the time of a stage includes that of the stages within it.
     """
 
     label: str
@@ -163,8 +158,13 @@ def staged(label: str, *, advice: str = "") -> Callable[[Callable[P, T]], Callab
             first = next(iter((*args, *kwargs.values())), None)
             of = getattr(first, "kernel", first)
             dim = kwargs.get("dim", getattr(first, "dim", args[1] if len(args) > 1 else None))
-            with stage(label, of=of, dim=dim, advice=advice):
-                return work(*args, **kwargs)
+            step = stage(label, of=of, dim=dim, advice=advice)
+            try:
+                with step:
+                    return work(*args, **kwargs)
+            except OutOfTime:  # raised as __exit__ was called, before its first line
+                step.__exit__(OutOfTime, None, None)
+                raise
 
         return limited
 
