@@ -116,7 +116,10 @@ class Component(Radial):
         return None
 
     def radii_for_panels(self) -> FloatArray:
-        """Radii, denser where it varies faster, that guide panels; empty for a formula."""
+        """Radii, denser where the density varies faster; empty if it is a formula.
+
+        Panels of a fit are halved until each contains few of these radii.
+        """
         return np.empty(0)
 
 

@@ -6,8 +6,8 @@ Omega_d(t) is the mean of cos(t s.e) over unit vectors s of R^d.  Masses may be 
 the variance is low only if each sphere has a fixed number of frequencies, not a random one.
 
 Features reproduce the powers of u exactly.  For unit rows u = <x, y> = 1 - z^2/2, and the features
-are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2, which is in [-1, 1]
-too; its powers are polynomials in <x, y>, |x|^2 and |y|^2.
+are monomials of x.  For other rows u = 1 - (z/unit)^2/2 with unit = z_max/2.  This u is in [-1, 1],
+too, and its powers are polynomials in <x, y>, |x|^2 and |y|^2.
 """
 
 from __future__ import annotations

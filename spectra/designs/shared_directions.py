@@ -52,8 +52,8 @@ AngularMeans = Callable[[int], FloatArray]
 _ROOT_WEIGHTS = np.sqrt(NODE_WEIGHTS)
 # Grid of radii in units of sqrt(d) / z_max: from nearly parabolic waves to a narrow peak at z = 0.
 _GRID = np.geomspace(0.05, 60.0, 48)
-# The radii are not optimised if this would have to divide the objective by more than this factor:
-# from the best radii of the grid it gained at most 1.19 for ten kernels.
+# The best radii of the grid are optimised only if their objective is below this multiple of the
+# least one so far.  For ten kernels the optimisation divided the objective by 1.19 at most.
 _LARGEST_GAIN = 1.3
 # Largest number of positive radii that share directions.
 _MOST_RADII = 3

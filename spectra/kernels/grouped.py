@@ -62,7 +62,7 @@ class GroupedKernel(BaseKernel):
 
     Sums, differences and products with numbers and other such kernels are grouped kernels.  Terms
     of a single factor with the same columns and lengths become one term, so that they cancel
-    exactly.  Factors of a product stay separate: ``(k1 * k2).on(columns)`` is a single factor.
+    exactly.  ``k1.on(columns) * k2.on(columns)`` has two factors, ``(k1 * k2).on(columns)`` one.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ _WIDE, _NEAR_BREAK, _AT_BULK, _BULK_SCALE = 1.5, 1.0, 0.5, 3.0
 _SLOWEST = 0.25
 # Phase in radians of an oscillation on a panel, which its 20 nodes resolve.
 _PANEL_PHASE = 4.0
-# The largest number of sample radii of a numerical density on a panel.
+# A panel is halved if it contains more of the radii of ``Component.radii_for_panels``.
 _MOST_SAMPLES = 20
 
 

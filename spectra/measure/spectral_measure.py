@@ -285,7 +285,7 @@ class SpectralMeasure:
 
     @cached_property
     def _fit_radius(self) -> float:
-        """Largest radius of the fit on panels, and of the window of :func:`oscillating_masses`."""
+        """The largest radius of panels; :func:`oscillating_masses` integrates up to it, too."""
         if self._oscillates:
             return radius_for_masses(self.components)
         if np.isfinite(self.radius):

@@ -56,10 +56,10 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # Without a known finite limit, there is a Requirement that excludes d = 1 or a Gap from d = 1.
-    is_known = all(g.from_dim > 1 for g in end.gaps) and all(
-        r.largest_dim for r in end.requirements
-    )
+    # If the limit is infinite or not found, no dimension meets a requirement, or a gap in the
+    # proofs begins at d = 1.
+    is_known = all(r.largest_dim > 0 for r in end.requirements)
+    is_known = is_known and all(g.from_dim > 1 for g in end.gaps)
     return end.limit if is_known else None
 
 

@@ -200,8 +200,8 @@ class Verdict:
             )
         raise UndecidedError(
             answer,
-            in_python="State what you know, existence(kernel, dim, assume={...}), whose "
-            "measure is available if a route finds the density; or make a finite measure with "
+            in_python="State what you know with existence(kernel, dim, assume={...}); the new "
+            "verdict has a measure if a route finds the density. Or make a finite measure with "
             "design(kernel, dim, domain, tol).",
             at_shell="For a verdict, state what you know: 'spectra check' with --assume. A "
             "finite measure for the distances of your data is made by 'spectra design'.",

@@ -104,7 +104,7 @@ class PiecewiseDensity(Component):
         return None
 
     def radii_for_panels(self) -> FloatArray:
-        """The radii for panels of all pieces, ascending."""
+        """Radii of all pieces, denser where the density varies faster, ascending."""
         radii = [r + side * density.radii_for_panels() for r, side, *_, density in self.pieces]
         return np.sort(np.concatenate(radii))
 

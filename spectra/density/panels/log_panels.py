@@ -75,7 +75,7 @@ class Powers(Radial):
     scale : float
         The radius at which the terms have the sizes exp(log_sizes).
     start : float
-        The value of log w from which the sum is accurate; inf if its error is not known.
+        Of a tail, the log w beyond which the sum is accurate, or inf if this is not known.
     """
 
     exponents: FloatArray
@@ -198,7 +198,7 @@ class Panels(Radial):
         return np.sign(value), log, envelope, error
 
     def radii_for_panels(self) -> FloatArray:
-        """A few radii on every panel, more where the density may change its sign."""
+        """A few radii on each panel, more if the density varies on it or may change its sign."""
         counts = np.where(self.steady, _FEW, _MANY)
         each = [
             c * np.exp(h * np.linspace(-1.0, 1.0, n, endpoint=False))
@@ -315,5 +315,5 @@ class PanelDensity(Component):
         return sign, log, envelope, error
 
     def radii_for_panels(self) -> FloatArray:
-        """A few radii on every panel."""
+        """A few radii on each panel."""
         return self.panels.radii_for_panels()

@@ -63,7 +63,7 @@ class OscillatingTail:
 
     @property
     def frequency(self) -> float:
-        """The frequency R of the wave, as a function of w."""
+        """The number R: at large w the wave is close to cos(R w + constant)."""
         return self.support[0]
 
     @property

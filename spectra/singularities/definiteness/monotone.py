@@ -115,7 +115,7 @@ def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
 
 
 def _is_monotone_product(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether all factors are monotone, or two together and the rest; or a mean of dilates."""
+    """Whether every factor is monotone, or a product of two and the rest; or a mean of dilates."""
     for factor in expr.args:
         other = _find_partner(factor)
         if other is not None and _is_monotone(sympy.powsimp(expr / factor / other), derivatives):
