@@ -1,8 +1,8 @@
 r"""Spectral densities of Python callables, from values in double precision.
 
 A callable on z <= R is replaced by :math:`(1 - x^2)^p h(t)`, x = z/R, with the stated exponent p at
-the edge, which is transformed exactly.  h is a Chebyshev series through values in t = x^2 if the
-callable is smooth at 0, and in a root of x otherwise.  A second, longer series shows the error.
+the edge, which is transformed exactly.  h is a Chebyshev series fitted to values: in t = x^2 if the
+callable is smooth at 0, else in t = x or a root of x.  A second, longer series shows the error.
 
 A callable k without a support is summed by the trapezoidal rule in log z, with :math:`y = wz`:
 
@@ -147,8 +147,8 @@ def _fit_ball_form(term: OpaqueTerm, power: sympy.Rational, more: int) -> tuple[
     if not missed <= _LIMIT:
         raise _refusal(
             term,
-            f"a series of {len(series.coef)} terms misses {missed:.1e} of the largest one. It is "
-            "not as smooth inside its support as stated: check edge= and origin=, or state breaks=",
+            f"a series of {len(series.coef)} terms misses them by {missed:.1e} of the largest. The "
+            "callable is not as smooth as stated: check edge= and origin=, or state breaks=",
         )
     exact = [flint.arb(float(c)) for c in series.coef]
     return BallForm.of_chebyshev(radius, edge, exact, power), missed

@@ -25,8 +25,8 @@ NODE_WEIGHTS = np.diff(_PROBABILITIES)
 _SMALLEST_NODE = 1e-6
 # Samples of an error for each of its shortest periods, and the least number of samples.
 _SAMPLES_PER_PERIOD, _LEAST_SAMPLES = 40, 500
-# Between two samples, the wave of largest frequency w exceeds the larger one by at most this
-# fraction.  Steps are largest halfway between two breaks of the kernel: pi^2 / (40 w).
+# Between two samples, the wave of largest frequency w exceeds the larger sample by at most
+# this fraction.  Steps are largest halfway between two breaks of the kernel: pi^2 / (40 w).
 _RISE = float(1.0 / np.cos(0.5 * np.pi**2 / _SAMPLES_PER_PERIOD)) - 1.0
 # Error of one float64 wave or kernel value, in units in the last place.
 _VALUE_ULPS = 32.0

@@ -298,8 +298,8 @@ def _infeasible_error(exchange: _Exchange, factor: float) -> AccuracyError:
         f"{exchange.max_radius:.4g} in dimension {exchange.dim} is within {exchange.tol:g} of "
         f"the kernel on [{low:g}, {high:g}]: by duality its cost would be at least {factor:.3g} "
         "times the largest cost of this mass.",
-        in_python=f"Use a larger tol or a smaller domain, {advice} On the sphere itself "
-        "rf.SpectralFeatures finds features that need no measure.",
+        in_python=f"Use a larger tol or a smaller domain, {advice} For unit rows "
+        "rf.SpectralFeatures also finds features that need no measure.",
         at_shell=f"Use a larger --tol or a smaller --z-max, {advice} 'rf approximate' tries "
         "features that need no measure.",
     )

@@ -49,7 +49,7 @@ def design(
         Number of feature columns, two for each frequency.
     objective : {"variance", "mass"}
         With ``tol``, minimise :math:`\sum_j |c_j| \sigma_j` or :math:`\sum_j |c_j|` for the masses
-        c_j, where sigma_j^2 is the mean variance over the distances of a sphere of mass 1.
+        c_j; sigma_j^2 is the variance of a sphere of mass 1, averaged over the distances.
     coupling : {"orthogonal", "shared", "iid"}
         Orthonormal blocks of directions for each radius, the same blocks for all radii (only with
         ``n_components``), or independent directions.  The default is "shared" with

@@ -21,8 +21,8 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
         if reason:
             raise InfiniteMassError(
                 f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
-                f"{reason}. No positive decomposition exists; design a finite measure for your "
-                "distances, or take spectra.measure.truncate(density, radius) with its bias."
+                f"{reason}. No positive decomposition exists. Design a finite measure for your "
+                "distances (design)."
             )
     atoms, cancelled = merge_atoms(density.atoms)
     return SpectralMeasure(density.dim, density.kernel, atoms, density, cancelled_atoms=cancelled)

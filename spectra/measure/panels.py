@@ -46,8 +46,8 @@ _SIGN_MARGIN = 4.0
 ZERO = Enclosure(0.0, 0.0)
 # Panels of values below exp(-3000) of the largest are not bisected; values near a bulk are larger.
 _VANISHED = 3000.0
-# Chart, range of t, and power: 0 for a series, 1/s for a mass like distance^s
-# (spectra.table.radial.panels lists these kinds of panels).
+# Chart, range of t, and power: 0 for a series, 1/s if the mass within (s > 0) or beyond (s < 0) a
+# distance r of the origin of the chart is like r^s (see spectra.table.radial.panels).
 _CHART = ("origin", "side", "start", "stop", "power")
 # ``error`` bounds the error of the mass, ``sign_error`` the mass that may have the other sign.
 # ``sign`` is 0 if it is unknown.  ``series`` has the Legendre coefficients of |rho| dw/dt (or rho

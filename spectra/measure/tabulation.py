@@ -80,9 +80,8 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     if not isinstance(measure, SpectralMeasure):
         raise ParameterError(
             f"A table needs a finite SpectralMeasure; got {type(measure).__name__}. Use "
-            "existence(kernel, dim=...).measure. If the kernel has none, design(...) and "
-            "spectra.measure.truncate(...) give finite measures. For an asymmetric kernel use "
-            "derive(kernel, dim)."
+            "existence(kernel, dim=...).measure, or design(...) for a finite measure on the range "
+            "of your distances. For an asymmetric kernel use derive(kernel, dim)."
         )
     accepted = _DEFAULT_U_ERROR if u_error is None else u_error
     is_number = isinstance(accepted, Real) and not isinstance(accepted, bool)
@@ -104,7 +103,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     difference = abs(sum(part.sign * part.mass for part in parts) - measure.k_zero)
     for part in parts:
         mass_error = min(difference + 2.0 * EPS * (total - part.mass), part.mass_error)
-        reached = max(reached, _measure_error(part.law) + mass_error / part.mass)
+        reached = max(reached, _quantile_error(part.law) + mass_error / part.mass)
     if reached > accepted:
         raise AccuracyError(
             f"The table of {measure.kernel} on R^{measure.dim} reached an error of {reached:.2e} "
@@ -125,7 +124,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
     )
 
 
-def _measure_error(law: RadialLaw) -> float:
+def _quantile_error(law: RadialLaw) -> float:
     """5/4 of the largest error of quantiles, in probability, at check points in each panel."""
     low, high = law.edges[:-1, None], law.edges[1:, None]
     # Keys are probabilities u from below and -(1 - u) from above, see RadialLaw.edges.

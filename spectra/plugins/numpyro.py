@@ -5,7 +5,8 @@ r"""Hilbert space Gaussian processes (HSGP) of NumPyro with any radial kernel.
 
 Here :math:`\phi_j` are the eigenfunctions of the Laplacian on a box, products of sines whose
 frequencies are the components of :math:`\omega_j`; the :math:`\beta_j` are standard normal,
-:math:`\alpha` multiplies k, :math:`\ell_i` are length scales, and mu is the spectral density of k.
+:math:`\alpha` multiplies k, and mu is the spectral density of k.  :math:`\ell_i` are length scales:
+the argument ``length``.  The argument ``ell`` is, as in NumPyro, the half-length of the box.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _analyse_radius(left: Expr, right: Expr, r: Expr, window: int) -> PointAnaly
 
 
 def analyse_end(expr: Expr, r: Expr) -> PointAnalysis:
-    """Find the one-sided term (r - z)^s log^q(1/(r - z)) of every continuation beyond r."""
+    """Find the first term (r - z)^s log^q(1/(r - z)) that is not smooth, of a formula below r."""
     singularity_class = classify_at(expr, r)
     if singularity_class == "analytic":
         return PointAnalysis()

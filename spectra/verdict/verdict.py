@@ -192,9 +192,8 @@ class Verdict:
         if error is InfiniteMassError:
             raise InfiniteMassError(
                 f"{answer} No positive decomposition exists on R^d.",
-                in_python="Ask on_domain(z_max) whether one exists on the range of your data and "
-                "make it with design(kernel, dim, domain, tol), or accept an approximation: "
-                "spectra.measure.truncate(density, radius).",
+                in_python="Ask on_domain(z_max) whether one exists on the range of your data, and "
+                "make it with design(kernel, dim, domain, tol).",
                 at_shell="'spectra design' makes a measure for the distances of your data, where "
                 "there is one: give it the largest distance with --z-max.",
             )

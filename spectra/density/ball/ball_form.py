@@ -215,7 +215,8 @@ class BallForm:
     @property
     def has_finite_edge_series(self) -> bool:
         """Whether the expansion at the edge has finitely many terms."""
-        return self.fitted_exponents is None and self.is_even
+        has_integral = any(f.is_integral for f, _ in self.parts)
+        return self.fitted_exponents is None and self.is_even and not has_integral
 
     @property
     def has_finite_origin_series(self) -> bool:

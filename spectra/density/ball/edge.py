@@ -179,8 +179,9 @@ def _fit_wave(
 
     def amplitude(y: float) -> Ball:
         s = (s0 / flint.arb(y) ** root).mid()
-        ratio, root_difference = n / s, (s * s - n * n).sqrt()
-        debye_phase = n * ratio.asin() - n * n / (s + root_difference)  # without s
+        ratio, root_of_difference = n / s, (s * s - n * n).sqrt()
+        # Debye's phase sqrt(s^2 - n^2) - n acos(n/s) - pi/4 minus s - n pi/2 - pi/4.
+        debye_phase = n * ratio.asin() - n * n / (s + root_of_difference)
         common = flint.acb(0, -debye_phase).exp() * (1 - ratio * ratio).sqrt().sqrt() / size
         total = flint.acb(0)
         for p, kappa in edge:

@@ -176,8 +176,8 @@ def _exponents_at(expr: sympy.Expr, place: sympy.Expr, *, side: int) -> list[sym
         raise _no_powers(
             expr,
             place,
-            "none was found, or the first is negative. If the kernel has a different formula at "
-            "larger distances, that formula has no bounded continuation to z = 0",
+            "none was found, or the first is negative. A formula for larger distances is used at "
+            "all distances, and its difference from the kernel on a ball: both must be finite at 0",
         )
     if math.lcm(*(int(e.q) for e in found)) > _LARGEST_ROOT * (int(found[0].q) if place else 1):
         raise _no_powers(expr, place, f"they have no common denominator up to {_LARGEST_ROOT}")
@@ -185,9 +185,9 @@ def _exponents_at(expr: sympy.Expr, place: sympy.Expr, *, side: int) -> list[sym
 
 
 def _no_powers(expr: sympy.Expr, place: sympy.Expr, reason: str) -> NoRouteError:
-    """The error of a formula whose exponents at z = place are not known."""
+    """The error of a formula whose powers at z = place cannot be used."""
     return NoRouteError(
         f"The density of {expr} is computed from the powers in its expansion at z = {place}, which "
-        f"are not known: {reason}. Transform its summands one by one, or design a finite measure "
+        f"cannot be used: {reason}. Transform its summands one by one, or design a finite measure "
         "for the range of your data (design)."
     )

@@ -88,7 +88,7 @@ def _operation(symbol: sympy.Symbol, node: sympy.Basic) -> Operation:
         return partial(_hyper, upper, lower), (node.argument,)
     if node.func not in _FUNCTIONS:
         raise FormulaError(
-            f"cannot evaluate {node}: {node.func.__name__} is not a function of formulas"
+            f"cannot evaluate {node}: {node.func.__name__} is not allowed in formulas"
         )
     return _FUNCTIONS[node.func], tuple(node.args)
 

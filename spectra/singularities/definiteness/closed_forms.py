@@ -11,7 +11,6 @@ import math
 import sympy
 
 from spectra.formula.expansions.exact_numbers import is_zero, sign
-from spectra.formula.expansions.expansion import compare
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.definiteness.polya import is_nonnegative
@@ -98,7 +97,7 @@ def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
     if a.free_symbols or b.free_symbols or not (a.is_positive and b.is_positive):
         return None
     dim = math.floor(float(sympy.pi / (2 * sympy.atan(b / a)))) + 1  # one more, against rounding
-    while compare((a / b, _ZERO), (sympy.cot(sympy.pi / (2 * dim)), _ZERO)) < 0:
+    while sign(a / b - sympy.cot(sympy.pi / (2 * dim))) < 0:
         dim -= 1
     reason = "exp(-a z) cos(b z) is positive definite exactly for a/b >= cot(pi/(2d))."
     return dim, reason, True

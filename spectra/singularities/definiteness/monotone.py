@@ -115,7 +115,10 @@ def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
 
 
 def _is_monotone_product(expr: sympy.Expr, derivatives: int) -> bool:
-    """Whether every factor is monotone, or a product of two and the rest; or a mean of dilates."""
+    """Whether a product is monotone.
+
+    Proofs: all factors are; the product of two known partners and the rest are; a mean of dilates.
+    """
     for factor in expr.args:
         other = _find_partner(factor)
         if other is not None and _is_monotone(sympy.powsimp(expr / factor / other), derivatives):

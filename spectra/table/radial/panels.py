@@ -192,8 +192,9 @@ class Panels:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             some = np.flatnonzero(self.are_series[i])
             j, half, r = i[some], self.half_widths[i[some]], distance[some]
-            after, before = (side[some] * np.log(r / edges[j]) for edges in self._distances)
-            x = np.where(after < -before, after / half - 1.0, 1.0 + before / half)
+            # t - start >= 0 and t - stop <= 0
+            from_start, from_stop = (side[some] * np.log(r / ends[j]) for ends in self._distances)
+            x = np.where(from_start < -from_stop, from_start / half - 1.0, 1.0 + from_stop / half)
             inside, x = np.abs(x) <= 1.0, np.clip(x, -1.0, 1.0)
             lower, higher = legendre_antiderivative(self.series[j], x)
             below[some], above[some] = half * lower, half * higher

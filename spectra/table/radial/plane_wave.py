@@ -104,7 +104,8 @@ def plane_wave_rounding(dim: int, low: FloatArray, high: FloatArray) -> FloatArr
 
     For d > 3, Ω beyond √(3d) is computed as the exponential of logarithms of size log Γ(d/2).
     """
-    # x = w z times the bound is largest at an end, near √(d + 2), or at smooth_amplitude_start.
+    # The product of x = w z and the bound is largest at an end, near √(d + 2), or where the smooth
+    # amplitude starts.
     inner = (np.clip(x, low, high) for x in (np.sqrt(dim + 2.0), smooth_amplitude_start(dim)))
     x = np.stack([low, high, *inner])
     product = np.max(x * plane_wave_bound(dim, x), axis=0)

@@ -156,7 +156,7 @@ class WaveTail:
 
     @cached_property
     def _periodic_shift(self) -> tuple[float, FloatArray, FloatArray] | None:
-        """Common period of the waves, if any; mean quantiles in it; quantiles minus these."""
+        """Common period, quantiles of the mean density on one period, and quantiles minus these."""
         frequencies = self.density.frequencies
         if not frequencies.size or np.any(frequencies % frequencies[0]):
             return None

@@ -54,7 +54,7 @@ def _restrict_to(kernel: Kernel, analysis: LocalAnalysis, end: sympy.Expr) -> Lo
 def _points_up_to(
     end: sympy.Expr, analysis: LocalAnalysis, *, on_sphere: bool
 ) -> tuple[PointAnalysis, ...]:
-    """The analyses at the points of [0, end] by the rules of the region; at end, of z <= end."""
+    """The analyses at the points of [0, end] by the rules of the region; at the end, from below."""
     points = [PointAnalysis(gaps=analysis.gaps), analysis.origin]
     for i, (r, point) in enumerate(analysis.radii):
         if same_radius(r, end):
