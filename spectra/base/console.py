@@ -50,17 +50,17 @@ def add_version(parser: ArgumentParser) -> None:
 
 
 def run_command(
-    name: str, work: Callable[[], int], *, files_left: str, limit: str | None = None
+    name: str, work: Callable[[], int], *, if_interrupted: str, limit: str | None = None
 ) -> int:
     """Run the work of a command and return its exit status.
 
     The status is that of ``work``; 2 after an error, printed on stderr; 130 after an interruption,
-    with the message ``files_left``; 0 if the output is a pipe and its reader closes it.  ``limit``
-    is the value of --time-limit.
+    when ``if_interrupted`` is printed; 0 if the output is a pipe and its reader closes it.
+    ``limit`` is the value of --time-limit.
 
     Examples
     --------
-    >>> run_command("spectra", lambda: 0, files_left="no partial file remains")
+    >>> run_command("spectra", lambda: 0, if_interrupted="no partial file remains")
     0
     """
     try:
@@ -77,7 +77,7 @@ def run_command(
         print(f"{name}: {message}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{name}: interrupted; {files_left}", file=sys.stderr)
+        print(f"{name}: interrupted; {if_interrupted}", file=sys.stderr)
         return 130
 
 

@@ -112,8 +112,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status, see :func:`run_command`."""
     arguments = _parser().parse_args(argv)
     limit = getattr(arguments, "time_limit", None)
-    files_left = "no partial file remains"
-    return run_command("spectra", lambda: _run(arguments), files_left=files_left, limit=limit)
+    if_interrupted = "no partial file remains"
+    return run_command(
+        "spectra", lambda: _run(arguments), if_interrupted=if_interrupted, limit=limit
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:

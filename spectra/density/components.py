@@ -115,10 +115,10 @@ class Component(Radial):
         """
         return None
 
-    def radii_for_panels(self) -> FloatArray:
+    def radii_to_resolve(self) -> FloatArray:
         """Radii, denser where the density varies faster; empty if it is a formula.
 
-        Panels of a fit are halved until each contains few of these radii.
+        Panels of a later fit are halved until each contains few of these radii.
         """
         return np.empty(0)
 

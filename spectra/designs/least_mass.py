@@ -96,7 +96,8 @@ def design_within(
         objective=objective,
         value=value,
         lower_bound=max(lower_bound, 0.0),
-        dual=(distances, weights / (1.0 + multiplier)),  # |q| <= 1 for "mass"
+        # The programme has |q| <= cost + multiplier; this is |q| <= 1 for the objective "mass".
+        dual=(distances, weights / (1.0 + multiplier)),
     )
     return replace(result, bias=float(np.sqrt(NODE_WEIGHTS @ (result(z) - kernel(z)) ** 2)))
 

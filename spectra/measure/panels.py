@@ -44,7 +44,7 @@ __all__ = [
 # A sign is known if a value is larger than this many error bounds.
 _SIGN_MARGIN = 4.0
 ZERO = Enclosure(0.0, 0.0)
-# Panels of values below exp(-3000) of the largest are not bisected; values near a bulk are larger.
+# Panels are not bisected where values are below exp(-3000) of the largest: no bulk is there.
 _VANISHED = 3000.0
 # Chart, range of t, and power: 0 for a series, 1/s if the mass within (s > 0) or beyond (s < 0) a
 # distance r of the origin of the chart is like r^s (see spectra.table.radial.panels).

@@ -30,7 +30,7 @@ _WIDE, _NEAR_BREAK, _AT_BULK, _BULK_SCALE = 1.5, 1.0, 0.5, 3.0
 _SLOWEST = 0.25
 # Phase in radians of an oscillation on a panel, which its 20 nodes resolve.
 _PANEL_PHASE = 4.0
-# A panel is halved if it contains more of the radii of ``Component.radii_for_panels``.
+# A panel is halved if it contains more of the radii of ``Component.radii_to_resolve``.
 _MOST_SAMPLES = 20
 
 
@@ -56,7 +56,7 @@ def first_panels(
         *(_find_extent(c, 1.0) for c in components if np.isinf(c.end)),
         low,
     )
-    samples = np.sort(np.concatenate([np.empty(0), *(c.radii_for_panels() for c in components)]))
+    samples = np.sort(np.concatenate([np.empty(0), *(c.radii_to_resolve() for c in components)]))
     found = []
     for chart, start, stop in charts_between(depths, low, min(last, log_cut)):
         edges = np.linspace(start, stop, 2 + int((stop - start) / _NEAR_BREAK))

@@ -285,7 +285,7 @@ class SpectralMeasure:
 
     @cached_property
     def _fit_radius(self) -> float:
-        """The largest radius of panels; the end of the window of :func:`oscillating_masses`."""
+        """Panels reach up to it: to the truncation, or as far as masses of oscillations need."""
         if self._oscillates:
             return radius_for_masses(self.components)
         if np.isfinite(self.radius):

@@ -127,12 +127,12 @@ class Gap:
 
 @dataclass(frozen=True)
 class Requirement:
-    """A proved necessary condition: d < ``bound``, or d <= ``bound`` if ``inclusive``.
+    """A proved necessary condition: d < ``dim_bound``, or d <= ``dim_bound`` if ``inclusive``.
 
     A bound of 0 excludes every dimension.  ``singularity`` is the term that implies the condition.
     """
 
-    bound: Expr
+    dim_bound: Expr
     inclusive: bool
     reason: str
     singularity: Singularity | None = None
@@ -140,9 +140,9 @@ class Requirement:
     @property
     def largest_dim(self) -> Expr:
         """The largest integer d that meets the requirement (0 for none)."""
-        if self.bound is sympy.oo:
+        if self.dim_bound is sympy.oo:
             return sympy.oo
-        dim = sympy.floor(self.bound) if self.inclusive else sympy.ceiling(self.bound) - 1
+        dim = sympy.floor(self.dim_bound) if self.inclusive else sympy.ceiling(self.dim_bound) - 1
         return max(dim, _ZERO)
 
 

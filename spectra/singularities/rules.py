@@ -87,14 +87,14 @@ def sphere_rule(point: PointAnalysis) -> PointAnalysis:
     """Change the analysis at 0 < R < 2 on R^d into that on the sphere: the rule of R^(d-1)."""
 
     def with_larger_bound(r: Requirement) -> Requirement:
-        if r.bound == 0 or r.singularity is None:
+        if r.dim_bound == 0 or r.singularity is None:
             return r
-        at, bound = r.singularity, r.bound + 1
+        at, bound = r.singularity, r.dim_bound + 1
         reason = (
             f"On the sphere the kernel has the term {at.term} at z = {at.location}; its Gegenbauer "
             f"series converges absolutely exactly for d {'<=' if r.inclusive else '<'} {bound}."
         )
-        return replace(r, bound=bound, reason=reason)
+        return replace(r, dim_bound=bound, reason=reason)
 
     gaps = tuple(replace(g, from_dim=g.from_dim + 1) for g in point.gaps)
     requirements = tuple(map(with_larger_bound, point.requirements))
@@ -105,7 +105,7 @@ def antipode_rule(point: PointAnalysis) -> PointAnalysis:
     """The rule at z = 2 on the sphere, which is a single point: it requires only continuity."""
     gaps = () if point.singularities else point.gaps  # the term decides on continuity
     return PointAnalysis(
-        tuple(r for r in point.requirements if r.bound == 0),
+        tuple(r for r in point.requirements if r.dim_bound == 0),
         tuple(g for g in gaps if g.from_dim <= _ONE and not g.improvable),
         point.singularities,
     )

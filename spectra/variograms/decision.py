@@ -56,8 +56,8 @@ def decide(minus_gamma: Kernel, covariance: Kernel | None, dim: int) -> Definite
 def limit_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     """The finite limit of a formula as z -> oo; None if there is none, or none was found."""
     end = analyse(Kernel((Piece(sympy.oo, gamma),))).infinity
-    # If the limit is infinite or not found, no dimension meets a requirement, or a gap in the
-    # proofs begins at d = 1.
+    # If the limit is infinite or was not found, the analysis has a requirement that no dimension
+    # meets, or a gap in the proofs from d = 1 on.
     is_known = all(r.largest_dim > 0 for r in end.requirements)
     is_known = is_known and all(g.from_dim > 1 for g in end.gaps)
     return end.limit if is_known else None

@@ -78,7 +78,7 @@ def _analyse_callables(kernel: Kernel) -> LocalAnalysis:
             found += [(_ZERO, analysis.origin), (sympy.oo, analysis.infinity), *analysis.radii]
             gaps += analysis.gaps
     radii = [(r, point) for r, point in found if r not in (_ZERO, sympy.oo)]
-    bounds = [(r, point.requirements[0].bound) for r, point in radii if point.requirements]
+    bounds = [(r, point.requirements[0].dim_bound) for r, point in radii if point.requirements]
     if len(distinct(r for r, _ in bounds)) < len(bounds):
         reason = "whether the singularities of several summands at one radius cancel"
         gaps.append(Gap(reason, min(bound for _, bound in bounds)))

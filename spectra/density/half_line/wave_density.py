@@ -103,9 +103,9 @@ class PiecewiseDensity(Component):
                 return replace(self, radius=radius, side=side, origin_exponent=power, bulk=bulk)
         return None
 
-    def radii_for_panels(self) -> FloatArray:
+    def radii_to_resolve(self) -> FloatArray:
         """Radii of all pieces, denser where the density varies faster, ascending."""
-        radii = [r + side * density.radii_for_panels() for r, side, *_, density in self.pieces]
+        radii = [r + side * density.radii_to_resolve() for r, side, *_, density in self.pieces]
         return np.sort(np.concatenate(radii))
 
 

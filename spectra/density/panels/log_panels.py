@@ -48,7 +48,7 @@ _NARROWEST = 1e-4
 _STEADY = 0.05
 # Rounding of the last operations, in units of EPS.
 _ROUNDING = 8.0
-# Numbers of radii that ``radii_for_panels`` gives on a steady panel, and on any other.
+# Numbers of radii that ``radii_to_resolve`` gives on a steady panel, and on any other.
 _FEW, _MANY = 4, 12
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 0.01
@@ -65,7 +65,8 @@ def chebyshev_coefficients(values: NDArray[Any]) -> NDArray[Any]:
 class Powers(Radial):
     """The sum of coefficient * exp(log_size) * (w / scale)**exponent over a few exponents.
 
-    The size of the last term estimates the error of truncating the sum.
+    The *size* of a term is its absolute value, where coefficients between -1 and 1 count as 1.  The
+    size of the last term estimates the error of truncating the sum.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class Powers(Radial):
         One entry per term, the leading term first.  A column of several coefficients is an
         ascending polynomial in log(w / scale).
     scale : float
-        The radius at which the terms have the sizes exp(log_sizes).
+        The terms are powers of w / scale.
     start : float
         Of a tail, the log w beyond which the sum is accurate, or inf if this is not known.
     """
@@ -107,11 +108,12 @@ class Powers(Radial):
         """Terms and their sizes, both divided by the largest size, and the logarithm of that."""
         log_w = np.log(w / self.scale)
         factors = np.polynomial.polynomial.polyval(log_w, np.atleast_2d(self.coefficients))
-        least = np.maximum(np.abs(factors), 1.0)
-        logs = self.log_sizes[:, None] + np.multiply.outer(self.exponents, log_w) + np.log(least)
+        magnitude = np.maximum(np.abs(factors), 1.0)
+        powers = np.multiply.outer(self.exponents, log_w)
+        logs = self.log_sizes[:, None] + powers + np.log(magnitude)
         top = logs.max(axis=0)
         sizes = np.exp(logs - top)
-        return factors / least * sizes, sizes, top
+        return factors / magnitude * sizes, sizes, top
 
     def error_before_rounding(self, w: FloatArray) -> FloatArray:
         """Errors of the terms and of truncating the sum, relative to the largest term."""
@@ -197,8 +199,8 @@ class Panels(Radial):
         error = self.error[i] * np.exp(factor - envelope) + rounding
         return np.sign(value), log, envelope, error
 
-    def radii_for_panels(self) -> FloatArray:
-        """A few radii on each panel, more if the density varies on it or may change its sign."""
+    def radii_to_resolve(self) -> FloatArray:
+        """A few radii on each panel, more if the density varies on it; see :class:`Component`."""
         counts = np.where(self.steady, _FEW, _MANY)
         each = [
             c * np.exp(h * np.linspace(-1.0, 1.0, n, endpoint=False))
@@ -314,6 +316,6 @@ class PanelDensity(Component):
             error = error + np.interp(np.log(w), *self.added_error)
         return sign, log, envelope, error
 
-    def radii_for_panels(self) -> FloatArray:
+    def radii_to_resolve(self) -> FloatArray:
         """A few radii on each panel."""
-        return self.panels.radii_for_panels()
+        return self.panels.radii_to_resolve()

@@ -117,7 +117,8 @@ def _is_monotone_composition(expr: sympy.Expr, derivatives: int) -> bool:
 def _is_monotone_product(expr: sympy.Expr, derivatives: int) -> bool:
     """Whether a product is monotone.
 
-    Proofs: all factors are; the product of two known partners and the rest are; a mean of dilates.
+    It is if all factors are, or the product of two of them and that of the rest are, or if it is a
+    mean of dilates.
     """
     for factor in expr.args:
         other = _find_partner(factor)

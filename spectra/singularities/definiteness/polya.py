@@ -40,7 +40,7 @@ def hat_mixture_dimension(analysis: LocalAnalysis) -> int:
     limits = analysis.origin.limit, analysis.infinity.limit
     if not exprs or analysis.gaps or any(c is None for c in limits):
         return 0
-    if any(r.bound == 0 for point in analysis.points for r in point.requirements):
+    if any(r.dim_bound == 0 for point in analysis.points for r in point.requirements):
         return 0  # unbounded, or not continuous at 0
 
     def are_joined(exprs: Sequence[Expr], *, may_drop: bool) -> bool:

@@ -74,8 +74,9 @@ def proved_on_space(kernel: Kernel, analysis: LocalAnalysis) -> Proof | None:
 
 
 def _is_bounded(analysis: LocalAnalysis) -> bool:
+    """Whether the limit at 0 is finite, and no requirement excludes all dimensions."""
     requirements = (r for point in analysis.points for r in point.requirements)
-    return analysis.origin.limit is not None and all(r.bound != 0 for r in requirements)
+    return analysis.origin.limit is not None and all(r.dim_bound != 0 for r in requirements)
 
 
 def _pieces_with_support(kernel: Kernel, analysis: LocalAnalysis) -> tuple[Piece, ...]:

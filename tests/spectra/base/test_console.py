@@ -23,18 +23,18 @@ def ending(error):
 
 
 def test_a_command_that_works_has_its_own_status():
-    assert run_command("spectra", lambda: 7, files_left="") == 7
+    assert run_command("spectra", lambda: 7, if_interrupted="") == 7
 
 
 def test_an_explained_error_is_one_line(capsys):
     for error in (ParameterError("no"), PermissionError(13, "no"), OSError("no")):
-        assert run_command("spectra", ending(error), files_left="") == 2
+        assert run_command("spectra", ending(error), if_interrupted="") == 2
         assert capsys.readouterr().err == f"spectra: {error}\n"
 
 
 def test_a_mistake_in_the_code_is_not_explained_away():
     with pytest.raises(ZeroDivisionError):
-        run_command("spectra", ending(ZeroDivisionError()), files_left="")
+        run_command("spectra", ending(ZeroDivisionError()), if_interrupted="")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_an_interruption_says_what_is_left_and_the_help_names_the_environment(
 def test_the_reader_of_a_pipe_may_leave(monkeypatch):
     closed = io.StringIO()
     monkeypatch.setattr(sys, "stderr", closed)
-    assert run_command("rf", ending(BrokenPipeError()), files_left="") == 0
+    assert run_command("rf", ending(BrokenPipeError()), if_interrupted="") == 0
     assert closed.closed
 
 
