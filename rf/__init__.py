@@ -2,8 +2,8 @@
 
 The steps from a kernel to its features::
 
-    kernel (or its name, formula, measure or SpectralTable; resolved at fit)
-        -> frequencies, with weights and signs
+    kernel (or its name, formula, measure or SpectralTable)
+        -> at fit: frequencies, with weights and signs
         -> Z = SpectralFeatures(...).fit_transform(X) -> K ~ (Z * signature_) @ Z.T
 
 ``SpectralFeatures`` is the estimator; ``RFF``, ``ORF``, ``GRFF``, ``GORF`` and ``AsKRFF`` are

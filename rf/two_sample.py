@@ -32,9 +32,9 @@ __all__ = ["TwoSampleResult", "two_sample_test"]
 
 # Independent draws of frequencies, whose spread estimates the error of the features.
 _DRAWS = 8
-# Rows from which the median distance is computed.
+# Random rows passed to lengths_for, which uses at most 512 of them for the median distance.
 _MEDIAN_ROWS = 1000
-# Statistics that differ by less than this times k(0), a bound of rounding, count as equal.
+# Values of MMD^2 that differ by less than this times k(0) count as equal (rounding).
 _TIE_TOLERANCE = 1e-12
 # Rows of both samples together, at most, with the exact kernel: a matrix of 3.2 GB.
 _MOST_EXACT_ROWS = 20_000
@@ -57,8 +57,8 @@ class TwoSampleResult:
     feature_error : float
         Error of ``mmd2`` from the random features (one standard deviation); 0 for the exact kernel.
     p_value : float
-        Fraction of the splits of the pooled sample, the given split included, whose discrepancy is
-        at least as large.  For equal distributions it is <= alpha with probability <= alpha.
+        Fraction of the splits of the pooled sample, the given one included, whose MMD^2 is at least
+        that of the given one.  For equal distributions it is <= alpha with probability <= alpha.
     n_splits : int
         Number of splits compared.
     exhaustive : bool
@@ -98,14 +98,14 @@ def two_sample_test(
     X, Y : array_like of shape (n, d), (m, d)
         The samples, of at least two rows each.
     kernel : Kernel, Entry, str, SpectralMeasure, Design or SpectralTable
-        A kernel that is positive definite on R^d; by default the Gaussian.
+        As in :class:`rf.SpectralFeatures`, but radial and positive definite on R^d.
     length_scale : float, array_like of shape (d,) or "median"
-        Divisor of the rows; "median" is the median distance of the pooled rows.
+        Divisor of the rows; "median": the median distance of (at most 512 of) the pooled rows.
     n_components : int, optional
         Number of features: a multiple of 16, since there are eight independent draws and each
         frequency has a cosine and a sine.  By default the test uses the exact kernel matrix.
     n_permutations : int
-        Number of random splits.  If there are no more other splits than this, all are compared.
+        Number of random splits.  If there are at most n_permutations + 1 splits, all are compared.
     coupling : str
         How frequencies depend on one another, as in :func:`rf.draw_frequencies`.
     random_state : int, optional
@@ -120,7 +120,7 @@ def two_sample_test(
     DataError
         If the samples are not finite arrays of rows with the same number of columns.
     ParameterError
-        If the kernel is not positive definite on R^d, or a parameter is invalid.
+        If the kernel is not radial and positive definite on R^d, or a parameter is invalid.
 
     References
     ----------
@@ -191,7 +191,7 @@ def _mmd2(
     n: int,
     k_zero: float,
 ) -> FloatArray:
-    """Unbiased MMD^2 of each split; a split is a mask (n + m,) of the n rows that belong to X."""
+    """Unbiased MMD^2 of each split, a mask (n + m,) of the n rows in X; ``multiply``: w -> w K."""
     m = splits.shape[1] - n
     in_x, in_y = splits.astype(float), (~splits).astype(float)
     from_x, from_y = multiply(in_x), multiply(in_y)
@@ -261,8 +261,8 @@ def _resolve_positive_definite(kernel: Any, dim: int) -> Spectrum:
     table = spectrum.table
     if not table.is_radial or table.sphere or any(p.sign < 0 for p in table.parts):
         raise ParameterError(
-            f"{table.formula} is not positive definite on R^{dim}, so its discrepancy is not a "
-            "distance between distributions. See spectra.existence(kernel)."
+            f"The test needs a radial kernel that is positive definite on R^{dim}, and "
+            f"{table.formula} is not. See spectra.existence(kernel)."
         )
     return spectrum
 

@@ -28,7 +28,7 @@ from spectra.table import SpectralTable, interpolate
 
 __all__ = ["add_approximate", "add_datasets", "add_reproduce"]
 
-# Largest error of the kernel matrix of a table file; errors of features are far larger.
+# Error of the interpolated kernel of a table; errors of features are far larger.
 _GRAM_ERROR = 1e-10
 # All but "designed", which optimizes its frequencies for seconds at each number of columns.
 _DEFAULT_COUPLINGS = ("auto", *(c for c in COUPLINGS if c != "designed"))
@@ -53,8 +53,8 @@ def add_approximate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--radii", choices=tuple(RADII), default="stratified")
     parser.add_argument("--allocation", choices=ALLOCATIONS, default="optimal")
-    parser.add_argument("--rows", type=int, default=ROWS, help=f"by default {ROWS}")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"number of rows (default {ROWS})")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"number of seeds (default {RUNS})")
     parser.add_argument("--scaling", choices=tuple(SCALINGS), default="unit")
     parser.add_argument("--plot", type=Path, help="file for a plot of the errors (.png)")
     parser.set_defaults(run=_approximate)
@@ -67,9 +67,9 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder",
         type=Path,
-        help="folder for the results, and for the numbers, a page and a plot of each table",
+        help="folder for files of each table: results (.jsonl), .csv, page (.md), plot (.png)",
     )
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"by default {RUNS}")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"number of seeds (default {RUNS})")
     parser.add_argument(
         "--quick", action="store_true", help="one run of the first column of the first group"
     )
@@ -87,25 +87,25 @@ def _approximate(arguments: argparse.Namespace) -> int:
     _check_counts(rows=arguments.rows, runs=arguments.runs, columns=min(arguments.columns))
     check_writable(arguments.plot, PICTURE_SUFFIXES)
     X = sample_rows(arguments.data, scaling=arguments.scaling, rows=arguments.rows)
-    spectrum = resolve_kernel(_read_kernel(arguments.kernel, arguments.support))
+    kernel_or_table = resolve_kernel(_read_kernel(arguments.kernel, arguments.support))
     make = partial(
         SpectralFeatures,
-        spectrum,
+        kernel_or_table,
         radii=arguments.radii,
         allocation=arguments.allocation,
         mixed_signature="ignore",
     )
-    # This fit only resolves the kernel, so the cheapest coupling and allocation will do.
+    # This fit only finds the table and the exact kernel, so the cheapest options will do.
     first = make(n_components=max(arguments.columns), coupling="iid", allocation="mass").fit(X)
     table = first.table_
     formula = str(first.kernel_) if table is None else table.formula
     if table is not None and not table.is_radial:
         raise ParameterError(
-            f"{formula} is asymmetric, and this command compares couplings of symmetric kernels. "
-            "See rf reproduce ask-errors, or use SpectralFeatures(...).variance."
+            f"This command compares couplings of radial kernels, and {formula} is not radial. Use "
+            "SpectralFeatures(...).variance; for asymmetric kernels see rf reproduce ask-errors."
         )
     kernel: Any = first.kernel_
-    exact = _gram_of_table(spectrum, X) if kernel is None else kernel.gram(X)
+    exact = _gram_of_table(kernel_or_table, X) if kernel is None else kernel.gram(X)
     print(f"{formula} on {len(X)} rows of {arguments.data} in R^{X.shape[1]}")
     print(f"|K - K^|/|K|, mean and deviation of {arguments.runs} runs\n")
     width = 18
@@ -146,7 +146,7 @@ def _read_kernel(kernel: str, support: str | None) -> Any:
 
 
 def _gram_of_table(table: SpectralTable, X: Any) -> Any:
-    """Kernel matrix of a table from a file, which has no formula."""
+    """Kernel matrix of a table from a file, by interpolation, since the exact kernel is unknown."""
     distance = squareform(pdist(X))
     kernel = interpolate(table.expected_kernel, float(distance.max()), _GRAM_ERROR)
     return kernel(distance)
@@ -167,7 +167,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _reproduce_table(name: str, arguments: argparse.Namespace) -> bool:
-    """Run a table and print it; False if --only and --column leave no cell of it."""
+    """Run an experiment and print its table; False if --only and --column leave no cell."""
     experiment, runs = EXPERIMENTS[name], 1 if arguments.quick else arguments.runs
     cells = [
         cell

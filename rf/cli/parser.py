@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command(
         "rf",
         lambda: int(arguments.run(arguments)),
-        if_interrupted="finished results in the file of --out are kept",
+        if_interrupted="finished results in the file of --out, or in --folder, are kept",
         limit=getattr(arguments, "time_limit", None),
     )
 

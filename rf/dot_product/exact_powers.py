@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rf.dot_product.candidate import Candidate, SymmetricMap, evaluate_monomials, not_applicable
 from rf.dot_product.problem import Problem
-from rf.feature_maps.monomials import MonomialMap, monomial_columns
+from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
 from spectra.formula.reader.parsing import U, Z
@@ -133,7 +133,7 @@ def exact_candidates(problem: Problem) -> list[Candidate]:
         return not_applicable(name, f"the kernel is not a polynomial in {variable}")
     size = len(coefficients)
     if kernel.is_zonal:
-        max_columns = monomial_columns(dim, coefficients)
+        max_columns = count_monomials(dim, coefficients)
     else:
         # M^(n) has ``size - n`` eigenvectors, and there are C(d + n - 1, n) monomials of degree n.
         max_columns = sum((size - n) * comb(dim + n - 1, n) for n in range(size))

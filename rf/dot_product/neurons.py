@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from rf.dot_product.candidate import Candidate, SymmetricMap, evaluate_monomials, not_applicable
 from rf.dot_product.problem import Problem
-from rf.feature_maps.monomials import MonomialMap, monomial_columns
+from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.sampling.coupling import orthogonal
 from spectra.base.arrays import FloatArray
 from spectra.designs import wave_moment
@@ -112,7 +112,7 @@ def neuron_candidates(problem: Problem) -> list[Candidate]:
     mean = wave_moment(dim, 1)  # E|x.s|
     powers = [constant + a / 2.0 + b * dim / 2.0 * mean**2, slope + b / 2.0 + c / 2.0]
     used = np.flatnonzero(factors)
-    n = (problem.n_components - monomial_columns(dim, powers)) // used.size  # directions
+    n = (problem.n_components - count_monomials(dim, powers)) // used.size  # directions
     if n < 1:
         return not_applicable(name, f"needs more than {problem.n_components} columns")
     scales = np.sqrt(np.abs(factors) / n)

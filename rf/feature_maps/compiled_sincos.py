@@ -3,10 +3,10 @@ r"""Cosine and sine of an array in one loop, compiled by numba (the extra ``fast
 With n the integer nearest to 2x/pi and r = x - n pi/2, sin x and cos x equal sin r and cos r up to
 sign and order.  Polynomials approximate both on [-pi/4, pi/4].
 
-The reduction splits pi/2 into three parts (Cody and Waite, "Software Manual for the Elementary
-Functions", 1980).  The first two have so few bits that their products with n are exact.  With the
-rounding of the polynomials the errors in double precision, with or without fused multiplications,
-are at most 1.9e-16 for the sine and 2.0e-16 for the cosine.
+The argument reduction splits pi/2 into three parts (Cody and Waite, "Software Manual for the
+Elementary Functions", 1980).  The first two have so few bits that their products with n are exact.
+With the rounding of the polynomials the errors in double precision, with or without fused
+multiply-adds, are at most 1.9e-16 for the sine and 2.0e-16 for the cosine.
 
 The polynomials P and Q solve
 
@@ -55,7 +55,7 @@ class SineCosine:
     limit: float
 
 
-#: float64: parts of pi/2 with 33, 33 and 53 bits, whose products with n < 2^20 are exact.
+#: float64: parts of pi/2 with 33, 33 and 53 bits; n times the first two is exact for n < 2^20.
 DOUBLE = SineCosine(
     two_over_pi=np.float64(2.0 / np.pi),
     rounder=np.float64(1.5 * 2.0**52),
@@ -85,7 +85,7 @@ DOUBLE = SineCosine(
     limit=2.0**20,
 )
 
-#: float32: parts of pi/2 with 11, 11 and 24 bits, whose products with n < 2^13 are exact.
+#: float32: parts of pi/2 with 11, 11 and 24 bits; n times the first two is exact for n < 2^13.
 SINGLE = SineCosine(
     two_over_pi=np.float32(2.0 / np.pi),
     rounder=np.float32(1.5 * 2.0**23),
@@ -118,7 +118,7 @@ def write_sincos_numba(
     first_cosine: int,
     first_sine: int,
 ) -> None:
-    """As :func:`rf.feature_maps.sincos.write_sincos_numpy`, for |phase| up to ``limit``.
+    """As :func:`rf.feature_maps.sincos.write_sincos_numpy`, for |phase| up to ``SineCosine.limit``.
 
     All arrays are contiguous.  The loop releases the interpreter lock.
     """

@@ -1,7 +1,7 @@
 """Fourier features: scaled cosines and sines of projections of rows.
 
-Each block of rows is projected into a scratch array that fits the second-level cache, and its
-cosines and sines are written directly into the output.
+Each block of rows is projected into a small scratch array, and the cosines and sines of its entries
+are written directly into the output.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SincosFunction = Callable[[Any, Any, Any, tuple[int, int], int, int], None]
 
 # Seconds for one cosine and one sine with numpy.
 _SECONDS_PER_PAIR = 2e-8
-# Columns and least rows of a block: 1 MB of doubles, which fits a second-level cache of 2 MB, and
-# enough work that the overhead of the calls is negligible (measured).
+# Frequencies and least rows of a block: 1 MB of doubles, which fits a second-level cache of 2 MB,
+# and enough work that the overhead of the calls is negligible (measured).
 _BLOCK_COLUMNS = 512
 _LEAST_ROWS = 256
-# BLAS copies both factors of a product, which costs little if a block has at least 2 d rows.  With
-# more than 1024 rows the block would not fit the cache.
+# BLAS copies both factors of a product, which costs little if a block has at least 2 d rows.  So
+# blocks have more rows if d > 128, up to 1024 rows: 4 MB of doubles.
 _ROWS_PER_DIMENSION = 2
 _MOST_ROWS = 1024
 # Projections in one task of a thread: milliseconds, much longer than the start of a thread.
@@ -62,8 +62,8 @@ def fourier_columns(
     has the dtype of X and the shape (rows, 2 n), or (rows, 2 n - 1) with ``without_sine``.
 
     With the unit roundoff u (2^-53 for float64, 2^-24 for float32) the error of <x, w> + phase is
-    at most e = (d + 3) u (sum_k |w_k x_k| + |phase|), about the effect of rounding X, and the error
-    of a column is at most scale * (e + 5 u).
+    at most e = (d + 3) u (sum_k |w_k x_k| + |phase|), and the error of a column is at most
+    scale * (e + 5 u).
     """
     if is_foreign(X):
         return array_fourier_columns(X, frequencies, scale, phases, without_sine, out)  # type: ignore[no-any-return]
@@ -139,7 +139,7 @@ class Rays:
 @final
 @dataclass(frozen=True)
 class _Panel:
-    """Consecutive frequencies: the directions of a group, times the radius if there is one."""
+    """At most 512 consecutive frequencies: directions, times one radius if there are radii."""
 
     start: int  # index of the first frequency, and column of its cosine
     radius: Any
@@ -153,10 +153,10 @@ class _Panel:
 @final
 @dataclass(frozen=True)
 class _Work:
-    """The computation of all columns, divided into tasks: some rows by all frequencies."""
+    """The computation of all columns, divided into tasks: some of the rows, all frequencies."""
 
     X: Any
-    groups: list[tuple[NDArray[Any], list[_Panel]]]  # directions (d, columns), and their panels
+    groups: list[tuple[NDArray[Any], list[_Panel]]]  # <= 512 directions (d, n), their panels
     out: NDArray[Any]
     write_sincos: SincosFunction
     limit: float  # largest |phase| of write_sincos
@@ -274,7 +274,7 @@ _LargePhases = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]
 
 
 def _row_norms(X: Any) -> FloatArray:
-    """Upper bounds of the norms of rows, infinite if the squares overflow."""
+    """Norms of rows, 0.1 % larger for rounding errors, and infinite if the squares overflow."""
     if issparse(X):
         X = X.astype(np.float64)
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()

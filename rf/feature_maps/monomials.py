@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from spectra.base.arrays import FloatArray
 
-__all__ = ["MonomialMap", "monomial_columns"]
+__all__ = ["MonomialMap", "count_monomials"]
 
 
-def monomial_columns(dim: int, coefficients: Sequence[float]) -> int:
+def count_monomials(dim: int, coefficients: Sequence[float]) -> int:
     """Number of monomials: C(d + n - 1, n) for each degree n with coefficients[n] != 0."""
     return sum(math.comb(dim + n - 1, n) for n, a in enumerate(coefficients) if a != 0)
 
@@ -30,13 +30,13 @@ class MonomialMap:
     .. math:: \sum_n a_n \langle x, y \rangle^n
               = \sum_n a_n \sum_{|m| = n} \frac{n!}{m!}\, x^m y^m
 
-    ``powers[n - 1]``: two index arrays; each monomial of degree n is one of degree n - 1 times a
-    coordinate; ``weights[n]``: the roots above; ``kept``: the degrees with a_n != 0; ``signature``:
-    the sign of a_n for each column.
+    ``products[n - 1]``: for each monomial of degree n, the index of one of degree n - 1 and of the
+    coordinate that multiplies it; ``weights[n]``: the roots above, for each monomial of degree n;
+    ``kept``: the degrees with a_n != 0; ``signature``: the sign of a_n for each column.
     """
 
     dim: int
-    powers: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
+    products: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]
     weights: tuple[FloatArray, ...]
     kept: tuple[int, ...]
     signature: FloatArray
@@ -44,7 +44,7 @@ class MonomialMap:
     @classmethod
     def of(cls, dim: int, coefficients: Sequence[float]) -> Self:
         """The map of sum_n coefficients[n] <x, y>^n on R^dim."""
-        powers, weights = [], []
+        products, weights = [], []
         # Position of each monomial of degree n, given by the sorted coordinates of its factors.
         index: dict[tuple[int, ...], int] = {(): 0}
         for n, a in enumerate(coefficients):
@@ -52,7 +52,7 @@ class MonomialMap:
                 monomials = list(combinations_with_replacement(range(dim), n))
                 parent = np.array([index[factors[:-1]] for factors in monomials], dtype=np.intp)
                 factor = np.array([factors[-1] for factors in monomials], dtype=np.intp)
-                powers.append((parent, factor))
+                products.append((parent, factor))
                 index = {factors: i for i, factors in enumerate(monomials)}
             multinomial = [
                 math.factorial(n) / math.prod(map(math.factorial, Counter(factors).values()))
@@ -62,7 +62,7 @@ class MonomialMap:
         kept = tuple(n for n, a in enumerate(coefficients) if a != 0)
         signs = [np.full(weights[n].size, math.copysign(1.0, coefficients[n])) for n in kept]
         signature = np.concatenate([np.zeros(0), *signs])
-        return cls(dim, tuple(powers), tuple(weights), kept, signature)
+        return cls(dim, tuple(products), tuple(weights), kept, signature)
 
     def columns(self, X: FloatArray) -> FloatArray:
         """The features of the rows of X, shape (rows, columns)."""
@@ -71,7 +71,7 @@ class MonomialMap:
         last = max(self.kept, default=0)
         for n, weights in enumerate(self.weights[: last + 1]):
             if n:
-                parent, factor = self.powers[n - 1]
+                parent, factor = self.products[n - 1]
                 monomials = monomials[:, parent] * X[:, factor]
             if n in self.kept:
                 columns.append(monomials * weights.astype(X.dtype))

@@ -6,9 +6,9 @@ With n the integer nearest to N x / 2pi, N = 4096, and r = x - 2pi n/N,
 
 where the root of unity comes from a table and e^{ir} from its Taylor series.  Since |r| <= pi/N,
 the truncation errors are r^5/120 < 3e-18 for the sine and r^6/720 < 3e-22 for the cosine.  The
-reduction splits 2pi/N into three parts (Cody and Waite, "Software Manual for the Elementary
-Functions", 1980); the first two have so few bits that their products with n are exact.  With the
-rounding of the root, the product and the sum, the total error is below 2.2e-16.
+argument reduction splits 2pi/N into three parts (Cody and Waite, "Software Manual for the
+Elementary Functions", 1980); the first two have so few bits that their products with n are exact.
+With the rounding of the root, the product and the sum, the total error is below 2.2e-16.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def write_sincos_numpy(
     """Write scale * cos(phase) and scale * sin(phase) into columns of ``out``.
 
     ``phase`` (rows, n): float64 with |phase| <= ``LIMIT``, or float32 without a limit, for which
-    np.cos and np.sin are fast; ``scale`` (n,); ``out`` (rows, columns); ``columns``: the range
-    (start, stop) of the columns of ``phase`` and ``scale`` to use; ``first_cosine``,
-    ``first_sine``: the first column of ``out`` for each.
+    np.cos and np.sin are fast; ``scale`` (n,); ``out``: array with as many rows; ``columns``: the
+    range (start, stop) of the columns of ``phase`` and entries of ``scale`` to use;
+    ``first_cosine``, ``first_sine``: the first column of ``out`` for each.
     """
     phase, scale = phase[:, slice(*columns)], scale[slice(*columns)]
     n = scale.size

@@ -101,7 +101,7 @@ def on_threads(work: Callable[[Iterator[int]], None], tasks: int, threads: int) 
 
 
 def show_config() -> None:
-    """Print the versions, the implementation of the inner loop and the number of threads.
+    """Print versions, the implementation of inner loops (numba or numpy), the number of threads.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The estimators SpectralFeatures, RFF, ORF, GRFF, GORF and AsKRFF."""
+"""The estimators SpectralFeatures, RFF, ORF, GRFF, GORF and AsKRFF; import them from rf."""
 
 from rf.features.base import MixedSignature
 from rf.features.named import SignedFeatures

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, Resolved
+from rf.features.base import BaseSpectralFeatures, SchemeAndRange
 from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
 from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
@@ -42,9 +42,9 @@ class AsKRFF(BaseSpectralFeatures):
     The complex spectral measure has a real and an imaginary part, each with a positive and a
     negative part.  The two imaginary ones are reflections of each other and are sampled as one:
 
-    .. math:: K(D) = M_{R+} E\cos(w \cdot D) - M_{R-} E\cos(v \cdot D) - 2 M_{I+} E\sin(u \cdot D)
+    .. math:: K(D) = m_{R+} E\cos(w \cdot D) - m_{R-} E\cos(v \cdot D) - 2 m_{I+} E\sin(u \cdot D)
 
-    with D = x - y, the masses M, and w, v, u from the normalized parts.  The kernel matrix of X and
+    with D = x - y, the masses m, and w, v, u from the normalized parts.  The kernel matrix of X and
     Y is ``transform(X) @ transform_right(Y).T``.  All parts get equally many frequencies; if there
     are fewer frequencies than parts, the part of each frequency is drawn in proportion to mass.
 
@@ -59,7 +59,7 @@ class AsKRFF(BaseSpectralFeatures):
     masses : {"exact", "least-squares"}, default="exact"
         "exact" is unbiased.  "least-squares" is the paper's Algorithm 2: nonnegative masses are
         fitted to the kernel matrix of some rows, with the exact value at D = 0.  The sine term has
-        the sign of the paper's eq. (7); with the opposite sign, as in its eq. (12), the fitted mass
+        the sign of the paper's eq. (7); with the opposite sign, as in its eq. (12), its fitted mass
         is 0.  As the features are noisy, the fitted masses are too small by O(1/M), so the estimate
         is biased towards 0.
     n_samples : int, default=50
@@ -133,8 +133,8 @@ class AsKRFF(BaseSpectralFeatures):
         Raises
         ------
         ParameterError
-            If the kernel is symmetric, or if "least-squares" has more parts than frequencies or
-            only a table without its kernel.
+            If the kernel is symmetric; for "least-squares" also if there are more parts than
+            frequencies, or if the kernel is a table.
         DataError
             If the rows do not determine the masses of "least-squares".
         """
@@ -151,7 +151,7 @@ class AsKRFF(BaseSpectralFeatures):
             self.masses_ = asarray_like(self.masses_, self.signature_)
         return self
 
-    def _resolve(self, X: Any) -> Resolved:
+    def _find_scheme(self, X: Any) -> SchemeAndRange:
         spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
         if table.kind != "shifted":
@@ -159,13 +159,13 @@ class AsKRFF(BaseSpectralFeatures):
                 f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Use GRFF "
                 "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
             )
-        rows = self._range_of_table(spectrum, X)
+        row_range = self._range_of_table(spectrum, X)
         self.measure_ = AxialTable(table, "jordan", self.negligible)
         self._check_parts()
         n = -(-self.n_components // 2)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
             scheme = axial_scheme(self.measure_, n, sample_of_rows(X), X.shape[0])
-        return scheme, spectrum.kernel, rows, rows.domain
+        return scheme, spectrum.kernel, row_range, row_range.domain
 
     def _check_parts(self) -> None:
         """Warn of dropped parts; refuse to fit masses of more parts than frequencies."""
@@ -186,7 +186,7 @@ class AsKRFF(BaseSpectralFeatures):
             )
 
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
-        """Exact variance of the estimate of K at differences D = x - y, shape (n, d).
+        """Exact variance of the estimate of K(z) at differences z = x - y, shape (n, d).
 
         Raises
         ------
@@ -210,7 +210,7 @@ class AsKRFF(BaseSpectralFeatures):
             self.frequencies_, rows, kernel.gram(rows), self.table_.k_zero
         )
         weights = (self.masses_ / np.array(self.counts_))[self.frequencies_.part]
-        assert isinstance(self.feature_map_, FourierMap)  # of every asymmetric scheme
+        assert isinstance(self.feature_map_, FourierMap)  # as for every asymmetric kernel
         self.feature_map_ = self.feature_map_.reweighted(weights)
         self.frequencies_ = self.feature_map_.frequencies
 

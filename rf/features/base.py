@@ -2,9 +2,10 @@
 
 Fit checks the rows (:mod:`rf.inputs`), finds a scheme (:mod:`rf.schemes.scheme`), which says how
 features are sampled, and draws a feature map (:mod:`rf.sampling.frequencies`) from it.  The
-signature is +1 for columns of a positive part and -1 for those of a negative part.
-``(Z * signature_) @ Z.T`` is an unbiased estimate of the kernel matrix, and for a radial kernel and
-an even number of columns its diagonal is exactly k(0).
+signature is +1 for columns of a positive part and -1 for those of a negative part.  For a symmetric
+kernel, ``(Z * signature_) @ Z.T`` estimates the kernel matrix.  If the frequencies are drawn from a
+table, the only bias is that of the table.  For a radial kernel and an even number of columns, the
+diagonal is then exactly k(0).
 """
 
 from __future__ import annotations
@@ -55,17 +56,13 @@ from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = [
-    "BaseSpectralFeatures",
-    "MixedSignature",
-    "Resolved",
-]
+__all__ = ["BaseSpectralFeatures", "MixedSignature", "SchemeAndRange"]
 
 MixedSignature = Literal["warn", "ignore", "error"]
 
 #: The scheme; the exact kernel, its text, or None; the supported range of rows (a RowRange or a
 #: BoxRange); and the largest distance at which the features approximate the kernel.
-Resolved = tuple[Scheme, Any, Any, float]
+SchemeAndRange = tuple[Scheme, Any, Any, float]
 
 
 class BaseSpectralFeatures(
@@ -94,7 +91,7 @@ class BaseSpectralFeatures(
     cancellation_bound_: float
     z_max_: float
     feature_map_: FeatureMap
-    _rows: Any  # a RowRange or a BoxRange
+    _row_range: Any  # a RowRange or a BoxRange
     _lengths: FloatArray | None  # what rows are divided by: length_scale_ times the kernel's own
     _unscaled: Any  # the kernel without its own length scales
     _exact: Any  # the exact kernel or its text; None if only a table is known
@@ -103,7 +100,7 @@ class BaseSpectralFeatures(
     def _options(self) -> SamplingOptions:
         """Coupling, radii and allocation, from the parameters."""
 
-    def _resolve(self, X: Any) -> Resolved:
+    def _find_scheme(self, X: Any) -> SchemeAndRange:
         """Find the scheme for the rows X; the default is for symmetric kernels."""
         spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
@@ -114,16 +111,16 @@ class BaseSpectralFeatures(
             )
         return self._from_table(spectrum, X)
 
-    def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
+    def _from_table(self, spectrum: Spectrum, X: Any) -> SchemeAndRange:
         """The scheme that draws frequencies from a table."""
-        rows, options = self._range_of_table(spectrum, X), self._options()
+        row_range, options = self._range_of_table(spectrum, X), self._options()
         if spectrum.layout is not None:
             options = options.with_layout(spectrum.layout, self.n_components)
         with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
         if np.isfinite(spectrum.table.domain):
             scheme = replace(scheme, kernel=spectrum.kernel)
-        return scheme, spectrum.source, rows, rows.domain
+        return scheme, spectrum.source, row_range, row_range.domain
 
     def _range_of_table(self, spectrum: Spectrum, X: Any) -> RowRange:
         """The range of rows that a table supports; an error if X is not in it."""
@@ -136,11 +133,11 @@ class BaseSpectralFeatures(
             )
         if table.sphere:
             self._refuse_lengths(table.formula)
-        rows = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
-        rows.check(X, at_any_distance=self.outside == "ignore")
+        row_range = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
+        row_range.check(X, at_any_distance=self.outside == "ignore")
         kernel = spectrum.source
         warn_if_wrong_unit(table if isinstance(kernel, str | None) else kernel, X)
-        return rows
+        return row_range
 
     def _refuse_lengths(self, kernel: str) -> None:
         """Refuse length scales for a kernel on the unit sphere."""
@@ -151,7 +148,7 @@ class BaseSpectralFeatures(
             )
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Resolve the kernel for the dimension of X, and draw the features.
+        """Choose how to sample features of the kernel for the rows X, and draw them.
 
         Parameters
         ----------
@@ -166,7 +163,7 @@ class BaseSpectralFeatures(
         Raises
         ------
         ParameterError
-            If there are more parts than frequencies, or ``kernel`` is not a kernel.
+            If there are too few frequencies for the coupling, or ``kernel`` is not a kernel.
         DataError
             If the table was made for another dimension, rows of a zonal kernel are not on the unit
             sphere, or two rows are further apart than the table's domain.
@@ -181,10 +178,10 @@ class BaseSpectralFeatures(
         rows = divide_by_lengths(rows, self._lengths)
         X = on_host(rows)
         seed = check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
-        _, rng = np.random.default_rng(seed.tolist()).spawn(2)
+        rng = np.random.default_rng(seed.tolist()).spawn(2)[1]  # [0] would change seeded results
         check_overflow(X)
         with serial_blas():  # the products are small
-            scheme, kernel, self._rows, self.z_max_ = self._resolve(X)
+            scheme, kernel, self._row_range, self.z_max_ = self._find_scheme(X)
             self._exact = kernel if kernel_lengths is None else self.kernel
             self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
             self.coupling_, self.counts_ = scheme.coupling, scheme.counts
@@ -258,7 +255,7 @@ class BaseSpectralFeatures(
 
     @by_chunks
     def gram(self, X: Any, Y: Any = None) -> NDArray[Any]:
-        """The estimated kernel matrix; the exact one is ``kernel_.gram(X, Y)``.
+        """The estimated kernel matrix; ``kernel_.gram``, at rows / length_scale_, is exact.
 
         Returns
         -------
@@ -277,7 +274,7 @@ class BaseSpectralFeatures(
         return matrix
 
     def operator(self, X: Any, Y: Any = None, *, ridge: float = 0.0) -> FeatureOperator:
-        """The estimated kernel matrix as a linear operator, which stores neither it nor Z.
+        """The estimated kernel matrix as a linear operator; neither the matrix nor Z is stored.
 
         A product takes the time of two transforms and the memory of one block of features.  Use it
         with the iterative solvers of ``scipy.sparse.linalg``.
@@ -320,9 +317,9 @@ class BaseSpectralFeatures(
     def variance(self, z: ArrayLike, *, radii: Radii | None = None) -> FloatArray:
         """Exact variance, over draws of the features, of the estimate of k at distances z.
 
-        Its error is about 1e-8 of the squared mass, or 1e-4 for a measure with an oscillating
-        tail (:meth:`rf.variance.variance.VarianceModel.variance` gives the bounds).  At more than
-        256 distances it is interpolated with an error of about 1e-6 of the squared mass.
+        Its numerical error, relative to the squared mass of the measure, is about 1e-8, or 1e-4 for
+        a measure with an oscillating tail (:meth:`rf.variance.variance.VarianceModel.variance`
+        gives the bounds).  At 256 or more distances a smooth variance is interpolated, to 1e-6.
 
         Parameters
         ----------
@@ -330,7 +327,7 @@ class BaseSpectralFeatures(
             Distances of rows divided by their lengths; for an asymmetric kernel, differences x - y
             of such rows, shape (n, d).
         radii : {"iid", "stratified"}, optional
-            By default those of the estimator.
+            How the radii |w| are drawn, by default as in the features.
 
         Raises
         ------
@@ -379,7 +376,7 @@ class BaseSpectralFeatures(
         refuse_other_library(self, X, self.signature_, method)
         X = divide_by_lengths(X, self._lengths)
         check_overflow(X)
-        self._rows.check(X, at_any_distance=self.outside == "ignore")
+        self._row_range.check(X, at_any_distance=self.outside == "ignore")
         return X
 
     def _validated_pair(self, X: Any, Y: Any, method: str = "gram") -> tuple[Any, Any]:
@@ -389,7 +386,7 @@ class BaseSpectralFeatures(
             return X, X
         Y = self._validated(Y, method)
         if self.outside == "error":
-            self._rows.check_between(X, Y)
+            self._row_range.check_between(X, Y)
         return X, Y
 
     def __sklearn_tags__(self) -> Any:

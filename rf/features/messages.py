@@ -40,8 +40,8 @@ def warn_of_error(error: float, n: int, formula: str) -> None:
     half, tenth = (float(f"{n * (error / goal) ** 2:.2g}") for goal in (USELESS_ERROR, 0.1))
     warnings.warn(
         f"The {n} features of {formula} for these rows are expected to err by "
-        f"{100 * error:.3g} % of its matrix (Frobenius norm), and a matrix of zeros errs by "
-        "100 %: few rows are near one another, in units of the kernel's length. You have three "
+        f"{100 * error:.3g} % of the kernel matrix (Frobenius norm), and a matrix of zeros errs "
+        "by 100 %: few rows are near one another, in units of the kernel's length. You have three "
         f"options: allow more columns (the error falls like 1/sqrt(n_components): about "
         f"{half:g} for {100 * USELESS_ERROR:g} %, {tenth:g} for 10 %), use a kernel "
         "that varies less over the distances of the rows (a larger length_scale, or "
@@ -98,6 +98,6 @@ def describe_error(error: float) -> str:
         return ""
     zeros = ", and a matrix of zeros errs by 100 %" if error >= USELESS_ERROR else ""
     return (
-        f"They are expected to err by {100 * error:.3g} % of the kernel matrix of the fitted rows "
-        f"(Frobenius norm){zeros}."
+        f"The features are expected to err by {100 * error:.3g} % of the kernel matrix of the "
+        f"fitted rows (Frobenius norm){zeros}."
     )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
+from rf.features.base import BaseSpectralFeatures, MixedSignature, SchemeAndRange
 from rf.inputs.rows import LENGTH_SCALE_CONSTRAINT
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
 from rf.schemes.table_scheme import SamplingOptions
@@ -68,9 +68,9 @@ class RFF(BaseSpectralFeatures):
     def _options(self) -> SamplingOptions:
         return SamplingOptions("iid", radii="iid", allocation="equal")
 
-    def _resolve(self, X: Any) -> Resolved:
-        resolved = super()._resolve(X)
-        scheme, table = resolved[0], resolved[0].table
+    def _find_scheme(self, X: Any) -> SchemeAndRange:
+        found = super()._find_scheme(X)
+        scheme, table = found[0], found[0].table
         negative = sum(float(part.mass) for part in table.parts if part.sign < 0)
         if negative or (scheme.method == "radial" and len(table.parts) > 1):
             raise ParameterError(
@@ -78,14 +78,14 @@ class RFF(BaseSpectralFeatures):
                 f"{table.formula} has {len(table.parts)} parts and negative mass {negative:.6g}. "
                 "Use GRFF or SpectralFeatures, whose features have a signature."
             )
-        return resolved
+        return found
 
 
 class SignedFeatures(BaseSpectralFeatures):
     """Base class of methods whose frequencies are split over the parts of a signed measure.
 
-    ``kernel``, ``n_components``, ``mixed_signature``, ``length_scale``, ``random_state``: as in
-    :class:`rf.SpectralFeatures`, whose attributes it has too.
+    ``kernel``, ``n_components``, ``allocation``, ``mixed_signature``, ``length_scale``,
+    ``random_state``: as in :class:`rf.SpectralFeatures`, whose attributes it has too.
     """
 
     #: The coupling of the paper.
@@ -144,13 +144,14 @@ class GRFF(SignedFeatures):
     """Generalised random Fourier features of Liu et al.: the Jordan parts, iid frequencies.
 
     The papers multiply the features of the negative part by the imaginary unit; here they have
-    ``signature_`` -1.  The density of the radius w includes the factor w^(d-1).
+    ``signature_`` -1.  The density of the radius w has the factor w^(d-1), which their code omits.
 
     Parameters
     ----------
     kernel, n_components, mixed_signature, length_scale, random_state
         As in :class:`rf.SpectralFeatures`, whose attributes it has too.
     allocation : {"equal", "mass", "optimal"}, default="equal"
+        As in :class:`rf.SpectralFeatures`.
 
     References
     ----------
@@ -182,6 +183,7 @@ class GORF(SignedFeatures):
     coupling : str, default="haar"
         As in :class:`rf.SpectralFeatures`.
     allocation : {"equal", "mass", "optimal"}, default="equal"
+        As in :class:`rf.SpectralFeatures`.
 
     References
     ----------

@@ -18,7 +18,7 @@ __all__ = ["FeatureOperator", "checked_ridge"]
 # a block is negligible.
 _BLOCK_BYTES = 1 << 24
 
-# MINRES: the requested residual relative to |K| |c|, the largest accepted one relative to |y|.
+# Residual of MINRES for A c = y: requested relative to |A| |c|, accepted relative to |y|.
 _REQUESTED_RESIDUAL, _LARGEST_RESIDUAL = 1e-14, 1e-8
 _MOST_ITERATIONS = 1000  # of MINRES: a matrix that needs more is nearly singular
 
@@ -29,7 +29,7 @@ _Side = tuple[Any, FeatureFunction]  # rows X with left features, or rows Y with
 
 @final
 class FeatureOperator(LinearOperator):  # type: ignore[misc]
-    r"""The matrix L(X) S R(Y)' + ridge I of left and right features, as a linear operator.
+    r"""The matrix K + ridge I, with K = L(X) S R(Y)', as a linear operator.
 
     L(X) and R(Y) are the left and right features, S is the diagonal matrix of the signature.  A
     product computes the features of one block of rows at a time: it takes the time of two
@@ -64,7 +64,7 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
     def solve(self, targets: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Solve (K + ridge I) c = targets, (n, t), by MINRES: c and its largest relative residual.
 
-        The matrix must be symmetric: Y is X, and right and left features are the same.
+        K must be symmetric (Y is X, equal features).  The ridge is alpha of :class:`rf.KreinRidge`.
         """
         options: Any = {"rtol": _REQUESTED_RESIDUAL, "maxiter": _MOST_ITERATIONS}
         dual = np.stack([minres(self, t, **options)[0] for t in targets.T], axis=1)
@@ -134,5 +134,5 @@ def checked_ridge(ridge: float, *, has_Y: bool) -> float:
 
 
 def _matching_dtype(real: Any, V: NDArray[Any]) -> Any:
-    """The dtype for V in a product with a real array: its precision, complex if V is complex."""
+    """The dtype for V in a product with ``real``: the precision of ``real``, complex if V is."""
     return np.result_type(real.dtype, np.complex64) if V.dtype.kind == "c" else real.dtype

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature, Resolved
+from rf.features.base import BaseSpectralFeatures, MixedSignature, SchemeAndRange
 from rf.features.messages import describe_error, describe_lengths, infinite_group_message
 from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, RowRange, centre_of
 from rf.inputs.tables import (
@@ -44,7 +44,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     ----------
     kernel : Kernel, Entry, str, SpectralMeasure, design or SpectralTable, default="gaussian"
         A str is a name of ``spectra.catalogue`` or a formula in z = |x - y| or u = <x, y>.  A
-        design for a number of columns sets the coupling and the frequencies of each part.
+        ``spectra.design(..., n_components=n)`` sets the coupling and the numbers of frequencies.
     n_components : int, default=100
         Number of output columns: n cosines, then n sines.  If it is odd, one frequency has a single
         column with a random offset, which is unbiased but adds variance.  Features designed for
@@ -54,19 +54,21 @@ class SpectralFeatures(BaseSpectralFeatures):
         "auto" selects the coupling with the least predicted mean variance over the distances of X;
         for a formula in u, and with a domain, the method with the least error (see Notes).
     radii : {"stratified", "iid"}, default="stratified"
-        How the lengths of the frequencies are drawn.
+        How the radii |w| of frequencies w are drawn: one in each stratum of equal probability, or
+        independently.
     allocation : {"optimal", "mass", "equal"}, default="optimal"
         How frequencies are split over the parts; see :func:`rf.variance.allocation.allocate`.
     mixed_signature : {"warn", "ignore", "error"}, default="warn"
         What fit does if a column has signature -1, which a model given Z alone ignores.
-        With "error", a kernel that is positive definite on the sphere has no such column.
+        With "error" and coupling "auto", a kernel that is positive definite on the sphere gets
+        features without such columns.
     domain : float, "data" or None, default=None
         Design features for the data that approximate the kernel up to this distance of rows; "data"
         takes it from X, with a margin.  By default features are designed only for a formula in u
-        with coupling "auto", and for a radial kernel of infinite spectral mass, which has no other
-        features.  Not supported for kernels of groups of columns.
+        with coupling "auto", and for kernels without a finite measure: radial ones, and l1 kernels
+        that are linear on the range of X.  Not supported for kernels of groups of columns.
     outside : {"error", "ignore"}, default="error"
-        What transform does with rows further apart than the domain.
+        What transform and gram do with rows further apart than ``z_max_``.
     kernel_params : dict, default=None
         Parameters of a catalogue kernel or a formula, such as ``{"nu": 2.5}`` for "matern".
     length_scale : float, array_like of shape (d,), "median" or None, default=None
@@ -206,7 +208,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
 
-    def _resolve(self, X: Any) -> Resolved:
+    def _find_scheme(self, X: Any) -> SchemeAndRange:
         is_text = isinstance(self._unscaled, str) and not self.kernel_params
         if is_text and self.domain is None:
             cached = cached_spectrum(self._unscaled, X.shape[1])
@@ -216,9 +218,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         if getattr(kernel, "is_zonal", False):
             self._refuse_lengths(str(kernel))
         if hasattr(kernel, "profile"):  # an L1Kernel
-            return self._resolve_l1(kernel, X)
+            return self._find_l1_scheme(kernel, X)
         if hasattr(kernel, "factors"):  # a GroupedKernel
-            return self._resolve_groups(kernel, X)
+            return self._find_grouped_scheme(kernel, X)
         compares_methods = getattr(kernel, "is_zonal", False) and self.coupling == "auto"
         has_powers = np.size(getattr(kernel, "powers", ())) > 0  # a design with powers of <x, y>
         if self.domain is None and not compares_methods and not has_powers:
@@ -226,10 +228,8 @@ class SpectralFeatures(BaseSpectralFeatures):
                 source = self._unscaled if is_text else kernel
                 return self._from_table(resolve_spectrum(source, X.shape[1]), X)
             except InfiniteMassError:
-                if not hasattr(
-                    kernel, "is_zonal"
-                ):  # only radial and zonal kernels are designed for
-                    raise
+                if not hasattr(kernel, "is_zonal"):
+                    raise  # features are designed only for radial and zonal kernels
         from rf.dot_product.problem import make_problem
 
         positive = self.mixed_signature == "error"
@@ -242,7 +242,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         scheme = replace(scheme, note=problem.note)  # type: ignore[type-var]
         return (scheme, rest[0], rest[1], rest[2])
 
-    def _from_table(self, spectrum: Spectrum, X: Any) -> Resolved:
+    def _from_table(self, spectrum: Spectrum, X: Any) -> SchemeAndRange:
         """As the base class; for shifted kernels, compare with the parts of the complex measure."""
         scheme, *rest = super()._from_table(spectrum, X)
         if spectrum.table.kind == "shifted" and self.coupling in ("auto", "iid"):
@@ -253,8 +253,8 @@ class SpectralFeatures(BaseSpectralFeatures):
                 scheme = least_axial_scheme(scheme, -(-self.n_components // 2), **options)
         return (scheme, rest[0], rest[1], rest[2])
 
-    def _resolve_l1(self, kernel: Any, X: Any) -> Resolved:
-        """The scheme from the measure, or one for a kernel that is linear on the range of X."""
+    def _find_l1_scheme(self, kernel: Any, X: Any) -> SchemeAndRange:
+        """The scheme from the measure, or for a kernel that is a - b z at the l1 distances of X."""
         no_measure = ""
         if self.domain is None:
             try:
@@ -271,7 +271,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         scheme.box.check(X, at_any_distance=self.outside == "ignore")
         return scheme, kernel, scheme.box, scheme.box.z_max
 
-    def _resolve_groups(self, kernel: Any, X: Any) -> Resolved:
+    def _find_grouped_scheme(self, kernel: Any, X: Any) -> SchemeAndRange:
         """The scheme from the measures of the groups, each of which must have finite mass."""
         if self.domain is not None:
             raise ParameterError(
@@ -284,7 +284,7 @@ class SpectralFeatures(BaseSpectralFeatures):
             raise InfiniteMassError(infinite_group_message(kernel)) from error
         return self._from_table(spectrum, X)
 
-    def _compare_methods(self, problem: Problem, X: Any) -> Resolved:
+    def _compare_methods(self, problem: Problem, X: Any) -> SchemeAndRange:
         """The best of several methods for the data, as a scheme."""
         from rf.dot_product.comparison import compare
 

@@ -112,7 +112,7 @@ def feature_kernel(
 def kernel_frequencies(
     kernel: Any, dim: int, count: int, coupling: str, rng: np.random.Generator
 ) -> Frequencies:
-    """Draw frequencies of a positive definite kernel, allocated to its parts by mass."""
+    """Draw ``count`` frequencies of a kernel on R^dim, split by mass over its table's parts."""
     table = positive_table(kernel, dim)
     counts = allocate(table, count, allocation="mass")
     return draw_frequencies(table, counts, coupling=coupling, random_state=rng)
@@ -134,7 +134,7 @@ class Radial(_Kernel):  # type: ignore[misc]
         x1, x2 = x1 / self.lengthscale, x2 / self.lengthscale
         if not diag:
             x1, x2 = x1.unsqueeze(-2), x2.unsqueeze(-3)
-        # Differences give distance exactly 0 for equal points, where the kernel may have a kink.
+        # Unlike |x|^2 + |y|^2 - 2 <x, y>, this is exactly 0 for x = y, where k may have a kink.
         return _Values.apply(((x1 - x2) ** 2).sum(-1), self.covariance)
 
 
@@ -161,15 +161,15 @@ class _Values(_Function):  # type: ignore[misc]
     def forward(context: Any, squared: Any, covariance: RadialCovariance) -> Any:
         context.save_for_backward(squared)
         context.covariance = covariance
-        return _on_host(covariance.values, squared)
+        return _evaluate_in_numpy(covariance.values, squared)
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(context: Any, gradient: Any) -> Any:
         (squared,) = context.saved_tensors
-        return gradient * _on_host(context.covariance.derivative, squared), None
+        return gradient * _evaluate_in_numpy(context.covariance.derivative, squared), None
 
 
-def _on_host(function: Any, x: Any) -> Any:
+def _evaluate_in_numpy(function: Any, x: Any) -> Any:
     values = function(x.detach().cpu().double().numpy())
     return torch.as_tensor(values, dtype=x.dtype, device=x.device)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval
 
-from rf.feature_maps import MonomialMap, monomial_columns
+from rf.feature_maps import MonomialMap, count_monomials
 from rf.papers.baselines.base import Baseline
 from rf.papers.baselines.dot_product.power_series import check_coefficients
 from spectra.base.arrays import FloatArray
@@ -55,7 +55,7 @@ class ExactPolynomial(Baseline):
 
     def _draw(self, X: FloatArray) -> FloatArray:
         a = check_coefficients(self.coefficients)
-        n_columns = monomial_columns(X.shape[1], a.tolist())
+        n_columns = count_monomials(X.shape[1], a.tolist())
         if n_columns > self.max_columns:
             raise ParameterError(
                 f"The exact map of degree {a.size - 1} in dimension {X.shape[1]} has {n_columns} "
