@@ -25,10 +25,10 @@ from spectra.verdict import as_text, existence
 
 __all__ = ["Answer", "answers"]
 
-#: The section on the error of features has a column for each number and a row for each coupling.
-COLUMNS = (64, 256)
+#: The table of errors has a column for each number of features and a row for each coupling.
+N_COMPONENTS = (64, 256)
 COUPLINGS = ("iid", "orthogonal", "auto")
-_ROWS = 100  # of the matrix whose error is shown
+_ROWS = 100  # number of rows of the kernel matrix whose error is shown
 
 
 @final
@@ -57,7 +57,7 @@ class Answer:
 
 
 def answers(question: Question) -> list[Answer]:
-    """All sections of the page; a section that cannot be computed has a refusal.
+    """The sections of the page, or one section with the error if the form is invalid.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class _Answers:
         return _masses_answer(*masses, note=note)
 
     def _masses_on_sphere(self, kernel: Kernel) -> Answer:
-        """The sums of the positive and of the negative terms of k(1) = sum over degrees."""
+        """The sums of the positive and of the negative terms of the harmonic series of k(1)."""
         coefficients = sphere_coefficients(kernel, self._question.dimension)
         terms = coefficients.values * coefficients.multiplicity
         plus, minus = float(terms[terms > 0.0].sum()), float(-terms[terms < 0.0].sum())
@@ -138,7 +138,7 @@ class _Answers:
         """The picture of the density of the radius."""
         title, kernel = "Spectral density", self._question.kernel
         if not isinstance(kernel, Kernel):
-            return Answer(title, ("Shown only for kernels of |x - y|: enter that of one group.",))
+            return Answer(title, ("Shown only for kernels of the Euclidean distance |x - y|.",))
         if kernel.is_zonal:
             return Answer(title, ("A kernel in u has no spectral density on the sphere.",))
         density = spectral_density(kernel, self._question.dimension)
@@ -155,10 +155,10 @@ class _Answers:
 
     def errors(self) -> Answer:
         """The expected error of features for three couplings."""
-        X, refusals, table = self._rows(), {}, [("coupling", *map(str, COLUMNS))]
+        X, refusals, table = self._rows(), {}, [("coupling", *map(str, N_COMPONENTS))]
         for coupling in COUPLINGS:
             try:
-                cells = [f"{self._error(X, coupling, columns):.4f}" for columns in COLUMNS]
+                cells = [f"{self._error(X, coupling, number):.4f}" for number in N_COMPONENTS]
                 table.append((coupling, *cells))
             except SpectraError as error:
                 refusals[coupling] = _refusal(error)
@@ -166,15 +166,15 @@ class _Answers:
             return Answer("Error of features", refusal=refusals["auto"])
         lines = (
             "Expected relative error of the kernel matrix (Frobenius norm) by number of columns. "
-            f"{_ROWS} standard normal rows are divided by sqrt(d), or to norm 1 for a kernel in u.",
+            f"The {_ROWS} rows are standard normal, divided by sqrt(d), or by the norm for k in u.",
             *(f"{coupling}: {text}" for coupling, text in refusals.items()),
         )
         return Answer("Error of features", lines, tuple(table))
 
-    def _error(self, X: FloatArray, coupling: str, columns: int) -> float:
+    def _error(self, X: FloatArray, coupling: str, n_components: int) -> float:
         features = SpectralFeatures(
             self._question.kernel,
-            n_components=columns,
+            n_components=n_components,
             coupling=coupling,
             mixed_signature="ignore",
             random_state=0,

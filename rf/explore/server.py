@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flask import Flask
     from werkzeug.serving import BaseWSGIServer
 
-__all__ = ["page_on", "serve"]
+__all__ = ["make_page_server", "serve"]
 
 HOST = "127.0.0.1"
 # Content-Security-Policy: the page loads nothing from other sites, and no site can embed it.
@@ -76,7 +76,7 @@ def _application(limit: str | None) -> Flask:
     return app
 
 
-def page_on(port: int, limit: str | None = None) -> BaseWSGIServer:
+def make_page_server(port: int, limit: str | None = None) -> BaseWSGIServer:
     """Create a server of the page on 127.0.0.1 that handles one request at a time.
 
     Parameters
@@ -91,7 +91,7 @@ def page_on(port: int, limit: str | None = None) -> BaseWSGIServer:
     MissingExtraError
         If Flask is not installed.
     ParameterError
-        If the port is not free.
+        If the port is not free or not a port number.
     """
     if not 0 <= port < 2**16:
         raise ParameterError(f"There is no port {port}: choose one from 1 to 65535, or 0 for any.")
@@ -119,7 +119,7 @@ def serve(*, port: int, limit: str | None, open_browser: bool) -> int:
     open_browser : bool
         Whether to open a browser.
     """
-    server = page_on(port, limit)
+    server = make_page_server(port, limit)
     address = f"http://{HOST}:{server.server_port}/"
     print(f"{address} shows the page; press Ctrl-C to stop", file=sys.stderr, flush=True)
     if open_browser:

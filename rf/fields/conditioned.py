@@ -2,8 +2,8 @@ r"""A Gaussian field conditioned on observations, by Matheron's rule.
 
 .. math:: f_{|y}(x) = f(x) + k(x, X)\,(K + \sigma^2 I)^{-1} (y - f(X) - \varepsilon)
 
-f is a path of the field, y are the observations at the rows of X, K = k(X, X), and eps is normal
-with the standard deviation sigma of the noise.  The mean over paths is the kriging mean.
+f is a path of the field, the second term is its correction, y are the observations at the rows of
+X, K = k(X, X), and eps is normal with standard deviation sigma.  The mean is the kriging mean.
 """
 
 from __future__ import annotations
@@ -151,8 +151,7 @@ class ConditionedField:
     def std(self, X: ArrayLike) -> FloatArray:
         """The kriging standard deviation of the field (not of a noisy value) at the rows of X.
 
-        A variance below its rounding error, as at the data without noise, is replaced by the
-        rounding error.
+        A variance below its rounding error, as at data without noise, is replaced by this error.
 
         Raises
         ------
@@ -168,7 +167,8 @@ class ConditionedField:
         whitened = solve_triangular(self._factor, cross, lower=True)
         k_zero = self.field.k_zero
         variance = k_zero - np.sum(whitened**2, axis=0)
-        rounding = len(self.X) * float(np.finfo(float).eps) * k_zero * self._condition**0.5
+        factor_condition = self._condition**0.5  # condition number of the Cholesky factor
+        rounding = len(self.X) * float(np.finfo(float).eps) * k_zero * factor_condition
         return np.asarray(np.sqrt(np.where(variance > rounding, variance, rounding)))
 
     def __call__(self, X: ArrayLike) -> FloatArray:
@@ -178,7 +178,7 @@ class ConditionedField:
     def sample(self, X: ArrayLike, *, n_paths: int = 1) -> FloatArray:
         """Paths 0 to n_paths - 1 through the data at the rows of X: shape (n_paths, rows).
 
-        Path j is path j of the field plus its correction.
+        Path j is path j of the field plus the correction of this path.
         """
         points, n = np.concatenate([self.X, np.asarray(X, dtype=float)]), len(self.X)
         paths = self.field.sample(points, n_paths=n_paths)
@@ -225,7 +225,7 @@ class ConditionedField:
         """
         if not self.field.is_differentiable:
             equal = np.asarray(X, dtype=float)[:, None] == self.X[None]
-            # For groups of columns, a kink is at every point that agrees with the data in a group.
+            # A kink needs all columns of a group to agree; rows with any equal column are refused.
             at_data = equal.all(axis=2) if self.field.is_radial else equal.any(axis=2)
             rows = np.flatnonzero(at_data.any(axis=1))
             if rows.size:
@@ -244,7 +244,7 @@ class ConditionedField:
 
 
 def _factor_matrix(matrix: FloatArray, noise: float) -> tuple[FloatArray, float]:
-    """Lower Cholesky factor of matrix + noise^2 I (in place), and its condition number."""
+    """Add noise^2 I to ``matrix``; return its lower Cholesky factor and condition number."""
     matrix[np.diag_indices_from(matrix)] += noise**2
     norm = float(np.abs(matrix).sum(axis=0).max())
     try:

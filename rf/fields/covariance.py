@@ -46,7 +46,7 @@ class Covariance(ABC):
 
     @abstractmethod
     def flatten_lags(self, lags: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
-        """Valid lags as an array of shape (n,) or (n, d), and the shape of an array of values."""
+        """Check n lags; return them with shape (n,) or (n, d), and the shape of k at ``lags``."""
 
     @abstractmethod
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
@@ -209,7 +209,7 @@ def _explain_radial(kernel: Any, table: SpectralTable) -> str:
         f"{table.formula} is not positive definite on R^{table.dim}: its spectral measure has the "
         f"negative mass {table.negative_mass:.6g}, so it is the covariance of no random field."
     )
-    if getattr(kernel, "dim", None) is not None:  # a table or a measure of one dimension
+    if getattr(kernel, "dim", None) is not None:  # a table or a measure, of fixed dimension
         return message
     for dim in range(min(table.dim - 1, _LARGEST_SUGGESTED_DIM), 0, -1):
         try:
@@ -220,5 +220,5 @@ def _explain_radial(kernel: Any, table: SpectralTable) -> str:
             return message + f" In dimension {dim} its measure has no negative mass."
     return (
         message
-        + f" Nor is there a lower dimension up to {_LARGEST_SUGGESTED_DIM} without negative mass."
+        + f" Nor is there a lower dimension up to {_LARGEST_SUGGESTED_DIM} whose table has none."
     )

@@ -46,7 +46,7 @@ class GaussianField:
     ----------
     kernel : Kernel, GroupedKernel, L1Kernel, Entry, str, SpectralMeasure, Design or table
         The covariance: positive definite on R^dim (for groups of columns, every term of the sum).
-        A Variogram stands for the covariance with its sill: sill minus variogram.
+        For a Variogram with a sill, the covariance is the sill minus the variogram.
     dim : int, optional
         Dimension of the points; by default taken from the table or from the first points.
     n_components : int
@@ -109,7 +109,7 @@ class GaussianField:
         self.length_scale = length_scale
         self.seed = _seed_from(random_state)
         # Set once the dimension is known: the covariance, and the lengths of a rescaled kernel.
-        self._law: Covariance | None = None
+        self._covariance: Covariance | None = None
         self._own_lengths: FloatArray | None = None
         if dim is None:
             dim = getattr(kernel, "dim", None)
@@ -117,7 +117,7 @@ class GaussianField:
             self._resolve(checked_dim(dim))
 
     def __repr__(self) -> str:
-        domain = "" if self._law is None else f" on R^{self.dim}"
+        domain = "" if self._covariance is None else f" on R^{self.dim}"
         return f"GaussianField({self.kernel}{domain}, n_components={self.n_components})"
 
     # --- covariance -------------------------------------------------------------------------
@@ -141,9 +141,10 @@ class GaussianField:
         return float(covariance.table.k_zero if kernel is None else kernel.at_zero)
 
     def covariance(self, z: ArrayLike) -> FloatArray:
-        """k(z): the covariance of two points at the distance z, in units of ``length_scale``.
+        """k(z): the covariance of two points whose distance after division by lengths is z.
 
-        For groups of columns and the l1 distance, z are differences x - y of shape (..., d).
+        The lengths are ``length_scale`` times those of ``kernel.rescale``.  For groups of columns
+        and the l1 distance, z are differences of the divided points, of shape (..., d).
         """
         return self._resolved_covariance().values(z)
 
@@ -161,8 +162,7 @@ class GaussianField:
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Standard deviation of the covariance at distances z, over draws of the frequencies.
 
-        It is exact, and 0 at z = 0: every path has the exact variance k(0).  For groups of columns
-        and the l1 distance, z are differences x - y of shape (..., d).
+        It is exact, and 0 at z = 0: a path has the variance k(0).  For z see :meth:`covariance`.
         """
         covariance = self._resolved_covariance()
         lags, shape = covariance.flatten_lags(z)
@@ -237,7 +237,7 @@ class GaussianField:
 
     def on_grid(self, *axes: ArrayLike, number: int = 0) -> FloatArray:
         """Values of path ``number`` on the grid of d axes; see :meth:`rf.fields.Path.on_grid`."""
-        if self._law is None:
+        if self._covariance is None:
             self._resolve(checked_dim(len(axes)))
         if np.isfinite(self.table.domain):
             ends = np.array([[np.min(a), np.max(a)] for a in axes], dtype=float)
@@ -300,7 +300,7 @@ class GaussianField:
         return self._resolved_covariance().matrix(X, Y)
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
-        """Gradient at the rows of X of the sum over j of c_j k(x - y_j): shape (rows, d)."""
+        """Gradient at the rows of X of the sum of c_j k((x - y_j) / lengths): shape (rows, d)."""
         X, lengths = np.asarray(X, dtype=float), self._lengths()
         # Concatenated to check the distances of X to Y against the domain of the table.
         points = self._points(np.concatenate([X, np.asarray(Y, dtype=float)])) / lengths
@@ -312,11 +312,11 @@ class GaussianField:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
     def _resolved_covariance(self) -> Covariance:
-        if self._law is None:
+        if self._covariance is None:
             raise ParameterError(
                 "The dimension of the field is not known before the first points: pass dim=..."
             )
-        return self._law
+        return self._covariance
 
     def _lengths(self) -> FloatArray:
         """The lengths that coordinates are divided by: shape (d,)."""
@@ -330,7 +330,7 @@ class GaussianField:
             raise DataError(
                 f"The points have the shape {points.shape}: give an array with one point to a row."
             )
-        if self._law is None:
+        if self._covariance is None:
             self._resolve(points.shape[1])
         if points.shape[1] != self.dim:
             raise DataError(
@@ -354,7 +354,7 @@ class GaussianField:
             )
         if any(part.sign < 0 for part in table.parts) or not table.parts:
             raise ParameterError(why_not_positive(self.kernel, spectrum))
-        self._law = covariance_of(table, spectrum.kernel)
+        self._covariance = covariance_of(table, spectrum.kernel)
         self._lengths()  # refuses an invalid length_scale
 
 

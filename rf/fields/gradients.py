@@ -1,4 +1,4 @@
-r"""Gradients of sums of covariances, which give the gradients of kriging means and corrections.
+r"""Gradients of sums of covariances, such as kriging means and the corrections of paths.
 
 .. math:: \nabla_x \sum_j c_j\,k(|x - y_j|) = \sum_j c_j\,\frac{k'(z_j)}{z_j}\,(x - y_j),
           \qquad z_j = |x - y_j|
@@ -35,8 +35,8 @@ _BLOCK_ENTRIES = 1 << 20
 def gradient_of_radial(slope: Slope, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
     """Gradient at the rows of X of the sum over j of c_j k(|x - y_j|): shape (rows, d).
 
-    The term of y_j is 0 at x = y_j: this is the gradient of a smooth covariance there, and the mean
-    over directions for a covariance with a kink.
+    The term of y_j is 0 at x = y_j.  This is its gradient if the covariance is smooth, and the mean
+    of its limits from all directions if the covariance has a kink.
     """
     gradient = np.empty(X.shape)
     for rows in _blocks(X, Y):
@@ -74,7 +74,7 @@ def slope_of_kernel(kernel: Kernel) -> Slope:
 def slope_of_table(table: SpectralTable) -> Slope:
     """k'(z)/z for the kernel of a table with bounded radii w.
 
-    It is the mean of -w^2 Ω_(d+2)(w z)/d, where Ω_d is the mean of a plane wave over the sphere.
+    It is -k(0) E[w^2 Ω_(d+2)(w z)]/d, where Ω_d is the mean of a plane wave over the sphere.
     """
     parts: tuple[Any, ...] = table.parts
     if not all(np.isfinite(part.law.upper) for part in parts):

@@ -92,7 +92,7 @@ class Path:
         # Only the real part of the product is needed: Re(a b) = Re a Re b - Im a Im b.
         right = np.concatenate([last.real, -last.imag])
         out = np.empty((int(np.prod(shape[:-1], dtype=int)), shape[-1]))
-        block = max(1, _BLOCK_BYTES // (32 * len(w)))
+        block = max(1, _BLOCK_BYTES // (32 * len(w)))  # complex values, and a copy as reals
         for start in range(0, len(out), block):
             rows = np.unravel_index(np.arange(start, min(start + block, len(out))), shape[:-1])
             left = reduce(np.multiply, (e[:, i] for e, i in zip(outer, rows, strict=True)))

@@ -103,9 +103,9 @@ def _describe(place: tuple[Any, Any]) -> str:
 
 
 def squares_are_finite(X: Any) -> bool:
-    """Whether squared distances between rows are finite in the dtype of X, by its largest entry.
+    """Whether squared distances between rows are finite in the dtype of X.
 
-    The largest entry is computed on the device of X.
+    The answer is computed on the device of X, from a bound by the largest entry of X.
     """
     xp, _, _ = get_namespace_and_device(X)
     X = _detached(X)

@@ -44,14 +44,14 @@ __all__ = [
     "typical_distances",
 ]
 
-# Rows in one block of pairwise distances: the block stays below 8 MiB.
+# Rows whose distances to all other rows are in memory at one time: 8 kB for each other row.
 _BLOCK = 1000
 # Rows in a sample: their 130 816 distances give means with an error well below a percent.
 _SAMPLE_ROWS = 512
 # Quantiles of the distances over which a variance is averaged: enough to rank couplings and
 # allocations, whose variances differ by far more than the error of this midpoint rule.
 _QUANTILES = 16
-# Strata of each kind in graded_distances, for means of decreasing functions to a percent.
+# Number of equal and of geometric strata in graded_distances: for means to about a percent.
 _GRADED_STRATA = 256
 # A fixed seed, so that the sample and all that is computed from it depend on the rows alone.
 _SAMPLE_SEED = 12
@@ -200,8 +200,8 @@ def centre_of(X: Any) -> FloatArray:
 def check_distances(X: Any, domain: float, *, centre: FloatArray) -> None:
     """Raise if two rows are further apart than ``domain``.
 
-    ``centre`` is the mean of the fitted rows.  A row further from it than ``domain`` is refused
-    too, since it is at least as far from one of the fitted rows.
+    ``centre`` is the mean of the fitted rows.  A row further than ``domain`` from the centre is
+    refused too: at least one of the fitted rows is as far from this row as the centre.
     """
     limit = domain * (1.0 + NORM_TOLERANCE)
     norms = _norms(X)
@@ -249,9 +249,10 @@ def typical_distances(rows: Any, shift: FloatArray | None = None) -> FloatArray:
 
 
 def graded_distances(rows: Any, shift: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of a mean over the distances between rows, finer at short distances.
+    """Nodes and weights of a mean over the distances |x - y + r|, finer at short distances.
 
-    Needed where the kernel almost vanishes at most distances, so that the few short ones dominate.
+    Use it if the kernel is almost 0 at nearly all distances, so that a few short distances dominate
+    the mean.  The ``shift`` r is 0 by default.
 
     Returns ``distances`` (at most 511, ascending) and ``weights``: fractions of the pairs, sum 1.
     """
@@ -293,13 +294,12 @@ def typical_differences(rows: Any, pairs: int) -> FloatArray:
 
 
 def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
-    """An upper bound of the distances between rows, with a margin for new rows, and its reason.
+    """An upper bound of the distances between rows, and the reason for it.
 
     The bound is the least of: twice the largest norm; 2.1 times the largest distance from the mean;
     2 for rows on the unit ``sphere``; sqrt(2) times the largest norm for rows without negative
-    entries; 1.05 times the largest distance (for up to 20 000 rows).
-
-    Returns ``z_max``, ``reason``; z_max is positive, and 1 if all rows are 0.
+    entries; 1.05 times the largest distance (for up to 20 000 rows).  The 5 percent in two of these
+    are a margin for new rows.  Returns ``z_max`` > 0 (1 if the least bound is 0), ``reason``.
     """
     norms, centre = _norms(X), centre_of(X)
     bounds = [(2.0 * float(norms.max()), "twice the largest norm")]
@@ -316,7 +316,7 @@ def range_of_distances(X: Any, *, sphere: bool) -> tuple[float, str]:
             ((1.0 + MARGIN) * largest, f"{100 * MARGIN:g} % more than the largest distance of X")
         )
     z_max, reason = min(bounds)
-    return (z_max, reason) if z_max > 0.0 else (1.0, "all rows are 0")
+    return (z_max, reason) if z_max > 0.0 else (1.0, "all rows are equal")
 
 
 def sample_of_rows(X: Any, rng: np.random.Generator | None = None, most: int = _SAMPLE_ROWS) -> Any:

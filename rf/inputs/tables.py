@@ -44,17 +44,17 @@ Metric = Literal["euclidean", "cityblock"]
 _CACHE_SIZE = 64
 
 # A kernel counts as constant where it varies by less than this fraction of its size (chosen): to
-# three digits its matrix is then a multiple of the matrix of ones, plus one of the identity.
+# three digits its matrix is then a I + b J, with numbers a and b and the matrix J of ones.
 _FLAT = 1e-3
 # Distances at which a kernel is evaluated; each is 1.17 times the one before.
 _DISTANCES = np.geomspace(1e-6, 1e6, 181)
-# A kernel counts as unbounded if its last value exceeds those up to the middle distance by this
-# factor (chosen; log(1 + z) grows by 2).
-_GROWTH, _MIDDLE = 1.25, 1e3
+# A kernel counts as unbounded if |k| at the largest distance is more than _GROWTH times the largest
+# |k| up to the distance _GROWTH_FROM (chosen; for log(1 + z) the ratio is 2).
+_GROWTH, _GROWTH_FROM = 1.25, 1e3
 # Distances for a table, in units of 1 / (median size of the coordinates of its frequencies).
 _TABLE_DISTANCES = np.geomspace(1e-4, 1e2, 49)
 _TABLE_FREQUENCIES = 1024
-# Rows for all pairwise distances; rows in the search for near neighbours, of 64 of them.
+# Rows for all pairwise distances; rows searched for the nearest neighbours of _QUERY_ROWS rows.
 _PAIR_ROWS, _SEARCHED_ROWS, _QUERY_ROWS = 128, 20_000, 64
 # A fixed seed, so that the warning depends on the rows alone.
 _SEED = 15
@@ -96,17 +96,17 @@ def cached_spectrum(text: str, dim: int) -> Spectrum | None:
     return None if table is None else Spectrum(table, text)
 
 
-def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
+def resolve_spectrum(source: Any, dim: int) -> Spectrum:
     """Find the table of a kernel in a dimension; sympy is not imported for a given or cached table.
 
-    ``spectrum``: a kernel, catalogue entry, table, measure or design; or text: a name in
+    ``source``: a kernel, catalogue entry, table, measure or design; or text: a name in
     ``spectra.catalogue`` (with default parameters), or a formula in z = |x - y| or u = <x, y>;
     ``dim``: number of columns of the data.
     """
-    if isinstance(spectrum, SpectralTable):
-        _check_dimension("table", spectrum.dim, dim)
-        return Spectrum(spectrum, None)
-    text = spectrum if isinstance(spectrum, str) else ""
+    if isinstance(source, SpectralTable):
+        _check_dimension("table", source.dim, dim)
+        return Spectrum(source, None)
+    text = source if isinstance(source, str) else ""
     cached = cached_spectrum(text, dim) if text else None
     if cached is not None:
         return cached
@@ -115,26 +115,26 @@ def resolve_spectrum(spectrum: Any, dim: int) -> Spectrum:
     from spectra.kernels.kernel import Kernel
     from spectra.kernels.l1_kernel import L1Kernel
 
-    spectrum = resolve_kernel(spectrum)
-    if isinstance(spectrum, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
-        radial_text = text and isinstance(spectrum, Kernel)
-        return Spectrum(_derive(text if radial_text else spectrum, dim), spectrum)
+    source = resolve_kernel(source)
+    if isinstance(source, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
+        radial_text = text and isinstance(source, Kernel)
+        return Spectrum(_derive(text if radial_text else source, dim), source)
     from spectra.designs import Design
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
 
-    if isinstance(spectrum, SpectralMeasure):
-        _check_dimension("measure", spectrum.dim, dim)
-        return Spectrum(tabulate(spectrum), spectrum.kernel)
-    if isinstance(spectrum, Design):
-        _check_dimension("design", spectrum.dim, dim)
-        layout = None if spectrum.n_components is None else layout_of(spectrum)
-        return Spectrum(spectrum.table, spectrum.kernel, layout)
+    if isinstance(source, SpectralMeasure):
+        _check_dimension("measure", source.dim, dim)
+        return Spectrum(tabulate(source), source.kernel)
+    if isinstance(source, Design):
+        _check_dimension("design", source.dim, dim)
+        layout = None if source.n_components is None else layout_of(source)
+        return Spectrum(source.table, source.kernel, layout)
     raise ParameterError(
-        f"kernel is {spectrum!r}, of type {type(spectrum).__name__}. It must be a Kernel, a name "
+        f"kernel is {source!r}, of type {type(source).__name__}. It must be a Kernel, a name "
         "of spectra.catalogue, a formula in z or u, a SpectralMeasure, a design or a SpectralTable."
         + _CALLABLE_ADVICE
-        * callable(spectrum)
+        * callable(source)
     )
 
 
@@ -145,7 +145,7 @@ _CALLABLE_ADVICE = (
 
 
 def split_off_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
-    """Split ``kernel.rescale([...])`` into a radial kernel and lengths, or the kernel and None.
+    """Split ``kernel.rescale([...])`` into a radial kernel and lengths (None for other kernels).
 
     A kernel of the l1 distance is replaced by an equal radial or grouped kernel if there is one.
     """
@@ -167,26 +167,26 @@ def layout_of(design: Design) -> Layout:
     return Layout(design.coupling, counts, design.columns)
 
 
-def resolve_kernel(spectrum: Any, parameters: Mapping[str, Any] | None = None) -> Any:
+def resolve_kernel(source: Any, parameters: Mapping[str, Any] | None = None) -> Any:
     """The kernel of a catalogue name, a catalogue entry or a formula; other objects unchanged.
 
     ``parameters``: values of the parameters of the entry or the formula.
     """
     given = dict(parameters or {})
-    if isinstance(spectrum, SpectralTable | None) and not given:
-        return spectrum
-    if isinstance(spectrum, str):
-        return _parse(spectrum, given) if given else _parse_cached(spectrum)
+    if isinstance(source, SpectralTable | None) and not given:
+        return source
+    if isinstance(source, str):
+        return _parse(source, given) if given else _parse_cached(source)
     from spectra.kernels.catalogue import Entry
 
-    if isinstance(spectrum, Entry):
-        return spectrum(**given)
+    if isinstance(source, Entry):
+        return source(**given)
     if given:
         raise ParameterError(
-            f"kernel_params sets {', '.join(given)}, but {spectrum!r} has no free parameters. "
+            f"kernel_params sets {', '.join(given)}, but {source!r} has no free parameters. "
             "Pass a catalogue entry, its name, or a formula with these parameters."
         )
-    return spectrum
+    return source
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -288,7 +288,7 @@ def warn_if_constant(
     warnings.warn(
         f"The distances of the rows of {name} lie between {least:.3g} and {largest:.3g}, "
         f"{problem}: the kernel varies {_describe_range(near, far)}. "
-        f"length_scale='median' would divide by {float(np.median(distances)):.3g} more.",
+        f"length_scale='median' would divide the rows by {float(np.median(distances)):.3g}.",
         LengthScaleWarning,
         stacklevel=user_stacklevel(),
     )
@@ -324,9 +324,9 @@ def _where_it_varies(kernel: Kernel | SpectralTable) -> tuple[float, float]:
     if not known.any():
         return np.inf, 0.0
     z, values = _DISTANCES[known], values[known]
-    if abs(values[-1]) > _GROWTH * float(np.abs(values[z <= _MIDDLE]).max(initial=0.0)):
+    if abs(values[-1]) > _GROWTH * float(np.abs(values[z <= _GROWTH_FROM]).max(initial=0.0)):
         return np.inf, 0.0
-    return _varying(z, values, values[0], values[-1])
+    return _find_range(z, values, values[0], values[-1])
 
 
 def _where_a_table_varies(table: SpectralTable) -> tuple[float, float]:
@@ -339,15 +339,15 @@ def _where_a_table_varies(table: SpectralTable) -> tuple[float, float]:
     z = _TABLE_DISTANCES / float(np.median(coordinates[coordinates > 0.0]))
     z = z[z <= table.domain]
     limit = sum(p.sign * p.mass * float(p.law.cdf(0.0)) for p in table.parts)
-    return _varying(z, table.expected_kernel(z), table.k_zero, limit)
+    return _find_range(z, table.expected_kernel(z), table.k_zero, limit)
 
 
-def _varying(z: FloatArray, values: FloatArray, first: float, last: float) -> tuple[float, float]:
-    """The least z with values unlike ``first``, and the z from which values equal ``last``."""
-    size = np.maximum(abs(first), np.maximum.accumulate(np.abs(values)))
-    from_first = np.flatnonzero(np.abs(values - first) > _FLAT * size)
-    if not from_first.size:
+def _find_range(z: FloatArray, values: FloatArray, k0: float, limit: float) -> tuple[float, float]:
+    """The least z where values differ from k(0), and the z from which they equal their limit."""
+    size = np.maximum(abs(k0), np.maximum.accumulate(np.abs(values)))
+    from_zero = np.flatnonzero(np.abs(values - k0) > _FLAT * size)
+    if not from_zero.size:
         return np.inf, 0.0
-    from_last = np.flatnonzero(np.abs(values - last) > _FLAT * max(abs(first), abs(last)))
-    end = int(from_last[-1]) + 1 if from_last.size else 0
-    return float(z[from_first[0]]), float(z[end]) if end < z.size else np.inf
+    from_limit = np.flatnonzero(np.abs(values - limit) > _FLAT * max(abs(k0), abs(limit)))
+    end = int(from_limit[-1]) + 1 if from_limit.size else 0
+    return float(z[from_zero[0]]), float(z[end]) if end < z.size else np.inf

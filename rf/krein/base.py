@@ -30,13 +30,13 @@ class SignedFeaturesEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     features: Any
 
     def _transformer(self) -> Any:
-        """An unfitted copy of ``features`` that accepts columns of both signs without a warning."""
+        """An unfitted copy of ``features`` that does not warn of columns with the sign -1."""
         if self.features is None:
             from rf.features.spectral_features import SpectralFeatures
 
             return SpectralFeatures(n_components=_DEFAULT_COLUMNS, random_state=0)
         transformer = clone(self.features)
-        # The steps of a pipeline or union too: signature_of raises an error if one loses the signs.
+        # In a pipeline or a union, mixed_signature is a parameter of some of the steps.
         names = [
             name for name in transformer.get_params() if name.split("__")[-1] == "mixed_signature"
         ]
@@ -49,8 +49,8 @@ class SignedFeaturesEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _transform(self, X: Any) -> FloatArray:
         return np.asarray(self.features_.transform(in_double(X)), dtype=float)
 
-    def _check_rows(self, X: Any, *y: Any, reset: bool, **targets: Any) -> Any:
-        """Validate rows, and targets if they are given, as scikit-learn does.
+    def _check_rows(self, X: Any, *y: Any, reset: bool, **y_options: Any) -> Any:
+        """Validate rows, and targets y (with ``y_options``) if given, as scikit-learn does.
 
         Data frames are not converted, because the features may select columns by name.  Rows in
         single precision, which may be a memory map, are converted later in blocks.
@@ -63,12 +63,12 @@ class SignedFeaturesEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 reset=reset,
-                **targets,
+                **y_options,
             )
         validate_data(self, X, *y, reset=reset, skip_check_array=True)
         if not y:
             return X
-        checked = _check_y(*y, estimator=self, **targets)
+        checked = _check_y(*y, estimator=self, **y_options)
         check_consistent_length(X, checked)
         return X, checked
 

@@ -22,10 +22,10 @@ from spectra.errors import DataError, ParameterError
 
 __all__ = ["checked_chunks", "sums_of_chunks", "sums_of_dask"]
 
-# Seconds between two writes of the file: at most this much work is lost if the process is killed.
+# The file is written when a chunk ends more than this many seconds after the last write.
 _WRITE_INTERVAL = 60.0
 # The file stores the features of the first three rows, to check that it belongs to these features
-# and rows.  Other features differ in the first digit, those of numpy and numba in the last ones.
+# and rows.  Other features differ in the first digit; numpy and numba differ in the last digits.
 _CHECK_ROWS, _RTOL = 3, 1e-5
 
 

@@ -81,7 +81,7 @@ class KreinRidgeClassifier(ClassifierMixin, KreinModel):  # type: ignore[misc]
                 raise ValueError(
                     f"The classifier can't train when only one class is present: {self.classes_}."
                 )
-            self._one_target = len(self.classes_) == 2
+            self._targets_are_1d = len(self.classes_) == 2
             self._fit_features(X, y)
         if unknown := sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist())):
             raise ParameterError(

@@ -24,14 +24,14 @@ class FlippedFeatures(
     r"""Columns on which any linear model learns in the Krein space of signed features.
 
     With features Z, their signs S and the eigenvectors U and eigenvalues of K = Z S Z' on the
-    fitted rows, the columns F satisfy
+    fitted rows, and K_new = Z_new S Z' for other rows, the columns F and F_new satisfy
 
     .. math:: F F' = U |\Lambda| U', \qquad F_{new} F' = K_{new} U\, \mathrm{sgn}(\Lambda)\, U',
 
     so a linear model on F is fitted in the associated Hilbert space, where the problem is convex.
     With ``LinearSVC`` this is the Krein support vector machine of Loosli et al., with
-    ``LogisticRegression`` a classifier with probabilities, with ``Ridge`` :class:`KreinRidge`.  On
-    Z itself these models would learn with the kernel matrix Z Z' instead.
+    ``LogisticRegression`` a classifier with probabilities, and with ``Ridge`` the solver "flip" of
+    :class:`KreinRidge` (equal without an intercept).  On Z these models would learn with Z Z'.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class FlippedFeatures(
         sums = KreinSums.from_rows(self.features_, X, np.zeros(X.shape[0]))
         space = KreinSpace(sums, self.signature_)
         self._map, self.eigenvalues_ = space.flip_matrix(), space.eigenvalues
-        # F includes the signs, so it must not have a signature_ that another model would apply.
+        # F includes the signs.  Another model would apply them again if it found a signature_ here.
         self.signature_is_used_ = bool(np.any(self.signature_ < 0))
         del self.signature_
         self._n_features_out = self._map.shape[1]

@@ -9,14 +9,14 @@ There are three solvers.  The first two solve an eigenproblem of the size of Z'Z
 ``flip``
     c = U diag(sign(lambda) / (|lambda| + alpha)) U' y.  The regulariser is the norm of the
     associated Hilbert space, whose kernel matrix has the eigenvalues |lambda|.  The problem is
-    convex, well posed for every alpha > 0, and shrinks the component of y along each eigenvector
-    by |lambda| / (|lambda| + alpha).  Loosli, Canu, Ong, "Learning SVM in Krein spaces", IEEE
-    TPAMI 38 (2016), with the squared loss.
+    convex and well posed for every alpha > 0.  The fit multiplies the component of y along each
+    eigenvector by |lambda| / (|lambda| + alpha).  Loosli, Canu, Ong, "Learning SVM in Krein
+    spaces", IEEE TPAMI 38 (2016), with the squared loss.
 ``stationary``
     c = (K + alpha I)^-1 y, the stationary point (a saddle) of the squared loss plus
     alpha <f, f>_K.  It exists and is unique if -alpha is not an eigenvalue of K; if -alpha is
-    close to one, an AccuracyError is raised.  Ong, Mary, Canu, Smola, "Learning with non-positive
-    kernels", ICML 2004.
+    nearly an eigenvalue, an AccuracyError is raised.  Ong, Mary, Canu, Smola,
+    "Learning with non-positive kernels", ICML 2004.
 ``iterative``
     The stationary point by MINRES, which multiplies by K and stores neither K, Z nor Z'Z.  Use it
     for more columns than the other two have memory for.  A relative residual above 1e-8 raises an
@@ -128,7 +128,7 @@ class KreinModel(SignedFeaturesEstimator):
         return self
 
     def _fit_features(self, X: Any, y: Any) -> None:
-        """Fit the features to the first rows, and delete attributes of earlier fits."""
+        """Fit the features to X, and delete attributes of earlier fits."""
         for attribute in ("sums_", "eigenvalues_", "residual_"):
             self.__dict__.pop(attribute, None)
         super()._fit_features(X, y)
@@ -160,8 +160,8 @@ class KreinModel(SignedFeaturesEstimator):
         self._set_coefficients(beta, mean)
 
     def _set_coefficients(self, beta: FloatArray, mean: FloatArray) -> None:
-        self.coef_ = beta[:, 0] if self._one_target else beta
-        self.intercept_ = mean[0] if self._one_target else mean
+        self.coef_ = beta[:, 0] if self._targets_are_1d else beta
+        self.intercept_ = mean[0] if self._targets_are_1d else mean
 
     def _solve_iteratively(self, X: Any, targets: FloatArray) -> None:
         """Solve by MINRES through the features' ``operator``, a linear operator for K + alpha I."""
@@ -222,7 +222,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
     signature_ : ndarray of shape (n_columns,)
         The signs of the columns.
     residual_ : float
-        Relative residual |K c - y| / |y| of solver "iterative".
+        Solver "iterative": the largest |(K + alpha I) c - b| / |b| of targets b = y - intercept_.
     sums_ : rf.krein.sums.KreinSums
         Sums over the training rows, such as Z'Z and Z'y; the rows themselves are not stored.
     n_features_in_ : int
@@ -230,7 +230,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
     Raises
     ------
     AccuracyError
-        At fit, for solver "stationary" if -alpha is nearly an eigenvalue.
+        At fit, for solvers "stationary" and "iterative" if -alpha is nearly an eigenvalue.
     ParameterError
         At fit, if a step of a pipeline loses the signs of the features, or the kernel is
         asymmetric.
@@ -345,7 +345,7 @@ class KreinRidge(MultiOutputMixin, RegressorMixin, KreinModel):  # type: ignore[
         """Check the first rows and targets, and fit the features to them."""
         X, targets = self._check_data(X, y, reset=True)
         self._fit_features(X, targets)
-        self._one_target = targets.ndim == 1
+        self._targets_are_1d = targets.ndim == 1
         return X, targets
 
     def _check_data(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, FloatArray]:

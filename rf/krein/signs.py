@@ -95,16 +95,16 @@ def _own_signs(step: Any) -> Signs:
 
 
 def _union_signs(union: FeatureUnion, input_signs: Signs, row: Any) -> Signs:
-    blocks = [step for _, step in union.transformer_list if step != "drop"]
-    signs_of_blocks = [_signs(block, input_signs, row) for block in blocks]
-    if all(signs is None for signs in signs_of_blocks):
+    steps = [step for _, step in union.transformer_list if step != "drop"]
+    signs_of_steps = [_signs(step, input_signs, row) for step in steps]
+    if all(signs is None for signs in signs_of_steps):
         return None
     return np.concatenate(
         [
-            np.ones(row.shape[1] if _keeps_columns(block) else block.transform(row).shape[1])
+            np.ones(row.shape[1] if _keeps_columns(step) else step.transform(row).shape[1])
             if signs is None
             else signs
-            for block, signs in zip(blocks, signs_of_blocks, strict=True)
+            for step, signs in zip(steps, signs_of_steps, strict=True)
         ]
     )
 

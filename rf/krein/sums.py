@@ -31,8 +31,8 @@ __all__ = ["KreinSpace", "KreinSums", "in_double"]
 _BLOCK = 4096
 # Number of rows of features that are converted from single to double precision at one time.
 _CONVERTED_ROWS = 128
-# The stationary solver raises an error if an eigenvalue is this close to -alpha, relative to the
-# spectral radius, because the coefficients would lose more than half of their digits.
+# The stationary solver raises an error if an eigenvalue is this close to -alpha, relative to alpha
+# or the spectral radius if larger: the coefficients would lose more than half of their digits.
 _NEAR_SINGULAR = 1e-8
 
 
@@ -46,12 +46,12 @@ def in_double(X: Any) -> Any:
 class KreinSums:
     """Sums over rows with p features Z, t targets y and weights w; D is the diagonal matrix of w.
 
-    ``gram`` (p, p): Z' D Z, upper triangle; ``cross`` (p, t): Z' D y; ``ones`` (p,): Z' w;
+    ``gram`` (p, p): Z' D Z, upper triangle; ``cross`` (p, t): Z' D y; ``ones`` (p,): Z' D 1;
     ``total`` (t,): y' w; ``weight``: sum of w; ``rows``: number of rows; ``rounding``: bound
     of the error of ``gram`` in the spectral norm from products in single precision.  For blocks of
-    b rows it is about :math:`\\sqrt b\\,\\epsilon` times the sum of squares, if rounding errors are
-    independent: Higham, Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
-    Sci. Comput. 41 (2019).
+    b rows it is about :math:`\\sqrt b\\,\\epsilon` times the trace of ``gram`` if rounding errors
+    are independent: Higham, Mary, "A new approach to probabilistic rounding error analysis", SIAM
+    J. Sci. Comput. 41 (2019).
     """
 
     gram: FloatArray
@@ -106,12 +106,12 @@ class KreinSums:
             Z = Z if single and Z.dtype == np.float32 else Z.astype(float, copy=False)
             return cls.from_features(Z, targets[block], None if weights is None else weights[block])
 
-        total = sum_block(0)
-        total = replace(total, gram=np.asarray(total.gram, dtype=float))
+        sums = sum_block(0)
+        sums = replace(sums, gram=np.asarray(sums.gram, dtype=float))
         for first in range(_BLOCK, len(targets), _BLOCK):
-            # Added in place, because new memory takes half as long as the product itself.
-            total = total._add(sum_block(first), out=total.gram)
-        return total
+            # Added in place: allocating a new sum would take half as long as the product Z' D Z.
+            sums = sums._add(sum_block(first), out=sums.gram)
+        return sums
 
     def __add__(self, other: KreinSums) -> KreinSums:
         return self._add(other, out=None)
@@ -172,7 +172,7 @@ class KreinSpace:
         return np.asarray(np.abs(self.eigenvalues) <= rounding)
 
     def flip_matrix(self) -> FloatArray:
-        """T of shape (p, r) with (Z T)(Z T)' = |K|; Z_new T are the columns of FlippedFeatures."""
+        """T (p, rank of K) with (Z T)(Z T)' = |K|; Z_new T are the columns of FlippedFeatures."""
         values, vectors = self._eigen
         kept = ~self._is_zero
         factors = np.sign(values[kept]) / np.sqrt(np.abs(values[kept]))

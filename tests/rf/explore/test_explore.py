@@ -27,7 +27,7 @@ from spectra.verdict import Verdict
 
 @pytest.fixture(scope="module")
 def client() -> Any:
-    served = server.page_on(0, "10")
+    served = server.make_page_server(0, "10")
     assert served.server_address[0] == "127.0.0.1"
     served.server_close()
     return served.app.test_client()
@@ -35,7 +35,7 @@ def client() -> Any:
 
 @pytest.fixture(autouse=True)
 def few_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "COLUMNS", (16,))
+    monkeypatch.setattr(page, "N_COMPONENTS", (16,))
 
 
 def test_the_answers_are_those_of_the_library() -> None:
@@ -137,10 +137,10 @@ def test_other_sites_are_kept_out(client: Any) -> None:
 def test_the_command_explains_ports_and_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taken = server.page_on(0)
+    taken = server.make_page_server(0)
     try:
         with pytest.raises(ParameterError, match="choose another with --port"):
-            server.page_on(taken.server_port)
+            server.make_page_server(taken.server_port)
     finally:
         taken.server_close()
     assert main(["explore", "--port", "70000", "--no-browser"]) == 2
