@@ -1,10 +1,10 @@
-r"""Couplings: how directions and radii are drawn, and which pairs of frequencies are dependent.
+r"""Couplings: how directions and radii are drawn, and which pairs of directions are dependent.
 
 A table is a sum of parts, and part p gets n_p frequencies w = R u with a radius R and a unit vector
 u.  Each frequency alone has the exact distribution of its part; a coupling is their joint
-distribution.  The variance depends on pairs of frequencies, of one part or of two, through the
-distribution of the cosine c between their directions: a list of :class:`Pairs`.  It is computed
-from the means E P_n(c) of Gegenbauer polynomials (:mod:`rf.variance`).
+distribution.  Directions affect the variance through the pairs of frequencies, of one part or of
+two, whose directions are dependent: a list of :class:`Pairs`.  :mod:`rf.variance` needs the means
+E P_n(c) of Gegenbauer polynomials P_n, where c is the cosine between the two directions.
 
 This module has independent directions, orthonormal blocks, and columns of one Haar matrix;
 :mod:`rf.sampling.designed_directions` has sets that are designed and then rotated at random.
@@ -36,6 +36,7 @@ __all__ = [
     "Radii",
     "RadiusRule",
     "checked_draws",
+    "count_pairs_in_blocks",
     "dependent_pairs",
     "first_or_all",
     "fixed_cosine",
@@ -45,25 +46,24 @@ __all__ = [
     "iid",
     "orthogonal",
     "pairs_across",
-    "pairs_in_blocks",
     "pairs_within",
 ]
 
 Radii = Literal["iid", "stratified"]
 
-# (ranking, offsets), arrays of iid uniform numbers of shape (draws, n) -> the probabilities u of
-# the radii, each uniform on [0, 1): the radius is the quantile of u.
+# (uniforms, offsets), two arrays of iid uniform numbers of shape (..., n) -> the probabilities u of
+# n radii, each uniform on [0, 1): a radius is the quantile at u.
 RadiusRule = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _iid_radii(ranking: FloatArray, offsets: FloatArray) -> FloatArray:
-    return ranking
+def _iid_radii(uniforms: FloatArray, offsets: FloatArray) -> FloatArray:
+    return uniforms
 
 
-def _stratified_radii(ranking: FloatArray, offsets: FloatArray) -> FloatArray:
+def _stratified_radii(uniforms: FloatArray, offsets: FloatArray) -> FloatArray:
     """One u in each of n strata [i/n, (i+1)/n), in random order: u = (rank + offset) / n."""
-    n = ranking.shape[-1]
-    rank = np.argsort(np.argsort(ranking, axis=-1), axis=-1)
+    n = uniforms.shape[-1]
+    rank = np.argsort(np.argsort(uniforms, axis=-1), axis=-1)
     # The greatest double below 1 keeps a rounded-up (n - 1 + offset) / n inside the domain.
     return np.asarray(np.minimum((rank + offsets) / n, np.nextafter(1.0, 0.0)))
 
@@ -77,21 +77,21 @@ RADII: Mapping[str, RadiusRule] = MappingProxyType(
 class CosineLaw(NamedTuple):
     """The distribution of |c|, the absolute cosine between two directions.
 
-    ``rule``: a quadrature rule for the means of even polynomials in c up to a degree, (value, dim,
-    degree) -> nodes, and weights that sum to 1; ``value``: the parameter of the distribution.
+    ``rule``: a quadrature rule for the means of even polynomials in c up to a degree, (parameter,
+    dim, degree) -> nodes, and weights that sum to 1; ``parameter``: such as a constant cosine.
     """
 
     rule: Callable[[float, int, int], tuple[FloatArray, FloatArray]]
-    value: float
+    parameter: float
 
 
-def fixed_cosine(value: float) -> CosineLaw:
+def fixed_cosine(cosine: float) -> CosineLaw:
     """A constant cosine: 0 for orthogonal directions, 1 for equal ones."""
-    return CosineLaw(_constant_nodes, value)
+    return CosineLaw(_constant_nodes, cosine)
 
 
-def _constant_nodes(value: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    return np.array([value]), np.ones(1)
+def _constant_nodes(cosine: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
+    return np.array([cosine]), np.ones(1)
 
 
 @final
@@ -126,15 +126,15 @@ def _is_always_worthwhile(n: int, dim: int) -> bool:
 @final
 @dataclass(frozen=True)
 class Coupling:
-    """One coupling: how it draws directions, and which pairs of frequencies it makes dependent.
+    """One coupling: how it draws directions, and which pairs of directions are dependent.
 
     ``directions``: draws one part; ``joint``: draws all parts together, for a coupling that makes
     different parts dependent; ``within``: (n, dim, total) -> the dependent pairs of a part with n
     of ``total`` frequencies; ``across``: (n, m, dim, total) -> those of two parts with n <= m
     frequencies; ``in_auto``: whether coupling="auto" compares it; ``is_worthwhile``: (n, dim) ->
-    whether n frequencies can have less variance than with simpler couplings at a similar cost (if
-    False for n, then for fewer); ``split_like``: name of the coupling for which the optimal split
-    over the parts is computed, if not this one.
+    whether n frequencies can have less variance than with simpler couplings that take a similar
+    time (False for n implies False for fewer); ``split_like``: name of the coupling for which the
+    optimal split over the parts is computed, if not this one.
     """
 
     name: str
@@ -174,7 +174,7 @@ class Coupling:
 def dependent_pairs(
     coupling: Coupling, counts: Sequence[int], dim: int
 ) -> list[tuple[int, int, Pairs]]:
-    """All dependent pairs of frequencies: (p, q, pairs) with the indices p <= q of the parts."""
+    """All pairs with dependent directions: (p, q, pairs) with the indices p <= q of the parts."""
     total, parts = sum(counts), range(len(counts))
     found = [(p, p, pair) for p in parts for pair in pairs_within(coupling, counts[p], dim, total)]
     return found + [
@@ -187,7 +187,7 @@ def dependent_pairs(
 
 @lru_cache(maxsize=8192)
 def pairs_within(coupling: Coupling, n: int, dim: int, total: int) -> tuple[Pairs, ...]:
-    """The dependent pairs of one part; none for dim = 1, where cos(w.D) ignores the sign of w."""
+    """The dependent pairs of one part; none for dim = 1, as cos(w.D) is even in w."""
     pairs = coupling.within(n, dim, total)
     return tuple(p for p in pairs if p.count and dim > 1)
 
@@ -201,8 +201,8 @@ def pairs_across(coupling: Coupling, n: int, m: int, dim: int, total: int) -> tu
     return tuple(p for p in pairs if p.count and dim > 1)
 
 
-def pairs_in_blocks(n: int, size: int) -> int:
-    """Pairs (i, j), i != j, in the same block of n directions; the last block may be smaller."""
+def count_pairs_in_blocks(n: int, size: int) -> int:
+    """Number of pairs (i, j), i != j, within blocks of ``size``, for n directions in all."""
     full, rest = divmod(n, size)
     return full * size * (size - 1) + rest * (rest - 1)
 
@@ -271,7 +271,7 @@ def _no_pairs(n: int, dim: int, total: int) -> Sequence[Pairs]:
 
 
 def _pairs_in_blocks_of_dim(n: int, dim: int, total: int) -> Sequence[Pairs]:
-    return (Pairs(fixed_cosine(0.0), pairs_in_blocks(n, dim)),)
+    return (Pairs(fixed_cosine(0.0), count_pairs_in_blocks(n, dim)),)
 
 
 def _shared_blocks(
@@ -308,7 +308,7 @@ SHARED = Coupling(
 def haar_order(n: int, dim: int) -> int:
     """Order N = max(n, 2 dim) of the Haar matrix of the published coupling, :func:`haar`.
 
-    The paper has s frequencies for each of two signs: n = 2s and N = max(2s, 2d).
+    Luo et al. (2021) have s frequencies for each of two signs: n = 2s and N = max(2s, 2d).
     """
     return max(n, 2 * dim)
 
@@ -329,11 +329,11 @@ def haar(n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 
 
 def _haar_cosine(order: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    r"""Quadrature for the cosine c of two directions of :func:`haar`, from a matrix of an order.
+    r"""Quadrature for the cosine c of two directions of :func:`haar`, for a matrix of this order.
 
     c = t sqrt(1 - p) / sqrt(1 - p t^2) with independent t^2 ~ Beta(1/2, (d-1)/2) and
-    p ~ Beta(d/2, (order-d)/2).  It tends to the cosine of independent directions as the order
-    grows.  The distribution is symmetric, and the nodes are those of |c|.
+    p ~ Beta(d/2, (order-d)/2).  As the order grows, c tends to the cosine of independent
+    directions.  The distribution of c is symmetric, and the nodes are those of |c|.
 
     Returns nodes ``cosines``, and ``weights`` that sum to 1, for the means of P_n(c) with even
     n <= degree.

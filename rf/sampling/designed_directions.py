@@ -7,19 +7,19 @@ If all radii are equal, the variance of the estimate from a set of P directions 
           S_n = \frac{1}{P^2} \sum_{p, q} P_n(c_{pq}), \qquad c_{pq} = u_p \cdot u_q,
 
 with the Gegenbauer polynomials P_n, P_n(1) = 1, the numbers N(n, d) of spherical harmonics, and the
-coefficients G_n of the plane wave.  A set with S_2 = S_4 = 0 (a spherical 5-design together with
-the opposite directions) minimises :math:`\sum c_{pq}^4`, whose minimum is the Welch bound
-:math:`3P^2/(d(d+2))` (IEEE Transactions on Information Theory 20 (1974), 397-399).  Sets of least
-energy minimise :math:`\sum \cosh(3 c_{pq})`, which takes higher degrees into account.  Opposite
-directions count as equal, since cos(w.D) is even in w.
+coefficients G_n = j_n(R z) of plane waves (:mod:`spectra.base.special.harmonics`) for the radius R
+at the distance z.  A set with S_2 = S_4 = 0 (a spherical 5-design with the opposite directions)
+minimises :math:`\sum c_{pq}^4`, whose minimum is the Welch bound :math:`3P^2/(d(d+2))` (IEEE Trans.
+Inform. Theory 20 (1974), 397-399).  Sets of least energy minimise :math:`\sum \cosh(3 c_{pq})`,
+which includes higher degrees.  Opposite directions count as equal, since cos(w.D) is even in w.
 
-Kerdock sets reach this bound for d = 4^k: d/2 + 1 orthonormal bases, where two vectors of different
-bases have the inner product +-1/sqrt(d).  The first basis is the standard one.  Each other basis
-belongs to an element s of the field F with 2^(m-1) elements, d = 2^m; its vectors are the functions
+Kerdock sets reach the Welch bound for d = 4^k: d/2 + 1 orthonormal bases, where two vectors of
+different bases have the inner product +-1/sqrt(d).  The first is the standard basis.  Each other
+basis belongs to an element s of the field F of 2^(m-1) elements, d = 2^m; its vectors are functions
 (-1)^(a.v + Q_s(v)) / sqrt(d) of v in F_2^m, one for each a in F_2^m, with a quadratic form Q_s.  On
 F x F_2, identified with F_2^m, the bilinear form of Q_s is
 
-.. math:: B_s((x, a), (y, b)) = T(s^2 x y) + T(s x)\,T(s y) + a\,T(s y) + b\,T(s x),
+.. math:: B_s((x, \xi), (y, \eta)) = T(s^2 x y) + T(s x)\,T(s y) + \xi\,T(s y) + \eta\,T(s x),
 
 where T is the trace of F over F_2.  B_s - B_t is nonsingular for s != t, since m - 1 is odd.
 """
@@ -41,11 +41,11 @@ from rf.sampling.coupling import (
     Coupling,
     Pairs,
     checked_draws,
+    count_pairs_in_blocks,
     first_or_all,
     fixed_cosine,
     haar_columns,
     orthogonal,
-    pairs_in_blocks,
 )
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage
@@ -77,14 +77,14 @@ _SEED = 20_240_229
 # several sets takes less than ten seconds.  Five times as many reduce S_6 of 1439 directions in
 # d = 16 by a third, and that of fewer directions by little.
 _WORK = 1e10
-# Iterations of a minimisation.
+# Bounds of the number of iterations that ``_WORK`` allows.
 _MOST_STEPS = 300
 _LEAST_STEPS = 30
-# After this many, S_6 of 800 directions in d = 16 is a quarter above its minimum.
+# After this many iterations, S_6 of 800 directions in d = 16 is a quarter above its minimum.
 _FEW_STEPS = 30
 # Cosines held at one time: half a megabyte stays in the cache of a core.
 _CHUNK = 65_536
-# The cost grows like the square of the size: more directions are several independent sets.
+# Largest size of a set, since its cost grows like size^2: more directions form several sets.
 _MOST_DIRECTIONS = 2048
 # Multiplications for a set of the coupling "designed": about a third of a second of one core.
 _QUICK_WORK = 2.5e9
@@ -110,15 +110,15 @@ def angular_means(rows: FloatArray, degrees: int) -> FloatArray:
     """S_n for n = 0, 2, ..., degrees: means of P_n(c_pq) over all pairs (p, q) of unit rows."""
     n, dim = rows.shape
     c = rows @ rows.T
-    waves = islice(gegenbauer_sequence(dim, c), 0, degrees + 1, 2)
-    return np.array([float(wave.sum()) / n**2 for wave in waves])
+    polynomials = islice(gegenbauer_sequence(dim, c), 0, degrees + 1, 2)
+    return np.array([float(values.sum()) / n**2 for values in polynomials])
 
 
 def least_energy(rows: FloatArray, energy: Energy, *, steps: int | None = None) -> FloatArray:
     """Move unit rows to a local minimum of the sum of F(c_pq) over all pairs, by L-BFGS.
 
     ``rows`` (n, dim): the initial set, such as orthogonal blocks; ``energy``: F(c) and F'(c), both
-    vectorised, F even; ``steps``: most iterations, by default as many as take one to two seconds.
+    vectorised, F even; ``steps``: largest number of iterations, by default for one to two seconds.
     Returns unit rows.
     """
     n, dim = rows.shape
@@ -159,8 +159,8 @@ def designed(
 ) -> FloatArray:
     """Directions of least pairwise energy under a random Haar rotation, each exactly uniform.
 
-    A set depends on (n, dim) alone and is kept in memory; only its rotation is random.  More than
-    2048 directions are several sets with independent rotations.
+    A set depends on its size and dim alone and is kept in memory; only its rotation is random.
+    More than 2048 directions are several sets with independent rotations.
 
     ``n``, ``dim``: number of directions and dimension; ``sizes``: sizes of the sets, which add up
     to n, by default :func:`balanced_sizes`; ``draws``: number of independent draws, along a first
@@ -170,14 +170,14 @@ def designed(
     2025.
     """
     checked_draws(n, dim, draws)
-    parts = []
+    sets = []
     for size in balanced_sizes(n) if sizes is None else sizes:
         if dim == 1 or size <= dim:
             # Orthonormal rows cannot be improved; rotated at random they are rows of a Haar matrix.
-            parts.append(orthogonal(size, dim, rng, draws=draws))
+            sets.append(orthogonal(size, dim, rng, draws=draws))
         else:
-            parts.append(_designed_set(size, dim) @ orthogonal(dim, dim, rng, draws=draws))
-    return np.concatenate(parts, axis=-2)
+            sets.append(_designed_set(size, dim) @ orthogonal(dim, dim, rng, draws=draws))
+    return np.concatenate(sets, axis=-2)
 
 
 def balanced_sizes(n: int) -> list[int]:
@@ -187,11 +187,11 @@ def balanced_sizes(n: int) -> list[int]:
 
 
 def coupling_sizes(n: int, dim: int) -> list[int]:
-    """Sizes of the sets of the coupling "designed": equal ones, and a smaller last one.
+    """Sizes of the sets of the coupling "designed", equal except for the last one.
 
     The equal sets have the size that is computed in a third of a second, at least 2 d, as smaller
     sets reduce the variance little.  For larger n more of them are used, and the variance falls
-    like 1 / n.  If less than half a set is left, it is added to the last one.
+    like 1 / n.  A rest of less than half a set is added to the last one.
     """
     largest = max(_quick_size(dim), 2 * dim)
     whole, rest = divmod(n, largest)
@@ -201,10 +201,10 @@ def coupling_sizes(n: int, dim: int) -> list[int]:
 
 
 def is_designed_worthwhile(n: int, dim: int) -> bool:
-    """Whether sets of n directions are much better than orthogonal blocks, and fast to compute.
+    """Whether a designed set of n directions can reduce the variance, and is fast to compute.
 
-    This is so for n > d and 2 <= d <= 46: for larger d, computing a set of 4 d directions takes
-    more than a third of a second, and smaller sets reduce the variance little.
+    This is so for n > d and 2 <= d <= 46.  For larger d, a set of 4 d directions, which has a much
+    smaller variance than orthogonal blocks, takes more than a third of a second.
     """
     return n > dim > 1 and _quick_size(dim) >= _WORTHWHILE * dim
 
@@ -248,13 +248,13 @@ def _draw_designed(
     return first_or_all(designed(n, dim, rng, sizes=coupling_sizes(n, dim), draws=count), draws)
 
 
-def _pairs_of_a_set(n: int, dim: int, total: int) -> Sequence[Pairs]:
+def _pairs_in_sets(n: int, dim: int, total: int) -> Sequence[Pairs]:
     pairs = sum(size * (size - 1) for size in coupling_sizes(n, dim))
     return (Pairs(CosineLaw(_set_cosines, n), pairs),)
 
 
 def _set_cosines(n: float, dim: int, degree: int) -> tuple[FloatArray, FloatArray]:
-    """The |c| of all pairs within the sets of n directions, and weights that sum to 1."""
+    """The |c| of all pairs in the same set, for n directions in all; weights that sum to 1."""
     sizes = [size for size in coupling_sizes(int(n), dim) if size > 1]
     cosines, counts = [], []
     for size in dict.fromkeys(sizes):
@@ -271,7 +271,7 @@ def _set_cosines(n: float, dim: int, degree: int) -> tuple[FloatArray, FloatArra
 DESIGNED = Coupling(
     "designed",
     _draw_designed,
-    _pairs_of_a_set,
+    _pairs_in_sets,
     in_auto=True,
     is_worthwhile=is_designed_worthwhile,
     split_like="orthogonal",
@@ -361,8 +361,8 @@ def _draw_kerdock(
 
 def _pairs_of_lines(n: int, dim: int, total: int) -> Sequence[Pairs]:
     """Pairs in one basis, and pairs in two bases of the same set."""
-    in_basis = pairs_in_blocks(n, dim)
-    in_set = pairs_in_blocks(n, dim * kerdock_bases(dim))
+    in_basis = count_pairs_in_blocks(n, dim)
+    in_set = count_pairs_in_blocks(n, dim * kerdock_bases(dim))
     return Pairs(fixed_cosine(0.0), in_basis), Pairs(fixed_cosine(dim**-0.5), in_set - in_basis)
 
 

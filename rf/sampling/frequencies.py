@@ -77,7 +77,7 @@ class Frequencies:
     phases : ndarray of shape (n,)
         0 for a positive part, pi for a negative one, plus the phase of that factor.
     part : ndarray of int, shape (n,)
-        Index of the part in ``table.parts``; the frequencies of one part are consecutive.
+        Index of the part, whose rows are consecutive; 0 for all if parts are chosen at random.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def checked_choice(options: Mapping[str, T], name: str, parameter: str) -> T:
 def check_table(table: Any, *, radial: bool = True, why: str = "") -> None:
     """Raise ParameterError unless ``table`` is a SpectralTable.
 
-    ``radial``: whether its parts must be radial or shifted; ``why``: reason for the message.
+    ``radial``: whether its parts must be radial or shifted; ``why``: reason given in the message.
     """
     kind = table.kind if isinstance(table, SpectralTable) else None
     if kind is None or (radial and kind not in ("radial", "shifted")):
@@ -315,7 +315,7 @@ class FourierMap(FeatureMap):
     def of(
         cls, frequencies: Frequencies, n_columns: int, rng: np.random.Generator, *, signed: bool
     ) -> Self:
-        """The map of some frequencies.
+        """The map of n frequencies, with 2 n columns, or 2 n - 1 if ``n_columns`` is odd.
 
         ``signed``: whether a phase pi is a sign in the signature, and not a phase on the left.
         """
@@ -350,7 +350,7 @@ class FourierMap(FeatureMap):
         )
 
     def reweighted(self, weights: FloatArray) -> Self:
-        """The same frequencies with other weights."""
+        """The map with the same frequencies and other weights."""
         scale = np.sqrt(weights)
         if self.lone is not None:
             scale[self.lone] *= np.sqrt(2.0)
@@ -361,12 +361,12 @@ class FourierMap(FeatureMap):
         return float(np.sum(self.scale**2))
 
     def left(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        return self._waves(X, self.left_phases, out)
+        return self._columns(X, self.left_phases, out)
 
     def right(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        return self._waves(X, self.right_phases, out)
+        return self._columns(X, self.right_phases, out)
 
-    def _waves(self, X: Any, phases: FloatArray | None, out: NDArray[Any] | None) -> NDArray[Any]:
+    def _columns(self, X: Any, phases: FloatArray | None, out: NDArray[Any] | None) -> NDArray[Any]:
         return fourier_columns(
             X, self.frequencies.frequencies, self.scale, phases, without_sine=self.lone, out=out
         )

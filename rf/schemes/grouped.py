@@ -141,7 +141,7 @@ def _mean_over_pairs(
     if coupling == "iid" and radii == "iid":
         return mean**2, np.full_like(mean, 2.0 * MEAN_ERROR)
     value, error = model.variance((n,), coupling=coupling, radii=radii)
-    if model.approximate:
+    if model.approximate:  # error bounds are not computed
         error = np.zeros_like(value)
     mean_product = (n * (value + mean**2) - square) / (n - 1)
     return mean_product, n / (n - 1) * (error + 4.0 * MEAN_ERROR)

@@ -1,4 +1,4 @@
-"""The interface of schemes: how features are sampled, and their error, known before any draw.
+"""The interface of schemes: how features are sampled, and the expected error of the kernel matrix.
 
 :mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex` from the
 parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
@@ -50,7 +50,10 @@ class Scheme(ABC):
 
     @abstractmethod
     def expected_error(self, extra_variance: float = 0.0) -> float:
-        """Expected relative error of the kernel matrix, with ``extra_variance`` added; or nan."""
+        """Expected relative error of the kernel matrix, or nan if it is not known.
+
+        ``extra_variance``: added to the variance of each entry.
+        """
 
     @abstractmethod
     def explain(self) -> str:

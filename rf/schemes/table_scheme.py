@@ -2,7 +2,7 @@
 
 The table is that of a radial or shifted kernel, of a kernel of groups of columns
 (:mod:`rf.schemes.grouped`) or of the l1 distance (:mod:`rf.schemes.l1`).  :func:`scheme_for`
-minimises the exact variance (:mod:`rf.variance`), averaged over pairs of rows.
+minimises the predicted variance (:mod:`rf.variance`), averaged over pairs of rows.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ __all__ = [
     "scheme_for",
 ]
 
-# Random pairs of rows that represent all pairs: to choose a coupling, and to estimate the error to
-# about five percent.
+# Random pairs of rows that represent all pairs, if the variance depends on more than a distance: to
+# choose a coupling, and to estimate the error to about five percent.
 PAIRS_FOR_COUPLING = 48
 PAIRS_FOR_ERROR = 384
 # The same for the norm of the kernel matrix, which a few close pairs may dominate.
@@ -87,14 +87,13 @@ class SamplingOptions:
         """The same options with the coupling and the counts of a designed measure."""
         if self.coupling not in ("auto", layout.coupling):
             raise ParameterError(
-                f"coupling={self.coupling!r} does not fit a design for coupling="
-                f"{layout.coupling!r}, the only one with which its masses cancel. Take "
-                f"coupling='auto' or {layout.coupling!r}."
+                f"coupling={self.coupling!r} does not fit the design: errors from its large masses "
+                f"cancel only for coupling={layout.coupling!r}. Take that, or coupling='auto'."
             )
         if n_components < layout.columns:
             raise ParameterError(
                 f"The design fills {layout.columns} columns, and n_components is {n_components}. "
-                "Ask for as many, or design for fewer (budget=)."
+                "Ask for as many, or design for fewer (n_components=)."
             )
         return replace(self, coupling=layout.coupling, counts=layout.counts)
 
@@ -137,7 +136,6 @@ class TableScheme(Scheme):
         return float(self.table.bias)
 
     def frequencies(self, rng: np.random.Generator) -> Frequencies:
-        """Draw the frequencies."""
         table = self.table
         options: dict[str, Any] = {"coupling": self.coupling, "radii": self.radii}
         if self.pooled:
@@ -159,7 +157,6 @@ class TableScheme(Scheme):
         return FourierMap.of(drawn, min(n_columns, 2 * len(drawn)), rng, signed=signed)
 
     def model(self, points: FloatArray, *, approximate: bool = False) -> PartModel:
-        """The variance model of the table at distances, or at differences of shape (n, d)."""
         return model_at(self.table, points, approximate=approximate)
 
     def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -192,7 +189,7 @@ class TableScheme(Scheme):
         return D
 
     def typical_model(self, pairs: int) -> PartModel:
-        """The approximate variance model at pairs of rows that represent all pairs."""
+        """Approximate variance model at typical distances, or at ``pairs`` random pairs of rows."""
         if self.method not in _OF_DISTANCES:
             return self.model(typical_differences(self.rows, pairs), approximate=True)
         radial, shift = self.table.one_shift()
@@ -230,7 +227,7 @@ class TableScheme(Scheme):
     def explain(self) -> str:
         masses = ", ".join(f"{float(p.mass):.4g}" for p in self.table.parts)
         text = (
-            f"Drawn from the table of its measure ({self.method}) with coupling {self.coupling!r}: "
+            f"Drawn from the table of the measure ({self.method}) with coupling {self.coupling!r}: "
             f"{self.counts} frequencies for parts of mass {masses}."
         )
         text = f"{self.note}\n{text}" if self.note else text
@@ -285,7 +282,7 @@ def _interpolate(
 def scheme_for(
     table: SpectralTable, n: int, options: SamplingOptions, X: Any = None
 ) -> TableScheme:
-    """The scheme of least predicted variance over the rows X that the options allow.
+    """Of the schemes that the options allow, that of least predicted variance over the rows X.
 
     If there are more parts than frequencies, the frequencies are independent, each from a random
     part.  This needs the coupling "auto" or "iid".  Recent schemes are kept in memory.
@@ -324,7 +321,7 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     if len(couplings) > 1 or options.allocation == "optimal":
         model = scheme.typical_model(PAIRS_FOR_COUPLING)
     else:
-        model = scheme.model(np.zeros((0, table.dim)))
+        model = scheme.model(np.zeros((0, table.dim)))  # the masses suffice
     if len(couplings) == 1:
         counts = split(model, n, allocation=options.allocation, coupling=couplings[0])
         return replace(scheme, coupling=couplings[0], counts=counts)

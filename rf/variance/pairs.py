@@ -333,7 +333,7 @@ def cosine_means(cosine: CosineLaw, dim: int, degree: int) -> tuple[FloatArray, 
     Returns E P_n(c) for n = 2, 4, ..., degree; a bound of every |E P_n(c)| of higher degree; and
     the largest degree for which the means take about 0.2 s.
     """
-    nodes, weights = cosine.rule(cosine.value, dim, degree)
+    nodes, weights = cosine.rule(cosine.parameter, dim, degree)
     means, beyond = gegenbauer_means(dim, degree, nodes, weights)
     return means[2::2], beyond, min(_MOST_DEGREE, _MOST_GEGENBAUER_VALUES // nodes.size)
 

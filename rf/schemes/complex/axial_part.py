@@ -1,10 +1,10 @@
 r"""One positive part of a modulated Gaussian measure: its mass, draws and exact moments.
 
 A part of the table (mass m, sign s, a Gaussian w) times a modulation a(e.w) = A + iB is a complex
-measure.  With a nonnegative function f of the modulation, such as max(0, A), and the phase theta
+measure.  With a nonnegative function f of the modulation, such as max(0, A), and the phase psi
 that belongs to it, an axial part adds to the kernel
 
-.. math:: s\,m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \theta(w))\bigr].
+.. math:: s\,m\,E\bigl[f(e \cdot w) \cos(w \cdot D + \psi(w))\bigr].
 
 Every moment of a part is an integral over the coordinate e.w alone.
 """
@@ -27,8 +27,8 @@ from spectra.table import FrequencySample, Part
 __all__ = ["AxialPart"]
 
 _PHASES = {"real+": 0.0, "real-": np.pi, "imaginary+": 0.5 * np.pi}
-# The mean of a cosine is taken as 0 if the Gaussian factor of the other coordinates is below this,
-# or if the cosine has a larger frequency in g (with kinks the mean falls like frequency^-2).
+# The mean of a cosine is taken as 0 below this Gaussian factor of the other coordinates, or above
+# this frequency in e.w / deviation (if f has kinks, the mean falls like frequency^-2).
 _NEGLIGIBLE_FACTOR = 1e-13
 _HIGHEST_FREQUENCY = 2e4
 # Values held in memory at one time (32 MB).
@@ -144,10 +144,10 @@ class AxialPart:
     ) -> FloatArray:
         r"""Variance of the mean of n draws at differences D, shape (n, d).
 
-        With |e.w| in each of n strata of equal probability, and all else independent, it is
+        With one |e.w| in each of n strata of equal probability, and else independent draws, it is
 
-        .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_a \mu_a^2\Bigr], \qquad
-                  \mu_a = E[X \mid \text{stratum } a] .
+        .. math:: \frac1n \Bigl[E X^2 - \frac1n \sum_\ell \mu_\ell^2\Bigr], \qquad
+                  \mu_\ell = E[X \mid \text{stratum } \ell] .
 
         ``radii``: "stratified" draws of isotropic parts are independent too; ``most``: the largest
         number of strata that is computed; for larger n the result is an upper bound.
@@ -159,8 +159,8 @@ class AxialPart:
             return np.asarray((second_moment - mean**2) / n)
         square_means, (along, decay) = np.empty(len(D)), self._split_along_axis(D)
         cuts = stratum_ends(self._axis_law, strata)
-        reach = self.deviation * float(np.abs(along).max(initial=0.0))
-        g, weights = self._axis_law.rule(min(reach, _HIGHEST_FREQUENCY), cuts)
+        frequency = self.deviation * float(np.abs(along).max(initial=0.0))
+        g, weights = self._axis_law.rule(min(frequency, _HIGHEST_FREQUENCY), cuts)
         not_last = g < cuts[-1]
         starts = np.searchsorted(g, np.append(0.0, cuts[:-1]))
         x, weights = self.deviation * g[not_last], strata * weights[not_last, None]
@@ -211,11 +211,11 @@ class AxialPart:
         return along, np.exp(-0.5 * self.deviation**2 * np.sum(across * across, axis=1))
 
     def _phase_at(self, x: FloatArray) -> FloatArray:
-        """Phase of a draw with |e.w| = x."""
+        """Phase psi with which a draw with |e.w| = x contributes cos(x e.D + psi)."""
         if self.kind == "modulus":
             return np.angle(self.modulation(x))
         if self.kind == "imaginary+":
-            # The draw has e.w = x or -x, so that B is positive; cos is even in (w, phase).
+            # If B(x) < 0, the draw has e.w = -x and the phase pi/2: cos(-t + pi/2) = cos(t - pi/2).
             return np.where(self.modulation(x).imag < 0.0, -0.5 * np.pi, 0.5 * np.pi)
         return np.full(x.shape, _PHASES[self.kind])
 

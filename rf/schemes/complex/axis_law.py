@@ -2,12 +2,12 @@ r"""The distribution of one coordinate of a modulated Gaussian frequency, and it
 
 The coordinate g of a standard Gaussian along the axis of the shifts is independent of the others.
 In a part with the factor h >= 0 (:mod:`rf.schemes.complex.selection`), |g| has the density
-2 phi(g) h(kappa g) / M, where phi is the normal density, h has period 2 pi, and
+2 phi(g) h(kappa g) / M, where phi is the normal density, h has period 2 pi in theta = kappa g, and
 
 .. math:: M = 2 \int_0^\infty \varphi(g)\, h(\kappa g)\, dg.
 
 Panels end at the kinks of h and the integrand is positive, so that M has full relative precision
-down to 1e-300, where the closed form, a sum of values of the kernel, cancels.
+even if it is 1e-300.  The closed form, a sum of values of the kernel, suffers from cancellation.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _REACH = 38.0
 # If kappa times the degree of h exceeds this, no part has a small mass, and g <= 10 is enough.
 _FAST_MODULATION = 20.0
 _SHORT_REACH = 10.0
-# Gauss rules are exact to rounding on panels of at most this length and half a period of h.
+# Gauss rules are exact on panels of at most this length and a quarter of the shortest period in h.
 _PANEL = 0.5
 _NODES = 20
-_COARSE_NODES = 14
-# Largest shift in length scales of the Gaussian: it needs thousands of panels, and takes seconds.
+_COARSE_NODES = 14  # for an error bound
+# Largest shift in length scales of the Gaussian: it needs about a thousand panels.
 _MAX_SHIFT = 1e2
-_NEWTON_STEPS = 80
+_NEWTON_STEPS = 80  # bisection alone needs 52
 # Panels with less than this fraction of the mass do not affect a mean.
 _NEGLIGIBLE = 1e-18
 # Largest change of the phase of a cosine over one panel that the 20 nodes integrate exactly.
@@ -50,7 +50,7 @@ class AxisLaw:
     """The distribution on g >= 0 with density 2 phi(g) h(rate g) / mass.
 
     ``selected``: h(theta) >= 0, even and of period 2 pi; ``kinks``: its kinks in (0, pi); ``rate``:
-    kappa > 0; ``degree``: degree of the trigonometric polynomial that h is a part of.
+    kappa > 0; ``degree``: degree of the modulation, a trigonometric polynomial.
     """
 
     selected: Callable[[FloatArray], FloatArray]
@@ -90,7 +90,7 @@ class AxisLaw:
         ends = ends[np.concatenate([[True], np.diff(ends) > _MERGED * self._reach])]
         low, high = ends[:-1], ends[1:]
         fine, coarse = (
-            np.sum(weights * self._density(nodes), axis=1)
+            np.sum(weights * self._unnormalised_density(nodes), axis=1)
             for nodes, weights in (panel_rule(low, high, n) for n in (_NODES, _COARSE_NODES))
         )
         kept = fine > 0.0
@@ -112,7 +112,7 @@ class AxisLaw:
     ) -> tuple[FloatArray, FloatArray]:
         """Nodes and weights for the mean of a function that oscillates like cos(frequency * g).
 
-        The nodes ascend; every cut is an end of a panel.
+        The nodes ascend; ``cuts``, values of g, become ends of panels.
         """
         low, high, masses, _ = self._panels
         kept = masses > _NEGLIGIBLE * masses.sum()
@@ -126,7 +126,7 @@ class AxisLaw:
         first = np.repeat(np.cumsum(count) - count, count)
         start = np.repeat(low, count) + (np.arange(count.sum()) - first) * width
         nodes, weights = panel_rule(start, start + width, _NODES)
-        return nodes.ravel(), (weights * self._density(nodes)).ravel() / self.mass
+        return nodes.ravel(), (weights * self._unnormalised_density(nodes)).ravel() / self.mass
 
     def ppf(self, u: FloatArray) -> FloatArray:
         """Inverse CDF of g at probabilities in [0, 1)."""
@@ -139,7 +139,7 @@ class AxisLaw:
         x = _invert(self._panel_cdfs[index], np.minimum(np.maximum(share, 0.0), 1.0))
         return np.asarray(0.5 * (low[index] + high[index]) + 0.5 * (high - low)[index] * x)
 
-    def _density(self, g: FloatArray) -> FloatArray:
+    def _unnormalised_density(self, g: FloatArray) -> FloatArray:
         normal = np.exp(-0.5 * g * g) * np.sqrt(2.0 / np.pi)
         return np.asarray(normal * self.selected(self.rate * g))
 
@@ -149,7 +149,7 @@ class AxisLaw:
         low, high, _, _ = self._panels
         x, weights = np.polynomial.legendre.leggauss(_NODES)
         g = 0.5 * (low + high)[:, None] + 0.5 * (high - low)[:, None] * x
-        values = self._density(g)
+        values = self._unnormalised_density(g)
         legendre = np.polynomial.legendre.legvander(x, _NODES - 1)
         density = (values * weights) @ legendre * (np.arange(_NODES) + 0.5)
         integral = np.polynomial.legendre.legint(density, lbnd=-1, axis=1)

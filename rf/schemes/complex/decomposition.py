@@ -111,10 +111,10 @@ class AxialTable:
         probability = masses / masses.sum()
         counts = np.bincount(rng.choice(masses.size, size, p=probability), minlength=masses.size)
         draws = [p.draw(int(n), rng) for p, n in zip(self.parts, counts, strict=True) if n]
-        drawn_from = probability[counts > 0]
+        chances = probability[counts > 0]
         order = rng.permutation(size)
         return FrequencySample(
             np.concatenate([d.frequencies for d in draws])[order],
-            np.concatenate([d.weights / q for d, q in zip(draws, drawn_from, strict=True)])[order],
+            np.concatenate([d.weights / q for d, q in zip(draws, chances, strict=True)])[order],
             np.concatenate([d.phases for d in draws])[order],
         )

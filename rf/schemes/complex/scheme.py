@@ -23,9 +23,9 @@ from spectra.table import SpectralTable
 
 __all__ = ["AxialScheme", "axial_scheme", "least_axial_scheme"]
 
-# Most strata in an approximate variance; for more it is an upper bound.
+# Largest number of strata in an approximate variance, to limit its cost; see AxialPart.variance.
 _STRATA = 256
-# A decomposition whose masses have a larger relative error than this is not used.
+# A decomposition with a larger bias and error of its masses, relative to the mass, is not used.
 _MOST_MASS_ERROR = 1e-5
 _COMPARED: tuple[Decomposition, ...] = ("polar", "jordan")
 # Schemes and decompositions kept in memory.
@@ -35,13 +35,13 @@ _CACHE_SIZE = 16
 @final
 @dataclass(frozen=True, eq=False)
 class AxialScheme(TableScheme):
-    """Independent frequencies of the parts of a complex measure."""
+    """Frequencies of the parts of ``measure``, independent except for strata of |e.w|."""
 
     measure: AxialTable = field(kw_only=True)
 
     @classmethod
     def of(cls, measure: AxialTable, counts: tuple[int, ...], **options: Any) -> AxialScheme:
-        """The scheme with these numbers of frequencies of the parts."""
+        """The scheme that draws ``counts`` frequencies from the parts of a decomposed table."""
         return cls(measure.table, counts, measure=measure, **options)
 
     @property
@@ -86,7 +86,7 @@ class AxialScheme(TableScheme):
 @final
 @dataclass(frozen=True, eq=False)
 class AxialModel(PartModel):
-    """The variance of an axial scheme.
+    """The variance of an axial scheme for the decomposed table ``measure``.
 
     ``differences``: D, shape (m, d); ``approximate``: whether to use at most 256 strata.
     """
@@ -176,7 +176,7 @@ def _decompose(table: SpectralTable, decomposition: Decomposition) -> AxialTable
 
 
 def _has_accurate_masses(measure: AxialTable) -> bool:
-    """Whether the masses of a decomposition have a small relative error."""
+    """Whether the bias and the errors of the masses are small relative to the mass."""
     try:
         return measure.bias + measure.mass_error <= _MOST_MASS_ERROR * measure.mass
     except AccuracyError:

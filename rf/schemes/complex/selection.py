@@ -23,8 +23,8 @@ Selection = Literal["real+", "real-", "imaginary+", "modulus"]
 #: max(0, A), max(0, -A), 2 max(0, B) and |a|: the factors by which a part multiplies the Gaussian.
 SELECTIONS: tuple[Selection, ...] = ("real+", "real-", "imaginary+", "modulus")
 
-# A root counts as real if its imaginary part is below this, as rounding moves double roots.
-_REAL_ROOT = 1e-7
+# Imaginary parts of roots, and distances of zeros, that count as 0: rounding moves double roots.
+_ROOT_TOLERANCE = 1e-7
 # A sum of weights below this, relative to their absolute sum, counts as 0.
 _CANCELLED = 1e-15
 
@@ -55,7 +55,7 @@ class Modulation(Shifts):
         return selection != "imaginary+" and not np.any(self.steps)
 
     def vanishes(self, selection: Selection) -> bool:
-        """Whether the selected function is 0 up to rounding, as opposite shifts cancel."""
+        """Whether A, or B for "imaginary+", is 0 up to rounding, because opposite shifts cancel."""
         if selection == "modulus":
             return False
         signs = np.sign(self.steps) if selection == "imaginary+" else 1.0
@@ -67,7 +67,7 @@ class Modulation(Shifts):
         """Angles in (0, pi) at which the selected function has a kink: zeros of A, B, or |a|."""
         if selection == "modulus":
             real, imaginary = self._zeros_of_real, self._zeros_of_imaginary
-            is_common = np.abs(real[:, None] - imaginary[None, :]) < _REAL_ROOT
+            is_common = np.abs(real[:, None] - imaginary[None, :]) < _ROOT_TOLERANCE
             return np.asarray(real[is_common.any(axis=1)])
         return self._zeros_of_imaginary if selection == "imaginary+" else self._zeros_of_real
 
@@ -79,7 +79,7 @@ class Modulation(Shifts):
 
     @cached_property
     def _zeros_of_imaginary(self) -> FloatArray:
-        """Zeros of B / sin(theta): a sum of c_j U_m, m = |step| - 1, U_m = 2 T_m + U_(m-2)."""
+        """Zeros of B / sin(theta): a sum of +-c_j U_m, m = |step| - 1, U_m = 2 T_m + U_(m-2)."""
         series = np.zeros(max(1, int(np.abs(self.steps).max())))
         for step, weight in zip(self.steps.tolist(), self.weights.tolist(), strict=True):
             order = abs(step) - 1
@@ -96,5 +96,5 @@ def _angles(series: FloatArray) -> FloatArray:
     if trimmed.size < 2:
         return np.empty(0)
     roots = chebyshev.chebroots(trimmed)
-    real = roots[np.abs(roots.imag) < _REAL_ROOT].real
+    real = roots[np.abs(roots.imag) < _ROOT_TOLERANCE].real
     return np.sort(np.arccos(real[np.abs(real) < 1.0]))
