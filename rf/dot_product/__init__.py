@@ -3,8 +3,8 @@
 Several methods can approximate a kernel on the unit sphere, or one whose spectral measure on R^d is
 not finite.  The best one depends on the kernel, the dimension, the number of columns and the
 distances in the data.  ``problem`` collects these.  Each method has a file that returns candidates:
-the exact map of a polynomial (``exact_powers``), designed plane waves with or without exact low
-powers (``designed_waves``), and random neurons for arc-cosine kernels (``neurons``).
+the exact map of a polynomial (``exact_powers``), designed plane waves, alone or with exact features
+of low powers (``designed_waves``), and random neurons for arc-cosine kernels (``neurons``).
 ``comparison`` measures their errors and chooses the best.
 
 ``single_column_waves`` handles kernels of the l1 distance that are linear on the range of the data.

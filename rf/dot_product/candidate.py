@@ -1,4 +1,4 @@
-"""A method as it enters the comparison, and the base class of the feature maps that it draws."""
+"""The candidates that a method returns, and the base class of the feature maps that they draw."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SymmetricMap(FeatureMap):
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A method and its measured error.
+    """A method, or one of its variants, and its measured error.
 
     ``columns``: number of columns, or None if the method does not apply; ``detail``: facts such as
     the bias, or why the method does not apply; ``draw``: function that maps a generator to a

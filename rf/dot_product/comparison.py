@@ -29,7 +29,7 @@ __all__ = ["METHODS", "Comparison", "compare"]
 
 Method = Callable[[Problem], list[Candidate]]
 
-#: The methods by name, each a function that returns its candidates.  Ties go to the first one.
+#: The methods by name, each a function that returns its candidates.  Equal errors: the first wins.
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "exact polynomial": exact_candidates,

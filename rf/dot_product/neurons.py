@@ -99,7 +99,7 @@ def arc_cosine_weights(kernel: Kernel) -> tuple[float, float, float, float, floa
 
 
 def neuron_candidates(problem: Problem) -> list[Candidate]:
-    """Neurons with n directions for a kernel of the arc-cosine family, or why they do not apply.
+    """Steps and ramps for a kernel of the arc-cosine family, or why they do not apply.
 
     A step is sgn(x.s), a ramp max(x.s, 0) = (x.s + |x.s|)/2.
     """
@@ -108,7 +108,7 @@ def neuron_candidates(problem: Problem) -> list[Candidate]:
     if weights is None or dim < 2:
         return not_applicable(name, "the kernel is not of the arc-cosine family")
     a, b, c, constant, slope = weights
-    factors = np.array([a / 2.0, b * dim / 2.0, c / 2.0])  # of the expectations above
+    factors = np.array([a / 2.0, b * dim / 2.0, c / 2.0])  # of E sgn sgn, E|x.s||y.s|, u E sgn sgn
     mean = wave_moment(dim, 1)  # E|x.s|
     powers = [constant + a / 2.0 + b * dim / 2.0 * mean**2, slope + b / 2.0 + c / 2.0]
     used = np.flatnonzero(factors)

@@ -1,4 +1,4 @@
-"""What the methods approximate: a kernel, the rows of data, and the number of columns."""
+"""What the methods are given: a kernel, the rows of data, and the number of columns."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _SAMPLED_ROWS = 1024
 class Problem:
     """A kernel to approximate at the distances of the data.
 
-    ``sample``: a copy of at most 1024 rows of the data; ``digest``: hash of the sample, used to
-    compare problems; ``n_rows``: number of rows of the data; ``centre``: mean of the rows;
+    ``sample``: a copy of at most 1024 rows of the data; ``digest``: hash of the sample, for
+    ``==`` of problems; ``n_rows``: number of rows of the data; ``centre``: mean of the rows;
     ``n_components``: largest number of columns; ``z_max``: the features approximate the kernel up
     to this distance; ``note``: why the kernel's own measure is not used, and how z_max was found;
-    ``positive``: whether all columns of a positive definite kernel must have the signature +1;
+    ``positive``: whether columns must have the signature +1 for a positive definite zonal kernel;
     ``given_design``: the design to use instead of a comparison, or None.
     """
 

@@ -1,7 +1,7 @@
-r"""Plane waves of single columns for kernels of the l1 distance that are linear on the data.
+r"""Plane waves of single columns of X for kernels of the l1 distance that are linear on the data.
 
-If the kernel is f(z) = a - b z up to the largest l1 distance z of the rows (max(tau - z, 0) is
-linear up to tau), and the values in column i differ by at most P_i, then
+If the kernel is f(z) = a - b z at all l1 distances z of the rows (max(tau - z, 0) is linear up to
+tau), and the values in column i differ by at most P_i, then
 
 .. math:: f(|x - y|_1) = a - \frac b2 \sum_i P_i
           + b \sum_i \sum_{j \ge 0} \frac{4 P_i}{\pi^2 (2j+1)^2}
@@ -36,7 +36,7 @@ __all__ = ["BoxRange", "SingleColumnScheme", "single_column_scheme"]
 # Number of rows whose distances to all others are in memory at one time, and the largest number of
 # pairs whose distances are computed (20 000 rows).
 _BLOCK, _MAX_PAIRS = 1000, 400_000_000
-# Number of unused waves of each column that count in the constant; the others are negligible.
+# Each column has at least this many unused waves in the constant; the others are negligible.
 _UNUSED = 200
 _ADVICE = "Fit on rows with a larger range, or turn this check off with outside='ignore'."
 
@@ -126,7 +126,7 @@ def single_column_scheme(
 ) -> SingleColumnScheme:
     """The scheme for the rows X, if the kernel is linear up to their largest l1 distance."""
     if n_components < 3:
-        raise ParameterError(f"n_components = {n_components}: a constant and a wave take 3.")
+        raise ParameterError(f"n_components = {n_components}: at least 3 columns are needed.")
     offset, slope, linear_up_to = _linear_part(kernel)
     rows = dense(X)
     margin = 0.5 * MARGIN * np.ptp(rows, axis=0)

@@ -34,7 +34,7 @@ import numpy as np
 
 from rf.sampling.frequencies import COUPLINGS, RADII, Frequencies, Radii
 from rf.variance.pairs import MEAN_ERROR
-from rf.variance.variance import PartModel, VarianceModel
+from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable, table_of_group
 
@@ -72,7 +72,7 @@ def draw_grouped(
 
 @final
 @dataclass(frozen=True, eq=False)
-class GroupedModel(PartModel):
+class GroupedModel(BaseVarianceModel):
     """The exact variance of a grouped kernel.
 
     ``differences``: D, shape (m, d); ``approximate``: as in :class:`rf.variance.VarianceModel`.

@@ -19,7 +19,7 @@ import numpy as np
 
 from rf.sampling.coupling import Radii
 from rf.sampling.frequencies import Frequencies
-from rf.variance.variance import PartModel
+from rf.variance.variance import BaseVarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable
 
@@ -44,7 +44,7 @@ def draw_l1(table: SpectralTable, counts: Sequence[int], rng: np.random.Generato
 
 @final
 @dataclass(frozen=True, eq=False)
-class L1Model(PartModel):
+class L1Model(BaseVarianceModel):
     """The variance at differences D: exact, or estimated from draws if ``approximate``."""
 
     table: SpectralTable

@@ -35,7 +35,7 @@ from spectra.table import SpectralTable
 if TYPE_CHECKING:
     from rf.inputs.tables import Layout
     from rf.variance.allocation import CouplingScore
-    from rf.variance.variance import PartModel
+    from rf.variance.variance import BaseVarianceModel
 
 __all__ = [
     "PAIRS_FOR_COUPLING",
@@ -156,7 +156,8 @@ class TableScheme(Scheme):
         signed = self.table.kind != "shifted"
         return FourierMap.of(drawn, min(n_columns, 2 * len(drawn)), rng, signed=signed)
 
-    def model(self, points: FloatArray, *, approximate: bool = False) -> PartModel:
+    def model(self, points: FloatArray, *, approximate: bool = False) -> BaseVarianceModel:
+        """The variance model of the table at distances, or at differences of shape (n, d)."""
         return model_at(self.table, points, approximate=approximate)
 
     def variance(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -165,7 +166,7 @@ class TableScheme(Scheme):
         value, error = _interpolate(lambda z: self.variance_of(self.model(z)), points.ravel())
         return value.reshape(points.shape), error.reshape(points.shape)
 
-    def variance_of(self, model: PartModel) -> tuple[FloatArray, FloatArray]:
+    def variance_of(self, model: BaseVarianceModel) -> tuple[FloatArray, FloatArray]:
         """The variance at the points of a model, and a bound of its numerical error."""
         if self.pooled:
             value = model.pooled_variance(sum(self.counts))
@@ -188,7 +189,7 @@ class TableScheme(Scheme):
             )
         return D
 
-    def typical_model(self, pairs: int) -> PartModel:
+    def typical_model(self, pairs: int) -> BaseVarianceModel:
         """Approximate variance model at typical distances, or at ``pairs`` random pairs of rows."""
         if self.method not in _OF_DISTANCES:
             return self.model(typical_differences(self.rows, pairs), approximate=True)
@@ -218,7 +219,7 @@ class TableScheme(Scheme):
         diagonal = square_at_zero, float(self.table.k_zero)
         return relative_error(square, self._mean_square_kernel, diagonal, self.n_rows)
 
-    def _square_bias(self, model: PartModel) -> FloatArray | float:
+    def _square_bias(self, model: BaseVarianceModel) -> FloatArray | float:
         """Squared bias at the points of a model, or a bound if the kernel is not known."""
         if self.kernel is None or not isinstance(z := getattr(model, "z", None), np.ndarray):
             return self.bias**2
@@ -338,9 +339,9 @@ def _allowed_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str,
             return ("iid",)
         if scheme.rows is None or (method == "grouped" and parts > _MOST_COMPARED_PARTS):
             return ("orthogonal",)
-        from rf.variance.allocation import candidates
+        from rf.variance.allocation import auto_couplings
 
-        return candidates(parts if can_couple_parts else 1, n)
+        return auto_couplings(parts if can_couple_parts else 1, n)
     allowed = [name for name, c in COUPLINGS.items() if can_couple_parts or not c.across_parts]
     allowed = ["iid"] if method == "l1" else allowed
     if coupling not in allowed:
@@ -356,7 +357,9 @@ def _allowed_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str,
     return (coupling,)
 
 
-def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = False) -> PartModel:
+def model_at(
+    table: SpectralTable, points: FloatArray, *, approximate: bool = False
+) -> BaseVarianceModel:
     """The variance model at distances, or at differences of shape (n, d)."""
     if table.kind == "grouped":
         from rf.schemes.grouped import GroupedModel
@@ -377,6 +380,6 @@ def model_at(table: SpectralTable, points: FloatArray, *, approximate: bool = Fa
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _cached_model(table: SpectralTable, distances: bytes) -> PartModel:
+def _cached_model(table: SpectralTable, distances: bytes) -> BaseVarianceModel:
     """The approximate model, cached with its integrals for other fits on the same rows."""
     return model_at(table, np.frombuffer(distances), approximate=True)

@@ -1,6 +1,6 @@
 """The exact variance of the random-feature estimate of a kernel, for every coupling."""
 
-from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, least_split
+from rf.variance.allocation import ALLOCATIONS, Allocation, allocate, optimal_split
 from rf.variance.variance import VarianceModel
 
-__all__ = ["ALLOCATIONS", "Allocation", "VarianceModel", "allocate", "least_split"]
+__all__ = ["ALLOCATIONS", "Allocation", "VarianceModel", "allocate", "optimal_split"]

@@ -1,6 +1,6 @@
 """Split frequencies over the parts of a table, and compare couplings with their best splits.
 
-The score of a coupling is the exact variance of the estimate (:mod:`rf.variance.variance`),
+The score of a coupling is the predicted variance of the estimate (:mod:`rf.variance.variance`),
 averaged over distances of the data: the expected squared error of an entry of the kernel matrix.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs_within
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, checked_choice
-from rf.variance.variance import PartModel, VarianceModel
+from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.enclosures import EPS
 from spectra.errors import ParameterError
 
@@ -31,8 +31,8 @@ __all__ = [
     "CouplingScore",
     "allocate",
     "apportion",
-    "candidates",
-    "least_split",
+    "auto_couplings",
+    "optimal_split",
     "ranked_couplings",
     "split",
 ]
@@ -85,18 +85,17 @@ def allocate(
     """Split n frequencies over the parts of a table, at least one for each.
 
     ``n``: number of frequencies, half the number of columns; ``allocation``: "equal", as published;
-    "mass", in proportion to the masses; or "optimal", of least mean variance over ``distances``,
-    computed for independent radii (its split is good for stratified radii too) and up to 256
-    frequencies, and scaled up for more.  Needed for "optimal" only: ``coupling``, as in
-    :func:`rf.draw_frequencies`; ``distances``, distances |x - y| of the data, or a variance model
-    at them.
+    "mass", in proportion to ``Part.root_mean_square``, which is the mass of a part without shifts;
+    or "optimal", of least mean variance over ``distances``, computed for independent radii (its
+    split is good for stratified radii too) and up to 256 frequencies, and scaled up for more.
+    Needed for "optimal" only: ``coupling``, as in :func:`rf.draw_frequencies`; ``distances``,
+    distances |x - y| of the data, or a variance model at them.
     """
     n = int(n)
-    masses = [p.root_mean_square(table.dim)[0] for p in table.parts]
-    weights: dict[str, list[float]] = {"equal": [1.0] * len(masses), "mass": masses}
-    weights["optimal"] = masses
+    sizes = [p.root_mean_square(table.dim)[0] for p in table.parts]
+    weights = {"equal": [1.0] * len(sizes), "mass": sizes, "optimal": sizes}
     counts = apportion(checked_choice(weights, allocation, "allocation"), n)
-    if allocation != "optimal" or len(masses) == 1:
+    if allocation != "optimal" or len(sizes) == 1:
         return counts
     if distances is None:
         raise ParameterError(
@@ -107,13 +106,13 @@ def allocate(
     if not isinstance(model, VarianceModel):
         model = VarianceModel(table, np.asarray(model, dtype=float))
     split_like = checked_choice(COUPLINGS, coupling, "coupling").split_like
-    few = min(n, max(_EXACT_SPLIT, len(masses)))
-    counts = least_split(model, few, COUPLINGS[split_like or coupling])
+    few = min(n, max(_EXACT_SPLIT, len(sizes)))
+    counts = optimal_split(model, few, COUPLINGS[split_like or coupling])
     return counts if few == n else apportion(counts, n)
 
 
 def split(
-    model: PartModel, n: int, *, allocation: Allocation, coupling: str = "iid"
+    model: BaseVarianceModel, n: int, *, allocation: Allocation, coupling: str = "iid"
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a model, at least one for each.
 
@@ -133,7 +132,7 @@ def split(
     return apportion(np.where(model.varying, weights, 0.0), n)
 
 
-def least_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, ...]:
+def optimal_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int, ...]:
     """Split n frequencies so that the mean variance with independent radii is least.
 
     For two parts at a time, every split of their frequencies is tried, until no pair of parts
@@ -224,7 +223,7 @@ class CouplingScore:
         return f"CouplingScore: {self.coupling}, {counts} frequencies, {error}"
 
 
-def candidates(parts: int, n: int) -> tuple[str, ...]:
+def auto_couplings(parts: int, n: int) -> tuple[str, ...]:
     """The couplings that "auto" compares for n frequencies of ``parts`` parts."""
     if n == 1:
         return ("iid",)
@@ -236,7 +235,7 @@ def candidates(parts: int, n: int) -> tuple[str, ...]:
 
 
 def ranked_couplings(
-    model: PartModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
+    model: BaseVarianceModel, n: int, couplings: Sequence[str], radii: Radii, allocation: Allocation
 ) -> tuple[CouplingScore, ...]:
     """Scores of couplings with their splits, by increasing variance.
 

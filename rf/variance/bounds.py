@@ -1,9 +1,9 @@
 r"""How many columns make every entry of the approximate kernel matrix accurate to eps?
 
-Both bounds have the form Pr(max |k^ - k| > eps) <= delta for the estimate k^, with the maximum over
-all pairs of N rows.  They hold for coupling "iid", with equal numbers of frequencies for all parts
-or numbers in proportion to the masses.  Other couplings have less variance, but these bounds are
-not proved for them.
+Bernstein's and Hoeffding's inequalities give bounds Pr(max |k^ - k| > eps) <= delta for the
+estimate k^, with the maximum over all pairs of N rows.  They hold for coupling "iid", with equal
+numbers of frequencies for all parts or numbers in proportion to the masses.  Other couplings have
+less variance, but the bounds are not proved for them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = ["BOUNDS", "n_components_for"]
 #: Bernstein's inequality with the exact variance; Hoeffding's, which needs the masses only.
 BOUNDS = ("bernstein", "hoeffding")
 
-# Points of the first grid in the search for the maximum of the variance, and of each finer grid
-# around the best point.
+# Points of the first grid in the search for the maximum of the variance, points of each finer grid
+# around the best point, and number of grids.
 _GRID, _FINE_GRID, _GRIDS = 512, 33, 3
 # Doubles represent all whole numbers below this.
 _MOST_FREQUENCIES = 2.0**53
@@ -47,7 +47,7 @@ def n_components_for(
     r"""Number of columns (two for each frequency) that a bound requires.
 
     Let part p have the mass m_p, the fraction f_p of the frequencies, and the variance v_p(z) of
-    the estimate from one frequency.  The number of frequencies is, for N rows,
+    m_p cos(w.D), |D| = z.  The number of frequencies is, for N rows,
 
     * bernstein: (2 max_z sum v_p / f_p + (4/3) eps max m_p / f_p) / eps^2 * ln(N (N-1) / delta);
     * hoeffding: 2 sum m_p^2 / f_p / eps^2 * ln(N (N-1) / delta).

@@ -1,15 +1,16 @@
 r"""Covariances of two waves, from the distributions of the radii and of the cosine of directions.
 
-The wave of a frequency w = R u of a radial part is cos(w.D), and that of a shifted part is
-:math:`\sum_j c_j \cos(w \cdot v_j)` with v_j = D + t_j e.  If the directions of two frequencies w
-and w' have the random cosine c, the mean of the product of their waves is
+The wave of a frequency w = R u at a difference D is cos(w.D) for a radial part.  For a part with
+shifts t_j along an axis e it is :math:`\sum_j c_j \cos(w \cdot v_j)` with v_j = D + t_j e.  If the
+directions of two frequencies w and w' have the random cosine c, the mean product of their waves is
 
-.. math:: \sum_{j,k} c_j c'_k \sum_n E[g_n(R |v_j|)\, g_n(R' |v'_k|)]\;
+.. math:: \sum_{j,k} c_j c'_k \sum_{n = 0, 2, \dots} E[g_n(R |v_j|)\, g_n(R' |v'_k|)]\;
           P_n(\cos\angle(v_j, v'_k))\; E P_n(c),
 
 with Gegenbauer polynomials P_n, P_n(1) = 1, and the normalised coefficients g_n of a plane wave
-(:mod:`spectra.base.special.harmonics`).  For radial parts both sums have one term, v = v' = D.
-The means over the radii are computed in :mod:`rf.variance.projection`.
+(:mod:`spectra.base.special.harmonics`).  For radial parts the sum over j and k has one
+term, v = v' = D.  The means over the radii follow from phi(x) = E cos(R x) at x = z s, with a
+coordinate s of a uniform direction (:mod:`rf.variance.characteristic_function`).
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from rf.sampling.coupling import CosineLaw, fixed_cosine
-from rf.variance.projection import (
+from rf.variance.characteristic_function import (
     STRATUM_NODES,
     approximate_stratum_means,
-    projection_of,
+    characteristic_function_of,
     sphere_harmonics,
     sphere_rule,
     stratum_means,
@@ -44,36 +45,35 @@ WithError = tuple[FloatArray, FloatArray]
 #: The vectors v_j of m differences, shape (m, J, d), and their weights c_j, shape (J,).  For a
 #: radial kernel the distances, shape (m, 1), and the weight 1.
 Vectors = tuple[FloatArray, FloatArray]
-#: H_n = E g_n(R z) of a part at its lengths z, n = 0, 2, ..., degree, shape (lengths, degrees); the
-#: root of the sum of H_n^2 over higher n; the mean error of phi(z s).
+#: H_n = E g_n(R z) of a part at its lengths z, up to sign, n = 0, 2, ..., degree, shape (lengths,
+#: degrees); the root of the sum of H_n^2 over higher n; the mean of the error of phi(z s) over s.
 Coefficients = tuple[FloatArray, FloatArray, FloatArray]
 
-# Error of the mean of a plane wave of a table; a variance is computed from a few of them.
+# Error of the mean of a plane wave of a table; the error of a variance is a few times this.
 MEAN_ERROR = 1e-12
-# Largest truncation error of a covariance, far below any variance that an experiment can measure,
-# and for comparisons of couplings.
+# Largest truncation error of a covariance, far below any measurable variance; more if approximate.
 _TOLERANCE = 1e-8
 _APPROXIMATE_TOLERANCE = 1e-5
-# The degree at which sums over n end at first, and its factor until the truncation error is small.
+# Sums over n end at this degree, which is multiplied by the factor until the remainder is small.
 _FIRST_DEGREE = 32
 _DEGREE_FACTOR = 4
 # Panels of the quadrature over the angle of a direction, and degree that one resolves.
 _FIRST_PANELS = 4
 _MOST_PANELS = 512
 _DEGREE_PER_PANEL = 8
-# Largest number of panels if approximate, and for strata, of which there can be thousands.
+# Largest number of panels if approximate, and for the phases of strata before rounding up to 2^k.
 _MOST_APPROXIMATE_PANELS = 32
 _MOST_STRATA_PANELS = 64
+# Largest degree of the sums for stratified radii, and their degree if approximate.
 _MOST_STRATA_DEGREE = 256
-# Stratified radii hardly change the terms of higher degree.
 _APPROXIMATE_STRATA_DEGREE = 32
 # Largest number of values of phi that are kept for a rule (16 MB, with their errors).
 _MOST_KEPT_VALUES = 1 << 20
-# Largest phase of a cosine over one panel for which 16 nodes resolve its products.
+# Largest change of the phase R z s over a panel for which 16 nodes resolve products of two cosines.
 _PHASE_PER_PANEL = 10.0
 # Largest number of strata if approximate.
 _MOST_STRATA = 64
-# Largest number of values of Gegenbauer polynomials for the means of one cosine: about 0.2 s.
+# For the means E P_n(c), largest number of values of polynomials (about 0.2 s), and largest degree.
 _MOST_GEGENBAUER_VALUES = 20_000_000
 _MOST_DEGREE = 2048
 
@@ -89,7 +89,7 @@ class PairCovariances:
     ) -> None:
         self._dim, self._approximate = dim, approximate
         self._laws = list(laws)
-        self._projections = [projection_of(law) for law in laws]
+        self._functions = [characteristic_function_of(law) for law in laws]
         self._vectors = list(vectors)
         self._lengths = [v if v.ndim == 2 else np.linalg.norm(v, axis=-1) for v, _ in vectors]
         self._reach = max(float(lengths.max(initial=0.0)) for lengths in self._lengths)
@@ -100,13 +100,13 @@ class PairCovariances:
         self._strata: dict[tuple[int, int, int], tuple[FloatArray, FloatArray, FloatArray]] = {}
 
     def plane_wave(self, part: int, z: FloatArray) -> FloatArray:
-        """E Omega(R z) of a part at any distances, interpolated with an error of about 1e-9."""
-        panels = self._projections[part].panels_to(float(z.max(initial=0.0)))
+        """E cos(w.v) of a part at any lengths z = |v|, interpolated with an error of about 1e-9."""
+        panels = self._functions[part].panels_to(float(z.max(initial=0.0)))
         s, weights = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
-        return np.asarray(self._projections[part](z[..., None] * s)[0] @ weights)
+        return np.asarray(self._functions[part](z[..., None] * s)[0] @ weights)
 
     def covariance(self, first: int, second: int, cosine: CosineLaw) -> WithError:
-        """Sum over even n >= 2 of H_n H'_n E P_n(c), H_n = E g_n(R z), and a bound of its error."""
+        """Covariance of two waves, one of each part, for independent radii; bound of its error."""
         return self._covariance(first, second, cosine)[:2]
 
     def _covariance(
@@ -167,7 +167,7 @@ class PairCovariances:
         if panels in self._phi_values:
             return self._phi_values[panels]
         s, _ = sphere_rule(self._dim, panels)
-        points = zip(self._projections, self._lengths, strict=True)
+        points = zip(self._functions, self._lengths, strict=True)
         results = [phi(z.reshape(-1, 1) * s) for phi, z in points]
         if sum(value.size for value, _ in results) <= _MOST_KEPT_VALUES:
             self._phi_values[panels] = results
@@ -176,7 +176,7 @@ class PairCovariances:
     def _count_panels(self, degree: int) -> int:
         """Number of panels that resolve polynomials of a degree, and phi of every part."""
         least = max(_FIRST_PANELS, -(-degree // _DEGREE_PER_PANEL))
-        count = max(least, *(phi.panels_to(self._reach) for phi in self._projections))
+        count = max(least, *(phi.panels_to(self._reach) for phi in self._functions))
         if self._approximate:
             count = min(count, max(least, _MOST_APPROXIMATE_PANELS))
         return int(min(1 << (count - 1).bit_length(), _MOST_PANELS))
@@ -212,7 +212,7 @@ class PairCovariances:
         return products @ means, 2.0 * _product_error(*vectors, a_error, b_error)
 
     def _same_direction(self, first: int, second: int, panels: int) -> WithError:
-        """Covariance for c = 1 and independent radii: E_s[phi phi'] - H_0 H'_0, as P_n(1) = 1."""
+        """Covariance for c = 1 of radial parts: E_s[phi phi'] - H_0 H'_0, as P_n(1) = 1."""
         _, weights = sphere_rule(self._dim, panels)
         coefficients, values = self.coefficients(_FIRST_DEGREE, panels), self._evaluate_phi(panels)
         (a, _, a_error), (b, _, b_error) = coefficients[first], coefficients[second]
@@ -222,7 +222,7 @@ class PairCovariances:
     def terms_of_strata(self, part: int, n: int, cosines: Sequence[CosineLaw]) -> list[WithError]:
         """Terms of the mean product of two waves i != j of a part with n strata, and errors.
 
-        First the term n = 0, E g_0(R_i z) g_0(R_j z); then the sum over n >= 2 for each cosine.
+        First that of degree 0, E g_0(R_i z) g_0(R_j z); then the sum of the others for each cosine.
         """
         if self._approximate:
             return self._approximate_terms(part, n, cosines)
@@ -250,8 +250,8 @@ class PairCovariances:
     ) -> list[WithError]:
         """As :meth:`terms_of_strata`, from at most 64 strata and one rule, without errors.
 
-        Stratification adds (H H' - Q) / (n - 1) to a mean product.  Q, the mean over the strata of
-        products within a stratum, hardly depends on their number n.
+        Stratification adds (H H' - Q) / (n - 1) to a mean product H H'.  With the means A_a and
+        A'_a of the two factors over the stratum a, Q = sum_a A_a A'_a / n hardly depends on n.
         """
         degree, fewer = _APPROXIMATE_STRATA_DEGREE if cosines else 0, min(n, _MOST_STRATA)
         key = (part, fewer, degree)
@@ -268,9 +268,10 @@ class PairCovariances:
     def _stratum_products(
         self, part: int, means: FloatArray, missing: FloatArray, at: slice = slice(None)
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """E[g_m(R_i z) g_m(R_j z)] for two strata, m = 0, 2, ..., at each difference.
+        """E[g_m(R_i z) g_m(R_j z)] for stratified radii, m = 0, 2, ..., at each difference.
 
         Also the same for independent radii, and a bound of the products of higher degrees.
+        ``means``, ``missing``: the two results of :func:`stratum_means`.
         """
         n = len(means)
         root_missing = _weighted_sum(self._vectors[part], np.sqrt(missing.mean(axis=0)))

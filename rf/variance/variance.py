@@ -1,9 +1,9 @@
 r"""The exact variance of the random-feature estimate of a kernel, for every coupling.
 
 A table is a sum of parts with masses m_p and signs s_p.  With n_p frequencies of part p, the
-estimate at a distance z, in the direction of a unit vector e, is
+estimate at a difference D of length z is
 
-.. math:: \hat k = \sum_p s_p \frac{m_p}{n_p} \sum_{i \le n_p} \cos(R_{pi} z\, u_{pi} \cdot e),
+.. math:: \hat k = \sum_p s_p \frac{m_p}{n_p} \sum_{i \le n_p} \cos(R_{pi}\, u_{pi} \cdot D),
 
 with radii R from the distributions of the parts and uniform unit directions u.  Let k~_p(z) be the
 mean of one cosine of part p.  The variance is
@@ -17,19 +17,19 @@ with the covariances C of two cosines.  For independent radii, and directions wi
 
 with Gegenbauer polynomials P_n, P_n(1) = 1, and the normalised coefficients g_n of a plane wave
 (:mod:`spectra.base.special.harmonics`).  For c = 0 the sum is E Omega_d(z sqrt(R^2 + R'^2)) -
-E Omega_d(R z) E Omega_d(R' z), Omega_d(x) being the mean of cos(x u.e), as in Choromanski et al.
-(2018); Theorem 5 of Luo et al. (2021) has it with the opposite sign.
+E Omega_d(R z) E Omega_d(R' z), Omega_d(x) = E cos(x s) for a coordinate s of u (Choromanski et al.,
+2018); Theorem 5 of Luo et al. (2021) has it with the opposite sign.
 
 For dependent radii or shifted kernels,
 
 .. math:: C = \sum_{n \ge 0 \text{ even}} E[g_n(R |v|)\, g_n(R' |v'|)]\;
               P_n(\cos\angle(v, v'))\; E P_n(c) - E g_0\, E g_0',
 
-summed over the vectors v = D + t_j e of a shifted kernel with their weights
+summed with their weights over the vectors v = D + t_j e of a kernel with shifts t_j along an axis e
 (:mod:`rf.variance.pairs`); a radial kernel has the single vector v = D.  Stratified radii are
-dependent (:mod:`rf.variance.projection`).
+dependent (:mod:`rf.variance.characteristic_function`).
 
-In dimension 1 cos(w.D) does not depend on the direction +-1, so that all couplings are "iid".
+In dimension 1 cos(w.D) does not depend on the direction +-1, so every coupling acts like "iid".
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["PartModel", "VarianceModel"]
+__all__ = ["BaseVarianceModel", "VarianceModel"]
 
 
-class PartModel(ABC):
+class BaseVarianceModel(ABC):
     """The variance of the estimate at given points, for any numbers of frequencies of the parts.
 
-    X is cos(w.D), or the weighted cosine of a shifted part, for one frequency of a part of mass 1.
+    X is cos(w.D) for one frequency w of a part, or a weighted sum of cosines for a shifted part.
+    The estimate is the sum over the parts of sign * mass * (mean of X over the frequencies).
     ``approximate``: whether an error of about two percent is accepted, to compare couplings.
     """
 
@@ -75,7 +76,7 @@ class PartModel(ABC):
 
     @cached_property
     def signs(self) -> FloatArray:
-        """The sign of each part: cos(phase)."""
+        """The sign of each part, 1 or -1."""
         return np.array([p.sign for p in self.table.parts])
 
     @cached_property
@@ -89,18 +90,18 @@ class PartModel(ABC):
         return np.ones(self.masses.size)
 
     @property
-    def approximation(self) -> PartModel:
+    def approximation(self) -> BaseVarianceModel:
         """The approximate model at the same points; this model if there is none."""
         return self
 
     @property
     def varying(self) -> FloatArray:
-        """For each part, whether it has a variance: a constant has none."""
+        """For each part, whether X is random; for a constant it is not."""
         return np.ones(self.masses.size, dtype=bool)
 
     @property
     def coupled_dim(self) -> int:
-        """Dimension of the directions that a coupling makes dependent (the largest one)."""
+        """Dimension of the directions that a coupling draws; for groups of columns, the largest."""
         return int(self.table.dim)
 
     @cached_property
@@ -133,11 +134,11 @@ class PartModel(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class VarianceModel(PartModel):
+class VarianceModel(BaseVarianceModel):
     r"""The variance of the estimate of a table with radial or shifted parts.
 
-    All integrals are cached, so that the variance of further splits is cheap.  A shifted part
-    :math:`m \sum_j c_j\, k(v_j)`, v_j = D + t_j e, has :math:`X = \sum_j c_j \cos(w \cdot v_j)`.
+    All integrals are cached, so the variance for other numbers of frequencies is cheap.  A part
+    with shifts t_j along e and weights c_j has :math:`X = \sum_j c_j \cos(w \cdot (D + t_j e))`.
 
     ``points``: distances, or differences of shape (n, d) if parts are shifted; ``approximate``: use
     interpolated plane waves, with an error of 1e-9, and at most 64 strata, since n times the
@@ -176,7 +177,7 @@ class VarianceModel(PartModel):
 
     @cached_property
     def _vectors(self) -> list[Vectors]:
-        """The vectors v_j and the weights c_j of every part."""
+        """The vectors v_j = D + t_j e and the weights c_j of every part."""
         parts = self.table.parts
         if self.points.ndim == 1:
             return [(self.z[:, None], np.ones(1))] * len(parts)
@@ -231,16 +232,16 @@ class VarianceModel(PartModel):
     def covariance(
         self, first: int, second: int, cosine: CosineLaw
     ) -> tuple[FloatArray, FloatArray]:
-        """Covariance of X of two parts with a cosine of their directions, and its error bound.
+        """Covariance of X for two frequencies, one of each part, and a bound of its error.
 
-        The bound is 0 if the model is approximate.
+        ``cosine``: distribution of the cosine between them; the bound is 0 if approximate.
         """
         return self._pairs.covariance(first, second, cosine)
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
-        """Variance of the estimate at each distance, and a bound of its numerical error."""
+        """Variance of the estimate at each point, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
         checked_coupling = self._check_coupling(coupling)
         _check_radii(radii)
@@ -261,17 +262,17 @@ class VarianceModel(PartModel):
             total = total + weight * value
             errors = errors + abs(weight) * bound
         for p, pairs in stratified.items():
-            value, bound = self._add_strata(p, pairs, counts)
+            value, bound = self._stratified_terms(p, pairs, counts)
             total, errors = total + value, errors + bound
         return total, errors
 
     def _weight(self, p: int, q: int, count: int, counts: Sequence[int]) -> float:
-        """The factor of one covariance in the variance."""
+        """The factor of a covariance, common to ``count`` pairs, in the variance."""
         # Pairs of different parts are counted once, and have to count in both orders.
         factor = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
         return float(factor * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
 
-    def _add_strata(
+    def _stratified_terms(
         self, p: int, pairs: list[Pairs], counts: tuple[int, ...]
     ) -> tuple[FloatArray, FloatArray]:
         """The terms of the pairs i != j of a part with stratified radii, and their error."""
@@ -313,5 +314,4 @@ def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
 
 def _check_radii(radii: str) -> None:
     if radii not in RADII:
-        options = ", ".join(RADII)
-        raise ParameterError(f"radii = {radii!r} is not known: choose one of {options}.")
+        raise ParameterError(f"radii = {radii!r} is not known: choose one of {', '.join(RADII)}.")

@@ -16,7 +16,7 @@ from rf.schemes.complex.axial_part import AxialPart
 from rf.schemes.complex.decomposition import AxialTable, Decomposition
 from rf.schemes.table_scheme import PAIRS_FOR_COUPLING, TableScheme
 from rf.variance.allocation import Allocation, split
-from rf.variance.variance import PartModel
+from rf.variance.variance import BaseVarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.errors import AccuracyError
 from spectra.table import SpectralTable
@@ -85,7 +85,7 @@ class AxialScheme(TableScheme):
 
 @final
 @dataclass(frozen=True, eq=False)
-class AxialModel(PartModel):
+class AxialModel(BaseVarianceModel):
     """The variance of an axial scheme for the decomposed table ``measure``.
 
     ``differences``: D, shape (m, d); ``approximate``: whether to use at most 256 strata.
@@ -154,7 +154,7 @@ def least_axial_scheme(
     if not all(part.deviation > 0.0 for part in scheme.table.parts):
         return scheme
     differences = typical_differences(scheme.rows, PAIRS_FOR_COUPLING)
-    model: PartModel = scheme.model(differences, approximate=True)
+    model: BaseVarianceModel = scheme.model(differences, approximate=True)
     best, least = scheme, float(np.mean(scheme.variance_of(model)[0]))
     for decomposition in _COMPARED:
         measure = _decompose(scheme.table, decomposition)

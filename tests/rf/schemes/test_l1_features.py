@@ -104,7 +104,7 @@ def test_rows_outside_the_box_or_the_kink_are_refused():
     fitted = features(sp.l1("Max(5 - z, 0)"), 41, domain="data").fit(X)
     with pytest.raises(DataError, match="column 2"):
         fitted.transform(X + np.array([0.0, 0.0, 2.0, 0.0]))
-    with pytest.raises(ParameterError, match="take 3"):
+    with pytest.raises(ParameterError, match="at least 3 columns"):
         features(sp.l1("Max(5 - z, 0)"), 2, domain="data").fit(X[:, :2])
     with pytest.raises(ParameterError, match="linear up to the l1 distance 1"):
         features(sp.l1("Max(1 - z, 0)"), 41, domain="data").fit(X)

@@ -12,7 +12,7 @@ from rf.inputs.rows import sample_of_rows, typical_distances
 from rf.sampling.coupling import iid
 from rf.sampling.frequencies import COUPLINGS, draw_repeatedly
 from rf.schemes.table_scheme import SamplingOptions, scheme_for
-from rf.variance.allocation import candidates, ranked_couplings
+from rf.variance.allocation import auto_couplings, ranked_couplings
 from rf.variance.variance import VarianceModel
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture, matern_law, table_of
@@ -45,7 +45,7 @@ def model_of(kernel, data):
 
 
 def plans_of(model, n, radii="stratified", allocation="optimal", couplings=None):
-    couplings = couplings or candidates(len(model.table.parts), n)
+    couplings = couplings or auto_couplings(len(model.table.parts), n)
     return ranked_couplings(model, n, couplings=couplings, radii=radii, allocation=allocation)
 
 
@@ -135,7 +135,7 @@ def test_a_rough_variance_holds_where_phases_leave_the_table_of_waves(dim):
 
 
 def test_one_frequency_has_no_coupling_and_no_part_goes_without():
-    assert candidates(2, 1) == ("iid",)
+    assert auto_couplings(2, 1) == ("iid",)
     model = model_of("delta-Gaussian (1, 2)", "wine")
     with pytest.raises(ParameterError, match="2 parts"):
         plans_of(model, 1)

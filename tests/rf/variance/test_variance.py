@@ -10,7 +10,7 @@ from rf.sampling.coupling import RADII, fixed_cosine
 from rf.sampling.designed_directions import angular_means, designed
 from rf.sampling.frequencies import COUPLINGS as ALL_COUPLINGS
 from rf.sampling.frequencies import draw_repeatedly
-from rf.variance.allocation import least_split
+from rf.variance.allocation import optimal_split
 from rf.variance.variance import VarianceModel
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.base.special.harmonics import wave_coefficients
@@ -169,7 +169,7 @@ def test_allocation_of_two_parts_is_the_best_of_all(coupling):
     n, table = 9, delta_gaussian(3, 1.0, 4.0, mass=(1.0, 0.6))
     z = np.linspace(0.1, 2.0, 7)
     model = VarianceModel(table, z)
-    best = least_split(model, n, ALL_COUPLINGS[coupling])
+    best = optimal_split(model, n, ALL_COUPLINGS[coupling])
     values = [model.mean_variance((i, n - i), coupling=coupling) for i in range(1, n)]
     assert sum(best) == n
     assert model.mean_variance(best, coupling=coupling) == pytest.approx(min(values), rel=1e-10)
@@ -179,7 +179,7 @@ def test_variances_that_are_rounding_have_a_split():
     """A cosine and a sine of one frequency in d = 1 have no variance; rounding may be negative."""
     laws = [RadialLaw.from_atoms(np.array([r]), np.ones(1)) for r in (1.0, 2.0, 3.0, 4.0, 5.0)]
     model = VarianceModel(table_of(1, [(1.0, law) for law in laws]), np.linspace(0.1, 1.0, 40))
-    assert sum(least_split(model, 23, ALL_COUPLINGS["orthogonal"])) == 23
+    assert sum(optimal_split(model, 23, ALL_COUPLINGS["orthogonal"])) == 23
 
 
 def test_refusals_name_the_way_out():
@@ -193,4 +193,4 @@ def test_refusals_name_the_way_out():
         with pytest.raises(ParameterError, match=said):
             variance(table, [distance], n_per_part=counts, **options)
     with pytest.raises(ParameterError, match="at least one"):
-        least_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])
+        optimal_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])

@@ -30,7 +30,7 @@ from rf.papers.experiments.methods import (
 )
 from rf.papers.experiments.tables import Cell, Experiment
 from rf.sampling import COUPLINGS
-from rf.variance import VarianceModel, least_split
+from rf.variance import VarianceModel, optimal_split
 from spectra.base.arrays import FloatArray
 from spectra.table import SpectralTable
 
@@ -92,7 +92,7 @@ def _cell(kernel: PaperKernel, dim: int, law: str, scheme: str, place: int) -> C
         if scheme == _ABSOLUTE:
             return float(dim * iid), 0.0
         coupling, radii, best = _SCHEMES[scheme]
-        split = least_split(model, 2 * dim, COUPLINGS[coupling]) if best else equal
+        split = optimal_split(model, 2 * dim, COUPLINGS[coupling]) if best else equal
         found, bound = model.variance(split, coupling=coupling, radii=radii)  # type: ignore[arg-type]
         return float(found[place] / iid), float(bound[place] / iid)
 

@@ -1,14 +1,14 @@
 r"""Interpolation of phi(x) = E cos(R x) for a random radius R, and means over strata of R.
 
-All variances are computed from phi.  With a coordinate s of a uniform direction, and the mean plane
-wave Omega_d(x) = E cos(x s),
+phi, the characteristic function of R with a random sign, determines all variances.  With a
+coordinate s of a uniform direction, and the mean plane wave Omega_d(x) = E cos(x s),
 
 .. math:: E\,\Omega_d(R z) = E_s\,\phi(z s), \qquad
-          H_n(z) = E\,g_n(R z) = \pm \sqrt{N(n, d)}\; E_s[\phi(z s) P_n(s)]
+          H_m(z) = E\,g_m(R z) = (-1)^{m/2} \sqrt{N(m, d)}\; E_s[\phi(z s) P_m(s)]
 
-by the Funk-Hecke formula, for even n, with Gegenbauer polynomials P_n, P_n(1) = 1, the number
-N(n, d) of spherical harmonics, and the normalised coefficients g_n of a plane wave
-(:mod:`spectra.base.special.harmonics`).
+by the Funk-Hecke formula, for even m, with Gegenbauer polynomials P_m, P_m(1) = 1, the number
+N(m, d) of spherical harmonics, and the normalised coefficients g_m of a plane wave
+(:mod:`spectra.base.special.harmonics`).  The code omits the sign, which cancels in products.
 
 Each of n stratified radii lies in its own stratum of probability 1/n, in random order.  With the
 means A_a of g_m(R z) over the strata a,
@@ -33,7 +33,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from rf.variance.wave_projection import Grid, evaluate_grid, make_grid, panels_with_cusps
+from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, panels_with_cusps
 from spectra.base.arrays import FloatArray, panel_rule
 from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STRATUM_NODES",
-    "Projection",
+    "CharacteristicFunction",
     "approximate_stratum_means",
-    "projection_of",
+    "characteristic_function_of",
     "sphere_harmonics",
     "sphere_rule",
     "stratum_means",
 ]
 
-# Largest error of phi on a panel, times the panel's fraction of the range.
+# Largest error of phi on a panel, times the panel's fraction of the interval being fitted.
 _TOLERANCE = 1e-10
 # Degree of the polynomial on a panel.
 _DEGREE = 16
-# A tail of the density makes phi behave like x^(2 nu) at 0.  On the first panel x = width y^4, and
-# a polynomial in y of this degree resolves that power.
+# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0.  On the first panel
+# x = width y^_ROOT, and a polynomial of degree _ROOT_DEGREE in y resolves that power of x.
 _ROOT = 4
 _ROOT_DEGREE = 32
 # Most halvings of a panel, which is then kept whatever its error.
@@ -70,7 +70,7 @@ _PANEL = np.dtype(
         ("coefficients", float, (_ROOT_DEGREE + 1,)),
     ]
 )
-# Threads share the projections; one thread at a time extends them.
+# Threads share these functions; one thread at a time extends them.
 _EXTENDING = Lock()
 # Up to this many values of phi are computed directly if the density has an oscillating tail.
 _FEW_VALUES = 16
@@ -82,7 +82,7 @@ _LOG_OMITTED = 70.0
 # Gauss points of one panel in the angle of a direction.
 _PANEL_NODES = 16
 _FIRST_PANEL_NODES = 32
-# Gauss points of one stratum, fine and coarse; the difference of the results is the error.
+# Gauss points of a panel in a stratum, fine and coarse; the difference of the results is the error.
 STRATUM_NODES = (6, 4)
 # Up to this many strata all have finer panels towards their ends; of more, only the first and last.
 _FEW_STRATA = 8
@@ -101,12 +101,12 @@ _LEAST_SPLINE_END, _MOST_SPLINE_END = 32.0, 512.0
 
 
 @final
-class Projection:
+class CharacteristicFunction:
     """phi(x) = E cos(R x) for one distribution of R, as Chebyshev polynomials on panels.
 
-    The range doubles when larger x are evaluated.  The panel at 0 is a polynomial in x^(1/4),
-    because a density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu).  If the density
-    has an oscillating tail, phi is computed from a grid (:mod:`rf.variance.wave_projection`).
+    The range doubles when larger x are evaluated.  The panel at 0 is a polynomial in x^(1/4).  If
+    the density has an oscillating tail, phi is computed from a grid instead
+    (:mod:`rf.variance.characteristic_grid`).
     """
 
     def __init__(self, law: RadialLaw) -> None:
@@ -135,7 +135,7 @@ class Projection:
                 self._extend_by(np.array([1.0, 1.5, 2.0]) * self._reach)
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """phi at x >= 0, and the truncation error of its polynomials there."""
+        """phi at x >= 0, and an estimate of its error there."""
         flat, x_max = x.ravel(), float(x.max(initial=0.0))
         if self._law.tail is not None:
             if x.size <= _FEW_VALUES or not x_max:
@@ -225,14 +225,14 @@ def _chebyshev_fit(degree: int) -> tuple[FloatArray, FloatArray]:
     return 0.5 * (1.0 + t), np.asarray(np.linalg.inv(chebyshev.chebvander(t, degree)), dtype=float)
 
 
-_PROJECTIONS: WeakKeyDictionary[RadialLaw, Projection] = WeakKeyDictionary()
+_FUNCTIONS: WeakKeyDictionary[RadialLaw, CharacteristicFunction] = WeakKeyDictionary()
 
 
-def projection_of(law: RadialLaw) -> Projection:
-    """The projection of a law, cached as long as the law exists."""
-    if law not in _PROJECTIONS:
-        _PROJECTIONS[law] = Projection(law)
-    return _PROJECTIONS[law]
+def characteristic_function_of(law: RadialLaw) -> CharacteristicFunction:
+    """phi of the radii of a law, cached as long as the law exists."""
+    if law not in _FUNCTIONS:
+        _FUNCTIONS[law] = CharacteristicFunction(law)
+    return _FUNCTIONS[law]
 
 
 @lru_cache(maxsize=16)
@@ -251,9 +251,9 @@ def sphere_harmonics(dim: int, panels: int, degree: int) -> FloatArray:
 def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
     r"""Nodes and weights for E f(s), f even, with a coordinate s of a uniform direction.
 
-    The density is proportional to (1 - s^2)^((d-3)/2); for d = 1, s = 1.  With s = sin(psi) it is
-    cos(psi)^(d-2), and on the first panel psi is proportional to y^4, which resolves powers of s
-    at 0.
+    The density is proportional to (1 - s^2)^((d-3)/2); for d = 1, s = 1.  The angle
+    psi, s = sin(psi), has a density like cos(psi)^(d-2).  On the first panel psi is proportional to
+    y^4 at Gauss points y, which resolves fractional powers of s at 0.
     """
     if dim == 1:
         return np.ones(1), np.ones(1)
@@ -282,7 +282,7 @@ def sphere_rule(dim: int, panels: int) -> tuple[FloatArray, FloatArray]:
 def stratum_means(
     law: RadialLaw, n: int, lengths: FloatArray, dim: int, panels: int, degree: int, nodes: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Means of g_m(R z), m = 0, 2, ..., degree, over each of n strata of R, at lengths z.
+    """Means of (-1)^(m/2) g_m(R z), m = 0, 2, ..., degree, over n strata of R, at lengths z.
 
     Also returns the sums of the squared means of higher degrees, shape (n, lengths).
     """
@@ -316,7 +316,7 @@ def approximate_stratum_means(
 
 def _mean_cosines(law: RadialLaw, n: int, x: FloatArray, nodes: int) -> FloatArray:
     """Means of cos(R x) over each of n strata of R, shape (n, len(x))."""
-    whole, _ = projection_of(law)(x)
+    whole, _ = characteristic_function_of(law)(x)
     means = np.empty((n, x.size))
     radii, weights, starts = _stratum_rule(law, n, nodes)
     step = max(1, _COSINES // (x.size * max(1, radii.size // n)))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import spectra as sp
-from rf.variance.projection import Projection, projection_of
+from rf.variance.characteristic_function import CharacteristicFunction, characteristic_function_of
 from spectra.table import Part, RadialLaw, SpectralTable, WaveSum, WaveTail
 from tests.oracles.laws import panels_of
 from tests.rf.variance.test_variance import agrees_with_draws
@@ -37,7 +37,7 @@ def oscillating_table(dim):
 
 def held(law, x, bound=1e-10):
     """Values within their errors, which are small at every distance."""
-    value, error = projection_of(law)(x)
+    value, error = characteristic_function_of(law)(x)
     exact, rounding = law.plane_wave_enclosure(1, x)
     assert np.all(np.abs(value - exact) <= error + rounding)
     assert error.max() < bound
@@ -51,14 +51,14 @@ def test_the_grid_and_the_tail_are_the_law(law, reach):
 
 
 def test_a_few_values_come_from_the_law_itself():
-    value, error = projection_of(LAWS[0])(np.array([np.pi, 1.0]))
+    value, error = characteristic_function_of(LAWS[0])(np.array([np.pi, 1.0]))
     assert np.array_equal(value, LAWS[0].expected_plane_wave(1, [np.pi, 1.0]))
     assert error.max() < 1e-11
 
 
 @pytest.mark.parametrize("size", [0, 2, 40])
-def test_at_distance_zero_the_projection_is_one(size):
-    value, error = Projection(LAWS[0])(np.zeros(size))
+def test_at_distance_zero_the_characteristic_function_is_one(size):
+    value, error = CharacteristicFunction(LAWS[0])(np.zeros(size))
     assert np.all(np.abs(value - 1.0) <= error)
     assert np.all(error < 1e-11)
 
@@ -104,7 +104,7 @@ def test_threads_that_extend_one_range_all_see_right_values():
 
     try:
         for _ in range(20):
-            phi, start = Projection(Smooth()), threading.Barrier(4)
+            phi, start = CharacteristicFunction(Smooth()), threading.Barrier(4)
             threads = [threading.Thread(target=ask, args=(phi, s, start)) for s in range(4)]
             for thread in threads:
                 thread.start()
