@@ -32,8 +32,8 @@ __all__ = ["TwoSampleResult", "two_sample_test"]
 
 # Independent draws of frequencies, whose spread estimates the error of the features.
 _DRAWS = 8
-# Random rows passed to lengths_for, which uses at most 512 of them for the median distance.
-_MEDIAN_ROWS = 1000
+# Number of random rows for the median distance; lengths_for would take fixed ones of more rows.
+_MEDIAN_ROWS = 512
 # Values of MMD^2 that differ by less than this times k(0) count as equal (rounding).
 _TIE_TOLERANCE = 1e-12
 # Rows of both samples together, at most, with the exact kernel: a matrix of 3.2 GB.
@@ -270,7 +270,8 @@ def _resolve_positive_definite(kernel: Any, dim: int) -> Spectrum:
 def _column_lengths(rows: FloatArray, length_scale: Any, rng: np.random.Generator) -> Any:
     if isinstance(length_scale, str):
         # The length must not depend on the split: the permutation test needs exchangeable rows.
-        sample = rows if len(rows) <= _MEDIAN_ROWS else rng.choice(rows, _MEDIAN_ROWS, axis=0)
+        few = len(rows) <= _MEDIAN_ROWS
+        sample = rows if few else rng.choice(rows, _MEDIAN_ROWS, replace=False)
         return lengths_for(length_scale, sample)
     return checked_lengths(length_scale, rows.shape[1])
 

@@ -351,10 +351,12 @@ class FourierMap(FeatureMap):
 
     def reweighted(self, weights: FloatArray) -> Self:
         """The map with the same frequencies and other weights."""
-        scale = np.sqrt(weights)
-        if self.lone is not None:
+        scale, extra_variance = np.sqrt(weights), 0.0
+        if self.lone is not None and self.frequencies.frequencies[self.lone].any():
             scale[self.lone] *= np.sqrt(2.0)
-        return replace(self, frequencies=replace(self.frequencies, weights=weights), scale=scale)
+            extra_variance = 0.5 * float(weights[self.lone]) ** 2
+        frequencies = replace(self.frequencies, weights=weights)
+        return replace(self, frequencies=frequencies, scale=scale, extra_variance=extra_variance)
 
     def cancellation_bound(self, X: Any) -> float:
         # |cos a cos b| + |sin a sin b| <= 1 for each frequency.

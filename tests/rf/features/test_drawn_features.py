@@ -443,9 +443,11 @@ MISTAKES = {
     ),
     # columns
     "cosines in place of sines": Mistake(
-        FourierMap, "_waves", columns(cosines_again), PLAIN, "diagonal"
+        FourierMap, "_columns", columns(cosines_again), PLAIN, "diagonal"
     ),
-    "cosines without sines": Mistake(FourierMap, "_waves", columns(no_sines), PLAIN, "translation"),
+    "cosines without sines": Mistake(
+        FourierMap, "_columns", columns(no_sines), PLAIN, "translation"
+    ),
     "a single column without the root of 2": Mistake(
         FourierMap,
         "of",

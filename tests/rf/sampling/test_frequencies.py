@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rf.sampling.frequencies import draw_frequencies, draw_repeatedly
+from rf.sampling.frequencies import FourierMap, Frequencies, draw_frequencies, draw_repeatedly
 from rf.variance.allocation import allocate, apportion
 from spectra.errors import ParameterError
 from tests.oracles.laws import gaussian_mixture
+
+RNG = np.random.default_rng(0)
 
 
 class TestDraws:
@@ -48,6 +50,18 @@ class TestDraws:
             two, three = draw_repeatedly(self.table(), (5, 4), 2, **options)
             assert two.counts == three.counts == (5, 4)
             assert np.abs(two.frequencies - three.frequencies).max() > 0.1
+
+    @pytest.mark.parametrize("last", [0.0, 1.0])
+    def test_other_weights_scale_the_columns_as_a_new_map_of_them_does(self, last):
+        # The frequency of least weight has one column of random phase, or none if it is 0.
+        w, zeros = np.array([[2.0], [3.0], [last]]), np.zeros(3)
+        maps = [
+            FourierMap.of(Frequencies(w, m, zeros, zeros.astype(int)), 5, RNG, signed=True)
+            for m in (np.array([0.5, 0.4, 0.1]), np.array([0.6, 0.4, 0.2]))
+        ]
+        again = maps[0].reweighted(maps[1].frequencies.weights)
+        np.testing.assert_array_equal(again.scale, maps[1].scale)
+        assert again.extra_variance == maps[1].extra_variance
 
     def test_invalid_arguments_are_refused(self):
         for options, said in (
