@@ -187,15 +187,15 @@ def _sum_values(term: OpaqueTerm, reach: float, dim: int, last: float) -> Sample
     log_z, log_y, log_w = (
         step * np.arange(low, high + 1) for low, high in ((n0, n1), (n0 + j0, n1 + j1), (j0, j1))
     )
-    # (w z)^tilt y^(d - tilt) is y^d; with this tilt the amplitude of g tends to a constant.
-    tilt = 0.5 * (dim + 1)
-    k = step * term.values(np.exp(log_z)) * np.exp(tilt * log_z)
+    # y^d is (w z)^power y^(d - power); with this power the amplitude of g tends to a constant.
+    power = 0.5 * (dim + 1)
+    k = step * term.values(np.exp(log_z)) * np.exp(power * log_z)
     front = (2 - dim) * log(2.0) - 2.0 * lgamma(0.5 * dim)
-    g = np.exp(front + (dim - tilt) * log_y) * plane_wave_mean(dim, np.exp(log_y))
+    g = np.exp(front + (dim - power) * log_y) * plane_wave_mean(dim, np.exp(log_y))
     size = next_fast_len(g.size, real=True)
     spectrum, odd = rfft(g, size), k * (np.arange(k.size) % 2)
     one, other = (
-        irfft(spectrum * rfft(terms, size).conj(), size)[: log_w.size] * np.exp(tilt * log_w)
+        irfft(spectrum * rfft(terms, size).conj(), size)[: log_w.size] * np.exp(power * log_w)
         for terms in (k - odd, odd)
     )
     peak = float(np.abs(one + other).max())

@@ -285,7 +285,7 @@ class SpectralMeasure:
 
     @cached_property
     def _fit_radius(self) -> float:
-        """Panels reach up to it: to the truncation, or as far as masses of oscillations need."""
+        """Where panels end: at the truncation, or where :func:`oscillating_masses` goes on."""
         if self._oscillates:
             return radius_for_masses(self.components)
         if np.isfinite(self.radius):

@@ -73,7 +73,7 @@ def power_tail(expansion: PowerTerms, dim: int) -> Powers | None:
     errors[-2:] = EPS if is_short else _LAST_ERROR
     powers = Powers(np.array(exponents), coefficients, np.array(sizes), errors)
     if is_short:
-        # Too few terms show no truncation error: it is 0, and start = inf, until samples set both.
+        # Few terms do not show the truncation error: it is 0, start = inf, until samples set both.
         return replace(powers.add_error(-np.inf, 0.0), start=np.inf)
     bad = np.flatnonzero(~(powers.error_before_rounding(np.exp(_LOG_RADII)) < _RESOLVED))
     first = int(bad[-1]) + 1 if bad.size else 0

@@ -58,7 +58,7 @@ def sampled_density(
         return value, noise + rounding + _ROUNDING * np.abs(value), 0.0
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges, tilt=False)
+    panels = fit_panels(sample, edges, has_slopes=False)
     first, last = panels.bulk()
     return PanelDensity(
         panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),

@@ -187,7 +187,7 @@ def _fit_side(
         size = float(np.abs(_evaluate(pair[0], radius, side, x)).max())
     # The last edge is a little beyond ``far``, so that no rounded distance is beyond the panels.
     edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges, tilt=False)
+    panels = fit_panels(sample, edges, has_slopes=False)
     x = (np.log(panels.centre) + np.multiply.outer(_CHECKS, panels.half_width)).ravel()
     sign, log = panels.signed_log(np.exp(x))
     difference = np.abs(sign * np.exp(log + x) - _evaluate(pair[1], radius, side, x))

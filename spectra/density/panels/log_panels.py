@@ -220,10 +220,12 @@ class Panels(Radial):
         return float(radii[low]), float(radii[min(high, radii.size - 1)])
 
 
-def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray, *, tilt: bool = True) -> Panels:
+def fit_panels(
+    sample: Sample, edges: Sequence[float] | FloatArray, *, has_slopes: bool = True
+) -> Panels:
     """Fit panels between ascending edges in log w, and halve them until the series are resolved.
 
-    Without ``tilt`` all slopes are 0, and errors are relative to the largest value on each panel.
+    Without ``has_slopes`` all slopes are 0, and errors are relative to the largest value on a panel.
     """
     waiting = [*pairwise(float(edge) for edge in edges)][::-1]
     rows: list[tuple[Any, ...]] = []
@@ -231,7 +233,7 @@ def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray, *, tilt: boo
     while waiting:
         low, high = waiting.pop()
         centre, half_width = float(np.exp(0.5 * (low + high))), 0.5 * (high - low)
-        row, log_size, resolved = _fit_panel(sample, centre, half_width, log_peak, tilt=tilt)
+        row, log_size, resolved = _fit_panel(sample, centre, half_width, log_peak, has_slopes)
         log_peak = max(log_peak, log_size)
         if resolved:
             rows.append(row)
@@ -247,7 +249,7 @@ def fit_panels(sample: Sample, edges: Sequence[float] | FloatArray, *, tilt: boo
 
 
 def _fit_panel(
-    sample: Sample, centre: float, half_width: float, log_peak: float, *, tilt: bool
+    sample: Sample, centre: float, half_width: float, log_peak: float, has_slopes: bool
 ) -> tuple[tuple[Any, ...], float, bool]:
     """The fields of :class:`Panels` for one panel, its level, and whether it is resolved."""
     x = np.concatenate([chebyshev.chebpts1(DEGREE + 1), _CHECKS])
@@ -258,10 +260,9 @@ def _fit_panel(
     ends = np.maximum([sizes[:third].max(), sizes[-third:].max()], 5e-324)
     slope = float(np.log(ends[1] / ends[0])) / (1.5 * half_width)
     # If the values at one end are mostly error, a slope would enlarge the error at the other end.
-    tilted = np.exp(-slope * half_width * x)
-    if not tilt or np.max(errors * tilted) > _CLEAN * np.max(sizes * tilted[: DEGREE + 1]):
-        slope = 0.0
     factor = np.exp(-slope * half_width * x)
+    if not has_slopes or np.max(errors * factor) > _CLEAN * np.max(sizes * factor[: DEGREE + 1]):
+        slope, factor = 0.0, np.ones_like(x)
     unit = float(np.max(np.abs(values) * factor)) or 1.0
     scaled, noise = values * factor / unit, float(np.max(errors * factor)) / unit
     level = log_factor + float(np.log(unit))

@@ -233,9 +233,10 @@ _RECIPROCALS = {
     sympy.cos: flint.acb.sec,
     sympy.sin: flint.acb.csc,
 }
-_ANALYTIC = [f for f in FUNCTIONS.values() if f not in (*ARITIES, *PIECEWISE)]
+# Analytic functions of one argument (ARITIES has the others); flint.acb has methods of their names.
+_UNARY = [f for f in FUNCTIONS.values() if f not in (*ARITIES, *PIECEWISE)]
 _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
-    **{f: getattr(flint.acb, f.__name__) for f in _ANALYTIC},
+    **{f: getattr(flint.acb, f.__name__) for f in _UNARY},
     sympy.besselj: lambda order, x: x.bessel_j(order),
     sympy.besseli: lambda order, x: x.bessel_i(order),
     sympy.besselk: lambda order, x: x.bessel_k(order),
