@@ -80,12 +80,10 @@ class FeatureOperator(LinearOperator):  # type: ignore[misc]
         return dual, worst
 
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
-        left, right = self._sides
-        return self._product(left, right, V)
+        return self._product(*self._sides, V)
 
     def _rmatmat(self, V: NDArray[Any]) -> NDArray[Any]:
-        left, right = self._sides
-        return self._product(right, left, V)
+        return self._product(*self._sides[::-1], V)
 
     def _rmatvec(self, v: NDArray[Any]) -> NDArray[Any]:
         return self._rmatmat(v.reshape(-1, 1)).reshape(-1)

@@ -244,8 +244,7 @@ def _designed_set(n: int, dim: int) -> FloatArray:
 def _draw_designed(
     n: int, dim: int, rng: np.random.Generator, *, draws: int | None = None
 ) -> FloatArray:
-    count = checked_draws(n, dim, draws)
-    return first_or_all(designed(n, dim, rng, sizes=coupling_sizes(n, dim), draws=count), draws)
+    return designed(n, dim, rng, sizes=coupling_sizes(n, dim), draws=draws)
 
 
 def _pairs_in_sets(n: int, dim: int, total: int) -> Sequence[Pairs]:

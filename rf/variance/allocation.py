@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,8 +120,7 @@ def split(
     allocation, which is optimal for independent frequencies.
     """
     if isinstance(model, VarianceModel):
-        options: Any = {"coupling": coupling, "distances": model}
-        return allocate(model.table, n, allocation=allocation, **options)
+        return allocate(model.table, n, allocation=allocation, coupling=coupling, distances=model)
     if allocation == "equal":
         weights = np.ones(model.masses.size)
     elif allocation == "mass":

@@ -105,14 +105,13 @@ class PairCovariances:
         s, weights = sphere_rule(self._dim, min(max(panels, _FIRST_PANELS), _MOST_PANELS))
         return np.asarray(self._functions[part](z[..., None] * s)[0] @ weights)
 
-    def covariance(self, first: int, second: int, cosine: CosineLaw) -> WithError:
-        """Covariance of two waves, one of each part, for independent radii; bound of its error."""
-        return self._covariance(first, second, cosine)[:2]
-
-    def _covariance(
+    def covariance(
         self, first: int, second: int, cosine: CosineLaw
     ) -> tuple[FloatArray, FloatArray, int]:
-        """The covariance, a bound of its error, and the even degree to which it is summed."""
+        """Covariance of two waves, one of each part, for independent radii.
+
+        Returns it, a bound of its error, and the even degree to which it is summed.
+        """
         key = (first, second, cosine)
         if key not in self._covariances:
             degree, remainder = _FIRST_DEGREE, np.zeros(1)
@@ -226,7 +225,7 @@ class PairCovariances:
         """
         if self._approximate:
             return self._approximate_terms(part, n, cosines)
-        degrees = [self._covariance(part, part, cosine)[2] for cosine in cosines]
+        degrees = [self.covariance(part, part, cosine)[2] for cosine in cosines]
         degree = min(max(degrees, default=0), _MOST_STRATA_DEGREE)
         law, results = self._laws[part], []
         for nodes, divisor in zip(STRATUM_NODES, (1, 2), strict=True):

@@ -236,7 +236,7 @@ class VarianceModel(BaseVarianceModel):
 
         ``cosine``: distribution of the cosine between them; the bound is 0 if approximate.
         """
-        return self._pairs.covariance(first, second, cosine)
+        return self._pairs.covariance(first, second, cosine)[:2]
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.optimize.elementwise import find_root
 
-from spectra.base.arrays import IntArray
+from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.enclosures import ORDER, legendre_series
-from spectra.base.numbers import FloatArray
 
 __all__ = ["split_at_roots"]
 

@@ -31,7 +31,7 @@ MaximumOf = Callable[[Expr], Expr | None]
 DimensionOf = Callable[[Expr], float]
 #: Limits of a proof by derivatives: their number, and the operations in one.
 _MOST_DERIVATIVES, _LONGEST_DERIVATIVE = 3, 200
-#: The variable of a power series F: _X, or _Y if the formula F(g) is itself one in _X.
+#: The variable of a power series F: _X, or _Y if the formula F(g) is a function of _X.
 _X, _Y = sympy.Symbol("x", real=True), sympy.Symbol("y", real=True)
 _ONE = sympy.Integer(1)
 
@@ -247,8 +247,8 @@ def _in_inner_product(expr: Expr) -> Expr:
 def has_no_zero_below_2(expr: Expr) -> bool:
     """Whether a formula in z is proved to have no zero on 0 < z < 2: |u| < 1, u = 1 - z^2/2.
 
-    It is c + g or c - g, where g has a nonnegative Taylor series in u: |g(u)| <= g(|u|) < g(1), so
-    that |c| >= g(1) suffices.
+    The proof is for c + g and c - g, where g has a nonnegative Taylor series in u: since
+    |g(u)| <= g(|u|) < g(1), |c| >= g(1) suffices.
     """
     constant, rest = _in_inner_product(expr).as_independent(U, as_Add=True)
     if rest.has(Z) or not rest.has(U) or rest.is_polynomial(U):

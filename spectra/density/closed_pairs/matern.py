@@ -1,4 +1,4 @@
-r"""Matern kernels; exponentials times cosines and sines are those with a complex rate a.
+r"""Matern kernels, with a complex rate a for exponentials times cosines and sines.
 
 .. math:: k(z) = \Re\, c\,\frac{2^{1-\nu}}{\Gamma(\nu)} (az)^\nu K_\nu(az), \qquad
           \mu(w) = \frac{\Gamma(\nu+d/2)}{\Gamma(\nu)\pi^{d/2}}\,

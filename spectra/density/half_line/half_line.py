@@ -144,7 +144,7 @@ def _order_rays(formula: HalfLineFormula, dim: int, reasons: list[str]) -> list[
 
 
 def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str]) -> float:
-    """The largest angle of a ray such that the kernel is analytic below it, up to log|z| = end.
+    """The largest angle such that the kernel is analytic at smaller ones, up to log|z| = end.
 
     Boxes in log|z| and the angle cover the sector.  A box is divided if ball arithmetic does not
     exclude a singularity in it.  A box of the smallest size is then taken to contain one.

@@ -165,8 +165,8 @@ def _fit_side(
     high = float(np.log(far))
 
     def error_factor(x: FloatArray) -> FloatArray:
-        # distance * rho has this order, and so has its error: the density is a power times a
-        # logarithm at most.
+        # Towards the radius, distance * rho falls like this, a power of the distance times a
+        # logarithm at most, and so does its error.
         t = np.minimum(x - high, 0.0)
         return np.asarray(np.exp(min(exponent + 1.0, 1.0) * t) * (1.0 - t))
 

@@ -19,8 +19,7 @@ import flint
 import numpy as np
 from scipy.special import hankel1e, hankel2e, jv
 
-from spectra.base.arrays import ComplexArray
-from spectra.base.numbers import FloatArray
+from spectra.base.arrays import ComplexArray, FloatArray
 from spectra.base.precision import working_precision
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation

@@ -225,7 +225,7 @@ def fit_panels(
 ) -> Panels:
     """Fit panels between ascending edges in log w, and halve them until the series are resolved.
 
-    Without ``has_slopes`` all slopes are 0, and errors are relative to the largest value on a panel.
+    Without ``has_slopes`` all slopes are 0; errors are relative to the largest value of a panel.
     """
     waiting = [*pairwise(float(edge) for edge in edges)][::-1]
     rows: list[tuple[Any, ...]] = []

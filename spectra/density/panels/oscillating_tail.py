@@ -10,9 +10,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.base.arrays import ComplexArray
+from spectra.base.arrays import ComplexArray, FloatArray
 from spectra.base.enclosures import EPS
-from spectra.base.numbers import FloatArray
 
 __all__ = ["NO_SERIES", "OscillatingTail", "TailSeries"]
 

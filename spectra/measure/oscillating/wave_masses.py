@@ -22,9 +22,8 @@ from numpy.polynomial import legendre
 from scipy.optimize.elementwise import find_root
 from scipy.special import erfc
 
-from spectra.base.arrays import ComplexArray, IntArray, panel_rule
+from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
 from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure
-from spectra.base.numbers import FloatArray
 from spectra.density.components import Component
 from spectra.measure.oscillating.wave_split import tail_start, tail_waves, wave_error
 from spectra.measure.panels import SignedPanels, radii_at

@@ -34,8 +34,8 @@ EvaluatePieces = Callable[[FloatArray], FloatArray]
 # Least number of draws for the compiled loop, which takes half a second to load.  Its results are
 # bitwise equal to those of numpy.
 _COMPILED = 1 << 18
-# Bins for each panel, where edges in one interval of length 2^-_LOG_LEAST count once; log2 of the
-# least and largest number of bins, which is a power of two, so that multiplying by it is exact.
+# There are about _PER_PANEL bins for each interval of length 2^-_LOG_LEAST that holds an edge of a
+# panel.  Their number is a power of two, for exact products, from 2^_LOG_LEAST to 2^_LOG_MOST.
 _PER_PANEL, _LOG_LEAST, _LOG_MOST = 16.0, 10, 15
 # The coefficients of a bin fill one cache line.  Pieces are fewer, and may have a higher degree.
 _DEGREE, _PIECE_DEGREE = 7, 13
