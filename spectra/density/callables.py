@@ -88,7 +88,7 @@ def _refusal(term: OpaqueTerm, why: str, kind: type[SpectraError] = AccuracyErro
 
 def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
     function, half_line = term.function, support is sympy.oo
-    origin: Any = function.origin
+    origin: Any = function.origin  # the least power at z = 0 that is not even; oo if all are even
     radii = (*(radius for radius, _ in function.breaks or ()), function.support)
     inside = [r * term.scale for r in radii if float(r * term.scale) < float(support)]
     if inside or (not half_line and function.support * term.scale != support):
@@ -101,7 +101,7 @@ def _component(term: OpaqueTerm, support: sympy.Expr, dim: int) -> Component:
     elif function.decay is not None and function.decay not in FAST_DECAYS:
         why = f"it decays like z^(-{function.decay}), not faster than powers"
     elif origin is not sympy.oo and not (origin.is_Rational and origin.q <= 2 - half_line):
-        why = f"it starts like z^({origin}), not with powers of z (or its root, inside a support)"
+        why = f"the first non-even power, z^({origin}), is not whole (or half, on a support)"
     else:
         return (_half_line_component if half_line else _ball_component)(term, origin, dim)
     raise _refusal(term, why, NoRouteError)

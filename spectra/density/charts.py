@@ -154,7 +154,7 @@ def _sample_component(component: Component, dim: int, chart: Chart, t: FloatArra
     roundings = 4 + dim * (1.0 + np.abs(np.log(w)))
     roundings += 2.0 * np.where(np.isfinite(log), np.abs(log), 0.0)
     if component.tail is not None:
-        # Rounding of t and of w changes the phase of the wave.
+        # Rounding of t and of w changes the phase of the wave: errors in EPS for each radian.
         per_radian = np.maximum(0.25 * (1.0 + np.abs(t[inside])), 1.0)
         roundings += component.tail.frequency * w * per_radian
     log_error = log_size + log_slope + np.log(relative + EPS * roundings)

@@ -175,7 +175,7 @@ class Design:
             parts=spheres,
             formula=str(self.kernel),
             k_zero=float(self.masses.sum()),
-            u_error=0.0,
+            u_error=0.0,  # quantiles of atoms are exact
             bias=self.sup_error.mid + self.sup_error.rad,
             domain=high,
             sphere=self.kernel.is_zonal,

@@ -96,7 +96,8 @@ def design_within(
         objective=objective,
         value=value,
         lower_bound=max(lower_bound, 0.0),
-        # The programme has |q| <= cost + multiplier; this is |q| <= 1 for the objective "mass".
+        # The programme has |q| <= cost + multiplier.  Divided by 1 + multiplier, q is at most 1 for
+        # the objective "mass", whose cost is 1.
         dual=(distances, weights / (1.0 + multiplier)),
     )
     return replace(result, bias=float(np.sqrt(NODE_WEIGHTS @ (result(z) - kernel(z)) ** 2)))

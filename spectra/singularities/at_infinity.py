@@ -35,6 +35,7 @@ def analyse_infinity(expr: Expr, window: int) -> PointAnalysis:
     degree = max([sympy.S.One, *(_phase_degree(phase) for phase, _ in expansion.waves)])
     points: list[PointAnalysis] = []
     limit = sympy.S.Zero
+    # A part is exp(phase) times a series; the phase is a series, too, such as i w z or -z.
     for phase, series in expansion.parts:
         if phase.growth < 0:
             continue

@@ -103,7 +103,7 @@ def sphere_rule(point: PointAnalysis) -> PointAnalysis:
 
 def antipode_rule(point: PointAnalysis) -> PointAnalysis:
     """The rule at z = 2 on the sphere, which is a single point: it requires only continuity."""
-    gaps = () if point.singularities else point.gaps  # the term decides on continuity
+    gaps = () if point.singularities else point.gaps  # a term shows whether it is continuous
     return PointAnalysis(
         tuple(r for r in point.requirements if r.dim_bound == 0),
         tuple(g for g in gaps if g.from_dim <= _ONE and not g.improvable),

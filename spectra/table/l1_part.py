@@ -49,7 +49,7 @@ _CLOSE, _NEAR_ZERO, _CIRCLES, _NODES = 0.5, 3.0, (2.0, 6.0), 64
 # Rounding errors: of sums of coordinates with signs, relative to |D|_1; of masses (relative) and
 # exponentials; of characteristic functions.  Arguments at which Bessel's K is finite and positive.
 _SUM_ROUNDING, _ROUNDING, _VALUE_ROUNDING, _K_RANGE = 2.0**-50, 2.0**-50, 1e-13, (1e-300, 1e3)
-# Most proposals in one block of rejection sampling; about half of them are accepted.
+# Largest number of proposals in a block of rejection sampling; about half of them are accepted.
 _BLOCK = 4096
 
 

@@ -102,7 +102,7 @@ def _sample_inverse(products: list[GammaProduct], rise: float, fall: float) -> S
     below, above = (_HALF_WIDTH + _DEPTH / power for power in (rise, fall))
     with working_precision(BITS):
         centre, height = _mean_log(products, -min(0.25, 0.5 * rise)), _find_height(products)
-        # Interpolation of four samples per period of the fastest oscillation is accurate to 1e-16.
+        # Interpolation is accurate to 1e-16 with four samples per period of the fastest wave.
         step = float(2.0 ** np.floor(np.log2(pi / (2.0 * height))))
         for _ in range(_MOST_DOUBLINGS):
             count = 1 << int(np.ceil(np.log2((below + above) / step)))

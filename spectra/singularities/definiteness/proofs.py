@@ -214,8 +214,8 @@ _SPACE_RULES = DimensionRules(Z, _base_case_dimension, lru_cache(maxsize=2000)(v
 def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
     """Why a kernel is positive definite on the unit sphere of R^dim; None if that is not proved.
 
-    Distances there are at most 2.  So a formula that is positive definite on R^d proves it, even if
-    the kernel ends at a support >= 2.  So do nonnegative coefficients of the powers of u = <x, y>.
+    A formula that is positive definite on R^d proves it, even if the kernel ends at a support >= 2:
+    distances are at most 2.  Nonnegative coefficients of the powers of u = <x, y> prove it, too.
     """
     if any(p.expr.has(Opaque) for p in kernel.pieces):
         return None
