@@ -114,7 +114,7 @@ class BaseSpectralFeatures(
     def _from_table(self, spectrum: Spectrum, X: Any) -> SchemeAndRange:
         """The scheme that draws frequencies from a table."""
         row_range, options = self._range_of_table(spectrum, X), self._options()
-        if spectrum.layout is not None:
+        if spectrum.layout is not None:  # the numbers of frequencies of a design
             options = options.with_layout(spectrum.layout, self.n_components)
         with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)

@@ -52,7 +52,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     coupling : str, default="auto"
         How frequencies depend on one another; see :func:`rf.sampling.frequencies.draw_frequencies`.
         "auto" selects the coupling with the least predicted mean variance over the distances of X;
-        for a formula in u, and with a domain, the method with the least error (see Notes).
+        for a formula in u, or if ``domain`` is given, the method with the least error (see Notes).
     radii : {"stratified", "iid"}, default="stratified"
         How the radii |w| of frequencies w are drawn: one in each stratum of equal probability, or
         independently.

@@ -43,13 +43,13 @@ Metric = Literal["euclidean", "cityblock"]
 # Size of the in-memory caches: a grid search fits the same kernel many times.
 _CACHE_SIZE = 64
 
-# A kernel counts as constant where it varies by less than this fraction of its size (chosen): to
-# three digits its matrix is then a I + b J, with numbers a and b and the matrix J of ones.
+# A kernel counts as constant where it varies by less than this fraction of its size (a judgement):
+# to three digits its matrix is then a I + b J, with numbers a and b and the matrix J of ones.
 _FLAT = 1e-3
 # Distances at which a kernel is evaluated; each is 1.17 times the one before.
 _DISTANCES = np.geomspace(1e-6, 1e6, 181)
 # A kernel counts as unbounded if |k| at the largest distance is more than _GROWTH times the largest
-# |k| up to the distance _GROWTH_FROM (chosen; for log(1 + z) the ratio is 2).
+# |k| up to the distance _GROWTH_FROM (a judgement; for log(1 + z) the ratio is 2).
 _GROWTH, _GROWTH_FROM = 1.25, 1e3
 # Distances for a table, in units of 1 / (median size of the coordinates of its frequencies).
 _TABLE_DISTANCES = np.geomspace(1e-4, 1e2, 49)

@@ -42,7 +42,7 @@ class FlippedFeatures(
     ----------
     features_ : transformer
     signature_is_used_ : bool
-        Whether at least one column of the features has the sign -1.
+        Whether signs matter: at least one column of the features has the sign -1.
     eigenvalues_ : ndarray
         Eigenvalues of K, ascending.
     n_features_in_ : int

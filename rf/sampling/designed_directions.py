@@ -6,9 +6,9 @@ If all radii are equal, the variance of the estimate from a set of P directions 
 .. math:: \mathrm{Var} = \sum_{n = 2, 4, \dots} N(n, d)\, G_n^2\, S_n, \qquad
           S_n = \frac{1}{P^2} \sum_{p, q} P_n(c_{pq}), \qquad c_{pq} = u_p \cdot u_q,
 
-with the Gegenbauer polynomials P_n, P_n(1) = 1, the numbers N(n, d) of spherical harmonics, and the
-coefficients G_n = j_n(R z) of plane waves (:mod:`spectra.base.special.harmonics`) for the radius R
-at the distance z.  A set with S_2 = S_4 = 0 (a spherical 5-design with the opposite directions)
+with the Gegenbauer polynomials P_n, P_n(1) = 1, the numbers N(n, d) of spherical harmonics, and
+G_n = E[cos(R z s) P_n(s)] for the radius R, the distance z and a coordinate s of a uniform
+direction.  A set with S_2 = S_4 = 0, a spherical 5-design together with the opposite directions,
 minimises :math:`\sum c_{pq}^4`, whose minimum is the Welch bound :math:`3P^2/(d(d+2))` (IEEE Trans.
 Inform. Theory 20 (1974), 397-399).  Sets of least energy minimise :math:`\sum \cosh(3 c_{pq})`,
 which includes higher degrees.  Opposite directions count as equal, since cos(w.D) is even in w.

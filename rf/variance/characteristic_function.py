@@ -355,7 +355,7 @@ def _panel_edges(law: RadialLaw, n: int) -> FloatArray:
 @lru_cache(maxsize=64)
 def _jumps(law: RadialLaw) -> FloatArray:
     """Probabilities in (0, 1) at which the inverse CDF jumps: gaps of the distribution."""
-    # The inverse CDF is smooth inside the panels of the law, whose ends are u or u - 1.
+    # The inverse CDF is smooth inside the panels of the law, whose ends are u, or u - 1 < 0.
     u = np.unique(np.where(law.edges < 0.0, 1.0 + law.edges, law.edges))
     u = u[(u > _END) & (u < 1.0 - _END)]
     below, above = law.ppf(np.nextafter(u, 0.0)), law.ppf(np.nextafter(u, 1.0))

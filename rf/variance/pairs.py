@@ -61,7 +61,7 @@ _DEGREE_FACTOR = 4
 _FIRST_PANELS = 4
 _MOST_PANELS = 512
 _DEGREE_PER_PANEL = 8
-# Largest number of panels if approximate, and for the phases of strata before rounding up to 2^k.
+# Largest number of panels, if approximate; and if strata need more for their phases R z s.
 _MOST_APPROXIMATE_PANELS = 32
 _MOST_STRATA_PANELS = 64
 # Largest degree of the sums for stratified radii, and their degree if approximate.

@@ -147,7 +147,7 @@ def least_axial_scheme(
 ) -> TableScheme:
     """The scheme of the polar or Jordan parts if it has less variance than ``scheme``, else that.
 
-    None is always best: the weighted draws of ``scheme`` allow couplings of directions, Jordan
+    No kind is always best: the weighted draws of ``scheme`` allow couplings of directions, Jordan
     parts are exact at D = 0, and polar parts have less mass.  Polar parts are best for long shifts,
     and for d <= 2, where couplings reduce the variance little.  Only Gaussians have these parts.
     """
