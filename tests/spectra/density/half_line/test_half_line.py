@@ -137,10 +137,12 @@ def test_the_factor_on_a_ray_is_the_hankel_function(psi, dim):
         ("exp(-z)/((z-2)**2+1)", 0.36),
         ("exp(-z**2)/((z-2)**2+1/50)", 0.05),
         ("exp(-z)*sqrt((z-2)**2+1)", 0.36),
+        ("exp(-z)*(2+atan(z-2))", 0.36),
+        ("exp(-z)*besselk(1/3,(z-2)**2+1)", 0.36),
     ],
 )
 def test_rays_lie_below_the_singularities_of_a_kernel(text, widest):
-    """They are at infinity and at the angles .464, .071 and .464."""
+    """Those at 2 + i have the angle .464, those at 2 + i/sqrt(50) the angle .071."""
     rays = _order_rays(HalfLineFormula(formula_of(text)), 3, [])
     assert max(ray.angle for ray in rays) == widest
 
