@@ -29,7 +29,7 @@ from spectra.base.numbers import NORM_TOLERANCE
 from spectra.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from spectra.kernels.l1_kernel import L1Kernel
+    from spectra.kernels.composite import CompositeKernel
 
 __all__ = ["BoxRange", "SingleColumnScheme", "single_column_scheme"]
 
@@ -92,7 +92,7 @@ class SingleColumnScheme(DesignedScheme):
     ``rows``: a sample of the ``n_rows`` rows; ``unused_weight``: sum of the unused waves' weights.
     """
 
-    kernel: L1Kernel
+    kernel: CompositeKernel
     frequencies: Frequencies
     box: BoxRange
     rows: Any
@@ -122,7 +122,7 @@ class SingleColumnScheme(DesignedScheme):
 
 
 def single_column_scheme(
-    kernel: L1Kernel, X: Any, n_components: int, *, domain: float | Literal["data"] | None
+    kernel: CompositeKernel, X: Any, n_components: int, *, domain: float | Literal["data"] | None
 ) -> SingleColumnScheme:
     """The scheme for the rows X, if the kernel is linear up to their largest l1 distance."""
     if n_components < 3:
@@ -149,7 +149,7 @@ def single_column_scheme(
     return SingleColumnScheme(kernel, frequencies, box, sample, len(rows), unused_weight)
 
 
-def _linear_part(kernel: L1Kernel) -> tuple[float, float, float]:
+def _linear_part(kernel: CompositeKernel) -> tuple[float, float, float]:
     """a, b and the distance up to which f(z) = a - b z."""
     from spectra.singularities.local import analytic_intervals
 

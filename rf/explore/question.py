@@ -9,7 +9,7 @@ from typing import final
 
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
-from spectra.kernels import GroupedKernel, Kernel, L1Kernel
+from spectra.kernels import CompositeKernel, Kernel
 from spectra.kernels.catalogue import any_kernel_from_text
 
 __all__ = ["Question"]
@@ -54,7 +54,7 @@ class Question:
         return cls(**{name: form[name].strip() for name in cls.__annotations__ if form.get(name)})
 
     @cached_property
-    def kernel(self) -> Kernel | GroupedKernel | L1Kernel:
+    def kernel(self) -> Kernel | CompositeKernel:
         """The kernel.
 
         Raises

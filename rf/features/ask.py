@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, SchemeAndRange
+from rf.features.base import BaseSpectralFeatures, FittedPlan
 from rf.inputs.arrays import asarray_like, is_foreign, on_host, user_stacklevel
 from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, sample_of_rows
 from rf.inputs.tables import resolve_spectrum
@@ -50,7 +50,7 @@ class AsKRFF(BaseSpectralFeatures):
 
     Parameters
     ----------
-    kernel : AsymmetricKernel, SpectralTable or str, default="shift_gaussian"
+    kernel : CompositeKernel, SpectralTable or str, default="shift_gaussian"
         A sum of shifted and tilted Gaussians; :class:`rf.SpectralFeatures` accepts shifts of any
         kernel.  A str is the name of an asymmetric family of ``spectra.catalogue``.
     n_components : int, default=100
@@ -151,10 +151,10 @@ class AsKRFF(BaseSpectralFeatures):
             self.masses_ = asarray_like(self.masses_, self.signature_)
         return self
 
-    def _find_scheme(self, X: Any) -> SchemeAndRange:
+    def _choose(self, X: Any) -> FittedPlan:
         spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
-        if table.kind != "shifted":
+        if table.is_symmetric:
             raise ParameterError(
                 f"AsKRFF samples asymmetric kernels, and {table.formula} is symmetric. Use GRFF "
                 "or SpectralFeatures; kernel.shift and kernel.tilt make asymmetric kernels."
@@ -165,7 +165,7 @@ class AsKRFF(BaseSpectralFeatures):
         n = -(-self.n_components // 2)
         with stage("fitting features", of=table.formula, advice=FITTING_ADVICE):
             scheme = axial_scheme(self.measure_, n, sample_of_rows(X), X.shape[0])
-        return scheme, spectrum.kernel, row_range, row_range.domain
+        return FittedPlan(scheme, spectrum.kernel, row_range, row_range.domain)
 
     def _check_parts(self) -> None:
         """Warn of dropped parts; refuse to fit masses of more parts than frequencies."""

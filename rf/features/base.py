@@ -11,7 +11,7 @@ diagonal is then exactly k(0).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -56,13 +56,24 @@ from spectra.base.numbers import real_array
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
-__all__ = ["BaseSpectralFeatures", "MixedSignature", "SchemeAndRange"]
+__all__ = ["BaseSpectralFeatures", "FittedPlan", "MixedSignature"]
 
 MixedSignature = Literal["warn", "ignore", "error"]
 
-#: The scheme; the exact kernel, its text, or None; the supported range of rows (a RowRange or a
-#: BoxRange); and the largest distance at which the features approximate the kernel.
-SchemeAndRange = tuple[Scheme, Any, Any, float]
+
+@dataclass(frozen=True)
+class FittedPlan:
+    """What fit decides for the rows, before features are drawn.
+
+    ``scheme``: how they are sampled; ``kernel``: the exact kernel, its text, or None;
+    ``row_range``: the rows that are supported, a RowRange or a BoxRange; ``z_max``: the largest
+    distance at which the features approximate the kernel.
+    """
+
+    scheme: Scheme
+    kernel: Any
+    row_range: Any
+    z_max: float
 
 
 class BaseSpectralFeatures(
@@ -100,18 +111,18 @@ class BaseSpectralFeatures(
     def _options(self) -> SamplingOptions:
         """Coupling, radii and allocation, from the parameters."""
 
-    def _find_scheme(self, X: Any) -> SchemeAndRange:
+    def _choose(self, X: Any) -> FittedPlan:
         """Find the scheme for the rows X; the default is for symmetric kernels."""
         spectrum = resolve_spectrum(self._unscaled, X.shape[1])
         table = spectrum.table
-        if table.kind == "shifted":
+        if not table.is_symmetric:
             raise ParameterError(
                 f"{type(self).__name__} samples symmetric kernels, and {table.formula} is "
                 "asymmetric. Use AsKRFF or SpectralFeatures."
             )
         return self._from_table(spectrum, X)
 
-    def _from_table(self, spectrum: Spectrum, X: Any) -> SchemeAndRange:
+    def _from_table(self, spectrum: Spectrum, X: Any) -> FittedPlan:
         """The scheme that draws frequencies from a table."""
         row_range, options = self._range_of_table(spectrum, X), self._options()
         if spectrum.layout is not None:  # the numbers of frequencies of a design
@@ -120,7 +131,7 @@ class BaseSpectralFeatures(
             scheme = scheme_for(spectrum.table, -(-self.n_components // 2), options, X)
         if np.isfinite(spectrum.table.domain):
             scheme = replace(scheme, kernel=spectrum.kernel)
-        return scheme, spectrum.source, row_range, row_range.domain
+        return FittedPlan(scheme, spectrum.source, row_range, row_range.domain)
 
     def _range_of_table(self, spectrum: Spectrum, X: Any) -> RowRange:
         """The range of rows that a table supports; an error if X is not in it."""
@@ -181,8 +192,9 @@ class BaseSpectralFeatures(
         rng = np.random.default_rng(seed.tolist()).spawn(2)[1]  # [0] would change seeded results
         check_overflow(X)
         with serial_blas():  # the products are small
-            scheme, kernel, self._row_range, self.z_max_ = self._find_scheme(X)
-            self._exact = kernel if kernel_lengths is None else self.kernel
+            plan = self._choose(X)
+            scheme, self._row_range, self.z_max_ = plan.scheme, plan.row_range, plan.z_max
+            self._exact = plan.kernel if kernel_lengths is None else self.kernel
             self.scheme_, self.table_, self.method_ = scheme, scheme.table, scheme.method
             self.coupling_, self.counts_ = scheme.coupling, scheme.counts
             self.report_ = scheme.compared

@@ -67,15 +67,18 @@ def warn_of_signs(signature: FloatArray, *, refuse: bool) -> None:
 
 
 def infinite_group_message(kernel: Any) -> str:
-    """Which group of columns has infinite spectral mass, why, and what to do about it."""
+    """Which group of columns has infinite spectral mass, why, and a remedy; or no text."""
     from spectra import Status, existence
 
     by_group = existence(kernel).by_group
-    factor, verdict = next((f, v) for f, v in by_group if v.status is Status.INFINITE)
+    infinite = [(f, v) for f, v in by_group if v.status is Status.INFINITE and f.columns]
+    if not infinite:
+        return ""
+    factor, verdict = infinite[0]
     columns, dim = list(factor.columns), len(factor.columns)
     design = f"design(k, {dim}, domain=(0, z_max), tol=1e-3, objective='mass')"
     return (
-        f"The group of columns {columns} of {kernel} has the kernel {factor.kernel}, whose "
+        f"The group of columns {columns} of {kernel} has the kernel {factor.profile}, whose "
         f"spectral mass is infinite in d = {dim}: {verdict.reasons[0]} You have two options: use a "
         "named kernel of finite mass for this group, or approximate its kernel k on the range of "
         f"distances of its columns, with SpectralFeatures({design}). If the kernel is a sum, "

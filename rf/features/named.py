@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature, SchemeAndRange
+from rf.features.base import BaseSpectralFeatures, FittedPlan, MixedSignature
 from rf.inputs.rows import LENGTH_SCALE_CONSTRAINT
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation
 from rf.schemes.table_scheme import SamplingOptions
@@ -68,9 +68,9 @@ class RFF(BaseSpectralFeatures):
     def _options(self) -> SamplingOptions:
         return SamplingOptions("iid", radii="iid", allocation="equal")
 
-    def _find_scheme(self, X: Any) -> SchemeAndRange:
-        found = super()._find_scheme(X)
-        scheme, table = found[0], found[0].table
+    def _choose(self, X: Any) -> FittedPlan:
+        plan = super()._choose(X)
+        scheme, table = plan.scheme, plan.scheme.table
         negative = sum(float(part.mass) for part in table.parts if part.sign < 0)
         if negative or (scheme.method == "radial" and len(table.parts) > 1):
             raise ParameterError(
@@ -78,7 +78,7 @@ class RFF(BaseSpectralFeatures):
                 f"{table.formula} has {len(table.parts)} parts and negative mass {negative:.6g}. "
                 "Use GRFF or SpectralFeatures, whose features have a signature."
             )
-        return found
+        return plan
 
 
 class SignedFeatures(BaseSpectralFeatures):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rf.features.base import BaseSpectralFeatures, MixedSignature, SchemeAndRange
+from rf.features.base import BaseSpectralFeatures, FittedPlan, MixedSignature
 from rf.features.messages import describe_error, describe_lengths, infinite_group_message
 from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, RowRange, centre_of
 from rf.inputs.tables import (
@@ -208,7 +208,7 @@ class SpectralFeatures(BaseSpectralFeatures):
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
 
-    def _find_scheme(self, X: Any) -> SchemeAndRange:
+    def _choose(self, X: Any) -> FittedPlan:
         is_text = isinstance(self._unscaled, str) and not self.kernel_params
         if is_text and self.domain is None:
             cached = cached_spectrum(self._unscaled, X.shape[1])
@@ -217,10 +217,8 @@ class SpectralFeatures(BaseSpectralFeatures):
         kernel = resolve_kernel(self._unscaled, self.kernel_params)
         if getattr(kernel, "is_zonal", False):
             self._refuse_lengths(str(kernel))
-        if hasattr(kernel, "profile"):  # an L1Kernel
-            return self._find_l1_scheme(kernel, X)
-        if hasattr(kernel, "factors"):  # a GroupedKernel
-            return self._find_grouped_scheme(kernel, X)
+        if getattr(kernel, "is_composite", False):
+            return self._choose_for_columns(kernel, X)
         compares_methods = getattr(kernel, "is_zonal", False) and self.coupling == "auto"
         has_powers = np.size(getattr(kernel, "powers", ())) > 0  # a design with powers of <x, y>
         if self.domain is None and not compares_methods and not has_powers:
@@ -228,8 +226,7 @@ class SpectralFeatures(BaseSpectralFeatures):
                 source = self._unscaled if is_text else kernel
                 return self._from_table(resolve_spectrum(source, X.shape[1]), X)
             except InfiniteMassError:
-                if not hasattr(kernel, "is_zonal"):
-                    raise  # features are designed only for radial and zonal kernels
+                pass
         from rf.dot_product.problem import make_problem
 
         positive = self.mixed_signature == "error"
@@ -238,28 +235,40 @@ class SpectralFeatures(BaseSpectralFeatures):
             return self._compare_methods(problem, X)
         from rf.dot_product.designed_waves import designed_spectrum
 
-        scheme, *rest = self._from_table(designed_spectrum(problem, self.coupling), X)
-        scheme = replace(scheme, note=problem.note)  # type: ignore[type-var]
-        return (scheme, rest[0], rest[1], rest[2])
+        plan = self._from_table(designed_spectrum(problem, self.coupling), X)
+        noted = replace(plan.scheme, note=problem.note)  # type: ignore[type-var]
+        return replace(plan, scheme=noted)
 
-    def _from_table(self, spectrum: Spectrum, X: Any) -> SchemeAndRange:
+    def _from_table(self, spectrum: Spectrum, X: Any) -> FittedPlan:
         """As the base class; for shifted kernels, compare with the parts of the complex measure."""
-        scheme, *rest = super()._from_table(spectrum, X)
-        if spectrum.table.kind == "shifted" and self.coupling in ("auto", "iid"):
+        plan = super()._from_table(spectrum, X)
+        if not spectrum.table.is_symmetric and self.coupling in ("auto", "iid"):
             from rf.schemes.complex import least_axial_scheme
 
             options: Any = {"allocation": self.allocation, "radii": self.radii}
             with stage("fitting features", of=spectrum.table.formula, advice=FITTING_ADVICE):
-                scheme = least_axial_scheme(scheme, -(-self.n_components // 2), **options)
-        return (scheme, rest[0], rest[1], rest[2])
+                scheme = least_axial_scheme(plan.scheme, -(-self.n_components // 2), **options)
+            return replace(plan, scheme=scheme)
+        return plan
 
-    def _find_l1_scheme(self, kernel: Any, X: Any) -> SchemeAndRange:
-        """The scheme from the measure, or for a kernel that is a - b z at the l1 distances of X."""
+    def _choose_for_columns(self, kernel: Any, X: Any) -> FittedPlan:
+        """The plan of a composite kernel: its measure, or waves of single columns (l1 alone)."""
+        is_l1 = kernel.single_factor is not None and kernel.single_factor.metric.name == "cityblock"
+        if self.domain is not None and not is_l1:
+            raise ParameterError(
+                f"domain={self.domain!r} is not supported for {kernel}: its groups of columns have "
+                "separate distances. Omit domain, or make features of one group alone."
+            )
         no_measure = ""
         if self.domain is None:
             try:
                 return self._from_table(resolve_spectrum(kernel, X.shape[1]), X)
             except (InfiniteMassError, NoRouteError, UndecidedError) as error:
+                if not is_l1:
+                    message = infinite_group_message(kernel)
+                    if message and isinstance(error, InfiniteMassError):
+                        raise InfiniteMassError(message) from error
+                    raise
                 no_measure = str(error)
         from rf.dot_product.single_column_waves import single_column_scheme
 
@@ -269,22 +278,9 @@ class SpectralFeatures(BaseSpectralFeatures):
             raise ParameterError(f"{no_measure} {error}".strip()) from error
         warn_if_wrong_unit(kernel, X)
         scheme.box.check(X, at_any_distance=self.outside == "ignore")
-        return scheme, kernel, scheme.box, scheme.box.z_max
+        return FittedPlan(scheme, kernel, scheme.box, scheme.box.z_max)
 
-    def _find_grouped_scheme(self, kernel: Any, X: Any) -> SchemeAndRange:
-        """The scheme from the measures of the groups, each of which must have finite mass."""
-        if self.domain is not None:
-            raise ParameterError(
-                f"domain={self.domain!r} is not supported for {kernel}: its groups of columns have "
-                "separate distances. Omit domain, or make features of one group alone."
-            )
-        try:
-            spectrum = resolve_spectrum(kernel, X.shape[1])
-        except InfiniteMassError as error:
-            raise InfiniteMassError(infinite_group_message(kernel)) from error
-        return self._from_table(spectrum, X)
-
-    def _compare_methods(self, problem: Problem, X: Any) -> SchemeAndRange:
+    def _compare_methods(self, problem: Problem, X: Any) -> FittedPlan:
         """The best of several methods for the data, as a scheme."""
         from rf.dot_product.comparison import compare
 
@@ -293,4 +289,5 @@ class SpectralFeatures(BaseSpectralFeatures):
         sphere = str(problem.kernel) if problem.kernel.is_zonal else ""
         domain = np.inf if comparison.best.on_whole_sphere else comparison.z_max
         # X needs no check: its range was checked by make_problem.
-        return comparison, problem.kernel, RowRange(domain, sphere, centre_of(X)), comparison.z_max
+        row_range = RowRange(domain, sphere, centre_of(X))
+        return FittedPlan(comparison, problem.kernel, row_range, comparison.z_max)

@@ -7,7 +7,6 @@ the l1 distance it is the difference x - y, and lags have the shape (..., d).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -26,7 +25,7 @@ from rf.schemes.table_scheme import SamplingOptions, TableScheme, scheme_for
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError, SpectraError
-from spectra.table import RadialLaw, SpectralTable
+from spectra.table import SpectralTable
 
 __all__ = ["Covariance", "covariance_of", "why_not_positive"]
 
@@ -56,9 +55,9 @@ class Covariance(ABC):
     def default_lags(self) -> FloatArray:
         """Lags at which n_components_for bounds the error by default."""
 
-    @abstractmethod
-    def radial_laws(self) -> Iterator[RadialLaw] | None:
-        """The distributions of |w| in all parts; None if E |w|^2 is known to be infinite."""
+    def laws(self) -> list[Any]:
+        """The distributions of the frequencies in all parts and groups."""
+        return [group.law for part in self.table.parts for group in part.groups]
 
     @abstractmethod
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
@@ -106,15 +105,13 @@ class _Radial(Covariance):
     def default_lags(self) -> FloatArray:
         return _CHECK_DISTANCES * self.half_length(np.array(1.0))
 
-    def radial_laws(self) -> Iterator[RadialLaw]:
-        return (part.law for part in self.table.parts)
-
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         kernel = self.kernel
         slope = slope_of_table(self.table) if kernel is None else slope_of_kernel(kernel)
         return gradient_of_radial(slope, X, Y, c)
 
 
+@final
 class _OfDifferences(Covariance):
     """A covariance k(x - y) that is not a function of |x - y| alone."""
 
@@ -138,48 +135,29 @@ class _OfDifferences(Covariance):
         lags = [_CHECK_DISTANCES[::4, None] * self.half_length(axis) * axis for axis in axes]
         return np.concatenate([*lags, np.sum(lags, axis=0)])
 
-
-@final
-class _Grouped(_OfDifferences):
-    """A sum of products of radial kernels of groups of columns."""
-
-    def radial_laws(self) -> Iterator[RadialLaw]:
-        return (group.law for part in self.table.parts for group in part.groups)
-
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         if self.kernel is None:
             raise ParameterError(
                 f"The gradient of {self.table.formula} cannot be computed from its table alone. "
                 "Make the field from the kernel instead of the table."
             )
+        if any(f.metric.order != 2 for f in self.kernel.factors):
+            raise ParameterError(
+                f"The covariance {self.table.formula} has a kink wherever x and a data point share "
+                "a coordinate, so it has no gradient there. Use a smooth covariance."
+            )
         return gradient_of_products(self.kernel, X, Y, c)
-
-
-@final
-class _OfL1(_OfDifferences):
-    """A covariance f(|x - y|_1)."""
-
-    def radial_laws(self) -> None:
-        # k is not twice differentiable where a coordinate is 0, so E |w|^2 is infinite.
-        return None
-
-    def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
-        raise ParameterError(
-            f"The covariance {self.table.formula} has a kink wherever x and a data point share a "
-            "coordinate, so it has no gradient there. Use a smooth covariance."
-        )
 
 
 def covariance_of(table: Any, kernel: Any) -> Covariance:
     """The covariance with this table, and with this kernel if it is known."""
-    kinds = {"grouped": _Grouped, "l1": _OfL1}
-    return kinds.get(table.kind, _Radial)(table, kernel)
+    return (_Radial if table.is_radial else _OfDifferences)(table, kernel)
 
 
 def why_not_positive(kernel: Any, spectrum: Spectrum) -> str:
     """The error message for a kernel with negative spectral mass."""
     table = spectrum.table
-    if table.kind in ("radial", "shifted"):
+    if table.is_radial:
         return _explain_radial(kernel, table)
     return _explain_columns(spectrum.kernel, table)
 
@@ -216,7 +194,7 @@ def _explain_radial(kernel: Any, table: SpectralTable) -> str:
             lower = resolve_spectrum(kernel, dim).table
         except SpectraError:
             continue
-        if lower.kind == "radial" and all(part.sign > 0 for part in lower.parts):
+        if lower.is_radial and all(part.sign > 0 for part in lower.parts):
             return message + f" In dimension {dim} its measure has no negative mass."
     return (
         message

@@ -44,7 +44,7 @@ class GaussianField:
 
     Parameters
     ----------
-    kernel : Kernel, GroupedKernel, L1Kernel, Entry, str, SpectralMeasure, Design or table
+    kernel : Kernel, CompositeKernel, Entry, str, SpectralMeasure, Design or table
         The covariance: positive definite on R^dim (for groups of columns, every term of the sum).
         For a Variogram with a sill, the covariance is the sill minus the variogram.
     dim : int, optional
@@ -156,8 +156,10 @@ class GaussianField:
     @property
     def is_differentiable(self) -> bool:
         """Whether the field has a gradient: the mean square of its frequencies is finite."""
-        laws = self._resolved_covariance().radial_laws()
-        return laws is not None and all(_tail_exponent(w) <= _LARGEST_TAIL_EXPONENT for w in laws)
+        laws = self._resolved_covariance().laws()
+        return all(
+            isinstance(w, RadialLaw) and _tail_exponent(w) <= _LARGEST_TAIL_EXPONENT for w in laws
+        )
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Standard deviation of the covariance at distances z, over draws of the frequencies.
@@ -347,7 +349,7 @@ class GaussianField:
         unscaled, self._own_lengths = split_off_lengths(self.kernel, dim)
         spectrum = resolve_spectrum(unscaled, dim)
         table = spectrum.table
-        if table.sphere or table.kind == "shifted":
+        if table.sphere or not table.is_symmetric:
             raise ParameterError(
                 f"{table.formula} is not a symmetric stationary kernel on R^{dim}, and a Gaussian "
                 "field needs one. Give a radial kernel, or one of groups of columns."

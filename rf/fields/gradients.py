@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from spectra.base.arrays import FloatArray
+from spectra.base.arrays import FloatArray, from_units
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
-    from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.composite import CompositeKernel
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["gradient_of_products", "gradient_of_radial", "slope_of_kernel", "slope_of_table"]
@@ -45,20 +45,22 @@ def gradient_of_radial(slope: Slope, X: FloatArray, Y: FloatArray, c: FloatArray
 
 
 def gradient_of_products(
-    kernel: GroupedKernel, X: FloatArray, Y: FloatArray, c: FloatArray
+    kernel: CompositeKernel, X: FloatArray, Y: FloatArray, c: FloatArray
 ) -> FloatArray:
     """Gradient of the sum of c_j k(x - y_j) for a sum of products of kernels of column groups."""
     gradient = np.zeros(X.shape)
     for rows in _blocks(X, Y):
-        for weight, factors in kernel.terms:
-            pairs = [(f.scaled_columns(X[rows]), f.scaled_columns(Y)) for f in factors]
-            values = [f.kernel(cdist(x, y)) for f, (x, y) in zip(factors, pairs, strict=True)]
-            for i, (factor, (x, y)) in enumerate(zip(factors, pairs, strict=True)):
-                columns, lengths = list(factor.columns), np.array(factor.lengths)
-                weights = weight * c * slope_of_kernel(cast("Kernel", factor.kernel))(cdist(x, y))
+        for term in kernel.terms:
+            pairs = [(f.scaled_columns(X[rows]), f.scaled_columns(Y)) for f in term.factors]
+            distances = [cdist(x, y) for x, y in pairs]
+            values = [f.profile(z) for f, z in zip(term.factors, distances, strict=True)]
+            for i, (f, (x, y)) in enumerate(zip(term.factors, pairs, strict=True)):
+                columns = slice(None) if f.columns is None else list(f.columns)
+                weights = term.weight * c * slope_of_kernel(cast("Kernel", f.profile))(distances[i])
                 for other in (*values[:i], *values[i + 1 :]):
                     weights = weights * other
-                gradient[rows, columns] += _weighted_differences(weights, x, y) / lengths
+                own = _weighted_differences(weights, x, y)
+                gradient[rows, columns] += from_units(own, np.array(f.lengths))
     return gradient
 
 

@@ -20,10 +20,8 @@ from spectra.table.kept_tables import default_cache, load_by_alias
 
 if TYPE_CHECKING:
     from spectra.designs import Design
-    from spectra.kernels.asymmetric import AsymmetricKernel
-    from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.composite import CompositeKernel
     from spectra.kernels.kernel import Kernel
-    from spectra.kernels.l1_kernel import L1Kernel
 
 __all__ = [
     "Layout",
@@ -79,7 +77,7 @@ class Spectrum:
     """A table, its exact kernel or the text of it (if known), and the layout of a design."""
 
     table: SpectralTable
-    source: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str | None
+    source: Kernel | CompositeKernel | str | None
     layout: Layout | None = None
 
     @property
@@ -110,13 +108,11 @@ def resolve_spectrum(source: Any, dim: int) -> Spectrum:
     cached = cached_spectrum(text, dim) if text else None
     if cached is not None:
         return cached
-    from spectra.kernels.asymmetric import AsymmetricKernel
-    from spectra.kernels.grouped import GroupedKernel
+    from spectra.kernels.composite import CompositeKernel
     from spectra.kernels.kernel import Kernel
-    from spectra.kernels.l1_kernel import L1Kernel
 
     source = resolve_kernel(source)
-    if isinstance(source, Kernel | AsymmetricKernel | GroupedKernel | L1Kernel):
+    if isinstance(source, Kernel | CompositeKernel):
         radial_text = text and isinstance(source, Kernel)
         return Spectrum(_derive(text if radial_text else source, dim), source)
     from spectra.designs import Design
@@ -145,19 +141,8 @@ _CALLABLE_ADVICE = (
 
 
 def split_off_lengths(kernel: Any, dim: int) -> tuple[Any, FloatArray | None]:
-    """Split ``kernel.rescale([...])`` into a radial kernel and lengths (None for other kernels).
-
-    A kernel of the l1 distance is replaced by an equal radial or grouped kernel if there is one.
-    """
-    if isinstance(kernel, str | SpectralTable):
-        return kernel, None
-    from spectra.kernels.grouped import GroupedKernel
-    from spectra.kernels.l1_kernel import L1Kernel
-
-    if isinstance(kernel, L1Kernel):
-        equivalent = kernel.equivalent(dim)
-        return (kernel if equivalent is None else equivalent), None
-    split = kernel.as_radial(dim) if isinstance(kernel, GroupedKernel) else None
+    """Split ``kernel.rescale([...])`` into a radial kernel and lengths (None for other kernels)."""
+    split = kernel.as_radial(dim) if hasattr(kernel, "as_radial") else None
     return (kernel, None) if split is None else split
 
 
@@ -204,9 +189,7 @@ def _parse(text: str, given: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _derive(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str, dim: int
-) -> SpectralTable:
+def _derive(kernel: Kernel | CompositeKernel | str, dim: int) -> SpectralTable:
     from spectra.derivation.kernel_to_table import derive
 
     return derive(kernel, dim)
@@ -234,27 +217,34 @@ def warn_if_wrong_unit(kernel: Any, X: Any) -> None:
     the l1 distance are not checked.
     """
     if isinstance(kernel, SpectralTable):
-        groups = dict.fromkeys(g for part in kernel.parts for g in getattr(part, "groups", ()))
+        groups = dict.fromkeys(g for part in kernel.parts for g in part.groups)
         for group in groups:
-            _check_group(table_of_group(group), group.columns, group.lengths, X)
+            if group.columns is not None and group.is_coupled and group.lengths.ndim == 1:
+                table = table_of_group(group, len(group.columns))
+                _check_group(table, group.columns, group.lengths, X)
         if kernel.is_radial and not kernel.sphere:
             warn_if_constant(kernel, X)
     elif hasattr(kernel, "pieces"):  # a Kernel
         if not kernel.is_zonal:
             warn_if_constant(kernel, X)
-    elif hasattr(kernel, "profile"):  # an L1Kernel
-        warn_if_constant(kernel.profile, X, metric="cityblock")
-    for factor in getattr(kernel, "factors", ()):  # of a GroupedKernel
-        _check_group(factor.kernel, factor.columns, np.array(factor.lengths), X)
+    elif getattr(kernel, "is_symmetric", False):  # a CompositeKernel
+        for f in (f for f in kernel.factors if np.ndim(f.lengths) == 1):
+            columns = f.columns or tuple(range(X.shape[1]))
+            _check_group(f.profile, columns, np.array(f.lengths), X, f.metric.name)
 
 
 def _check_group(
-    kernel: Kernel | SpectralTable, columns: tuple[int, ...], lengths: FloatArray, X: Any
+    kernel: Kernel | SpectralTable,
+    columns: tuple[int, ...],
+    lengths: FloatArray,
+    X: Any,
+    metric: Metric = "euclidean",
 ) -> None:
     with np.errstate(over="ignore"):
-        rows = divide_by_lengths(X[:, list(columns)], lengths)
+        rows = divide_by_lengths(X[:, list(columns)], np.broadcast_to(lengths, len(columns)))
     check_overflow(rows)
-    warn_if_constant(kernel, rows, name=f"X[:, {list(columns)}]")
+    name = "X" if columns == tuple(range(X.shape[1])) else f"X[:, {list(columns)}]"
+    warn_if_constant(kernel, rows, name=name, metric=metric)
 
 
 def warn_if_constant(

@@ -86,7 +86,7 @@ def _none_if_positive(signs: FloatArray) -> Signs:
 def _own_signs(step: Any) -> Signs:
     """The signs in ``signature_``; an error for an asymmetric kernel."""
     table = getattr(step, "table_", None)
-    if isinstance(table, SpectralTable) and table.kind == "shifted":
+    if isinstance(table, SpectralTable) and not table.is_symmetric:
         raise ParameterError(
             f"The kernel {table.formula} is asymmetric: its matrix needs left and right features, "
             "and these models use one set of features. Use a symmetric kernel."

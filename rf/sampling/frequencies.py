@@ -23,12 +23,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rf.feature_maps.fourier_features import fourier_columns
-from rf.sampling.coupling import HAAR, INDEPENDENT, ORTHOGONAL, RADII, SHARED, Coupling, Radii
+from rf.sampling.coupling import (
+    HAAR,
+    INDEPENDENT,
+    ORTHOGONAL,
+    RADII,
+    SHARED,
+    Coupling,
+    Radii,
+    RadiusRule,
+)
 from rf.sampling.designed_directions import DESIGNED, KERDOCK
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.numbers import random_source, whole_number
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Part, SpectralTable
 
 __all__ = [
     "ALLOCATIONS",
@@ -186,18 +195,46 @@ def draw_repeatedly(
             f"counts = {tuple(counts)} for a table of {len(parts)} part(s): every part needs its "
             "own number of frequencies, at least 1. Use allocate(table, n)."
         )
-    drawn = checked_choice(COUPLINGS, coupling, "coupling").draw(
-        counts, table.dim, rng, radii=checked_choice(RADII, radii, "radii"), draws=draws
-    )
-    frequencies = np.concatenate(
-        [p.law.ppf(u)[..., None] * unit for p, (u, unit) in zip(parts, drawn, strict=True)], axis=1
-    )
+    chosen = checked_choice(COUPLINGS, coupling, "coupling")
+    rule = checked_choice(RADII, radii, "radii")
+    frequencies = np.zeros((draws, sum(counts), table.dim))
+    rows = np.split(frequencies, np.cumsum(counts)[:-1], axis=1)
+    if table.joint_columns is not None:  # directions of different parts may be dependent
+        group = parts[0].groups[0]
+        drawn = chosen.draw(counts, group.size(table.dim), rng, radii=rule, draws=draws)
+        for p, own, (u, directions) in zip(parts, rows, drawn, strict=True):
+            p.groups[0].add_frequencies(own, p.law.ppf(u)[..., None] * directions)
+    else:
+        for p, own in zip(parts, rows, strict=True):
+            _draw_part(p, own, rng, chosen, rule)
     weights = np.repeat([p.mass / n for p, n in zip(parts, counts, strict=True)], counts)
     phases = np.repeat([float(p.phase) for p in parts], counts)
     part = np.repeat(np.arange(len(parts)), counts)
     return tuple(
         Frequencies(w, *_apply_shifts(table, w, weights, phases, part), part) for w in frequencies
     )
+
+
+def _draw_part(
+    part: Part, rows: FloatArray, rng: np.random.Generator, coupling: Coupling, rule: RadiusRule
+) -> None:
+    """Add the frequencies of one part to ``rows``, zeros of shape (draws, n, d).
+
+    The coupling works within each group.  Several groups have random signs and a random order, so
+    that they are independent of one another (see :mod:`rf.variance.variance`).
+    """
+    draws, n, dim = rows.shape
+    for group in part.groups:
+        size = group.size(dim)
+        if group.is_coupled:
+            ((u, directions),) = coupling.draw([n], size, rng, radii=rule, draws=draws)
+            own = group.law.ppf(u)[..., None] * directions
+        else:
+            own = group.law.draw(size, draws * n, rng).reshape(draws, n, size)
+        if len(part.groups) > 1:
+            own = own * rng.choice([-1.0, 1.0], size=(draws, n, 1))
+            own = np.stack([each[rng.permutation(n)] for each in own])
+        group.add_frequencies(rows, own)
 
 
 def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
@@ -219,7 +256,7 @@ def _apply_shifts(
     part: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Weights and phases with the factor sum_j c_j exp(i t_j e.w) of the shifts of each part."""
-    if table.is_radial:
+    if table.is_symmetric:
         return weights, phases
     weights, phases = weights.copy(), phases.copy()
     for index, p in enumerate(table.parts):
@@ -241,13 +278,13 @@ def checked_choice(options: Mapping[str, T], name: str, parameter: str) -> T:
     return options[name]
 
 
-def check_table(table: Any, *, radial: bool = True, why: str = "") -> None:
+def check_table(table: Any, *, radial: bool = False, why: str = "") -> None:
     """Raise ParameterError unless ``table`` is a SpectralTable.
 
     ``radial``: whether its parts must be radial or shifted; ``why``: reason given in the message.
     """
     kind = table.kind if isinstance(table, SpectralTable) else None
-    if kind is None or (radial and kind not in ("radial", "shifted")):
+    if kind is None or (radial and table.joint_columns != (None,)):
         expected = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
         found = f"of type {type(table).__name__}" if kind is None else f"of the kind {kind!r}"
         raise ParameterError(

@@ -1,8 +1,7 @@
 """Draw frequencies from a table: choose the coupling, and how many frequencies of each part.
 
-The table is that of a radial or shifted kernel, of a kernel of groups of columns
-(:mod:`rf.schemes.grouped`) or of the l1 distance (:mod:`rf.schemes.l1`).  :func:`scheme_for`
-minimises the predicted variance (:mod:`rf.variance`), averaged over pairs of rows.
+:func:`scheme_for` minimises the predicted variance (:mod:`rf.variance`), averaged over pairs of
+rows.
 """
 
 from __future__ import annotations
@@ -62,8 +61,6 @@ _DEGREES, _RESOLVED = (128, 256), 1e-5
 # A comparison of couplings computes integrals for each part.  For more parts of a grouped kernel,
 # "auto" is "orthogonal", whose variance is always close to the least.
 _MOST_COMPARED_PARTS = 12
-# Methods whose variance depends on |D| alone, or on |D + r| for K(D) = k(D + r).
-_OF_DISTANCES = ("radial", "shifted")
 
 
 @dataclass(frozen=True)
@@ -136,24 +133,15 @@ class TableScheme(Scheme):
         return float(self.table.bias)
 
     def frequencies(self, rng: np.random.Generator) -> Frequencies:
-        table = self.table
-        options: dict[str, Any] = {"coupling": self.coupling, "radii": self.radii}
         if self.pooled:
-            return pooled_frequencies(table, sum(self.counts), rng)
-        if table.kind == "grouped":
-            from rf.schemes.grouped import draw_grouped
-
-            return draw_grouped(table, self.counts, rng=rng, **options)
-        if table.kind == "l1":
-            from rf.schemes.l1 import draw_l1
-
-            return draw_l1(table, self.counts, rng)
-        return draw_frequencies(table, self.counts, random_state=rng, **options)
+            return pooled_frequencies(self.table, sum(self.counts), rng)
+        options: Any = {"coupling": self.coupling, "radii": self.radii}
+        return draw_frequencies(self.table, self.counts, random_state=rng, **options)
 
     def draw(self, n_columns: int, rng: np.random.Generator) -> FeatureMap:
         drawn = self.frequencies(rng)
         # A symmetric kernel has the signs in the signature, a shifted one in the left columns.
-        signed = self.table.kind != "shifted"
+        signed = self.table.is_symmetric
         return FourierMap.of(drawn, min(n_columns, 2 * len(drawn)), rng, signed=signed)
 
     def model(self, points: FloatArray, *, approximate: bool = False) -> BaseVarianceModel:
@@ -191,18 +179,25 @@ class TableScheme(Scheme):
 
     def typical_model(self, pairs: int) -> BaseVarianceModel:
         """Approximate variance model at typical distances, or at ``pairs`` random pairs of rows."""
-        if self.method not in _OF_DISTANCES:
+        radial = self._radial
+        if radial is None:
             return self.model(typical_differences(self.rows, pairs), approximate=True)
-        radial, shift = self.table.one_shift()
-        return _cached_model(radial, typical_distances(self.rows, shift).tobytes())
+        table, shift = radial
+        return _cached_model(table, typical_distances(self.rows, shift).tobytes())
+
+    @cached_property
+    def _radial(self) -> tuple[SpectralTable, FloatArray] | None:
+        """The table of a radial k and the shift r, if the kernel is k(|D + r|); else None."""
+        single = self.table.one_shift()
+        return single if single is not None and single[0].is_radial else None
 
     @cached_property
     def _mean_square_kernel(self) -> float:
         """Mean of the squared kernel of the table over pairs of different rows."""
-        if self.method not in _OF_DISTANCES:
+        if self._radial is None:
             differences = typical_differences(self.rows, PAIRS_FOR_NORM)
             return float(np.mean(model_at(self.table, differences, approximate=True).kernel ** 2))
-        radial, shift = self.table.one_shift()
+        radial, shift = self._radial
         z, shares = graded_distances(self.rows, shift)
         return float(shares @ model_at(radial, z, approximate=True).kernel ** 2)
 
@@ -214,7 +209,7 @@ class TableScheme(Scheme):
         at_zero = self.model(np.zeros((1, self.table.dim)), approximate=True)
         square_at_zero = float(np.max(self._square_bias(at_zero))) + extra_variance
         # At D = 0 the estimate of a symmetric kernel is constant: the sum of its weights.
-        if self.pooled or self.table.kind == "shifted":
+        if self.pooled or not self.table.is_symmetric:
             square_at_zero += float(self.variance_of(at_zero)[0][0])
         diagonal = square_at_zero, float(self.table.k_zero)
         return relative_error(square, self._mean_square_kernel, diagonal, self.n_rows)
@@ -301,7 +296,8 @@ def scheme_for(
 @lru_cache(maxsize=_CACHE_SIZE)
 def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     rows, coupling, parts = options.rows, options.coupling, len(table.parts)
-    scheme = TableScheme(table, radii=options.radii, rows=rows, n_rows=options.n_rows)
+    radii: Radii = options.radii if _is_coupled(table) else "iid"
+    scheme = TableScheme(table, radii=radii, rows=rows, n_rows=options.n_rows)
     if options.counts is not None:
         return replace(scheme, coupling=coupling, counts=options.counts)
     couplings = _allowed_couplings(scheme, n, coupling)
@@ -326,57 +322,59 @@ def _choose_scheme(table: Any, n: int, options: SamplingOptions) -> TableScheme:
     if len(couplings) == 1:
         counts = split(model, n, allocation=options.allocation, coupling=couplings[0])
         return replace(scheme, coupling=couplings[0], counts=counts)
-    scores = ranked_couplings(model, n, couplings, options.radii, options.allocation)
+    scores = ranked_couplings(model, n, couplings, radii, options.allocation)
     return replace(scheme, coupling=scores[0].coupling, counts=scores[0].counts, compared=scores)
 
 
 def _allowed_couplings(scheme: TableScheme, n: int, coupling: str) -> tuple[str, ...]:
     """The couplings to compare for n frequencies; ParameterError if ``coupling`` is impossible."""
-    method, parts = scheme.method, len(scheme.table.parts)
-    can_couple_parts = method in _OF_DISTANCES
+    table, parts = scheme.table, len(scheme.table.parts)
+    single = table.one_shift()
+    can_couple_parts = single is not None and single[0].joint_columns is not None
+    is_coupled = _is_coupled(table)
+    allowed = [name for name, c in COUPLINGS.items() if can_couple_parts or not c.across_parts]
+    allowed = allowed if is_coupled else ["iid"]
     if coupling == "auto":
-        if method == "l1":
-            return ("iid",)
-        if scheme.rows is None or (method == "grouped" and parts > _MOST_COMPARED_PARTS):
-            return ("orthogonal",)
+        compares = can_couple_parts or single is None or parts <= _MOST_COMPARED_PARTS
+        if scheme.rows is None or not is_coupled or not compares:
+            return (allowed[0],)
         from rf.variance.allocation import auto_couplings
 
         return auto_couplings(parts if can_couple_parts else 1, n)
-    allowed = [name for name, c in COUPLINGS.items() if can_couple_parts or not c.across_parts]
-    allowed = ["iid"] if method == "l1" else allowed
     if coupling not in allowed:
-        kind = {
-            "weighted": "a sum of several shifted kernels",
-            "grouped": "a kernel of groups of columns",
-            "l1": "a kernel of the l1 distance, whose frequencies are drawn independently",
-        }
         raise ParameterError(
-            f"coupling={coupling!r} was asked for {scheme.table.formula}, {kind[method]}. It takes "
-            f"couplings within each part: {', '.join(allowed)}, or 'auto'."
+            f"coupling={coupling!r} was asked for {table.formula}, whose parts are not drawn "
+            f"together ({scheme.method}). It takes couplings within each part: "
+            f"{', '.join(allowed)}, or 'auto'."
         )
     return (coupling,)
+
+
+def _is_coupled(table: SpectralTable) -> bool:
+    """Whether couplings can lessen the variance, and it is known.
+
+    It is not for several shifts of a product, nor if no group has directions that can be drawn.
+    """
+    is_product = any(len(p.groups) > 1 and p.shifts for p in table.parts)
+    if is_product and table.one_shift() is None:
+        return False
+    return not table.parts or any(g.is_coupled for p in table.parts for g in p.groups)
 
 
 def model_at(
     table: SpectralTable, points: FloatArray, *, approximate: bool = False
 ) -> BaseVarianceModel:
     """The variance model at distances, or at differences of shape (n, d)."""
-    if table.kind == "grouped":
-        from rf.schemes.grouped import GroupedModel
-
-        return GroupedModel(table, points, approximate)
-    if table.kind == "l1":
-        from rf.schemes.l1 import L1Model
-
-        return L1Model(table, points, approximate)
     from rf.variance.variance import VarianceModel
 
     single = table.one_shift()
     if single is None:
         return VarianceModel(table, points, approximate)
-    radial, shift = single
-    z = np.linalg.norm(points + shift, axis=1) if points.ndim == 2 else points
-    return VarianceModel(radial, z, approximate)
+    even, shift = single
+    points = points + shift if points.ndim == 2 else points
+    if even.is_radial and points.ndim == 2:
+        points = np.linalg.norm(points, axis=1)
+    return VarianceModel(even, points, approximate)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

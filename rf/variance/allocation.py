@@ -92,23 +92,16 @@ def allocate(
     distances |x - y| of the data, or a variance model at them.
     """
     n = int(n)
-    sizes = [p.root_mean_square(table.dim)[0] for p in table.parts]
-    weights = {"equal": [1.0] * len(sizes), "mass": sizes, "optimal": sizes}
-    counts = apportion(checked_choice(weights, allocation, "allocation"), n)
-    if allocation != "optimal" or len(sizes) == 1:
-        return counts
-    if distances is None:
+    checked_choice(dict.fromkeys(ALLOCATIONS), allocation, "allocation")
+    if distances is None and allocation == "optimal" and len(table.parts) > 1:
         raise ParameterError(
             "allocation='optimal' needs distances of the data. Pass distances=..., or take "
             "allocation='mass'."
         )
     model = distances
     if not isinstance(model, VarianceModel):
-        model = VarianceModel(table, np.asarray(model, dtype=float))
-    split_like = checked_choice(COUPLINGS, coupling, "coupling").split_like
-    few = min(n, max(_EXACT_SPLIT, len(sizes)))
-    counts = optimal_split(model, few, COUPLINGS[split_like or coupling])
-    return counts if few == n else apportion(counts, n)
+        model = VarianceModel(table, np.zeros(0) if model is None else np.asarray(model, float))
+    return split(model, n, allocation=allocation, coupling=coupling)
 
 
 def split(
@@ -116,18 +109,20 @@ def split(
 ) -> tuple[int, ...]:
     """Split n frequencies over the parts of a model, at least one for each.
 
-    The same as :func:`allocate` for a VarianceModel.  For other models "optimal" is Neyman's
+    "optimal" is the best split for the coupling if it may couple parts of the model, else Neyman's
     allocation, which is optimal for independent frequencies.
     """
-    if isinstance(model, VarianceModel):
-        return allocate(model.table, n, allocation=allocation, coupling=coupling, distances=model)
-    if allocation == "equal":
-        weights = np.ones(model.masses.size)
-    elif allocation == "mass":
-        weights = model.masses
-    else:
+    parts = model.masses.size
+    if allocation == "optimal" and parts > 1:
+        if isinstance(model, VarianceModel) and model.table.joint_columns is not None:
+            split_like = checked_choice(COUPLINGS, coupling, "coupling").split_like
+            few = min(n, max(_EXACT_SPLIT, parts))
+            counts = optimal_split(model, few, COUPLINGS[split_like or coupling])
+            return counts if few == n else apportion(counts, n)
         # Rounding errors can make a variance of 0 negative.
         weights = np.sqrt(np.maximum(np.mean(model.part_variance, axis=1), 0.0))
+    else:
+        weights = np.ones(parts) if allocation == "equal" else model.sizes
     return apportion(np.where(model.varying, weights, 0.0), n)
 
 
@@ -183,7 +178,7 @@ def _mean_terms(
     """
     single = [float(v) for v in model.part_variance.mean(axis=1)]
     signed = model.masses * model.signs
-    dim = model.table.dim
+    dim = model.coupled_dim
 
     @cache
     def mean(p: int, q: int, cosine: CosineLaw) -> float:

@@ -83,7 +83,7 @@ def n_components_for(
     >>> n_components_for(table, eps=0.1, delta=0.01, n_points=1000, bound="hoeffding")
     7368
     """
-    check_table(table, radial=False)
+    check_table(table)
     eps = positive_number(eps, "eps", why=", the error")
     delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
     if not delta < 1:
@@ -92,7 +92,7 @@ def n_components_for(
         raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
     if bound != "hoeffding":
         reason = f", since the bound {bound!r} uses the radii; 'hoeffding' uses masses alone"
-        check_table(table, why=reason)
+        check_table(table, radial=True, why=reason)
     if allocation not in ("equal", "mass"):
         raise ParameterError(f"allocation = {allocation!r}: the bounds cover 'equal' and 'mass'.")
     reason = f", as the bound {bound!r} is over the pairs of that many rows"

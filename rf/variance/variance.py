@@ -29,6 +29,16 @@ summed with their weights over the vectors v = D + t_j e of a kernel with shifts
 (:mod:`rf.variance.pairs`); a radial kernel has the single vector v = D.  Stratified radii are
 dependent (:mod:`rf.variance.characteristic_function`).
 
+A part whose frequency is the sum of independent frequencies of groups of columns draws those of
+each group with the coupling, and gives each a random sign and a random order.  Because of the signs
+the means of the sines are 0, so that the mean wave of the part is the product of those k~_g of its
+groups; and because of the random order, so is the mean product of two waves.  With the mean C_g of
+the covariances of the waves of a group over all pairs of its frequencies, that of the part is
+
+.. math:: \prod_g (C_g + \tilde k_g^2) - \prod_g \tilde k_g^2.
+
+C_g is 0 for a law that no coupling draws, such as that of a truncated l1 distance.
+
 In dimension 1 cos(w.D) does not depend on the direction +-1, so every coupling acts like "iid".
 """
 
@@ -38,16 +48,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Self, final
 
 import numpy as np
 
-from rf.sampling.coupling import RADII, CosineLaw, Coupling, Pairs, Radii, dependent_pairs
+from rf.sampling.coupling import RADII, CosineLaw, Coupling, Radii, pairs_across, pairs_within
 from rf.sampling.frequencies import COUPLINGS
 from rf.variance.pairs import MEAN_ERROR, PairCovariances, Vectors
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import SpectralTable
+from spectra.table import Group, SpectralTable
+from spectra.table.parts import WithError
 
 __all__ = ["BaseVarianceModel", "VarianceModel"]
 
@@ -88,6 +100,11 @@ class BaseVarianceModel(ABC):
     def bounds(self) -> FloatArray:
         """Bound of |X| for each part."""
         return np.ones(self.masses.size)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The masses; of shifted parts, times the root mean square of their factor."""
+        return self.masses
 
     @property
     def approximation(self) -> BaseVarianceModel:
@@ -135,13 +152,13 @@ class BaseVarianceModel(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class VarianceModel(BaseVarianceModel):
-    r"""The variance of the estimate of a table with radial or shifted parts.
+    r"""The variance of the estimate of a table.
 
     All integrals are cached, so the variance for other numbers of frequencies is cheap.  A part
     with shifts t_j along e and weights c_j has :math:`X = \sum_j c_j \cos(w \cdot (D + t_j e))`.
 
-    ``points``: distances, or differences of shape (n, d) if parts are shifted; ``approximate``: use
-    interpolated plane waves, with an error of 1e-9, and at most 64 strata, since n times the
+    ``points``: distances if the table is radial, or differences of shape (n, d); ``approximate``:
+    use interpolated plane waves, with an error of 1e-9, and at most 64 strata, since n times the
     variance hardly depends on their number n; error bounds are then not computed.
     """
 
@@ -175,129 +192,231 @@ class VarianceModel(BaseVarianceModel):
     def bounds(self) -> FloatArray:
         return np.array([p.kernel_bound for p in self.table.parts])
 
+    @property
+    def varying(self) -> FloatArray:
+        return np.array([bool(p.groups) for p in self.table.parts])
+
+    @property
+    def coupled_dim(self) -> int:
+        dim = self.table.dim
+        return max((g.size(dim) for p in self.table.parts for g in p.groups), default=1)
+
+    @property
+    def sizes(self) -> FloatArray:
+        return np.array([p.root_mean_square(self.table.dim)[0] for p in self.table.parts])
+
     @cached_property
-    def _vectors(self) -> list[Vectors]:
-        """The vectors v_j = D + t_j e and the weights c_j of every part."""
-        parts = self.table.parts
-        if self.points.ndim == 1:
-            return [(self.z[:, None], np.ones(1))] * len(parts)
-        D = self.points[:, None, :]
-        return [
-            (D, np.ones(1)) if p.shifts is None else (D + p.shifts.offsets, p.shifts.weights)
-            for p in parts
-        ]
+    def is_joint(self) -> bool:
+        """Whether a coupling may make frequencies of different parts dependent."""
+        is_radial = self.points.ndim == 1 or self.table.is_symmetric
+        return is_radial and self.table.joint_columns is not None
+
+    @cached_property
+    def _shifts(self) -> list[tuple[FloatArray, FloatArray]]:
+        """The shifts t_j e, shape (J, d), and the weights c_j of every part."""
+        none = np.zeros((1, self.table.dim)), np.ones(1)
+        all_shifts = (p.shifts for p in self.table.parts)
+        return [none if s is None else (s.offsets, s.weights) for s in all_shifts]
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
-        parts = range(len(self.table.parts))
-        return self._first_means, np.array([self._mean_square(part) for part in parts])
+        return self._first_means[0], self._squares[0]
 
     @cached_property
-    def _first_means(self) -> FloatArray:
-        """E X: the sum of c_j k~(|v_j|)."""
-        return np.array(
-            [
-                self._plane_wave(part, v if v.ndim == 2 else np.linalg.norm(v, axis=-1)) @ weights
-                for part, (v, weights) in enumerate(self._vectors)
-            ]
-        )
+    def _first_means(self) -> WithError:
+        """E X, the sum of c_j k~(D + t_j e), and its error: (parts, points)."""
+        return self._sums([(1.0, *shifts) for shifts in self._shifts])
+
+    @cached_property
+    def _squares(self) -> WithError:
+        """E X^2, and its error: half the sum of c_j c_k [k~(v_j + v_k) + k~(v_j - v_k)]."""
+        pairs = [
+            (2.0, (t[:, None] + t).reshape(-1, t.shape[1]), np.multiply.outer(c, c).ravel())
+            for t, c in self._shifts
+        ]
+        value, error = self._sums(pairs)
+        # The second terms do not depend on D: they are E |a(e.w)|^2.
+        return 0.5 * (value + ((self.sizes / self.masses) ** 2)[:, None]), 0.5 * error
+
+    def _sums(self, terms: Sequence[tuple[float, FloatArray, FloatArray]]) -> WithError:
+        """For each part the sum of c_j k~(factor D + t_j) over its shifts t_j; and its error."""
+        found = [self._wave(p, factor, t) for p, (factor, t, _) in enumerate(terms)]
+        shape = len(terms), len(self.points)
+        value = [wave @ c for (wave, _), (*_, c) in zip(found, terms, strict=True)]
+        error = [e @ np.abs(c) for (_, e), (*_, c) in zip(found, terms, strict=True)]
+        return np.reshape(value, shape), np.reshape(error, shape)
+
+    def _wave(self, p: int, factor: float, shifts: FloatArray) -> WithError:
+        """E cos(w.v) of part p at v = factor D + shifts, and its error: (points, shifts)."""
+        value, error = np.ones((1, 1)), np.zeros((1, 1))
+        for g in self.table.parts[p].groups:
+            wave, bound = self._group_wave(p, g, factor, shifts)
+            value, error = value * wave, error + bound
+        shape = len(self.points), len(shifts)
+        return np.broadcast_to(value, shape), np.broadcast_to(error, shape)
+
+    def _group_wave(self, p: int, group: Group, factor: float, shifts: FloatArray) -> WithError:
+        """The factor of a group in :meth:`_wave`; parts without shifts may share it."""
+        key = group, factor, p if len(shifts) > 1 or shifts.any() else None
+        if key not in self._waves:
+            if self.points.ndim == 1:
+                z = factor * self.points[:, None]
+            else:
+                v = group.own(factor * self.points[:, None] + shifts)
+                z = np.linalg.norm(v, axis=-1) if group.is_coupled else v
+            if not group.is_coupled:
+                wave = group.law.characteristic_function(z)
+            elif self.approximate:
+                pairs, index = self._pairs[p, group]
+                wave = pairs.plane_wave(index, z), np.zeros(z.shape)
+            else:
+                value, _ = group.wave_at(group.size(self.table.dim), z)
+                wave = value, np.full(z.shape, MEAN_ERROR)
+            self._waves[key] = wave
+        return self._waves[key]
+
+    @cached_property
+    def _waves(self) -> dict[Any, WithError]:
+        return {}
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[int, Group], tuple[PairCovariances, int]]:
+        """For each group of each part, the covariances of pairs, and its index in them.
+
+        If parts may be coupled, all groups share the covariances.
+        """
+        parts, dim = self.table.parts, self.table.dim
+        found: dict[tuple[int, Group], tuple[PairCovariances, int]] = {}
+        shared: dict[Any, PairCovariances] = {}
+        owners = [(p, g) for p, part in enumerate(parts) for g in part.groups if g.is_coupled]
+        is_one = self.table.joint_columns is not None
+        for block in [owners] if is_one and owners else [[owner] for owner in owners]:
+            p, first = block[0]
+            key = first, None if parts[p].shifts is None else p
+            if key not in shared:
+                vectors = [self._vectors(*owner) for owner in block]
+                laws, size = [g.law for _, g in block], first.size(dim)
+                shared[key] = PairCovariances(size, laws, vectors, self.approximate)
+            found |= {owner: (shared[key], i) for i, owner in enumerate(block)}
+        return found
+
+    def _vectors(self, p: int, group: Group) -> Vectors:
+        """The vectors D + t_j e of a part in the columns of a group, and the weights c_j."""
+        if self.points.ndim == 1:
+            return self.points[:, None], np.ones(1)
+        if self.table.parts[p].shifts is None and self.table.is_symmetric:
+            return group.distances(self.points)[:, None], np.ones(1)
+        offsets, weights = self._shifts[p]
+        return group.own(self.points[:, None] + offsets), weights
 
     @property
     def kernel(self) -> FloatArray:
         # Without the means of X^2, which need all pairs of shifts.
-        return np.asarray((self.signs * self.masses) @ self._first_means)
-
-    def _mean_square(self, part: int) -> FloatArray:
-        """E X^2: half the sum of c_j c_k [k~(|v_j + v_k|) + k~(|v_j - v_k|)]."""
-        v, weights = self._vectors[part]
-        if v.ndim == 2:
-            return 0.5 * (1.0 + self._plane_wave(part, 2.0 * v[:, 0]))
-        products, total = np.multiply.outer(weights, weights), np.zeros(len(v))
-        for sign in (1.0, -1.0):
-            lengths = np.linalg.norm(v[:, :, None, :] + sign * v[:, None, :, :], axis=-1)
-            total += 0.5 * np.einsum("jk,mjk->m", products, self._plane_wave(part, lengths))
-        return total
-
-    def _plane_wave(self, part: int, z: FloatArray) -> FloatArray:
-        """E cos(w.v) at lengths z = |v|."""
-        if self.approximate:
-            return self._pairs.plane_wave(part, z)
-        return np.asarray(self.table.parts[part].plane_wave(self.table.dim, z)[0])
-
-    @cached_property
-    def _pairs(self) -> PairCovariances:
-        laws = [part.law for part in self.table.parts]
-        return PairCovariances(self.table.dim, laws, self._vectors, self.approximate)
+        return np.asarray((self.signs * self.masses) @ self._first_means[0])
 
     def covariance(
         self, first: int, second: int, cosine: CosineLaw
     ) -> tuple[FloatArray, FloatArray]:
         """Covariance of X for two frequencies, one of each part, and a bound of its error.
 
-        ``cosine``: distribution of the cosine between them; the bound is 0 if approximate.
+        Each part has one group; ``cosine``: distribution of the cosine between the frequencies;
+        the bound is 0 if approximate.
         """
-        return self._pairs.covariance(first, second, cosine)[:2]
+        parts = self.table.parts
+        (pairs, i), (_, j) = (self._pairs[p, parts[p].groups[0]] for p in (first, second))
+        return pairs.covariance(i, j, cosine)[:2]
 
     def variance(
         self, n_per_part: Sequence[int], *, coupling: str, radii: Radii = "iid"
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the estimate at each point, and a bound of its numerical error."""
         counts = _check_counts(n_per_part, len(self.table.parts))
-        checked_coupling = self._check_coupling(coupling)
-        _check_radii(radii)
-        if not self.z.size:
+        chosen = self._check_coupling(coupling, radii)
+        if not len(self.points):
             return np.zeros(0), np.zeros(0)
-        total = np.sum(self.part_variance / np.array(counts)[:, None], axis=0)
-        scale = float(np.sum((self.bounds * self.masses) ** 2 / np.array(counts)))
-        errors = np.full_like(self.z, scale * 4 * MEAN_ERROR)
-        stratified: dict[int, list[Pairs]] = {}
+        shares = self.masses**2 / np.array(counts)
+        total = (1.0 / np.array(counts)) @ self.part_variance
+        error = 2.0 * (self.bounds[:, None] * self._first_means[1] + 2.0 * self._squares[1])
+        errors = shares @ error if len(shares) else np.zeros(len(self.points))
+        for p, n in enumerate(counts):
+            if n > 1:
+                value, bound = self._pair_mean(p, n, chosen, radii, sum(counts))
+                total, errors = total + shares[p] * value, errors + shares[p] * bound
+        signed = self.masses * self.signs / np.array(counts)
+        for p, q in combinations(range(len(counts)) if self.is_joint else (), 2):
+            for pair in pairs_across(chosen, counts[p], counts[q], self.coupled_dim, sum(counts)):
+                # Pairs of different parts are counted once, and have to count in both orders.
+                weight = 2.0 * float(signed[p] * signed[q]) * pair.count
+                value, bound = self.covariance(p, q, pair.cosine)
+                total, errors = total + weight * value, errors + abs(weight) * bound
+        return total, errors
+
+    def _pair_mean(
+        self, p: int, n: int, coupling: Coupling, radii: Radii, total: int
+    ) -> tuple[Any, Any]:
+        """n - 1 times the mean covariance of X over the pairs of n frequencies; its error."""
+        groups = self.table.parts[p].groups
+        options = n, coupling, radii, total if self.is_joint else n
+        if len(groups) == 1:
+            mean = self._first_means[0][p]
+            return self._group_pairs(p, groups[0], mean, *options)
+        product, squares, bound = np.ones((3, len(self.points)))
+        bound, zero = 0.0 * bound, np.zeros((1, self.table.dim))
+        for g in groups:
+            mean = self._group_wave(p, g, 1.0, zero)[0][:, 0]
+            value, error = self._group_pairs(p, g, mean, *options)
+            product, squares = product * (value / (n - 1) + mean**2), squares * mean**2
+            # Each mean product is at most 1, so that the errors add up.
+            bound = bound + error + 4.0 * (n - 1) * MEAN_ERROR
+        return (n - 1) * (product - squares), bound
+
+    def _group_pairs(
+        self,
+        p: int,
+        group: Group,
+        mean: FloatArray,
+        n: int,
+        coupling: Coupling,
+        radii: Radii,
+        total: int,
+    ) -> tuple[Any, Any]:
+        """As :meth:`_pair_mean` for one group, whose wave has the given mean."""
+        if not group.is_coupled:
+            return 0.0, 0.0
+        pairs, index = self._pairs[p, group]
+        dependent = pairs_within(coupling, n, group.size(self.table.dim), total)
+        value, bound = np.zeros((2, len(self.points)))
         if radii == "stratified":
-            stratified = {p: [] for p, n in enumerate(counts) if n > 1}
-        for p, q, pair in dependent_pairs(checked_coupling, counts, self.table.dim):
-            if p == q and p in stratified:
-                stratified[p].append(pair)
-                continue
-            weight = self._weight(p, q, pair.count, counts)
-            value, bound = self.covariance(p, q, pair.cosine)
-            total = total + weight * value
-            errors = errors + abs(weight) * bound
-        for p, pairs in stratified.items():
-            value, bound = self._stratified_terms(p, pairs, counts)
-            total, errors = total + value, errors + bound
-        return total, errors
+            terms = pairs.terms_of_strata(index, n, [pair.cosine for pair in dependent])
+            (value, bound), *terms = terms
+            value = (n - 1) * (value - mean**2)
+            bound = (n - 1) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)
+        else:
+            terms = [pairs.covariance(index, index, pair.cosine)[:2] for pair in dependent]
+        for pair, (term, error) in zip(dependent, terms, strict=True):
+            value, bound = value + pair.count / n * term, bound + pair.count / n * error
+        return value, bound
 
-    def _weight(self, p: int, q: int, count: int, counts: Sequence[int]) -> float:
-        """The factor of a covariance, common to ``count`` pairs, in the variance."""
-        # Pairs of different parts are counted once, and have to count in both orders.
-        factor = (1.0 if p == q else 2.0) * count / (counts[p] * counts[q])
-        return float(factor * self.masses[p] * self.masses[q] * self.signs[p] * self.signs[q])
-
-    def _stratified_terms(
-        self, p: int, pairs: list[Pairs], counts: tuple[int, ...]
-    ) -> tuple[FloatArray, FloatArray]:
-        """The terms of the pairs i != j of a part with stratified radii, and their error."""
-        n = counts[p]
-        cosines = [pair.cosine for pair in pairs]
-        (value, bound), *angular = self._pairs.terms_of_strata(p, n, cosines)
-        weight = self._weight(p, p, n * (n - 1), counts)
-        total = weight * (value - self.means[0][p] ** 2)
-        errors = abs(weight) * (bound + 4 * MEAN_ERROR * self.bounds[p] ** 2)
-        for pair, (value, bound) in zip(pairs, angular, strict=True):
-            weight = self._weight(p, p, pair.count, counts)
-            total = total + weight * value
-            errors = errors + abs(weight) * bound
-        return total, errors
-
-    def _check_coupling(self, name: str) -> Coupling:
+    def _check_coupling(self, name: str, radii: str) -> Coupling:
         if name not in COUPLINGS:
             raise ParameterError(
                 f"There is no coupling {name!r}; choose one of {', '.join(COUPLINGS)}."
             )
-        if self.points.ndim == 2 and COUPLINGS[name].across_parts:
+        if radii not in RADII:
+            raise ParameterError(
+                f"radii = {radii!r} is not known: choose one of {', '.join(RADII)}."
+            )
+        if COUPLINGS[name].across_parts and not self.is_joint and len(self.table.parts) > 1:
             raise ParameterError(
                 f"The coupling {name!r} makes frequencies of different parts dependent, and the "
                 "covariance of their waves is known for radial kernels only. Take a coupling "
                 "within each part."
+            )
+        is_iid = name == "iid" and radii == "iid"
+        if not is_iid and any(len(p.groups) > 1 and p.shifts for p in self.table.parts):
+            raise ParameterError(
+                "The variance of several shifts of a product is known for independent frequencies "
+                "only: take coupling='iid' and radii='iid'."
             )
         return COUPLINGS[name]
 
@@ -310,8 +429,3 @@ def _check_counts(n_per_part: Sequence[int], parts: int) -> tuple[int, ...]:
             "part, at least 1."
         )
     return counts
-
-
-def _check_radii(radii: str) -> None:
-    if radii not in RADII:
-        raise ParameterError(f"radii = {radii!r} is not known: choose one of {', '.join(RADII)}.")

@@ -17,9 +17,11 @@ __all__ = [
     "FloatArray",
     "IntArray",
     "NumberArray",
+    "from_units",
     "frozen_array",
     "panel_rule",
     "reduce_to_fields",
+    "to_units",
 ]
 
 ComplexArray = NDArray[np.complex128]
@@ -62,3 +64,13 @@ def panel_rule(low: FloatArray, high: FloatArray, count: int) -> tuple[FloatArra
 @cache
 def _legendre(count: int) -> tuple[FloatArray, FloatArray]:
     return np.polynomial.legendre.leggauss(count)
+
+
+def to_units(rows: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Rows divided by lengths; or the rows A x for a matrix A instead of lengths."""
+    return np.asarray(rows @ lengths.T if lengths.ndim == 2 else rows / lengths)
+
+
+def from_units(frequencies: FloatArray, lengths: FloatArray) -> FloatArray:
+    """The frequencies w of rows x with w.x = v.to_units(x) for the given v."""
+    return np.asarray(frequencies @ lengths if lengths.ndim == 2 else frequencies / lengths)

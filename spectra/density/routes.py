@@ -20,9 +20,11 @@ from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.kernels.catalogue.reading import kernel_from_text
+from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
-from spectra.table.l1_part import check_l1_kernel, l1_density
+from spectra.kernels.metrics import L1
+from spectra.kernels.profile_terms import numeric_l1
+from spectra.table.l1_law import check_l1_kernel, l1_density
 
 __all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "spectral_density"]
 
@@ -56,7 +58,7 @@ LARGEST_DIMENSION = 20_000
 
 
 @overload
-def spectral_density(kernel: L1Kernel, dim: int) -> Callable[[ArrayLike], FloatArray]: ...
+def spectral_density(kernel: CompositeKernel, dim: int) -> Callable[[ArrayLike], FloatArray]: ...
 
 
 @overload
@@ -69,7 +71,7 @@ def spectral_density(kernel: Kernel | str, dim: int, *, route: str = "auto") -> 
     "your data (design)",
 )
 def spectral_density(
-    kernel: Kernel | L1Kernel | str, dim: int, *, route: str = "auto"
+    kernel: Kernel | CompositeKernel | str, dim: int, *, route: str = "auto"
 ) -> SpectralDensity | Callable[[ArrayLike], FloatArray]:
     r"""Spectral density of a kernel on R^dim, by the first route that covers the kernel.
 
@@ -81,7 +83,7 @@ def spectral_density(
     ----------
     kernel : Kernel or str
         A kernel in z = |x - y|, or its text; a zonal kernel is taken as 0 beyond z = 2.  For an
-        L1Kernel, the result is a function of frequencies of shape (..., d), with d >= 2.
+        CompositeKernel, the result is a function of frequencies of shape (..., d), with d >= 2.
     dim : int
         Dimension d >= 1 of the inputs.
     route : str
@@ -117,9 +119,9 @@ def spectral_density(
             f"The dimension is {dim:.4g}; densities are known up to d = {LARGEST_DIMENSION}. "
             "Reduce the number of columns of the data first."
         )
-    if isinstance(kernel, L1Kernel):
-        truncated, exponentials = kernel.numeric_terms()
-        check_l1_kernel(dim, truncated, str(kernel))
+    if isinstance(kernel, CompositeKernel):
+        truncated, exponentials = numeric_l1(kernel.profile_of(L1))
+        check_l1_kernel(dim, str(kernel), truncated=bool(truncated))
         return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
     if isinstance(kernel, str):
         kernel = kernel_from_text(kernel)

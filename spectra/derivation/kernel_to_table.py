@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from functools import cache as memoize
-from itertools import product
 from numbers import Real
 from pathlib import Path
-from typing import cast
 
-import numpy as np
 import sympy
 
 from spectra.base.limits import stage
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
-from spectra.derivation.asymmetric_measure import asymmetric_table
-from spectra.errors import AccuracyError, FormulaError
+from spectra.derivation.terms import composite_table
+from spectra.errors import AccuracyError, FormulaError, NoRouteError
 from spectra.formula.reader.parsing import parse_formula
-from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import Entry, as_kernel
 from spectra.kernels.catalogue.reading import any_kernel_from_text
-from spectra.kernels.grouped import Factor, GroupedKernel
+from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels.metrics import EUCLIDEAN
+from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import measure_of
 from spectra.measure.tabulation import tabulate
-from spectra.table import Group, Part, ProductPart, SpectralTable
+from spectra.table import SpectralTable
 from spectra.table.kept_tables import (
     code_digest,
     default_cache,
@@ -36,15 +31,13 @@ from spectra.table.kept_tables import (
     load_kept,
     save_alias,
 )
-from spectra.table.l1_part import check_l1_kernel, l1_parts
-from spectra.table.parts import error_of_product
 from spectra.verdict import existence, spectral_measure
 
 __all__ = ["address_of", "derive"]
 
 
 def derive(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | Entry | str,
+    kernel: Kernel | CompositeKernel | Entry | str,
     dim: int,
     *,
     u_error: float | None = None,
@@ -58,7 +51,7 @@ def derive(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel, Entry or str
+    kernel : Kernel, CompositeKernel, Entry or str
         A kernel, an entry of the catalogue, or a text: a name in the catalogue or a formula, as in
         :func:`spectra.kernels.catalogue.kernel_from_text`.
     dim : int
@@ -72,8 +65,7 @@ def derive(
     Returns
     -------
     SpectralTable
-        Its ``kind`` is "radial", "shifted", "grouped" or "l1".  An L1Kernel that equals a radial or
-        grouped kernel in this dimension has a table of that kind.
+        Its ``kind`` is "radial", "shifted", "grouped" or "l1".
 
     Raises
     ------
@@ -103,12 +95,16 @@ def derive(
     text = kernel if isinstance(kernel, str) else ""
     if isinstance(kernel, str):
         kernel = any_kernel_from_text(kernel)
-    if isinstance(kernel, AsymmetricKernel):
-        return asymmetric_table(kernel, dim, radial_table)
-    if isinstance(kernel, GroupedKernel):
-        return _grouped_table(kernel, dim, radial_table)
-    if isinstance(kernel, L1Kernel):
-        return _l1_table(kernel, dim, radial_table)
+    if isinstance(kernel, CompositeKernel):
+        if (same := kernel.as_radial(dim)) is not None and same[1] is None:
+            return radial_table(same[0], dim)
+        if any(f.metric != EUCLIDEAN for f in kernel.factors):
+            existence(kernel, dim).raise_unless_finite()
+        return composite_table(kernel, dim, radial_table)
+    if isinstance(kernel, TabulatedKernel):
+        if kernel.table.dim != dim:
+            raise NoRouteError(f"{kernel} is known in dimension {kernel.table.dim} alone.")
+        return kernel.table
     kernel = as_kernel(kernel, "derive")
     folder = default_cache() if cache is True else Path(cache) if cache else None
     is_saved = folder is not None and isinstance(u_error, Real | None)
@@ -157,57 +153,3 @@ def _tabulate_kernel(kernel: Kernel, dim: int, u_error: float | None) -> Spectra
             raise
     density = spectral_density(kernel, dim, route="numeric")
     return tabulate(measure_of(density), u_error=u_error)
-
-
-def _grouped_table(
-    kernel: GroupedKernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
-) -> SpectralTable:
-    """The table of products over groups; ``table_of`` derives the tables of radial kernels."""
-    kernel.check_dim(dim)
-    tables: dict[Factor, SpectralTable] = {}
-    groups: dict[Factor, list[tuple[Part, Group]]] = {}
-    cached_table = memoize(table_of)
-    for factor in kernel.factors:
-        table = cached_table(cast("Kernel", factor.kernel), len(factor.columns))
-        lengths = np.array(factor.lengths)
-        tables[factor] = table
-        groups[factor] = [(p, Group(p.law, factor.columns, lengths)) for p in table.parts]
-    parts: list[ProductPart] = []
-    u_error = bias = 0.0
-    for weight, factors in kernel.terms:
-        parts += (ProductPart.of(weight, p) for p in product(*(groups[f] for f in factors)))
-        factor_tables = [tables[f] for f in factors]
-        # The error in probability of a product is at most the sum of the errors of its factors.
-        u_error = max(u_error, sum(t.u_error for t in factor_tables))
-        bias += abs(weight) * float(error_of_product((t.mass, t.bias) for t in factor_tables))
-    return SpectralTable(
-        dim=dim,
-        parts=tuple(parts),
-        formula=str(kernel),
-        k_zero=float(kernel.at_zero),
-        u_error=u_error,
-        bias=bias,
-        provenance="; ".join(dict.fromkeys(table.provenance for table in tables.values())),
-    )
-
-
-def _l1_table(
-    kernel: L1Kernel, dim: int, table_of: Callable[[Kernel, int], SpectralTable]
-) -> SpectralTable:
-    """The table of the equivalent radial or grouped kernel, or of the terms in closed form."""
-    equivalent = kernel.equivalent(dim)
-    if isinstance(equivalent, GroupedKernel):
-        return _grouped_table(equivalent, dim, table_of)
-    if equivalent is not None:
-        return table_of(equivalent, dim)
-    existence(kernel, dim).raise_unless_finite()
-    truncated_distances, exponentials = kernel.numeric_terms()
-    check_l1_kernel(dim, truncated_distances, str(kernel))
-    return SpectralTable(
-        dim=dim,
-        parts=l1_parts(dim, truncated_distances, exponentials),
-        formula=str(kernel),
-        k_zero=float(kernel.at_zero),
-        u_error=0.0,
-        provenance="closed form",
-    )

@@ -165,7 +165,7 @@ class Design:
         self._refuse_powers()
         phases = np.where(self.masses > 0.0, 0.0, np.pi).tolist()
         spheres = tuple(
-            Part(abs(c), mass_error=0.0, phase=phase, law=RadialLaw.from_atoms([w], [1.0]))
+            Part(abs(c), mass_error=0.0, phase=phase, groups=RadialLaw.from_atoms([w], [1.0]))
             for w, c, phase in zip(self.radii.tolist(), self.masses.tolist(), phases, strict=True)
             if c != 0.0
         )

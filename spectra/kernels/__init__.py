@@ -1,21 +1,23 @@
 """Kernels: their sums and products, values and kernel matrices.
 
-A :class:`Kernel` is radial, a function of z = |x - y|, or zonal, a function of u = <x, y> on the
-unit sphere.  Grouped kernels are sums of products of radial kernels of some columns of the data,
-asymmetric kernels are sums of shifted radial kernels, and l1 kernels are functions of |x - y|_1.
+A :class:`Kernel` is a profile: radial, a function of z = |x - y|, or zonal, a function of
+u = <x, y> on the unit sphere.  A :class:`CompositeKernel` is a sum of products of profiles, each of
+a distance (:mod:`~spectra.kernels.metrics`) in some columns of the data, which may be shifted or
+tilted.
 """
 
-from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.grouped import Factor, GroupedKernel, additive
-from spectra.kernels.kernel import Kernel, radial, zonal
-from spectra.kernels.l1_kernel import L1Kernel, l1
+from spectra.kernels.composite import CompositeKernel, Factor, Term, additive
+from spectra.kernels.kernel import Kernel, l1, radial, zonal
+from spectra.kernels.metrics import EUCLIDEAN, L1, Metric
 
 __all__ = [
-    "AsymmetricKernel",
+    "EUCLIDEAN",
+    "L1",
+    "CompositeKernel",
     "Factor",
-    "GroupedKernel",
     "Kernel",
-    "L1Kernel",
+    "Metric",
+    "Term",
     "additive",
     "l1",
     "radial",

@@ -21,6 +21,7 @@ class BaseKernel:
     """The operations that every kernel derives from its own ``+``, ``*`` and kernel matrix."""
 
     label: str = ""  #: The text that is printed if it is not empty.
+    is_composite: bool = False  #: Whether it is a sum of products of factors, not one profile.
     zonal: Any = None  #: The formula in u = <x, y> of a zonal kernel.
 
     # Not an ABC, whose metaclass slows isinstance down: only type checkers use abstractmethod here.

@@ -27,11 +27,11 @@ from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, valu
 from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
-from spectra.kernels.asymmetric import AsymmetricKernel, shift_and_tilt
 from spectra.kernels.base_kernel import BaseKernel
-from spectra.kernels.grouped import GroupedKernel, on_columns
+from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.kernels.metrics import L1
 
-__all__ = ["Kernel", "radial", "zonal"]
+__all__ = ["Kernel", "l1", "radial", "zonal"]
 
 # Number of distances at which each formula of a new kernel is evaluated, to refuse complex values.
 _CHECKED_DISTANCES = 61
@@ -140,15 +140,15 @@ class Kernel(BaseKernel):
     def rescale(self, length: float | sympy.Expr) -> Kernel: ...
 
     @overload
-    def rescale(self, length: Sequence[float] | FloatArray) -> GroupedKernel: ...
+    def rescale(self, length: Sequence[float] | FloatArray) -> CompositeKernel: ...
 
     def rescale(
         self, length: float | sympy.Expr | Sequence[float] | FloatArray
-    ) -> Kernel | GroupedKernel:
+    ) -> Kernel | CompositeKernel:
         """The kernel k(z / length), which is radial even if k was zonal.
 
         With one length for each column of the data it is k(|(x - y) / length|), the kernel k of the
-        data with each column divided by its length.
+        data with each column divided by its length; with a matrix A, k(|A x - A y|).
 
         Examples
         --------
@@ -159,12 +159,12 @@ class Kernel(BaseKernel):
         np.True_
         """
         if not isinstance(length, sympy.Basic) and np.ndim(length):
-            dim = np.size(length)
-            return on_columns(self, range(dim), length, dim)
+            dim = np.shape(length)[-1]
+            return of_factor(self, range(dim), length, dim)
         scale = exact_length(length)
         return _sum_pieces((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
 
-    def on(self, columns: int | Sequence[int], length: float | ArrayLike = 1.0) -> GroupedKernel:
+    def on(self, columns: int | Sequence[int], length: float | ArrayLike = 1.0) -> CompositeKernel:
         """The kernel of the distance in the given columns only, which are counted from 0.
 
         ``length`` divides these columns: one number for all of them, or one for each.  Sums and
@@ -176,18 +176,18 @@ class Kernel(BaseKernel):
         >>> print(space.on([0, 1]) * time.on(2, length=7))
         (exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2], length=[7])
         """
-        return on_columns(self, columns, length)
+        return of_factor(self, columns, length)
 
-    def shift(self, offset: float | ArrayLike) -> AsymmetricKernel:
+    def shift(self, offset: float | ArrayLike) -> CompositeKernel:
         """The kernel D -> k(|D + offset|), D = x - y; one number per column, or one for all."""
-        return shift_and_tilt(self, offset=offset)
+        return of_factor(self).shift(offset)
 
-    def tilt(self, beta: float | ArrayLike) -> AsymmetricKernel:
+    def tilt(self, beta: float | ArrayLike) -> CompositeKernel:
         """The kernel D -> k(|D|) exp(beta.D), D = x - y; one number per column, or one for all.
 
         Its spectral measure is known if k is a sum of Gaussians.
         """
-        return shift_and_tilt(self, tilt=beta)
+        return of_factor(self).tilt(beta)
 
     def split_constant(self) -> tuple[float, Kernel]:
         """The pair (c, k / c) for the constant factor c of k; multiples of k share k / c."""
@@ -336,3 +336,32 @@ def _check_values(kernel: Kernel) -> Kernel:
             )
         refuse_jump_at_zero(piece.expr)
     return kernel
+
+
+def l1(formula: str | sympy.Expr, **parameters: Any) -> CompositeKernel:
+    """Make a kernel of the l1 distance from a formula in z = |x - y|_1 = sum_i |x_i - y_i|.
+
+    Parameters
+    ----------
+    formula, **parameters :
+        As for :func:`radial`, including ``support``; z is the l1 distance.
+
+    Returns
+    -------
+    CompositeKernel
+        Every formula has values and kernel matrices.  In several columns, spectral measures and
+        features are available for sums of multiples of ``Max(tau - z, 0)`` and ``exp(-c*z)`` only.
+
+    References
+    ----------
+    X. Huang et al., "Classification with truncated l1 distance kernel", IEEE Trans. Neural Netw.
+    Learn. Syst. 29 (2018) 2025.
+
+    Examples
+    --------
+    >>> kernel = l1("Max(tau - z, 0)", tau=3)
+    >>> kernel.gram([[0.0, 0.0], [1.0, 1.0]])
+    array([[3., 1.],
+           [1., 3.]])
+    """
+    return of_factor(radial(formula, **parameters), metric=L1)

@@ -2,14 +2,13 @@
 
 Needs numpy and scipy only.  Read in this order: ``radial/panels`` (the density of the radius),
 ``tails/wave_sum`` and ``tails/wave_tail`` (oscillating tails), ``radial/radial_law`` (the
-distribution of the radius), ``parts`` and ``l1_part`` (the parts of a measure), and
+distribution of the radius), ``parts`` and ``l1_law`` (the parts of a measure), and
 ``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache on disk.
 ``radial/plane_wave`` and ``radial/panel_integrals`` compute the expectation of a plane wave,
 ``radial_interpolant`` interpolates it, and ``radial/fast_quantiles`` speeds up draws.
 """
 
-from spectra.table.l1_part import L1Part
-from spectra.table.parts import Group, Part, ProductPart, Shifts
+from spectra.table.parts import Group, Part, Shifts
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw, Seed
 from spectra.table.radial_interpolant import interpolate
@@ -20,10 +19,8 @@ from spectra.table.tails.wave_tail import WaveTail
 __all__ = [
     "FrequencySample",
     "Group",
-    "L1Part",
     "Panels",
     "Part",
-    "ProductPart",
     "RadialLaw",
     "Seed",
     "Shifts",

@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import format_bound, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table.l1_part import L1Part
-from spectra.table.parts import PHASES, Group, Part, ProductPart, SignedMass
+from spectra.table.parts import PHASES, Group, Part, WithError
 from spectra.table.radial.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
@@ -44,9 +43,9 @@ class FrequencySample:
     frequencies : ndarray, shape (n, dim)
         Independent draws from parts chosen with probabilities proportional to mass * kernel_bound.
     weights : ndarray, shape (n,)
-        The mass of the table; for a part with :class:`Shifts` a, times |a(e.w)| / a.bound.
+        The mass of the table; for a part with :class:`Shifts` a, times |a(w)| / a.bound.
     phases : ndarray, shape (n,)
-        0 for a positive part, pi for a negative part; plus the phase of a(e.w).
+        0 for a positive part, pi for a negative part; plus the phase of a(w).
     """
 
     frequencies: FloatArray
@@ -72,7 +71,7 @@ class SpectralTable:
     ----------
     dim : int
         Dimension d >= 1 of the data.
-    parts : tuple of Part, of ProductPart, or of L1Part
+    parts : tuple of Part
         Positive and negative parts of the measure; they may overlap.
     formula : str
         The kernel as text.
@@ -103,7 +102,7 @@ class SpectralTable:
     >>> table.sample(3, rng=0).frequencies.shape
     (3, 1)
 
-    The parts of a kernel of groups of columns are of the class :class:`ProductPart`:
+    The parts of a kernel of groups of columns are products:
 
     >>> from spectra import derive, radial
     >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
@@ -127,9 +126,8 @@ class SpectralTable:
     def __post_init__(self) -> None:
         if isinstance(self.dim, bool) or not isinstance(self.dim, int) or self.dim < 1:
             raise ParameterError(f"The dimension must be an integer of at least 1; got {self.dim}.")
-        known = isinstance(self.parts, tuple) and all(isinstance(p, SignedMass) for p in self.parts)
-        if not known or len({type(p) for p in self.parts}) > 1:
-            raise ParameterError("The parts of a spectral table must be a tuple of one kind.")
+        if not (isinstance(self.parts, tuple) and all(isinstance(p, Part) for p in self.parts)):
+            raise ParameterError("The parts of a spectral table must be a tuple of Parts.")
         if not (np.isfinite(self.k_zero) and 0.0 <= self.u_error <= 1.0):
             raise ParameterError(
                 f"k(0) = {self.k_zero} must be finite and u_error = {self.u_error} in [0, 1]."
@@ -149,10 +147,9 @@ class SpectralTable:
     def _check_columns(self) -> None:
         """Check that shifts and groups match the dimension of the table."""
         for p in self.parts:
-            groups = p.groups if isinstance(p, ProductPart) else ()
-            fits = all(set(g.columns) <= set(range(self.dim)) for g in groups)
-            shifts = p.shifts if isinstance(p, Part) else None
-            if not fits or (shifts is not None and shifts.axis.size != self.dim):
+            columns = {c for g in p.groups for c in g.columns or ()}
+            size = self.dim if p.shifts is None else p.shifts.offsets.shape[1]
+            if not columns <= set(range(self.dim)) or size != self.dim:
                 raise ParameterError(
                     f"A part of a table of dimension {self.dim} has shifts or columns of another "
                     "dimension."
@@ -161,12 +158,10 @@ class SpectralTable:
     def _check_mass(self) -> None:
         """Check that the signed masses add up to k(0)."""
         signed = error = 0.0
-        for p in self.parts:
-            if isinstance(p, Part) and p.shifts is not None:
-                (value,), (bound,) = p.kernel(self.dim, np.zeros((1, self.dim)))
-                signed, error = signed + float(value), error + float(bound)
-            else:
-                signed += p.sign * p.mass
+        if self.is_symmetric:
+            signed = float(sum(p.sign * p.mass for p in self.parts))
+        else:
+            (signed,), (error,) = self._expected(np.zeros((1, self.dim)))
         error += self.mass_error + _SUM_ROUNDING * max(self.mass, abs(self.k_zero))
         if abs(signed - self.k_zero) > error + self.bias:
             raise ParameterError(
@@ -177,7 +172,7 @@ class SpectralTable:
 
     def __repr__(self) -> str:
         parts = f"{len(self.parts)} parts of mass {self.mass:.12g}"
-        if self.kind in ("radial", "shifted"):
+        if self.joint_columns is not None:
             parts = ", ".join(repr(p) for p in self.parts) or "no mass"
         error = format_bound(self.u_error)
         return f"SpectralTable of {self.formula} on R^{self.dim}: {parts}; u-error {error}"
@@ -189,12 +184,29 @@ class SpectralTable:
         "radial": |D|; "shifted": |D + t| for shifts t; "grouped": norms of groups of columns of D;
         "l1": |D|_1.
         """
-        first = next(iter(self.parts), None)
-        if isinstance(first, ProductPart):
-            return "grouped"
-        if isinstance(first, L1Part):
-            return "l1"
-        return "radial" if all(p.shifts is None for p in self.parts) else "shifted"
+        if not self.is_symmetric:
+            return "shifted"
+        if self.joint_columns == (None,):
+            return "radial"
+        coupled = all(g.is_coupled for p in self.parts for g in p.groups)
+        return "grouped" if coupled else "l1"
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether no part is shifted, so that the kernel is even."""
+        return all(p.shifts is None for p in self.parts)
+
+    @cached_property
+    def joint_columns(self) -> tuple[Any, ...] | None:
+        """The columns and lengths that all parts share; None unless each part is one radial group.
+
+        Couplings can then make frequencies of different parts dependent.
+        """
+        if not all(len(p.groups) == 1 and p.groups[0].is_coupled for p in self.parts):
+            return None
+        groups = [p.groups[0] for p in self.parts]
+        found = {g.columns and (g.columns, g.lengths.tobytes()) for g in groups} or {None}
+        return tuple(found) if len(found) == 1 else None
 
     @property
     def is_radial(self) -> bool:
@@ -226,24 +238,25 @@ class SpectralTable:
         return float(sum(p.mass_error * p.kernel_bound for p in self.parts))
 
     def one_shift(self) -> tuple[SpectralTable, FloatArray] | None:
-        """The table of k and the shift r if the kernel is K(D) = k(D + r), k radial; else None.
+        """The table of k and the shift r if the kernel is K(D) = k(D + r), k even; else None.
 
-        This table must be radial or shifted.  Features of K at x are features of k at x + r.
+        Features of K at x are features of k at x + r.
         """
-        if self.is_radial:
+        if self.is_symmetric:
             return self, np.zeros(self.dim)
         all_shifts = [p.shifts for p in self.parts]
-        first = next((s.offsets[0] for s in all_shifts if s is not None), np.zeros(self.dim))
+        first = next(s.offsets[0] for s in all_shifts if s is not None)
         parts = []
         for p in self.parts:
             shifts = p.shifts
             offset = np.zeros(self.dim) if shifts is None else shifts.offsets[0]
             is_same = np.allclose(offset, first, rtol=_SAME_SHIFT, atol=0.0)
-            if not is_same or (shifts is not None and shifts.steps.size != 1):
+            if not is_same or (shifts is not None and shifts.weights.size != 1):
                 return None
             weight = 1.0 if shifts is None else float(shifts.weights[0])
             phase, size = PHASES[int(p.sign * np.sign(weight))], abs(weight)
-            parts.append(Part(size * p.mass, size * p.mass_error, phase, p.law))
+            groups = tuple(replace(g, deviation=0.0) for g in p.groups)
+            parts.append(Part(size * p.mass, size * p.mass_error, phase, groups))
         k_zero = float(sum(p.sign * p.mass for p in parts))
         return replace(self, parts=tuple(parts), k_zero=k_zero), first
 
@@ -260,7 +273,7 @@ class SpectralTable:
         for i, p in enumerate(self.parts):
             rows = np.flatnonzero(chosen == i)
             frequencies[rows] = p.draw(self.dim, rows.size, generator)
-            if isinstance(p, Part) and p.shifts is not None:
+            if p.shifts is not None:
                 modulus, angles = p.shifts.polar(frequencies[rows])
                 weights[rows] *= modulus / p.shifts.bound
                 phases[rows] += angles
@@ -281,22 +294,28 @@ class SpectralTable:
     def expected_kernel_error(self, differences: ArrayLike) -> FloatArray:
         """Bound of the numerical error of :meth:`expected_kernel`.
 
-        It includes ``mass_error`` for the l1 distance only: else the masses are taken as exact.
+        The masses are taken as exact.
         """
         return self._expected(differences)[1]
 
     def _expected(self, differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The kernel of the table and its error bound."""
         points = real_array(differences, "z") if self.is_radial else self._check_shape(differences)
-        value, error = np.zeros((2, *(points.shape if self.is_radial else points.shape[:-1])))
-        cache: dict[Any, Any] = {}
+        shape = points.shape if self.is_radial else points.shape[:-1]
+        value, error = np.zeros((2, *shape))
+        shared: dict[Group, WithError] = {}
+
+        def wave(group: Group, offsets: FloatArray | None) -> WithError:
+            if offsets is not None:
+                return group.wave(points[..., None, :] + offsets)
+            if group not in shared:
+                shared[group] = (
+                    group.wave_at(self.dim, points) if self.is_radial else group.wave(points)
+                )
+            return shared[group]
+
         for p in self.parts:
-            if isinstance(p, ProductPart):
-                summand, bound = p.kernel(self.dim, points, cache)
-            elif self.kind == "shifted" and p.shifts is None:
-                summand, bound = p.kernel(self.dim, np.asarray(np.linalg.norm(points, axis=-1)))
-            else:
-                summand, bound = p.kernel(self.dim, points)
+            summand, bound = p.kernel(wave)
             value += summand
             error += bound
         return value, error
@@ -326,12 +345,12 @@ class SpectralTable:
 
 
 @lru_cache(maxsize=64)
-def table_of_group(group: Group) -> SpectralTable:
-    """The radial table of the kernel of a group, which has k(0) = 1."""
+def table_of_group(group: Group, dim: int) -> SpectralTable:
+    """The table of the kernel of a group of ``dim`` columns, which has k(0) = 1."""
     return SpectralTable(
-        dim=len(group.columns),
+        dim=dim,
         parts=(Part(1.0, 0.0, 0.0, group.law),),
-        formula=f"the kernel of the columns {list(group.columns)}",
+        formula=f"the kernel of the columns {group.columns}",
         k_zero=1.0,
         u_error=0.0,
         provenance="one group",

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from spectra.base.files import atomic_file
 from spectra.errors import TableFileError
-from spectra.table.l1_part import L1Part
-from spectra.table.parts import PHASES, Group, Part, ProductPart, Shifts
+from spectra.table.l1_law import TruncatedLaw
+from spectra.table.parts import PHASES, Group, Part, Shifts
 from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
@@ -39,7 +39,7 @@ Table = TypeVar("Table")
 # Entries of every header.
 _FORMAT = {
     "format": "spectra.SpectralTable",
-    "version": 6,
+    "version": 7,
     "convention": "k(D) = sum over parts of mass * E cos(w.D + phase)",
 }
 _NUMBERS = ("k_zero", "u_error", "bias")
@@ -105,8 +105,8 @@ def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
     parts: tuple[Any, ...] = table.parts
     arrays: Arrays = {}
     # The keys of a dict are distinct and keep their order.
-    groups = list(dict.fromkeys(g for p in parts for g in getattr(p, "groups", ())))
-    laws = list(dict.fromkeys(owner.law for owner in (*parts, *groups) if hasattr(owner, "law")))
+    groups = list(dict.fromkeys(g for p in parts for g in p.groups))
+    laws = list(dict.fromkeys(g.law for g in groups))
     index = {shared: i for some in (laws, groups) for i, shared in enumerate(some)}
     header = _FORMAT | {name: float(getattr(table, name)) for name in _NUMBERS}
     header |= {
@@ -117,7 +117,12 @@ def encode_table(table: Any) -> tuple[dict[str, Any], Arrays]:
         "sphere": bool(table.sphere),
         "laws": [_encode_law(law, arrays, f"law{i}") for i, law in enumerate(laws)],
         "groups": [
-            {"law": index[g.law], "columns": list(g.columns), "lengths": g.lengths.tolist()}
+            {
+                "law": index[g.law],
+                "columns": g.columns and list(g.columns),
+                "lengths": g.lengths.tolist(),
+                "deviation": float(g.deviation),
+            }
             for g in groups
         ],
         "parts": [_encode_part(p, index) for p in parts],
@@ -138,9 +143,7 @@ def decode_table(
         )
     try:
         laws = [_decode_law(entry, arrays, f"law{i}") for i, entry in enumerate(header["laws"])]
-        groups = [
-            Group(laws[g["law"]], tuple(g["columns"]), g["lengths"]) for g in header["groups"]
-        ]
+        groups = [_decode_group(entry, laws) for entry in header["groups"]]
         if arrays:
             raise ValueError(f"it holds arrays that belong to no part: {sorted(arrays)}")
         domain = header["domain"]
@@ -150,7 +153,7 @@ def decode_table(
             provenance=str(header["provenance"]),
             domain=np.inf if domain is None else float(domain),
             sphere=bool(header["sphere"]),
-            parts=tuple(_decode_part(entry, laws, groups) for entry in header["parts"]),
+            parts=tuple(_decode_part(entry, groups) for entry in header["parts"]),
             **{name: float(header[name]) for name in _NUMBERS},
         )
     except (IndexError, KeyError, TypeError, ValueError) as error:
@@ -159,43 +162,38 @@ def decode_table(
         ) from error
 
 
-def _encode_part(part: Part | ProductPart | L1Part, index: dict[Any, int]) -> dict[str, Any]:
-    """The entry of a part in the header, with indices of its law or groups."""
-    entry: dict[str, Any] = {
+def _encode_part(part: Part, index: dict[Any, int]) -> dict[str, Any]:
+    """The entry of a part in the header, with the indices of its groups."""
+    return {
         "mass": float(part.mass),
         "mass_error": float(part.mass_error),
         "sign": int(part.sign),
-    }
-    if isinstance(part, L1Part):
-        return entry | {"scale": float(part.scale), "side": int(part.side)}
-    if isinstance(part, ProductPart):
-        return entry | {"groups": [index[g] for g in part.groups]}
-    shifts = part.shifts and {
-        "axis": part.shifts.axis.tolist(),
-        "unit": float(part.shifts.unit),
-        "steps": part.shifts.steps.tolist(),
-        "weights": part.shifts.weights.tolist(),
-    }
-    return entry | {
-        "law": index[part.law],
-        "deviation": float(part.deviation),
-        "shifts": shifts,
+        "groups": [index[g] for g in part.groups],
+        "shifts": part.shifts
+        and {
+            "offsets": part.shifts.offsets.tolist(),
+            "weights": part.shifts.weights.tolist(),
+        },
     }
 
 
-def _decode_part(entry: dict[str, Any], laws: list[RadialLaw], groups: list[Group]) -> Any:
+def _decode_part(entry: dict[str, Any], groups: list[Group]) -> Part:
     """The part of an entry in the header."""
     mass = float(entry["mass"]), float(entry["mass_error"]), PHASES[entry["sign"]]
-    if "scale" in entry:
-        return L1Part(*mass, float(entry["scale"]), int(entry["side"]))
-    if "groups" in entry:
-        return ProductPart(*mass, tuple(groups[i] for i in entry["groups"]))
     shifts = entry["shifts"] and Shifts(**entry["shifts"])
-    return Part(*mass, laws[entry["law"]], shifts, float(entry["deviation"]))
+    return Part(*mass, tuple(groups[i] for i in entry["groups"]), shifts)
 
 
-def _encode_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
+def _decode_group(entry: dict[str, Any], laws: list[Any]) -> Group:
+    """The group of an entry in the header."""
+    columns = entry["columns"] and tuple(entry["columns"])
+    return Group(laws[entry["law"]], columns, entry["lengths"], float(entry["deviation"]))
+
+
+def _encode_law(law: RadialLaw | TruncatedLaw, arrays: Arrays, name: str) -> dict[str, Any] | None:
     """Add the arrays of a law to ``arrays``; returns an entry for its tail, if it has one."""
+    if isinstance(law, TruncatedLaw):
+        return {"truncated": law.side}
     arrays[f"{name}.charts"], arrays[f"{name}.series"] = law.panels.charts, law.panels.series
     if law.tail is None:
         return None
@@ -206,8 +204,10 @@ def _encode_law(law: RadialLaw, arrays: Arrays, name: str) -> dict[str, Any] | N
     return {"start": law.tail.start, "terms": [c.size for _, _, c in waves]}
 
 
-def _decode_law(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> RadialLaw:
+def _decode_law(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> Any:
     """The law with this name and the entry of its tail; removes its arrays from ``arrays``."""
+    if entry is not None and "truncated" in entry:
+        return TruncatedLaw(int(entry["truncated"]))
     panels = Panels(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
     if entry is None:
         return RadialLaw(panels)

@@ -8,6 +8,8 @@ and gaps, which were not proved; a gap that matters makes the verdict UNDECIDED.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import singledispatch
 from typing import Any
 
 import sympy
@@ -15,17 +17,17 @@ import sympy
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
 from spectra.errors import ParameterError
-from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.reading import any_kernel_from_text
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.composite import CompositeKernel, Factor, of_factor
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels.metrics import EUCLIDEAN, L1Metric
+from spectra.kernels.profile_terms import l1_components, no_l1_route
+from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import SpectralMeasure
 from spectra.verdict.assumptions import analyse_with_facts, apply_assumptions, check_assumptions
-from spectra.verdict.asymmetric import analyse_asymmetric
-from spectra.verdict.columns import decide_groups, decide_l1
 from spectra.verdict.combination import close_gaps_by_proof, combine
+from spectra.verdict.composite import combine_factors, with_tilt
 from spectra.verdict.status import Status
 from spectra.verdict.verdict import Verdict
 
@@ -42,7 +44,7 @@ _REASON_IF_FINITE = (
     advice="make a finite measure for the distances of your data, which needs no verdict (design)",
 )
 def existence(
-    kernel: Kernel | AsymmetricKernel | GroupedKernel | L1Kernel | str,
+    kernel: Kernel | CompositeKernel | str,
     dim: int | None = None,
     *,
     assume: Mapping[str, float] | None = None,
@@ -56,7 +58,7 @@ def existence(
 
     Parameters
     ----------
-    kernel : Kernel, AsymmetricKernel, GroupedKernel, L1Kernel or str
+    kernel : Kernel, CompositeKernel or str
         A kernel, or text: a formula, or a name of the catalogue, such as "matern(nu=5/2)".  For
         tilted kernels a verdict is known if the kernel has compact support or is a sum of
         Gaussians.  A kernel of groups of columns is decided group by group, each in its own
@@ -103,25 +105,26 @@ def existence(
             f"instance existence(catalogue[{kernel.id!r}](), dim)."
         )
     assumptions = check_assumptions(assume)
-    if isinstance(kernel, GroupedKernel | L1Kernel):
-        return _decide_by_columns(kernel, dim, assumptions)
-    if isinstance(kernel, AsymmetricKernel):
-        dim = kernel.dim if dim is None else kernel.check_dim(dim)
-        points, notes = apply_assumptions(analyse_asymmetric(kernel, dim), assumptions)
-        status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
-        if dim is not None:
-            condition = None  # the vectors of the kernel have this dimension only
-        reasons += notes
-        return Verdict(status, condition, reasons, deciding, kernel, dim, assumed=assumptions)
+    if isinstance(kernel, CompositeKernel):
+        return _decide_composite(kernel, dim, assumptions)
     if not isinstance(kernel, Kernel):
         raise ParameterError(
             f"existence needs a kernel, and got {type(kernel).__name__}: make one with radial() or "
             "zonal(), from a formula or from a function of the distance with facts about it."
         )
+    return _decide_profile(kernel, dim, assumptions)
+
+
+def _decide_profile(
+    kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted: bool = False
+) -> Verdict:
+    """Decide from the singularities of a formula; ``tilted``: of its product with exp(beta.D)."""
     with stage("reading the singularities"):
         analysis, facts = analyse_with_facts(kernel)
+    if tilted:
+        analysis = with_tilt(kernel, analysis)
     points, notes = apply_assumptions(analysis.points, assumptions)
-    if any(p.gaps for p in points):
+    if any(p.gaps for p in points) and not tilted:
         points, proof_reasons = close_gaps_by_proof(kernel, analysis, points)
         notes = proof_reasons + notes
     status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
@@ -131,22 +134,87 @@ def existence(
     return Verdict(status, condition, reasons, deciding, kernel, dim, analysis, assumed)
 
 
-def _decide_by_columns(
-    kernel: GroupedKernel | L1Kernel, dim: int | None, assumptions: Mapping[str, Any]
+def _decide_composite(
+    kernel: CompositeKernel, dim: int | None, assumptions: Mapping[str, Any]
 ) -> Verdict:
-    """Decide from the verdicts on the radial kernels of groups, or of one column."""
-    if assumptions:
+    """Decide from the verdicts on the factors, each in the dimension of its columns."""
+    dim = kernel.dim if dim is None else kernel.check_dim(dim)
+    owners = dict.fromkeys((f, any(t.tilt)) for t in kernel.terms for f in t.factors)
+    if assumptions and any(f.columns is not None or f.metric != EUCLIDEAN for f, _ in owners):
         raise ParameterError(
             "assume= says what the formula of a radial kernel does not show: ask existence of "
             "the kernel of a group, or of the profile of an l1 kernel, alone."
         )
-    if isinstance(kernel, GroupedKernel):
-        status, reasons, by_group = decide_groups(kernel, dim, existence)
+    verdicts = {
+        (f, tilted): decide_factor(f.metric, f, f.size(dim), assumptions, tilted)
+        for f, tilted in owners
+    }
+    single = kernel.single_factor
+    if single is not None and single.metric != EUCLIDEAN and single.columns is None:
+        ((_, verdict),) = verdicts.items()
+        return replace(verdict, kernel=kernel)
+    status, condition, reason = combine_factors(kernel, verdicts)
+    reasons: tuple[str, ...] = (reason,)
+    if len(verdicts) == 1 and all(f.columns is None for f, _ in verdicts):
+        ((_, only),) = verdicts.items()
+        reasons = only.reasons if status is only.status else (reason, *only.reasons)
     else:
-        status, reasons, by_group = decide_l1(kernel, dim, existence)
-    condition = None
-    if isinstance(kernel, L1Kernel):  # a kernel of groups fixes its dimensions
-        condition = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}.get(status)
+        reasons += tuple(
+            f"columns {list(f.columns)}, d = {len(f.columns)}: {v.kernel}, {v.status.value}. "
+            + (v.reasons[0] if v.reasons else "")
+            if f.columns is not None
+            else f"{v.kernel}, {v.status.value}. " + (v.reasons[0] if v.reasons else "")
+            for (f, _), v in verdicts.items()
+        )
+    by_group = tuple((f, v) for (f, _), v in verdicts.items())
+    if dim is not None or kernel.columns:
+        condition = None  # the kernel fixes its dimensions
+    return Verdict(status, condition, reasons, None, kernel, dim, by_group=by_group,
+                   assumed=assumptions)  # fmt: skip
+
+
+def _decide_tabulated(profile: TabulatedKernel, dim: int | None) -> Verdict:
+    """A table is a measure of finite mass in its own dimension, and known in no other."""
+    fits = dim == profile.table.dim
+    reason = f"It is given by a measure of mass {profile.table.mass:.6g} on R^{profile.table.dim}."
+    status = Status.FINITE if fits else Status.UNDECIDED
+    return Verdict(status, None, (reason,), None, profile, dim)
+
+
+@singledispatch
+def decide_factor(
+    metric: Any, factor: Factor, dim: int | None, assumptions: Mapping[str, Any], tilted: bool
+) -> Verdict:
+    """The verdict on a factor in its own columns, dispatched on its metric."""
+    if isinstance(factor.profile, TabulatedKernel):
+        return _decide_tabulated(factor.profile, dim)
+    return _decide_profile(factor.profile, dim, assumptions, tilted=tilted)
+
+
+@decide_factor.register
+def _(
+    metric: L1Metric,
+    factor: Factor,
+    dim: int | None,
+    assumptions: Mapping[str, Any],
+    tilted: bool,
+) -> Verdict:
+    kernel, profile = of_factor(factor.profile, metric=metric), factor.profile
+    if tilted:
+        reason = "No rule decides it for tilted kernels of the l1 distance."
+        return Verdict(Status.UNDECIDED, None, (reason,), None, kernel, dim)
+    if dim != 1 and l1_components(profile) is not None:
+        reason = "It is a sum of truncated distances and exponentials, of finite mass in every d."
+        return Verdict(Status.FINITE, sympy.true, (reason,), None, kernel, dim)
+    on_line = _decide_profile(profile, 1, {})
+    by_group = ((Factor(profile, (0,), (1.0,)), on_line),)
+    status, reasons = on_line.status, on_line.reasons
+    if dim != 1 and status is Status.INFINITE:
+        reason = "If all columns but one agree, it is f on the line, whose mass is infinite."
+        reasons = (reason, *reasons)
+    elif dim != 1:
+        status, reasons = Status.UNDECIDED, (no_l1_route(profile),)
+    condition = {Status.FINITE: sympy.true, Status.INFINITE: sympy.false}.get(status)
     return Verdict(status, condition, reasons, None, kernel, dim, by_group=by_group)
 
 

@@ -11,14 +11,12 @@ import sympy
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, UndecidedError
 from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.expansion import compare
-from spectra.kernels.asymmetric import AsymmetricKernel
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels.tabulated import TabulatedKernel
 from spectra.singularities.definiteness import Proof, proved_on_space
 from spectra.singularities.results import LocalAnalysis
-from spectra.verdict.asymmetric import definiteness_of_asymmetric
-from spectra.verdict.columns import definiteness_of_groups, definiteness_of_l1
+from spectra.verdict.composite import definiteness_of_composite
 from spectra.verdict.status import D, Definiteness, Status
 
 __all__ = ["definiteness"]
@@ -33,12 +31,12 @@ _ZERO = sympy.Integer(0)
 def definiteness(verdict: Any) -> Definiteness:
     """Decide on the kernel of a Verdict in its dimension; without one, in every dimension."""
     kernel, dim = verdict.kernel, verdict.dim
-    if isinstance(kernel, AsymmetricKernel):
-        return definiteness_of_asymmetric(kernel, dim)
-    if isinstance(kernel, GroupedKernel):
-        return definiteness_of_groups(kernel, verdict.by_group)
-    if isinstance(kernel, L1Kernel):
-        return definiteness_of_l1(kernel, dim, verdict.by_group)
+    if isinstance(kernel, CompositeKernel):
+        return definiteness_of_composite(kernel, dim, verdict.by_group)
+    if isinstance(kernel, TabulatedKernel):
+        positive = kernel.table.negative_mass == 0.0
+        return Definiteness(positive or None, "Its measure has parts of both signs."
+                            if not positive else "It is given by a positive measure.")  # fmt: skip
     analysis: LocalAnalysis = verdict.analysis
     if verdict.condition == sympy.false:
         return Definiteness(

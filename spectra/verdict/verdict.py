@@ -14,9 +14,8 @@ from spectra.base.limits import staged
 from spectra.base.numbers import checked_dim
 from spectra.density import spectral_density
 from spectra.errors import InfiniteMassError, ParameterError, UndecidedError
-from spectra.kernels.grouped import Factor, GroupedKernel
+from spectra.kernels.composite import Factor
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.l1_kernel import L1Kernel
 from spectra.measure import SpectralMeasure, measure_of
 from spectra.singularities.results import LocalAnalysis, Singularity
 from spectra.verdict.positive_definite import definiteness
@@ -144,7 +143,11 @@ class Verdict:
             "singularities": [s.as_dict() for s in self.singularities],
             "assumed": {name: str(value) for name, value in self.assumed.items()},
             "groups": [
-                {"columns": list(f.columns), "lengths": list(f.lengths), **v.as_dict()}
+                {
+                    "columns": f.columns and list(f.columns),
+                    "lengths": list(f.lengths),
+                    **v.as_dict(),
+                }
                 for f, v in self.by_group
             ],
             "sphere": None if self.sphere is None else _region_data(self.sphere),
@@ -210,10 +213,9 @@ class Verdict:
         """The kernel; ParameterError, which names the purpose, if it is not radial."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
-        of = "each group or term" if isinstance(self.kernel, GroupedKernel | L1Kernel) else "a term"
         raise ParameterError(
             f"{self.kernel} is a function of x - y, not of |x - y|, and {purpose} needs a radial "
-            f"kernel: take that of {of}. derive(kernel, dim) tabulates its measure."
+            f"kernel: take that of each group or term. derive(kernel, dim) tabulates its measure."
         )
 
     @cached_property

@@ -1,6 +1,7 @@
 """The masses of the papers on asymmetric kernels, from the parts of a decomposition."""
 
 from rf.schemes.complex import DECOMPOSITIONS, AxialPart
+from rf.schemes.complex.selection import Modulation
 
 
 def jordan_masses(table):
@@ -18,11 +19,12 @@ def jordan_masses(table):
     0.969233234489 1.258424e-11 0.097683488229
     """
     masses = {"real+": 0.0, "real-": 0.0, "imaginary+": 0.0}
-    for base in table.parts:
+    pairs = [(base, each) for base in table.parts for each in Modulation.split(base.shifts)]
+    for base, modulation in pairs:
         for chosen in DECOMPOSITIONS["jordan"]:
             kind = chosen
             if kind != "imaginary+" and base.sign < 0:
                 kind = "real-" if kind == "real+" else "real+"
             half = 0.5 if kind == "imaginary+" else 1.0
-            masses[kind] += half * AxialPart(base, chosen).mass
+            masses[kind] += half * AxialPart(base, chosen, modulation).mass
     return masses

@@ -6,12 +6,10 @@ import spectra as sp
 
 # A name more is a decision: whatever is not here is a method, or lies in its room.
 PUBLIC = [
-    "AsymmetricKernel",
+    "CompositeKernel",
     "Design",
     "Enclosure",
-    "GroupedKernel",
     "Kernel",
-    "L1Kernel",
     "SpectralDensity",
     "SpectralMeasure",
     "SpectralTable",

@@ -21,7 +21,6 @@ from rf.sampling.coupling import Radii
 from rf.schemes.complex.axis_law import AxisLaw, stratum_ends
 from rf.schemes.complex.selection import Modulation, Selection
 from spectra.base.arrays import FloatArray, IntArray
-from spectra.errors import ParameterError
 from spectra.table import FrequencySample, Part
 
 __all__ = ["AxialPart"]
@@ -40,19 +39,13 @@ _CHUNK = 4_000_000
 class AxialPart:
     """One part of a modulated measure.
 
-    ``base``: the part of the table: a mass, a sign, a distribution of the radius, and shifts;
-    ``kind``: the name of the nonnegative function f of the modulation.
+    ``base``: the part of the table: a mass, a sign, a distribution of the radius; ``kind``: the
+    name of the nonnegative function f of the modulation; ``modulation``: shifts along one axis.
     """
 
     base: Part
     kind: Selection
-
-    @cached_property
-    def modulation(self) -> Modulation:
-        """The modulation by the shifts."""
-        if self.base.shifts is None:
-            raise ParameterError("A part without shifts has no axis and needs no decomposition.")
-        return Modulation.of(self.base.shifts)
+    modulation: Modulation
 
     @property
     def deviation(self) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rf.schemes.complex.axial_part import AxialPart
-from rf.schemes.complex.selection import Selection
+from rf.schemes.complex.selection import Modulation, Selection
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
 from spectra.table import FrequencySample, SpectralTable
@@ -48,7 +48,7 @@ class AxialTable:
     negligible: float = NEGLIGIBLE
 
     def __post_init__(self) -> None:
-        if not all(part.deviation > 0.0 for part in self.table.parts):
+        if not all(part.deviation > 0.0 and part.shifts for part in self.table.parts):
             raise ParameterError(
                 f"The radial distribution of {self.table.formula} is not Gaussian, and Jordan and "
                 "polar parts are drawn for shifted and tilted Gaussians only. For other shifted "
@@ -91,9 +91,10 @@ class AxialTable:
     @cached_property
     def _split(self) -> tuple[tuple[AxialPart, ...], tuple[AxialPart, ...]]:
         candidates = [
-            AxialPart(base, kind)
+            AxialPart(base, kind, modulation)
             for kind in DECOMPOSITIONS[self.decomposition]
             for base in self.table.parts
+            for modulation in Modulation.split(base.shifts)
         ]
         least = self.negligible * sum(p.mass for p in candidates)
         # A mass below its own error may be zero.

@@ -14,16 +14,16 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue.entry import Entry, Parameter, positive_parameter
+from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial
 
 __all__ = ["ASYMMETRIC"]
 
-Transform = Callable[[Kernel, FloatArray], AsymmetricKernel]
+Transform = Callable[[Kernel, FloatArray], CompositeKernel]
 
 
-def _build(vector: str, transform: Transform, **values: Any) -> AsymmetricKernel:
+def _build(vector: str, transform: Transform, **values: Any) -> CompositeKernel:
     """Apply ``transform`` to a Gaussian and the parameter whose name is ``vector``."""
     gaussian = radial("exp(-z**2/(2*sigma**2))", sigma=values["sigma"])
     return transform(gaussian, np.array(values[vector], dtype=float))
@@ -46,7 +46,7 @@ def _entry(name: str, title: str, formula: str, vector: str, transform: Transfor
     )
 
 
-def _add_sinh(gaussian: Kernel, beta: FloatArray) -> AsymmetricKernel:
+def _add_sinh(gaussian: Kernel, beta: FloatArray) -> CompositeKernel:
     return 0.5 * (gaussian.tilt(beta) - gaussian.tilt(-beta)) + gaussian
 
 

@@ -11,7 +11,7 @@ import sympy
 
 from spectra.errors import ParameterError
 from spectra.formula.reader.parameters import exact_parameter
-from spectra.kernels.asymmetric import AsymmetricKernel
+from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = [
@@ -80,7 +80,7 @@ class Entry:
     zonal: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
-    build: Callable[..., Kernel | AsymmetricKernel] | None = None
+    build: Callable[..., Kernel | CompositeKernel] | None = None
 
     def __call__(self, *positional: Any, **parameters: Any) -> Any:
         """Make the kernel from parameters given by name; the others have their defaults."""

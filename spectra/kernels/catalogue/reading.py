@@ -17,9 +17,9 @@ from spectra.formula.reader.parsing import parse_formula
 from spectra.formula.reader.wording import shorten
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
-from spectra.kernels.grouped import GroupedKernel
+from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.kernel import Kernel, radial, zonal
-from spectra.kernels.l1_kernel import L1Kernel
+from spectra.kernels.metrics import L1
 
 __all__ = [
     "any_kernel_from_text",
@@ -154,7 +154,7 @@ def any_kernel_from_text(
     metric: Literal["l2", "l1"] = "l2",
     parameters: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Kernel | GroupedKernel | L1Kernel:
+) -> Kernel | CompositeKernel:
     """Make a kernel from text: radial, zonal, of the l1 distance, or of groups of columns.
 
     ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
@@ -173,7 +173,7 @@ def any_kernel_from_text(
             raise ParameterError(
                 f"The l1 distance (--metric l1) takes a formula in z, and {profile} is not one."
             )
-        return L1Kernel(profile)
+        return of_factor(profile, metric=L1)
     if _HAS_GROUPS.search(text) is None:
         return kernel_from_text(text, parameters=parameters, **options)
     if given := [name for name, value in options.items() if value is not None]:
@@ -185,7 +185,7 @@ def any_kernel_from_text(
     source = " ".join(text.split())
     try:
         tree = ast.parse(source, mode="eval").body
-        kernel: GroupedKernel = _evaluate_groups(tree, source, values, used)
+        kernel: CompositeKernel = _evaluate_groups(tree, source, values, used)
     except SpectraError:
         raise
     except (*_PARSE_ERRORS, TypeError) as error:

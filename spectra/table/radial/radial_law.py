@@ -196,6 +196,18 @@ class RadialLaw:
         whole_number(math.prod(counts), "The product of the sizes", least=0)
         return self.ppf(random_source(random_state, "random_state").random(counts))
 
+    def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
+        """Independent frequencies of uniform direction, shape (size, dim)."""
+        directions = rng.standard_normal((size, dim))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        return np.asarray(directions * self.rvs(size, rng)[:, None])
+
+    def characteristic_function(self, differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """E cos(w.D) at differences D of shape (..., dim), and an estimate of the error."""
+        return self.plane_wave_enclosure(
+            differences.shape[-1], np.asarray(np.linalg.norm(differences, axis=-1))
+        )
+
     def expected_plane_wave(self, dim: int, z: ArrayLike) -> FloatArray:
         r"""Expected plane wave :math:`E\,\Omega_d(w z)` at distances z in dimension d = dim >= 1.
 

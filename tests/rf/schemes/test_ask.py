@@ -102,7 +102,7 @@ def test_features_of_edge_cases_are_bounded_and_right(name):
 
 def test_what_has_nothing_to_draw_is_refused():
     for kernel, said in (
-        (GAUSSIAN.shift(0.3) - 0.5 * (2 * GAUSSIAN).shift(0.3), "zero"),
+        (GAUSSIAN.shift(0.3) - 0.5 * (2 * GAUSSIAN).shift(0.3), "is 0"),
         (GAUSSIAN.tilt(50.0), "smaller tilt"),
     ):
         with pytest.raises(ParameterError, match=said):

@@ -60,7 +60,7 @@ def test_exponentials_keep_all_that_groups_have(dim):
 
 def test_couplings_and_systems_that_do_not_cover_it_say_so():
     X = rows(20, 2)
-    with pytest.raises(ParameterError, match="drawn independently"):
+    with pytest.raises(ParameterError, match="It takes"):
         features(TL1, coupling="orthogonal").fit(X)
     with pytest.raises(ParameterError, match="negative"):
         RFF(TL1).fit(X)

@@ -25,7 +25,7 @@ TEXT = "(exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2])"
         ("(exp(-(z))).on( [ 3 ] , length = 2)", TIME.on([3]).rescale(2.0)),
         (
             "(exp(-z)).on([2, 0], length=[3, 0.5])",
-            sp.GroupedKernel(TIME.on([0, 2]).rescale([0.5, 1.0, 3.0]).terms),
+            sp.CompositeKernel(TIME.on([0, 2]).rescale([0.5, 1.0, 3.0]).terms),
         ),
         ("(matern(nu=5/2)).on([0])", sp.catalogue["matern"](nu=2.5).on([0])),
         ("exp(-z)", TIME),
@@ -40,13 +40,13 @@ def test_a_text_is_the_kernel_and_what_it_prints_is_it_again(text, kernel):
 
 def test_printed_text_has_all_digits_and_lengths():
     for kernel in (
-        sp.GroupedKernel(SPACE.rescale([1 / 3, 2 / 7, 0.1]).terms),
+        sp.CompositeKernel(SPACE.rescale([1 / 3, 2 / 7, 0.1]).terms),
         1 / 3 * SPACE.on([0]) * TIME.on([1]) + 0.1234567890123 * TIME.on([1]),
         (sp.radial("Max(1/4 - z, 0)**2") + TIME).on([0, 1]) * TIME.on([2]) - 1.0,
     ):
         assert any_kernel_from_text(str(kernel)) == kernel
         for factor in kernel.factors:
-            assert kernel_from_text(str(factor.kernel)) == factor.kernel
+            assert kernel_from_text(str(factor.profile)) == factor.profile
 
 
 def test_parameters_go_to_the_groups_that_have_them():

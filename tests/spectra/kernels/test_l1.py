@@ -6,8 +6,9 @@ import pytest
 from scipy.integrate import quad
 
 import spectra as sp
-from spectra.errors import DataError, NoRouteError, ParameterError, UndecidedError
-from spectra.table.l1_part import MAX_RATIO, _proposal_density, truncated_density
+from spectra.errors import DataError, NoRouteError, UndecidedError
+from spectra.kernels.profile_terms import numeric_l1
+from spectra.table.l1_law import MAX_RATIO, _proposal_density, truncated_density
 from spectra.verdict import Status
 
 TL1 = sp.l1("Max(tau - z, 0)", tau=2)
@@ -26,8 +27,8 @@ def test_the_kernel_is_a_function_of_the_sum_of_distances():
         both(differences), 3 * exact - np.exp(-np.abs(differences).sum(-1)) * exact + 1
     )
     assert np.array_equal(TL1.rescale(2.0).gram(X, Y), TL1.gram(X / 2.0, Y / 2.0))
-    with pytest.raises(ParameterError, match="length_scale"):
-        TL1.rescale([1.0, 2.0])
+    lengths = np.arange(1.0, 8.0)
+    assert np.allclose(TL1.rescale(lengths).gram(X, Y), TL1.gram(X / lengths, Y / lengths))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_the_kernel_is_a_function_of_the_sum_of_distances():
     ],
 )
 def test_sums_of_truncated_distances_and_exponentials_are_read(text, truncated, exponentials):
-    assert sp.l1(text).numeric_terms() == (truncated, exponentials)
+    assert numeric_l1(sp.radial(text)) == (truncated, exponentials)
 
 
 @pytest.mark.parametrize(
@@ -177,4 +178,4 @@ def test_the_proposal_dominates_the_density_at_random_places(dim):
 def test_on_the_line_a_table_is_that_of_the_radial_kernel():
     kernel = sp.l1("2*exp(-z/2) - exp(-3*z) + 1/4")
     z = np.array([0.0, 0.3, 2.0])
-    assert np.allclose(sp.derive(kernel, 1).expected_kernel(z), kernel.equivalent(1)(z), atol=1e-12)
+    assert np.allclose(sp.derive(kernel, 1).expected_kernel(z), kernel.profile(z), atol=1e-12)

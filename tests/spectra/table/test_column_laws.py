@@ -1,5 +1,6 @@
 """The laws that every kernel of columns obeys, from the verdict to the draws."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -79,8 +80,9 @@ def test_draws_are_unbiased_and_their_spread_is_that_of_the_law(name):
 
 def doubled(table, D):
     """The kernel of |mu|, the sum of the parts, at 2 D."""
+    parts = tuple(replace(p, phase=0.0) for p in table.parts)
     points = 2 * np.linalg.norm(D, axis=1) if table.is_radial else 2 * D
-    return sum(p.sign * p.kernel(table.dim, points)[0] for p in table.parts)
+    return replace(table, parts=parts, k_zero=table.mass).expected_kernel(points)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -245,7 +245,7 @@ def test_an_invalid_file_with_a_valid_digest_is_refused(saved, changes, message)
 
 
 @pytest.mark.parametrize(
-    "change", [{"sign": 0}, {"law": 2}, {"law": "a"}, {"shifts": {"axis": [1.0]}}]
+    "change", [{"sign": 0}, {"groups": [2]}, {"groups": ["a"]}, {"shifts": {"offsets": [[1.0]]}}]
 )
 def test_a_part_with_an_unknown_sign_law_or_shift_is_refused(saved, change):
     header, arrays = read_arrays(saved)

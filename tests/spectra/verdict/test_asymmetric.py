@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 from spectra.errors import DataError, ParameterError
-from spectra.kernels.asymmetric import AsymmetricKernel
 from spectra.kernels.catalogue import catalogue
+from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial
 from spectra.verdict import Status, existence
 
@@ -54,7 +54,7 @@ def test_a_tilt_keeps_gaussians_and_edges_and_leaves_others_open() -> None:
     ids=str,
 )  # fmt: skip
 def test_a_sum_is_decided_where_no_cancellation_could_change_it(
-    kernel: AsymmetricKernel, dim: int, status: Status
+    kernel: CompositeKernel, dim: int, status: Status
 ) -> None:
     assert existence(kernel, dim).status is status
 

@@ -1,7 +1,6 @@
-r"""Parts of kernels of the l1 distance: exponentials and truncated distances.
+r"""The laws of the frequencies of a truncated l1 distance, in dimension d = 2 or 3.
 
-The frequencies of exp(-t |x|_1) are t times independent Cauchy variables.  A truncated distance in
-dimension d = 2 or 3 has the signed density mu:
+Its signed density is mu:
 
 .. math:: (1 - |x|_1)_+ = \int e^{i w \cdot x} \mu(w)\,dw, \qquad
           \mu(w) = \pi^{-d} (-1)^{d-1} [w_1^2, \ldots, w_d^2]\, G,
@@ -32,9 +31,16 @@ from scipy.special import beta, kve
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, NoRouteError, ParameterError
-from spectra.table.parts import PHASES, SignedMass
+from spectra.table.parts import PHASES, Group, Part
 
-__all__ = ["MAX_RATIO", "L1Part", "check_l1_kernel", "l1_density", "l1_parts", "truncated_density"]
+__all__ = [
+    "MAX_RATIO",
+    "TruncatedLaw",
+    "check_l1_kernel",
+    "l1_density",
+    "truncated_density",
+    "truncated_parts",
+]
 
 #: Pairs of a weight and a rate or radius.
 _Terms = Sequence[tuple[float, float]]
@@ -54,64 +60,37 @@ _BLOCK = 4096
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class L1Part(SignedMass):
-    """A part of a kernel of the l1 distance.
+@dataclass(frozen=True)
+class TruncatedLaw:
+    """The law of density (c q + side mu)/(c + side): a part of max(1 - |x|_1, 0); side 1 or -1."""
 
-    Attributes
-    ----------
-    mass, mass_error, phase : float
-        See :class:`~spectra.table.parts.SignedMass`.
-    scale : float
-        The rate of exp(-rate |D|_1), or the radius of max(radius - |D|_1, 0).
-    side : int
-        0 for an exponential; 1 and -1 for the positive measures (c q + mu)/2 and (c q - mu)/2 of a
-        truncated distance.
-    """
-
-    scale: float
-    side: int = 0
+    side: int
 
     def characteristic_function(self, D: FloatArray) -> tuple[FloatArray, FloatArray]:
         """E cos(w.D) at differences of shape (..., d), and its error."""
-        if not self.side:
-            value = np.exp(-self.scale * np.abs(D).sum(axis=-1))
-            return value, np.full_like(value, _ROUNDING)
-        c, x = MAX_RATIO[D.shape[-1]], D / self.scale
-        value, error = _proposal_characteristic(x)
-        kernel = np.maximum(1.0 - np.abs(x).sum(axis=-1), 0.0)
+        c = MAX_RATIO[D.shape[-1]]
+        value, error = _proposal_characteristic(D)
+        kernel = np.maximum(1.0 - np.abs(D).sum(axis=-1), 0.0)
         total = c + self.side
         return (c * value + self.side * kernel) / total, c / total * error
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
         """Independent frequencies, shape (size, dim)."""
-        if not self.side:
-            return self.scale * rng.standard_cauchy((size, dim))
-        return _draw_truncated(size, dim, self.side, rng) / self.scale
-
-    def kernel(self, dim: int, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The summand of the kernel at differences, shape (..., d), and its error bound."""
-        value, error = self.characteristic_function(points)
-        return self.sign * self.mass * value, self.mass * error + self.mass_error * np.abs(value)
+        return _draw_truncated(size, dim, self.side, rng)
 
 
-def l1_parts(dim: int, truncated: _Terms, exponentials: _Terms) -> tuple[L1Part, ...]:
-    """The parts of sum weight * max(radius - z, 0) + sum weight * exp(-rate * z), z = |x|_1.
-
-    ``truncated`` are pairs (weight, radius) and ``exponentials`` pairs (weight, rate), with the
-    rate 0 for a constant.
-    """
-    parts = [L1Part(abs(c), 0.0, PHASES[int(np.sign(c))], rate) for c, rate in exponentials]
-    for weight, radius in truncated:
-        for sign, phase in PHASES.items():
-            side = sign if weight > 0.0 else -sign
-            mass = 0.5 * (MAX_RATIO[dim] + side) * abs(weight * radius)
-            parts.append(L1Part(mass, _ROUNDING * mass, phase, radius, side))
-    return tuple(parts)
+def truncated_parts(dim: int, formula: str) -> tuple[Part, ...]:
+    """The parts of max(1 - |x|_1, 0) on R^dim; an error where there are none."""
+    check_l1_kernel(dim, formula, truncated=True)
+    masses = {side: 0.5 * (MAX_RATIO[dim] + side) for side in PHASES}
+    return tuple(
+        Part(mass, _ROUNDING * mass, PHASES[side], (Group(TruncatedLaw(side)),))
+        for side, mass in masses.items()
+    )
 
 
-def check_l1_kernel(dim: int, truncated: _Terms, formula: str) -> None:
-    """Raise an error for dimensions in which :func:`l1_parts` has no parts of a kernel."""
+def check_l1_kernel(dim: int, formula: str, *, truncated: bool) -> None:
+    """Raise an error for dimensions in which a kernel of the l1 distance has no density here."""
     if dim < 2:
         raise ParameterError(
             "A table of the l1 distance needs at least two columns. In one column use the radial "

@@ -1,0 +1,414 @@
+r"""Sums of products of kernels of columns of the data, with shifts and tilts.
+
+A factor is a profile k of a distance in a group of columns, each divided by its length; a term is
+
+.. math:: D \mapsto c\, e^{\beta \cdot D} \prod_f k_f\bigl(\|(D + r)_f\|_f\bigr), \qquad D = x - y,
+
+with a weight c, an offset r (a *shift*) and a tilt beta; and a kernel is a sum of terms.  The
+spectral measure of a product is the convolution of those of its factors, a shift multiplies it by
+the phase :math:`e^{i w \cdot r}`, and a tilted Gaussian is a multiple of a shifted one:
+
+.. math:: e^{-|D|^2/2\sigma^2} e^{\beta \cdot D}
+          = e^{\sigma^2 |\beta|^2 / 2}\, e^{-|D - \sigma^2 \beta|^2 / 2 \sigma^2}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
+from typing import Any, final
+
+import numpy as np
+import sympy
+from numpy.typing import ArrayLike
+
+from spectra.base.numbers import FloatArray, check_differences, checked_dim, real_array
+from spectra.errors import DataError, ParameterError
+from spectra.kernels.base_kernel import BaseKernel, RadialKernel, finite_number, refuse_zonal
+from spectra.kernels.metrics import EUCLIDEAN, Metric
+from spectra.kernels.terms import (
+    ZERO,
+    Factor,
+    Term,
+    Vector,
+    add_terms,
+    added,
+    product_of,
+    vector,
+)
+
+__all__ = ["CompositeKernel", "Factor", "Term", "additive", "composite", "of_factor"]
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CompositeKernel(BaseKernel):
+    """A sum of products of kernels of groups of columns, shifted or tilted or not.
+
+    Made by :meth:`spectra.Kernel.on`, ``shift``, ``tilt`` and ``rescale([...])``, by :func:`l1`
+    and :func:`additive`.  Sums and differences with numbers and other kernels, and products, are
+    such kernels.  Terms of a single factor of the same columns, lengths, shift and tilt become one
+    term, so that they cancel exactly.
+
+    Attributes
+    ----------
+    terms : tuple of Term
+        The summands: each a weight, factors, an offset and a tilt.
+    dim : int or None
+        The number of columns that the data must have; None if the kernel does not fix it.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
+    >>> kernel = space.on([0, 1]) * time.on([2]) + 0.5 * time.on([2])
+    >>> kernel([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).round(6)
+    array([1.5     , 0.867879, 0.551819])
+    >>> asymmetric = space.tilt([0.5, 0.0]) - 0.25 * space.shift([0.0, 1.0])
+    >>> asymmetric([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]).round(6)
+    array([0.848367, 0.90803 , 0.27591 ])
+    """
+
+    terms: tuple[Term, ...]
+    dim: int | None = None
+    is_composite = True
+
+    @property
+    def formula(self) -> str:
+        """The kernel as text, such as 2*(exp(-z)).on([0])."""
+        factor = self.single_factor
+        if factor is not None and factor.columns is None:
+            profile = factor.profile if self.terms[0].weight == 1.0 else self.profile
+            return f"{profile} at z = {factor.metric.text}"
+        return " + ".join(map(str, self.terms)) or "0"
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The distinct factors, in the order of the terms."""
+        return tuple(dict.fromkeys(f for term in self.terms for f in term.factors))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All columns that the factors name, in ascending order."""
+        return tuple(sorted(set().union(*(term.columns for term in self.terms))))
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether no term is shifted or tilted."""
+        return all(term.is_plain for term in self.terms)
+
+    @property
+    def single_factor(self) -> Factor | None:
+        """The factor of a kernel of one plain term with one factor; else None."""
+        one = len(self.terms) == 1 and self.is_symmetric and len(self.terms[0].factors) == 1
+        return self.terms[0].factors[0] if one else None
+
+    @property
+    def profile(self) -> RadialKernel:
+        """The profile of a kernel of one factor, with its weight."""
+        if (factor := self.single_factor) is None:
+            raise AttributeError(f"{self} is not a function of one distance.")
+        weight = self.terms[0].weight
+        return factor.profile if weight == 1.0 else weight * factor.profile
+
+    @property
+    def at_zero(self) -> float:
+        """The value at x = y."""
+        if self.is_symmetric:
+            return float(self._sum_terms(lambda factor, _: factor.profile.at_zero, ()))
+        return float(self(np.zeros(self.dim or max(self.columns, default=0) + 1)))
+
+    def profile_of(self, metric: Metric) -> RadialKernel:
+        """The profile of a kernel that is a function of this distance of all columns."""
+        factor = self.single_factor
+        if factor is None or factor.columns is not None or factor.metric != metric:
+            raise ParameterError(
+                f"{self} is a function of x - y, not of {metric.text}: take the kernel of each "
+                "group or term. derive(kernel, dim) tabulates its measure."
+            )
+        return self.profile
+
+    def as_radial(self, dim: int) -> tuple[RadialKernel, FloatArray | None] | None:
+        """The radial kernel and its lengths if one Euclidean factor has all columns; else None."""
+        self.check_dim(dim)
+        factor = self.single_factor
+        if (
+            factor is None
+            or factor.size(dim) != dim
+            or np.ndim(factor.lengths) == 2
+            or (factor.metric != EUCLIDEAN and dim > 1)
+        ):
+            return None
+        lengths = None if factor.columns is None else np.array(factor.lengths)
+        return self.profile, lengths
+
+    def __call__(self, differences: ArrayLike) -> FloatArray:
+        """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
+        D = check_differences(differences, "A kernel that is no function of |x - y|")
+        self.check_dim(D.shape[-1])
+
+        def value(f: Factor, offset: Vector) -> FloatArray:
+            return np.asarray(f.profile(f.metric.norm(f.scaled_columns(D + np.array(offset)))))
+
+        return self._sum_terms(value, D.shape[:-1], lambda tilt: D @ tilt, D.shape[-1])
+
+    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        self.check_dim(X.shape[1])
+
+        def value(f: Factor, offset: Vector) -> FloatArray:
+            shifted = f.scaled_columns(X + np.array(offset))
+            return np.asarray(f.profile(f.metric.distances(shifted, f.scaled_columns(Y))))
+
+        def exponent(tilt: FloatArray) -> FloatArray:
+            return np.asarray((X @ tilt)[:, None] - (Y @ tilt)[None, :])
+
+        return self._sum_terms(value, (len(X), len(Y)), exponent, X.shape[1])
+
+    def _sum_terms(
+        self,
+        value: Callable[[Factor, Vector], FloatArray | float],
+        shape: tuple[int, ...],
+        exponent: Callable[[FloatArray], FloatArray] | None = None,
+        dim: int = 1,
+    ) -> FloatArray:
+        """The sum of the weighted products of the factors' values, times exp(exponent(tilt))."""
+        keys = dict.fromkeys((f, term.offset) for term in self.terms for f in term.factors)
+        values = {key: value(*key) for key in keys}
+        total = np.zeros(shape)
+        for t in self.terms:
+            found = (values[f, t.offset] for f in t.factors)
+            product = reduce(np.multiply, found, np.array(t.weight))
+            if any(t.tilt):
+                assert exponent is not None
+                product = product * np.exp(exponent(np.zeros(dim) + np.array(t.tilt)))
+            total += product
+        return total
+
+    def rescale(self, length: Any) -> CompositeKernel:
+        """The kernel of rows divided by one number, or by a length for each of the d columns."""
+        is_number = not isinstance(length, sympy.Basic) and not np.ndim(length)
+        if isinstance(length, sympy.Basic) or (is_number and self._all_columns):
+            return self._rescale_profiles(length)
+        lengths, dim = _positive_lengths(length), self.dim
+        if np.ndim(length):
+            dim = self.check_dim(lengths.size)
+        else:
+            lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
+
+        def rescale_factor(f: Factor) -> Factor:
+            columns = tuple(range(lengths.size)) if f.columns is None else f.columns
+            factor, own = lengths[list(columns)], np.array(f.lengths)
+            if own.ndim == 2:
+                return replace(f, lengths=tuple(map(tuple, (own / factor).tolist())))
+            return replace(f, columns=columns, lengths=tuple((factor * own).tolist()))
+
+        def rescale_term(t: Term) -> Term:
+            offset = tuple((np.array(t.offset) * lengths).tolist()) if any(t.offset) else ZERO
+            tilt = tuple((np.array(t.tilt) / lengths).tolist()) if any(t.tilt) else ZERO
+            return Term(t.weight, tuple(map(rescale_factor, t.factors)), offset, tilt)
+
+        return composite(map(rescale_term, self.terms), dim)
+
+    @property
+    def _all_columns(self) -> bool:
+        return any(f.columns is None for f in self.factors)
+
+    def _rescale_profiles(self, length: Any) -> CompositeKernel:
+        """As :meth:`rescale` for one length, in the formulas of the profiles."""
+        scale = float(length)
+        return composite(
+            (
+                Term(
+                    t.weight,
+                    tuple(replace(f, profile=f.profile.rescale(length)) for f in t.factors),
+                    tuple(v * scale for v in t.offset),
+                    tuple(v / scale for v in t.tilt),
+                )
+                for t in self.terms
+            ),
+            self.dim,
+        )
+
+    def on(self, columns: int | Sequence[int]) -> CompositeKernel:
+        """The same kernel of other columns: its column i becomes ``columns[i]`` of the data."""
+        new = _distinct_columns(columns)
+        self.check_dim(len(new))
+        if not self.is_symmetric:
+            raise ParameterError("Select columns before shifting or tilting: k.on(...).shift(...).")
+
+        def renumber(f: Factor) -> Factor:
+            own = range(len(new)) if f.columns is None else f.columns
+            lengths = np.broadcast_to(f.lengths, len(own)).tolist()
+            return _factor(f.profile, [new[c] for c in own], lengths, f.metric)
+
+        return composite(replace(t, factors=tuple(map(renumber, t.factors))) for t in self.terms)
+
+    def shift(self, offset: float | ArrayLike) -> CompositeKernel:
+        """The kernel D -> K(D + offset); one number per column, or one for all."""
+        r = vector(offset, "offset")
+        if any(any(t.tilt) for t in self.terms):
+            raise ParameterError(f"{self} is tilted: shift it before it is tilted.")
+        return composite((replace(t, offset=added(t.offset, r)) for t in self.terms), self.dim)
+
+    def tilt(self, beta: float | ArrayLike) -> CompositeKernel:
+        """The kernel D -> K(D) exp(beta.D); one number per column, or one for all."""
+        b = vector(beta, "tilt")
+        return composite((replace(t, tilt=added(t.tilt, b)) for t in self.terms), self.dim)
+
+    @property
+    def _needed(self) -> set[int]:
+        """The numbers of coordinates of the offsets and tilts that are not single numbers."""
+        return {len(v) for t in self.terms for v in (t.offset, t.tilt)} - {1}
+
+    def __post_init__(self) -> None:
+        if len(needed := self._needed) > 1:
+            raise ParameterError(
+                f"The offsets and tilts of a kernel have {sorted(needed)} coordinates. "
+                "Give one number for every column of the data, or a single number for all."
+            )
+        if self.dim is None and needed:
+            object.__setattr__(self, "dim", max(needed))
+
+    def check_dim(self, dim: int) -> int:
+        """Return ``dim``, the number of columns of the data; a DataError if it does not fit."""
+        if self.dim is not None and dim != self.dim:
+            raise DataError(
+                f"The kernel {self} has lengths for {self.dim} columns, or vectors of {self.dim} "
+                f"coordinates, and the data have {dim} columns. Give a number for each column."
+            )
+        if self.columns and self.columns[-1] >= dim:
+            raise DataError(
+                f"The kernel uses the columns {list(self.columns)}, counted from 0, and the data "
+                f"have {dim} column(s)."
+            )
+        return dim
+
+    def __add__(self, other: Any) -> CompositeKernel:
+        if (operand := self._operand(other)) is None:
+            return NotImplemented
+        return composite((*self.terms, *operand.terms), _same_dim(self, operand))
+
+    def __mul__(self, other: Any) -> CompositeKernel:
+        if (operand := self._operand(other)) is None:
+            return NotImplemented
+        products = [product_of(v, w) for v in self.terms for w in operand.terms]
+        return composite(products, _same_dim(self, operand))
+
+    def _operand(self, other: Any) -> CompositeKernel | None:
+        """The other kernel, or a number, as a CompositeKernel; None for other types."""
+        if isinstance(other, CompositeKernel):
+            return other
+        if (number := finite_number(other)) is not None:
+            return CompositeKernel((Term(number),))
+        if hasattr(other, "pieces") and (self._all_columns or not self.is_symmetric):
+            return of_factor(other)
+        if hasattr(other, "formula"):
+            raise TypeError(
+                f"{other!r} cannot be combined with a kernel of groups of columns, because it is "
+                "not known on which columns it acts. Select them: k.on([0, 1, 2])."
+            )
+        return None
+
+
+def composite(terms: Iterable[Term], dim: int | None = None) -> CompositeKernel:
+    """The sum of terms."""
+    return CompositeKernel(add_terms(terms), dim)
+
+
+def of_factor(
+    kernel: RadialKernel,
+    columns: int | Sequence[int] | None = None,
+    length: float | ArrayLike = 1.0,
+    dim: int | None = None,
+    metric: Metric = EUCLIDEAN,
+) -> CompositeKernel:
+    """The kernel of some columns, divided by their lengths; see :meth:`spectra.Kernel.on`."""
+    refuse_zonal(kernel, "shifting, tilting, selecting or rescaling columns")
+    if columns is None:
+        return composite([Term(1.0, (Factor(kernel, metric=metric),))], dim)
+    group = _distinct_columns(columns)
+    if np.ndim(length) == 2:
+        matrix = real_array(length, "The matrix of lengths")
+        if matrix.shape[1] != len(group) or not np.all(np.isfinite(matrix)):
+            raise ParameterError(
+                f"The matrix has the shape {matrix.shape} for {len(group)} columns."
+            )
+        rows = tuple(map(tuple, matrix[:, np.argsort(group)].tolist()))
+        return composite([Term(1.0, (Factor(kernel, tuple(sorted(group)), rows, metric),))], dim)
+    lengths = _positive_lengths(length)
+    if lengths.size not in (1, len(group)):
+        raise ParameterError(f"{lengths.size} lengths are given for {len(group)} columns.")
+    factor = _factor(kernel, group, np.broadcast_to(lengths, len(group)).tolist(), metric)
+    return composite([Term(1.0, (factor,))], dim)
+
+
+def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> CompositeKernel:
+    r"""The sum of a radial kernel over all groups of ``order`` columns, by default single columns.
+
+    .. math:: k_1(D) = \sum_i k(|D_i|), \qquad
+              k_2(D) = \sum_{i < j} k\bigl(\sqrt{D_i^2 + D_j^2}\bigr), \qquad D = x - y.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A radial kernel; only its spectral measure on R^order is needed.
+    dim : int
+        Number of columns.
+    order : int
+        Columns in a group, from 1 to dim.
+
+    Examples
+    --------
+    >>> from spectra import radial
+    >>> print(additive(radial("exp(-z)"), 2))
+    (exp(-z)).on([0]) + (exp(-z)).on([1])
+    """
+    if not hasattr(kernel, "pieces"):
+        raise ParameterError(f"additive takes a radial kernel, and got {kernel!r}.")
+    dim, order = checked_dim(dim), checked_dim(order)
+    if order > dim:
+        raise ParameterError(f"order = {order}: for dim = {dim} a group has at most {dim} columns.")
+    groups = [of_factor(kernel, group) for group in combinations(range(dim), order)]
+    return composite((t for group in groups for t in group.terms), dim)
+
+
+def _factor(
+    kernel: RadialKernel, columns: Iterable[int], lengths: Iterable[float], metric: Metric
+) -> Factor:
+    """A factor with its columns in ascending order."""
+    pairs = sorted(zip(columns, lengths, strict=True))
+    return Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs), metric)
+
+
+def _distinct_columns(columns: int | Sequence[int]) -> list[int]:
+    array = np.atleast_1d(np.asarray(columns))
+    numbers: list[int] = array.tolist()
+    are_integers = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
+    if not are_integers or min(numbers) < 0 or len(set(numbers)) != array.size:
+        raise ParameterError(
+            f"columns = {columns!r}: give the numbers of different columns, counted from 0, such "
+            "as [0, 1]."
+        )
+    return numbers
+
+
+def _positive_lengths(lengths: ArrayLike) -> FloatArray:
+    """Lengths as a vector of positive finite numbers, or a ParameterError."""
+    values = np.atleast_1d(real_array(lengths, "The lengths"))
+    if values.ndim != 1 or not values.size or not np.all((values > 0) & (values < np.inf)):
+        raise ParameterError(
+            f"The lengths {lengths!r} of a kernel must be positive and finite: one number, or one "
+            "for each column of the data."
+        )
+    return values
+
+
+def _same_dim(a: CompositeKernel, b: CompositeKernel) -> int | None:
+    if None not in (a.dim, b.dim) and a.dim != b.dim:
+        raise ParameterError(
+            f"Kernels with lengths for {a.dim} and for {b.dim} columns, or vectors of as many "
+            "coordinates, are for different data."
+        )
+    return b.dim if a.dim is None else a.dim
