@@ -27,7 +27,8 @@ from typing import Any
 import flint
 import sympy
 
-from spectra.base.enclosures import EPS, Enclosure
+from spectra.base.accuracy import EPS
+from spectra.base.enclosures import Enclosure
 from spectra.base.limits import stage
 from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern

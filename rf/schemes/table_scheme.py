@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
-from numpy.polynomial.chebyshev import chebinterpolate, chebval
 
 from rf.inputs.rows import graded_distances, sample_of_rows, typical_differences, typical_distances
 from rf.sampling.frequencies import (
@@ -28,6 +27,7 @@ from rf.sampling.frequencies import (
 )
 from rf.schemes.scheme import Scheme
 from spectra.base.arrays import FloatArray
+from spectra.base.piecewise import Chart, fit
 from spectra.errors import ParameterError
 from spectra.table import SpectralTable
 
@@ -55,9 +55,8 @@ PAIRS_FOR_ERROR = 384
 PAIRS_FOR_NORM = 4096
 # Schemes and variance models kept in memory: a grid search fits the same kernel to the same rows.
 _CACHE_SIZE = 16
-# Degrees tried for the polynomial that interpolates a variance in the distance, and the largest sum
-# of its last four coefficients, relative to the largest coefficient.
-_DEGREES, _RESOLVED = (128, 256), 1e-5
+# From so many distances on, a variance is interpolated; last coefficients, relative to its values.
+_MANY, _RESOLVED = 256, 1e-5
 # A comparison of couplings computes integrals for each part.  For more parts of a grouped kernel,
 # "auto" is "orthogonal", whose variance is always close to the least.
 _MOST_COMPARED_PARTS = 12
@@ -256,23 +255,21 @@ def relative_error(
 def _interpolate(
     variance: Callable[[FloatArray], tuple[FloatArray, FloatArray]], z: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """A variance at many distances z, by a polynomial in z^(1/4) if that is accurate enough."""
-    largest, errors = float(z.max(initial=0.0)), [0.0]
+    """A variance at many distances z, by polynomials in z^(1/4) if these are accurate enough."""
+    largest = float(z.max(initial=0.0))
+    if z.size < _MANY or not (np.all(z >= 0.0) and 0.0 < largest < np.inf):
+        return variance(z)
 
-    def variance_at(y: FloatArray) -> FloatArray:
-        value, error = variance(largest * (0.5 + 0.5 * y) ** 4)
-        errors.append(float(error.max()))
-        return value
+    def sample(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        value, error = variance(t.ravel() ** 4)
+        return value.reshape(t.shape), error.reshape(t.shape), np.zeros(len(t))
 
-    for degree in _DEGREES:
-        if 2 * degree > z.size or not (np.all(z >= 0.0) and 0.0 < largest < np.inf):
-            break
-        series = chebinterpolate(variance_at, degree)  # type: ignore[type-var]
-        truncation = float(np.abs(series[-4:]).sum())
-        if truncation <= _RESOLVED * float(np.abs(series).max()):
-            value = chebval(2.0 * (z / largest) ** 0.25 - 1.0, series)
-            return np.maximum(value, 0.0), np.full(z.shape, max(errors) + truncation)
-    return variance(z)
+    ends = np.linspace(0.0, largest**0.25, 5)
+    panels = fit(sample, ends, Chart(root=4), tolerance=_RESOLVED, bisections=3, keep=True)
+    error = float(panels.series_errors.max())
+    if error > 1e-3 * float(np.abs(panels.series).max()):
+        return variance(z)
+    return np.maximum(panels(z), 0.0), np.full(z.shape, error)
 
 
 def scheme_for(

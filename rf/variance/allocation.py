@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs_within
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, checked_choice
 from rf.variance.variance import BaseVarianceModel, VarianceModel
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:

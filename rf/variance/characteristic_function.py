@@ -21,7 +21,6 @@ for m = 0, 2, ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from threading import Lock
@@ -29,12 +28,12 @@ from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, panels_with_cusps
 from spectra.base.arrays import FloatArray, panel_rule
+from spectra.base.piecewise import Chart, Piecewise, fit
 from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
 if TYPE_CHECKING:
@@ -50,26 +49,11 @@ __all__ = [
     "stratum_means",
 ]
 
-# Largest error of phi on a panel, times the panel's fraction of the interval being fitted.
+# Largest error of phi on a panel.
 _TOLERANCE = 1e-10
-# Degree of the polynomial on a panel.
-_DEGREE = 16
-# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0.  On the first panel
-# x = width y^_ROOT, and a polynomial of degree _ROOT_DEGREE in y resolves that power of x.
-_ROOT = 4
-_ROOT_DEGREE = 32
-# Most halvings of a panel, which is then kept whatever its error.
-_MOST_HALVINGS = 24
-# A panel; ``in_root``: whether it begins at 0 and is a polynomial in x^(1/4).
-_PANEL = np.dtype(
-    [
-        ("low", float),
-        ("width", float),
-        ("in_root", bool),
-        ("error", float),
-        ("coefficients", float, (_ROOT_DEGREE + 1,)),
-    ]
-)
+# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0: panels are polynomials
+# in x^(1/_ROOT).  After so many halvings a panel is kept whatever its error.
+_ROOT, _MOST_HALVINGS = 4, 24
 # Threads share these functions; one thread at a time extends them.
 _EXTENDING = Lock()
 # Up to this many values of phi are computed directly if the density has an oscillating tail.
@@ -102,18 +86,17 @@ _LEAST_SPLINE_END, _MOST_SPLINE_END = 32.0, 512.0
 
 @final
 class CharacteristicFunction:
-    """phi(x) = E cos(R x) for one distribution of R, as Chebyshev polynomials on panels.
+    """phi(x) = E cos(R x) for one distribution of R, as polynomials in x^(1/4) on panels.
 
-    The range doubles when larger x are evaluated.  The panel at 0 is a polynomial in x^(1/4).  If
-    the density has an oscillating tail, phi is computed from a grid instead
-    (:mod:`rf.variance.characteristic_grid`).
+    The range doubles when larger x are evaluated.  If the density has an oscillating tail, phi is
+    computed from a grid instead (:mod:`rf.variance.characteristic_grid`).
     """
 
     def __init__(self, law: RadialLaw) -> None:
         self._law = law
         self._reach = 0.0
         # Replaced and never modified, so that other threads can read it while one extends it.
-        self._panels = np.zeros(0, _PANEL)
+        self._panels: Piecewise | None = None
         self._grid: Grid | None = None
 
     def panels_to(self, x_max: float) -> int:
@@ -121,7 +104,9 @@ class CharacteristicFunction:
         if self._law.tail is not None:
             return panels_with_cusps(self._law, x_max)
         self.extend(x_max)
-        return int(np.searchsorted(self._panels["low"], _power_of_two(x_max)))
+        if self._panels is None:
+            return 0
+        return int(np.searchsorted(self._panels.low, _power_of_two(x_max)))
 
     def extend(self, x_max: float) -> None:
         """Extend the range to [0, x_max] or more."""
@@ -133,6 +118,19 @@ class CharacteristicFunction:
                 self._extend_by(np.array([0.0, 0.25, 0.5, 1.0]) * _power_of_two(x_max))
             while self._reach < x_max:
                 self._extend_by(np.array([1.0, 1.5, 2.0]) * self._reach)
+
+    def _extend_by(self, edges: FloatArray) -> None:
+        """Add panels between adjacent edges."""
+
+        def sample(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            # In dimension 1 the mean plane wave is phi.
+            return *self._law.plane_wave_enclosure(1, t**_ROOT), np.zeros(len(t))
+
+        chart, limits = Chart(root=_ROOT), {"tolerance": 0.0, "absolute": _TOLERANCE}
+        ends = edges ** (1.0 / _ROOT)
+        new = fit(sample, ends, chart, bisections=_MOST_HALVINGS, keep=True, **limits)
+        self._panels = new if self._panels is None else Piecewise.join([self._panels, new])
+        self._reach = float(edges[-1])
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """phi at x >= 0, and an estimate of its error there."""
@@ -146,83 +144,18 @@ class CharacteristicFunction:
             value, error = evaluate_grid(self._law, grid, flat)
             return value.reshape(x.shape), error.reshape(x.shape)
         self.extend(x_max)
-        value, error = np.ones(flat.size), np.zeros(flat.size)
-        if self._panels.size:
-            for start in range(0, flat.size, _CHUNK):
-                part = slice(start, start + _CHUNK)
-                value[part], error[part] = self._evaluate(flat[part])
+        value, error, panels = np.ones(flat.size), np.zeros(flat.size), self._panels
+        for start in range(0, flat.size if panels is not None else 0, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            i = panels.panel_at(flat[part])
+            value[part] = panels.at(i, panels.position(i, flat[part]))
+            error[part] = panels.series_errors[i]
         return value.reshape(x.shape), error.reshape(x.shape)
-
-    def _evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        panels = self._panels
-        index = np.searchsorted(panels["low"], x, side="right") - 1
-        low, width, in_root = (panels[name][index] for name in ("low", "width", "in_root"))
-        y = np.clip((x - low) / width, 0.0, 1.0)
-        value, error = np.empty_like(x), panels["error"][index]
-        series = panels["coefficients"]
-        value[~in_root] = _evaluate_series(series[index[~in_root], : _DEGREE + 1], y[~in_root])
-        value[in_root] = _evaluate_series(series[index[in_root]], y[in_root] ** (1.0 / _ROOT))
-        return value, error
-
-    def _extend_by(self, edges: FloatArray) -> None:
-        """Add panels between adjacent edges."""
-        low, width = edges[:-1], np.diff(edges)
-        first = low == 0.0
-        new_panels = [
-            *self._refine(low[first], width[first], in_root=True),
-            *self._refine(low[~first], width[~first], in_root=False),
-        ]
-        panels = np.concatenate([self._panels, *new_panels])
-        self._panels = panels[np.argsort(panels["low"])]
-        self._reach = float(edges[-1])
-
-    def _refine(
-        self, low: FloatArray, width: FloatArray, *, in_root: bool
-    ) -> Iterator[NDArray[np.void]]:
-        """Fit panels that begin at ``low``, and halve them until their errors are small."""
-        whole = float(width.sum())
-        for halving in range(_MOST_HALVINGS + 1):
-            panels = self._fit(low, width, in_root)
-            weight = np.minimum(width / whole, 1.0)
-            accepted = (panels["error"] * weight <= _TOLERANCE) | (halving == _MOST_HALVINGS)
-            yield panels[accepted]
-            low, width = low[~accepted], 0.5 * width[~accepted]
-            if not low.size:
-                return
-            if in_root:
-                yield from self._refine(low + width, width, in_root=False)
-            else:
-                low, width = np.concatenate([low, low + width]), np.concatenate([width, width])
-
-    def _fit(self, low: FloatArray, width: FloatArray, in_root: bool) -> NDArray[np.void]:
-        y, inverse = _chebyshev_fit(_ROOT_DEGREE if in_root else _DEGREE)
-        x = low[:, None] + width[:, None] * (y**_ROOT if in_root else y)
-        # In dimension 1 the mean plane wave is phi.
-        value, error = self._law.plane_wave_enclosure(1, x)
-        series = np.asarray(value @ inverse.T)
-        panels = np.zeros(low.size, _PANEL)
-        panels["low"], panels["width"], panels["in_root"] = low, width, in_root
-        panels["coefficients"][:, : y.size] = series
-        # The coefficients of a resolved panel fall at least geometrically.
-        panels["error"] = 2.0 * np.abs(series[:, -3:]).sum(axis=1) + error.max(axis=1)
-        return panels
-
-
-def _evaluate_series(series: FloatArray, y: FloatArray) -> FloatArray:
-    """The Chebyshev series of each row on [0, 1], at one point each."""
-    return np.asarray(chebyshev.chebval(2.0 * y - 1.0, series.T, tensor=False))
 
 
 def _power_of_two(x_max: float) -> float:
     """The least power of 2 that is at least x_max; 0 for 0."""
     return float(2.0 ** np.ceil(np.log2(x_max))) if x_max > 0.0 else 0.0
-
-
-@lru_cache(maxsize=2)
-def _chebyshev_fit(degree: int) -> tuple[FloatArray, FloatArray]:
-    """Chebyshev points on [0, 1], and the matrix from values there to coefficients."""
-    t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-    return 0.5 * (1.0 + t), np.asarray(np.linalg.inv(chebyshev.chebvander(t, degree)), dtype=float)
 
 
 _FUNCTIONS: WeakKeyDictionary[RadialLaw, CharacteristicFunction] = WeakKeyDictionary()

@@ -24,7 +24,7 @@ from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 from scipy.fft import dct, irfft, next_fast_len, rfft
 from scipy.ndimage import maximum_filter1d
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_component import ball_component

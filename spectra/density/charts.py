@@ -7,17 +7,16 @@ panels resolve it: a chi distribution at d = 1000 as well as a tail w**-1.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from spectra.base.enclosures import EPS, Integrand
+from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
+from spectra.base.piecewise import Chart, Integrand
 from spectra.density.components import Atom, Component
 from spectra.errors import AccuracyError
 
 __all__ = [
-    "Chart",
     "break_depths",
     "charts_between",
     "proved_sign",
@@ -29,33 +28,6 @@ __all__ = [
 _LARGEST_RADIUS = 1e50
 # A difference of two doubles loses digits if it is below this share of them.
 _NEAR = 1.0 / 16.0
-
-
-@dataclass(frozen=True)
-class Chart:
-    r"""An increasing map of a variable t to the radius: w = origin + side exp(side t).
-
-    ``side`` is 1 for radii above the origin and -1 for radii below it.  Either resolves a behavior
-    :math:`|w - origin|^\beta`, such as that at the end of a bounded spectrum.
-    """
-
-    origin: float = 0.0
-    side: float = 1.0
-
-    def radius(self, t: FloatArray) -> FloatArray:
-        """Radius w at t, never rounded to the origin."""
-        w = self.origin + self.side * np.exp(self.side * t)
-        if self.side < 0.0:
-            return np.minimum(w, np.nextafter(self.origin, 0.0))
-        return np.maximum(w, np.nextafter(self.origin, np.inf)) if self.origin else w
-
-    def variable(self, w: FloatArray) -> FloatArray:
-        """The variable t at the radius w."""
-        return np.asarray(self.side * np.log(self.side * (w - self.origin)))
-
-    def log_slope(self, t: FloatArray) -> FloatArray:
-        """Logarithm of dw/dt = |w - origin|."""
-        return self.side * t
 
 
 def charts_between(
@@ -117,7 +89,7 @@ def proved_sign(components: Iterable[Component]) -> int:
 
 
 def sample_density(components: Iterable[Component], dim: int, chart: Chart) -> Integrand:
-    """The sum rho(w) dw/dt as a function of t, for :func:`.fit_legendre`."""
+    """The sum rho(w) dw/dt as a function of t, for :func:`~spectra.base.piecewise.fit`."""
     summands = list(components)
 
     def values(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ mass is not.  The right side needs only values of the kernel, and no route uses 
 
 A pair (r, s) is called a *window*.  Windows at r = 0 with widths s on a geometric grid test every
 range of radii.  If the kernel has a support, windows around its end test the oscillations of the
-density.  Mistakes below the stated errors, or below 2e-13 of the absolute integrals, pass.
+density.  Mistakes below the stated errors, or below CHECKED of the absolute integrals, pass.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.enclosures import EPS, NODES, TO_LEGENDRE, Integrand, fit_legendre, integral_of
+from spectra.base.accuracy import CHECKED, FOLDS, LARGEST_LOG, REACH, VALUE
 from spectra.base.numbers import FloatArray
+from spectra.base.piecewise import NODES, RADIANS, Chart, Integrand, Piecewise, fit, series_through
 from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
-    Chart,
     break_depths,
     charts_between,
     require_moderate_scale,
@@ -40,39 +40,21 @@ from spectra.singularities.local import analytic_intervals
 
 __all__ = ["describe_mismatch"]
 
-# Allowed difference of the two sides beyond all stated errors, relative to the absolute integrals:
-# ten times the rounding seen on the kernels of the tests.
-_ROUNDING = 2e-13
-# Allowed difference of k(0) and the sum of the masses, relative to the absolute masses.
-_TOTAL = 64 * EPS
-# A Gaussian is negligible beyond 9 deviations, as is a chi distribution above its mean.
-_REACH = 9.0
-# exp(-40) is below rounding: integrals are followed for so many e-folds.
-_DEPTH = 40.0
-# In high dimension a density is a power of w only at radii this many e-folds below its bulk.
-_BELOW_BULK = 4.0
-# Limit of |log w|: squares of radii must be doubles.
-_LARGEST_LOG = 340.0
 # Largest argument passed to scipy's ive, which is nan far beyond; from here on it is proportional
 # to argument^(-1/2).
 _LARGEST_IVE_ARGUMENT = 1e9
-# Widths at r = 0 range from 0.25 / (largest radius) to 2 / (smallest radius) of all bulks.
-_WIDEST, _NARROWEST = 2.0, 0.25
-_LEAST_WINDOWS, _MOST_WINDOWS = 5, 10  # numbers of these widths
+# Widths at r = 0 range from 0.25 / (largest radius) to 2 / (smallest radius) of all bulks; this
+# many of them.  A window at r > 0 has the width r / (12 sqrt(d)).
+_NARROWEST, _WIDEST, _FEWEST, _MOST, _PER_RADIUS = 0.25, 2.0, 5, 10, 12.0
 # Narrower windows would integrate more half waves of an oscillating tail than this.
 _MOST_HALF_WAVES = 100
-# The narrowest width is divided by 4 until |k - k(0)| / max |k| is below this, at most so often.
-_NEAR_ZERO, _MOST_QUARTERINGS = 1e-3, 12
-# A window at r > 0 has the width r / (12 sqrt(d)).
-_WIDTHS_PER_RADIUS = 12.0
-# Samples that show where the kernel is negligible, and the rounding of its values in EPS.
-_SAMPLES, _KERNEL_ROUNDING = 129, 8.0
-# Tolerance of panels relative to their largest value, and a second one for noisy values.  Panels
-# below exp(-36) of the largest are not refined.
-_TOLERANCE, _NOISY_TOLERANCE, _NEGLIGIBLE = 1e-11, 1e-7, 36.0
-# Largest widths of the first panels: radians of a wave, e-folds, and deviations 1/sqrt(2 d) of the
-# logarithm of a chi variable of d degrees of freedom.
-_RADIANS, _STEP, _DEVIATIONS = 9.0, 1.4, 8.0
+# The narrowest width is divided by 4 until |k - k(0)| / max |k| is below this.
+_NEAR_ZERO = 1e-3
+# Tolerance of panels relative to their largest value, and a second one for noisy values.
+_TOLERANCES = 1e-11, 1e-7
+# Largest widths of the first panels: e-folds, and deviations 1/sqrt(2 d) of the logarithm of a chi
+# variable of d degrees of freedom.
+_STEP, _DEVIATIONS = 1.4, 8.0
 
 #: Sign and logarithm of the weights of windows (first axis) at points.
 _Weights = tuple[FloatArray, FloatArray]
@@ -122,7 +104,7 @@ def describe_mismatch(density: SpectralDensity) -> str:
     total = sum(c.total for c in density.components) + sum(a.mass for a in density.atoms)
     size = sum(abs(c.total) for c in density.components) + sum(abs(a.mass) for a in density.atoms)
     largest = _largest_value(density)
-    if not abs(total - at_zero) <= _TOTAL * max(size, largest):
+    if not abs(total - at_zero) <= CHECKED * max(size, largest):
         return f"its parts have the total {total!r}, and the kernel is {at_zero!r} at z = 0"
     require_moderate_scale(density.components, density.atoms)
     for windows in _choose_windows(density, largest):
@@ -131,7 +113,7 @@ def describe_mismatch(density: SpectralDensity) -> str:
             expected, expected_error, other = _average_kernel(density, windows, largest)
         except AccuracyError as failure:
             return str(failure)
-        allowed = error + expected_error + _ROUNDING * (absolute + other)
+        allowed = error + expected_error + CHECKED * (absolute + other)
         for i in np.flatnonzero(~(np.abs(found - expected) <= allowed))[:1]:
             return (
                 f"averaged over a Gaussian of width {windows[i, 1]:.4g} around z = "
@@ -170,13 +152,13 @@ def _choose_windows(density: SpectralDensity, largest: float) -> list[FloatArray
     narrowest = _narrowest_width(kernel, _NARROWEST / max(radii), largest, dim)
     # The density of a kernel that ends at z = R has an oscillating tail of the frequency R.
     ends = {c.tail.frequency for c in density.components if c.tail is not None}
-    narrowest = max(narrowest, max(ends, default=0.0) * _REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
+    narrowest = max(narrowest, max(ends, default=0.0) * REACH / (2.0 * np.pi * _MOST_HALF_WAVES))
     widest = max(widest, 4.0 * narrowest)
-    count = int(np.clip(0.6 * np.log2(widest / narrowest), _LEAST_WINDOWS, _MOST_WINDOWS))
+    count = int(np.clip(0.6 * np.log2(widest / narrowest), _FEWEST, _MOST))
     widths = np.geomspace(narrowest, widest, count)
     middle = root / float(np.sqrt(min(radii) * max(radii)))
     distances = ends | (breaks or {middle})
-    beyond = [np.array([[r, r / (_WIDTHS_PER_RADIUS * root)]]) for r in sorted(distances)]
+    beyond = [np.array([[r, r / (_PER_RADIUS * root)]]) for r in sorted(distances)]
     return [np.stack([0.0 * widths, widths], axis=1), *beyond]
 
 
@@ -192,7 +174,7 @@ def _kernel_breaks(kernel: Kernel) -> set[float]:
 def _narrowest_width(kernel: Kernel, width: float, largest: float, dim: int) -> float:
     """A width over which the kernel is nearly k(0), so that the window includes all radii."""
     root = float(np.sqrt(dim))
-    for _ in range(_MOST_QUARTERINGS):
+    for _ in range(12):
         near = kernel(width * root * np.array([0.5, 1.0, 2.0]))
         if np.all(np.abs(near - kernel.at_zero) <= _NEAR_ZERO * largest):
             break
@@ -216,20 +198,20 @@ def _average_density(density: SpectralDensity, windows: FloatArray) -> FloatArra
     if not components:
         return total
     origin = min(c.origin_exponent for c in components)
-    low = -float(np.log(windows.max())) - _BELOW_BULK - _DEPTH / (1.0 + origin)
+    low = -float(np.log(windows.max())) - FOLDS / (1.0 + origin)
     low = _extend_to_bulk(density, low)
-    high = np.log(min((_REACH + np.sqrt(dim)) / narrowest, max(c.end for c in components)))
+    high = np.log(min((REACH + np.sqrt(dim)) / narrowest, max(c.end for c in components)))
     waves = [r, *(c.tail.frequency for c in components if c.tail is not None)]
-    panels = _first_panels(low, high, break_depths(components, _DEPTH), max(waves), dim)
+    panels = _first_panels(low, high, break_depths(components, FOLDS), max(waves), dim)
     return total + _integrate(partial(sample_density, components, dim), weigh, panels, 1.0 + origin)
 
 
 def _extend_to_bulk(density: SpectralDensity, low: float) -> float:
     """Lower ``low`` to the log w below which w |rho| is negligible."""
-    low = max(low, -_LARGEST_LOG)
-    t = np.arange(-_LARGEST_LOG, low + 1.0)
+    low = max(low, -LARGEST_LOG)
+    t = np.arange(-LARGEST_LOG, low + 1.0)
     log_size = density.signed_log_radial(np.exp(t))[1] + t
-    needed = np.flatnonzero(log_size > log_size[-1] - _DEPTH)
+    needed = np.flatnonzero(log_size > log_size[-1] - FOLDS)
     # One step less, since in high dimension w |rho| rises within one step.
     return min(low, float(t[needed[0]]) - 1.0) if needed.size else low
 
@@ -237,17 +219,17 @@ def _extend_to_bulk(density: SpectralDensity, low: float) -> float:
 def _average_kernel(density: SpectralDensity, windows: FloatArray, largest: float) -> FloatArray:
     """The right side, as :func:`_integrate` returns it; ``largest`` is the largest |k|."""
     kernel, dim, (r, widest) = density.kernel, density.dim, windows.max(axis=0)
-    reach = widest * (_REACH + float(np.sqrt(dim)))
-    low = np.log(r - reach) if r else np.log(windows[:, 1].min()) - _DEPTH / dim
-    t = np.linspace(low, np.log(r + reach), _SAMPLES)
+    reach = widest * (REACH + float(np.sqrt(dim)))
+    low = np.log(r - reach) if r else np.log(windows[:, 1].min()) - FOLDS / dim
+    t = np.linspace(low, np.log(r + reach), 129)
     with np.errstate(divide="ignore"):
         log_size = np.log(np.abs(kernel(np.exp(t)))) + dim * t
     # The integrand is negligible beyond the next sample.
-    last = np.flatnonzero(log_size > log_size.max() - _DEPTH)[-1:] + 1
+    last = np.flatnonzero(log_size > log_size.max() - FOLDS)[-1:] + 1
     high = min(float(t[last.clip(max=t.size - 1)].max(initial=low)), np.log(kernel.support))
     if high <= low:
         return np.zeros((3, len(windows)))
-    breaks = {z: _DEPTH for z in _kernel_breaks(kernel) if z > np.exp(low)}
+    breaks = {z: FOLDS for z in _kernel_breaks(kernel) if z > np.exp(low)}
     frequencies = [a.radius for a in density.atoms]
     frequencies += [w for c in density.components for w, _ in c.breaks]
 
@@ -260,7 +242,7 @@ def _average_kernel(density: SpectralDensity, windows: FloatArray, largest: floa
             # be a factor or a summand of the kernel.
             closeness = z * np.exp(-log_slope)
             error = largest * (1.0 + np.sqrt(closeness)) + np.abs(k) * closeness
-            return k * slope, _KERNEL_ROUNDING * EPS * error * slope, log_unit
+            return k * slope, VALUE * error * slope, log_unit
 
         return values
 
@@ -282,15 +264,15 @@ def _integrate(
     total = np.zeros(())
     for chart, edges in panels:
         weighted = partial(_multiply, sample(chart), weigh, chart)
-        start, stop, *_ = _resolve_all(weighted, edges)
+        charts = _resolve_all(weighted, edges).charts
+        start, stop = charts[:, 2:4].T
         t = 0.5 * ((stop + start)[:, None] + (stop - start)[:, None] * NODES)
         found = []
         for values, errors, log_unit in zip(*weighted(t), strict=True):
-            series = values @ TO_LEGENDRE.T
-            left_out = np.abs(series[:, -3:]).max(axis=1)
-            integral = integral_of((start, stop, series, errors, left_out, log_unit))
-            absolute = (stop - start) * np.exp(log_unit) @ np.abs(series).sum(axis=1)
-            found.append((integral.mid, integral.rad, absolute))
+            unit = np.exp(log_unit)[:, None]
+            window = Piecewise(charts, series_through(values) * unit, errors=errors * unit)
+            integral, absolute = window.integral(), (stop - start) @ np.abs(window.series)
+            found.append((integral.mid, integral.rad, absolute.sum()))
         total = total + np.transpose(found)
     (_, first_edges), *_ = panels
     t = first_edges[0] + np.array([[0.0, 1.0]])
@@ -303,20 +285,21 @@ def _integrate(
     return np.asarray(total + scale * np.array([first, below_error, np.abs(first)]))
 
 
-def _resolve_all(weighted: Integrand, edges: FloatArray) -> tuple[FloatArray, ...]:
+def _resolve_all(weighted: Integrand, edges: FloatArray) -> Piecewise:
     """Panels that resolve a function times the weights of every window."""
 
     def add(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         values, errors, log_units = weighted(t)
         log_unit = log_units.max(axis=0)
         # Scale every window to the largest one, unless its values are negligible.
-        scale = np.exp(np.minimum(log_units - log_unit + _NEGLIGIBLE, 0.0))[..., None]
+        scale = np.exp(np.minimum(log_units - log_unit + FOLDS, 0.0))[..., None]
         return (values * scale).sum(axis=0), (errors * scale).sum(axis=0), log_unit
 
+    first, second = (partial(fit, add, edges, tolerance=t, negligible=FOLDS) for t in _TOLERANCES)
     try:
-        return fit_legendre(add, edges, tolerance=_TOLERANCE, negligible=_NEGLIGIBLE)
+        return first()
     except AccuracyError:
-        return fit_legendre(add, edges, tolerance=_NOISY_TOLERANCE, negligible=_NEGLIGIBLE)
+        return second()
 
 
 def _multiply(
@@ -341,6 +324,6 @@ def _first_panels(
         edges = [start]
         while edges[-1] < stop:
             slope = float(np.exp(chart.log_slope(np.array(edges[-1]))))
-            edges.append(edges[-1] + min(step, _RADIANS / max(frequency * slope, 1e-300)))
+            edges.append(edges[-1] + min(step, RADIANS / max(frequency * slope, 1e-300)))
         found.append((chart, np.array([*edges[:-1], stop])))
     return found

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.base.enclosures import EPS, Enclosure
+from spectra.base.accuracy import EPS
+from spectra.base.enclosures import Enclosure
 from spectra.base.numbers import FloatArray
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import DataError, ParameterError

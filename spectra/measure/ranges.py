@@ -10,28 +10,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from spectra.base.accuracy import FOLDS, LARGEST_LOG
 from spectra.base.numbers import FloatArray
-from spectra.density.charts import Chart, break_depths, charts_between, require_moderate_scale
+from spectra.base.piecewise import ORDER, RADIANS, Chart
+from spectra.density.charts import break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 
 __all__ = ["first_panels"]
 
 # The range of a component ends where it is exp(-92) = 1e-40 of its peak.
 _NEGLIGIBLE = 92.0
-# Radii outside exp(+-340) are left out: their squares overflow.
-_FARTHEST = 340.0
-# Smallest distance to the end r of a bounded spectrum: exp(-40) r, below the rounding of r.
-_END_DEPTH = 40.0
 # Widths of the first panels in t: far from all bulks, next to a break, and near a bulk, at most
 # _AT_BULK and _BULK_SCALE/sqrt(1 + p), since w^p exp(-w^2) has a width of about 1/sqrt(p).
 _WIDE, _NEAR_BREAK, _AT_BULK, _BULK_SCALE = 1.5, 1.0, 0.5, 3.0
 # Beyond all bulks a density per unit of t falls like exp(-rate t), and the width is _WIDE/rate for
 # rates between this one and 1.
 _SLOWEST = 0.25
-# Phase in radians of an oscillation on a panel, which its 20 nodes resolve.
-_PANEL_PHASE = 4.0
-# A panel is halved if it contains more of the radii of ``Component.radii_to_resolve``.
-_MOST_SAMPLES = 20
 
 
 def first_panels(
@@ -44,9 +38,9 @@ def first_panels(
     """
     require_moderate_scale(components)
     # The charts at a break cover distances from it down to exp(-depth) times its radius.
-    depths = break_depths(components, _END_DEPTH)
+    depths = break_depths(components, FOLDS)
     end = max(c.end for c in components)
-    depths = {r: _END_DEPTH if r == end else depth for r, depth in depths.items()}
+    depths = {r: FOLDS if r == end else depth for r, depth in depths.items()}
     log_cut = float(np.log(cut))
     low = min(log_cut - 1.0, *(_find_extent(c, -1.0) for c in components))
     if depths:
@@ -77,7 +71,7 @@ def first_panels(
 def _find_extent(component: Component, side: float) -> float:
     """The log w below (side -1) or above (side 1) its bulk at which a component is negligible."""
     start = float(np.log(component.bulk[0] if side < 0 else component.bulk[1]))
-    limit = side * _FARTHEST
+    limit = side * LARGEST_LOG
     if side > 0 and np.isfinite(component.end):
         limit = min(limit, float(np.log(component.end)) - 1e-3)
         start = min(start, limit - 1e-3)
@@ -100,14 +94,14 @@ def _place_edges(components: Sequence[Component], low: float, high: float) -> Fl
         t = edges[-1]
         widths = [beyond if t > bulks.max() else _WIDE]
         widths += [w for w, (a, b) in zip(near, bulks, strict=True) if a - _WIDE < t < b]
-        edges.append(t + min(*widths, _PANEL_PHASE / max(fastest * np.exp(t), 1e-300)))
+        edges.append(t + min(*widths, RADIANS / max(fastest * np.exp(t), 1e-300)))
     return np.array([*edges[:-1], high])
 
 
 def _limit_samples(edges: FloatArray, samples: FloatArray) -> FloatArray:
-    """Halve panels until each contains at most _MOST_SAMPLES of the samples."""
+    """Halve panels until each contains at most ORDER of the samples."""
     while True:
-        full = np.flatnonzero(np.diff(np.searchsorted(samples, edges)) > _MOST_SAMPLES)
+        full = np.flatnonzero(np.diff(np.searchsorted(samples, edges)) > ORDER)
         if not full.size:
             return edges
         edges = np.insert(edges, full + 1, 0.5 * (edges[full] + edges[full + 1]))

@@ -12,24 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectra.base.enclosures import EPS, Enclosure
+from spectra.base.accuracy import EPS, NEGLIGIBLE, NOISE, VALUE
+from spectra.base.enclosures import Enclosure
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
+from spectra.base.piecewise import Piecewise
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.oscillating.wave_masses import oscillating_masses, radius_for_masses
 from spectra.measure.oscillating.wave_split import constant_sign, split_tail, tail_waves
-from spectra.measure.panels import (
-    ZERO,
-    SignedPanels,
-    fit_signed_panels,
-    mass_of_sign,
-    panels_of_sign,
-    sign_changes,
-)
+from spectra.measure.panels import ZERO, SignedDensity, fit_signed
 from spectra.table.parts import PHASES, Part
-from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
 from spectra.table.tails.wave_tail import WaveTail
@@ -40,12 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SpectralMeasure", "merge_atoms"]
 
-# M+ - M- may differ from k(0) by this many error bounds before an error is raised.
-_TOTAL_SLACK = 8.0
 # A finite range of radii may contain at most this many sign changes.
 _MOST_CHANGES = 20_000
-# Tails of smaller probability are left out: random doubles are multiples of 2^-53.
-_NEVER_DRAWN = 2.0**-64
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,32 +177,32 @@ class SpectralMeasure:
             raise ParameterError(f"up_to must be a radius >= 0; got {up_to!r}.")
         if not self.components:
             return np.empty(0)
-        panels, fitted_to = self._signed_panels, self._fit_radius
+        signed, fitted_to = self._signed, self._fit_radius
         is_beyond_fit = self._oscillates and up_to > fitted_to
         if is_beyond_fit and not constant_sign(tail_waves(self.components, fitted_to)):
             self._require_few_changes(up_to)
-            panels = fit_signed_panels(self.components, self.dim, cut=up_to)
-        radii = sign_changes(panels)
+            signed = fit_signed(self.components, self.dim, cut=up_to)
+        radii = signed.sign_changes()
         return np.asarray(radii[radii <= up_to])
 
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[Part, ...]:
-        panels = self._signed_panels if self.components else None
+        signed = self._signed if self.components else None
         tails: dict[int, WaveSum] = {}
         if self._oscillates:
             last_atom = max((a.radius for a in self.atoms), default=0.0)
             tails, tail_error = split_tail(self.components, last_atom, self.mass.mid)
             radius = max(tail.start for tail in tails.values())
             if radius != self._fit_radius:
-                panels = self._fit_to(radius)
+                signed = self._fit_to(radius)
         parts = []
         for sign, phase in PHASES.items():
-            series = None if panels is None else panels_of_sign(panels, sign)
+            series = None if signed is None else signed.part(sign)
             tail = tails.get(sign)
             mass = self.positive_mass if sign > 0 else self.negative_mass
-            if self._oscillates and panels is not None:
-                mass = self._mass_of_atoms(sign) + mass_of_sign(panels, sign)
+            if self._oscillates and signed is not None:
+                mass = self._mass_of_atoms(sign) + signed.mass(sign)
                 mass = mass if tail is None else mass + Enclosure(tail.mass, tail_error)
             if mass.mid > 0.0:
                 if tail is not None and series is None:
@@ -222,8 +212,8 @@ class SpectralMeasure:
                         "The masses of the measure are known; to make a table, truncate it."
                     )
                 atoms = [(a.radius, abs(a.mass)) for a in self.atoms if np.sign(a.mass) == sign]
-                points = Panels.points(*np.reshape(atoms, (-1, 2)).T)
-                panels_of_part = points if series is None else Panels.join([series, points])
+                points = Piecewise.points(*np.reshape(atoms, (-1, 2)).T)
+                panels_of_part = points if series is None else Piecewise.join([series, points])
                 parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
         return tuple(parts)
 
@@ -303,14 +293,14 @@ class SpectralMeasure:
 
     @cached_property
     @staged("finding the sign changes and the mass of each sign")
-    def _signed_panels(self) -> SignedPanels:
+    def _signed(self) -> SignedDensity:
         """The density up to :attr:`_fit_radius`, on panels of constant sign."""
         return self._fit_to(self._fit_radius)
 
-    def _fit_to(self, radius: float) -> SignedPanels:
+    def _fit_to(self, radius: float) -> SignedDensity:
         """The density up to a radius; the radii of atoms are edges of panels."""
         edges = [a.radius for a in self.atoms]
-        return fit_signed_panels(self.components, self.dim, cut=radius, extra_edges=edges)
+        return fit_signed(self.components, self.dim, cut=radius, extra_edges=edges)
 
     def _mass_of_atoms(self, sign: int) -> Enclosure:
         same_sign = (a for a in self.atoms if np.sign(a.mass) == sign)
@@ -320,17 +310,17 @@ class SpectralMeasure:
         """Mass of a sign without atoms; ``masses`` is empty unless the density oscillates."""
         if proved_sign(self.components) == -sign:
             return ZERO
-        panels = self._signed_panels
-        total = mass_of_sign(panels, sign)
+        signed = self._signed
+        total = signed.mass(sign)
         if masses:
             total = masses[sign]
-            if not np.any(panels["sign"] == sign) and total.mid <= total.rad:
+            if not np.any(signed.sign == sign) and total.mid <= total.rad:
                 total = ZERO
-            sign_error = panels["sign_error"][panels["sign"] != sign].sum()
+            sign_error = signed.sign_error[signed.sign != sign].sum()
             total = total + Enclosure(0.0, float(sign_error))
         if total.mid == 0.0:
             # Rounding errors of panels of the other sign may hide values of this sign.
-            total = total + Enclosure(0.0, mass_of_sign(panels, -sign).rad)
+            total = total + Enclosure(0.0, signed.mass(-sign).rad)
         return total
 
     @cached_property
@@ -338,15 +328,15 @@ class SpectralMeasure:
     def _masses(self) -> tuple[Enclosure, Enclosure]:
         masses: dict[int, Enclosure] = {}
         if self._oscillates:
-            masses = oscillating_masses(self.components, self._signed_panels, self._fit_radius)
+            masses = oscillating_masses(self.components, self._signed, self._fit_radius)
         positive, negative = map(self._mass_of_atoms, (1, -1))
         if self.components:
             positive += self._continuous_mass(1, masses)
             negative += self._continuous_mass(-1, masses)
         if not np.isfinite(self.radius):
             difference = abs(positive.mid - negative.mid - self._sum_of_totals)
-            allowed = positive.rad + negative.rad + 8 * EPS * (positive.mid + negative.mid)
-            if not difference <= _TOTAL_SLACK * allowed:
+            allowed = positive.rad + negative.rad + VALUE * (positive.mid + negative.mid)
+            if not difference <= 2.0 * NOISE * allowed:
                 raise AccuracyError(
                     f"M+ - M- = {positive.mid - negative.mid!r} differs from k(0) = "
                     f"{self._sum_of_totals!r} by {difference:.1e}, more than the error bound "
@@ -355,10 +345,10 @@ class SpectralMeasure:
         return positive, negative
 
 
-def _normalize(panels: Panels, tail: WaveSum | None) -> RadialLaw:
+def _normalize(panels: Piecewise, tail: WaveSum | None) -> RadialLaw:
     """The distribution of radii proportional to a density on panels and in a tail beyond them."""
     near, far = float(panels.masses.sum()), 0.0 if tail is None else tail.mass
-    if tail is None or far <= _NEVER_DRAWN * (near + far):
+    if tail is None or far <= NEGLIGIBLE * (near + far):
         return RadialLaw(panels.scaled(1.0 / near))
     total = near + far
     return RadialLaw(panels.scaled(1.0 / total), WaveTail(tail.scaled(1.0 / total)))

@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import DENSITY, EPS, PROBABILITY, VALUE
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray
 from spectra.errors import AccuracyError, ParameterError
@@ -16,19 +16,12 @@ from spectra.table.radial.radial_law import RadialLaw
 
 __all__ = ["tabulate"]
 
-# Rounding error of probabilities in an oscillating tail, relative to the mass of the tail.
-_TAIL_ROUNDING = 32.0 * EPS
 # Smallest error that can be requested: a few times the spacing of doubles below 1.
 _LEAST_U_ERROR = 1e-15
-# Largest error that is accepted by default.
-_DEFAULT_U_ERROR = 1e-9
 # Safety factor on the error, as it may be larger between the check points.
 _SAFETY = 1.25
 # Check points in a panel, as shares of its probability.
 _CHECK_SHARES = 0.5 - 0.5 * np.cos(np.pi * np.arange(1, 16) / 16)
-# If radii within a relative distance of _ROUNDING (or _TINY, at 0) have more probability than
-# _COARSE, the error of a quantile is due to the spacing of doubles, and is not counted.
-_ROUNDING, _COARSE, _TINY = 16.0 * EPS, 1e-13, 1e-300
 
 
 @staged(
@@ -83,7 +76,7 @@ def tabulate(measure: SpectralMeasure, *, u_error: float | None = None) -> Spect
             "existence(kernel, dim=...).measure, or design(...) for a finite measure on the range "
             "of your distances. For an asymmetric kernel use derive(kernel, dim)."
         )
-    accepted = _DEFAULT_U_ERROR if u_error is None else u_error
+    accepted = PROBABILITY if u_error is None else u_error
     is_number = isinstance(accepted, Real) and not isinstance(accepted, bool)
     if not (is_number and _LEAST_U_ERROR <= accepted < 1.0):
         raise ParameterError(
@@ -134,12 +127,13 @@ def _quantile_error(law: RadialLaw) -> float:
     def difference(w: FloatArray) -> FloatArray:
         return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
 
-    # The probability of radii within _ROUNDING: large at an atom and near a pole of the density.
-    step = difference(w * (1.0 + _ROUNDING)) - difference(w * (1.0 - _ROUNDING) - _TINY)
-    error = float(np.where(step > _COARSE, 0.0, np.abs(difference(w))).max(initial=0.0))
+    # If it exceeds 1e-13, the error of a quantile is due to the spacing of doubles: not counted.
+    # The probability of radii within rounding: large at an atom and near a pole of the density.
+    step = difference(w * (1.0 + 2.0 * VALUE)) - difference(w * (1.0 - 2.0 * VALUE) - 1e-300)
+    error = float(np.where(step > DENSITY / 10.0, 0.0, np.abs(difference(w))).max(initial=0.0))
     # The iteration that inverts a series adds rounding errors.
     error += (4.0 if np.any(law.panels.are_series) else 1.0) * EPS
-    return _SAFETY * max(error, 0.0 if law.tail is None else _TAIL_ROUNDING * law.tail.mass)
+    return _SAFETY * max(error, 0.0 if law.tail is None else 4.0 * VALUE * law.tail.mass)
 
 
 def _describe_origin(measure: SpectralMeasure, parts: tuple[Part, ...]) -> str:

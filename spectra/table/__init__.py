@@ -1,17 +1,16 @@
 """Tables of spectral measures: draw frequencies, compute the exact kernel, save and load.
 
-Needs numpy and scipy only.  Read in this order: ``radial/panels`` (the density of the radius),
-``tails/wave_sum`` and ``tails/wave_tail`` (oscillating tails), ``radial/radial_law`` (the
-distribution of the radius), ``parts`` and ``l1_law`` (the parts of a measure), and
+Needs numpy and scipy only.  Read in this order: ``tails/wave_sum`` and ``tails/wave_tail``
+(oscillating tails), ``radial/radial_law`` (the distribution of the radius), ``parts`` and
+``l1_law`` (the parts of a measure), and
 ``spectral_table``, with ``table_file`` for its file and ``kept_tables`` for the cache on disk.
 ``radial/plane_wave`` and ``radial/panel_integrals`` compute the expectation of a plane wave,
-``radial_interpolant`` interpolates it, and ``radial/fast_quantiles`` speeds up draws.
+``radial/fast_quantiles`` speeds up draws.
 """
 
+from spectra.base.piecewise import Piecewise
 from spectra.table.parts import Group, Part, Shifts
-from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw, Seed
-from spectra.table.radial_interpolant import interpolate
 from spectra.table.spectral_table import FrequencySample, SpectralTable, table_of_group
 from spectra.table.tails.wave_sum import Wave, WaveSum
 from spectra.table.tails.wave_tail import WaveTail
@@ -19,8 +18,8 @@ from spectra.table.tails.wave_tail import WaveTail
 __all__ = [
     "FrequencySample",
     "Group",
-    "Panels",
     "Part",
+    "Piecewise",
     "RadialLaw",
     "Seed",
     "Shifts",
@@ -28,6 +27,5 @@ __all__ = [
     "Wave",
     "WaveSum",
     "WaveTail",
-    "interpolate",
     "table_of_group",
 ]

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectra.base.files import atomic_file
+from spectra.base.piecewise import Piecewise
 from spectra.errors import TableFileError
 from spectra.table.l1_law import TruncatedLaw
 from spectra.table.parts import PHASES, Group, Part, Shifts
-from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from spectra.table.tails.wave_sum import WaveSum
 from spectra.table.tails.wave_tail import WaveTail
@@ -208,7 +208,7 @@ def _decode_law(entry: dict[str, Any] | None, arrays: Arrays, name: str) -> Any:
     """The law with this name and the entry of its tail; removes its arrays from ``arrays``."""
     if entry is not None and "truncated" in entry:
         return TruncatedLaw(int(entry["truncated"]))
-    panels = Panels(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
+    panels = Piecewise(arrays.pop(f"{name}.charts"), arrays.pop(f"{name}.series"))
     if entry is None:
         return RadialLaw(panels)
     pairs, numbers = arrays.pop(f"{name}.tail.waves"), arrays.pop(f"{name}.tail.series")

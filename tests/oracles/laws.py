@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
+from spectra.base.piecewise import Piecewise
 from spectra.table import Part, SpectralTable
-from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 
 # Panels end where the probability below or above is a power of 1/4, down to one that no test can
@@ -21,7 +21,7 @@ _TINY = 0.25 ** np.arange(30.0, 0.5, -1.0)
 _NODES = 20
 
 
-def panels_of(pdf: Any, ends: Any) -> Panels:
+def panels_of(pdf: Any, ends: Any) -> Piecewise:
     """A density of the radius on panels in log w between radii."""
     edges = np.log(ends)
     x, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -29,7 +29,7 @@ def panels_of(pdf: Any, ends: Any) -> Panels:
     basis = np.polynomial.legendre.legvander(x, _NODES - 1) * (np.arange(_NODES) + 0.5)
     charts = np.zeros((edges.size - 1, 5))
     charts[:, 1], charts[:, 2], charts[:, 3] = 1.0, edges[:-1], edges[1:]
-    return Panels(charts, (pdf(w) * w * weights) @ basis)
+    return Piecewise(charts, (pdf(w) * w * weights) @ basis)
 
 
 def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
@@ -39,18 +39,20 @@ def law_of(distribution: Any, *, rates: tuple[float, float]) -> RadialLaw:
     """
     radii = np.concatenate([distribution.ppf(_TINY), distribution.isf(_TINY[::-1])])
     ends = [
-        Panels([[0.0, 1.0, np.log(edge), np.log(edge), power]], [[_TINY[0]]])
+        Piecewise([[0.0, 1.0, np.log(edge), np.log(edge), power]], [[_TINY[0]]])
         for edge, power in ((radii[0], 1.0 / rates[0]), (radii[-1], -1.0 / rates[1]))
     ]
-    panels = Panels.join([ends[0], panels_of(distribution.pdf, radii), ends[1]])
+    panels = Piecewise.join([ends[0], panels_of(distribution.pdf, radii), ends[1]])
     return RadialLaw(panels.scaled(1.0 / panels.masses.sum()))
 
 
 def ball_law(dim: int, radius: float = 1.0) -> RadialLaw:
     """Radii of a uniform ball: F(w) = (w / radius)^dim."""
     radii = radius * np.append(_TINY, 1.0) ** (1.0 / dim)
-    head = Panels([[0.0, 1.0, *np.log(radii[[0, 0]]), 1.0 / dim]], [[_TINY[0]]])
-    return RadialLaw(Panels.join([head, panels_of(lambda w: dim / w * (w / radius) ** dim, radii)]))
+    head = Piecewise([[0.0, 1.0, *np.log(radii[[0, 0]]), 1.0 / dim]], [[_TINY[0]]])
+    return RadialLaw(
+        Piecewise.join([head, panels_of(lambda w: dim / w * (w / radius) ** dim, radii)])
+    )
 
 
 def gaussian_law(dim: int, length: float = 1.0) -> RadialLaw:

@@ -27,8 +27,8 @@ from rf.papers.baselines import (
 )
 from rf.papers.baselines.dot_product.power_series import spherical_polynomial
 from spectra.base.arrays import FloatArray
+from spectra.base.piecewise import interpolate
 from spectra.errors import ParameterError
-from spectra.table import interpolate
 
 __all__ = [
     "DELTA_GAUSSIAN",

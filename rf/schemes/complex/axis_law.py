@@ -20,6 +20,7 @@ from typing import final
 import numpy as np
 
 from spectra.base.arrays import FloatArray, panel_rule
+from spectra.base.piecewise import ORDER, Chart, Piecewise, fit
 from spectra.errors import AccuracyError
 
 __all__ = ["AxisLaw", "stratum_ends"]
@@ -31,11 +32,8 @@ _FAST_MODULATION = 20.0
 _SHORT_REACH = 10.0
 # Gauss rules are exact on panels of at most this length and a quarter of the shortest period in h.
 _PANEL = 0.5
-_NODES = 20
-_COARSE_NODES = 14  # for an error bound
 # Largest shift in length scales of the Gaussian: it needs about a thousand panels.
 _MAX_SHIFT = 1e2
-_NEWTON_STEPS = 80  # bisection alone needs 52
 # Panels with less than this fraction of the mass do not affect a mean.
 _NEGLIGIBLE = 1e-18
 # Largest change of the phase of a cosine over one panel that the 20 nodes integrate exactly.
@@ -82,30 +80,24 @@ class AxisLaw:
         return np.asarray(kinks[kinks < self._reach])
 
     @cached_property
-    def _panels(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Of the panels with mass: low ends, high ends, masses by the fine and the coarse rule."""
+    def _density(self) -> Piecewise:
+        """The density times the mass, on the panels with mass."""
         step = min(_PANEL, 0.5 * np.pi / (self.rate * self.degree))
         grid = np.linspace(0.0, self._reach, int(np.ceil(self._reach / step)) + 1)
         ends = np.unique(np.concatenate([grid, self._all_kinks]))
         ends = ends[np.concatenate([[True], np.diff(ends) > _MERGED * self._reach])]
-        low, high = ends[:-1], ends[1:]
-        fine, coarse = (
-            np.sum(weights * self._unnormalised_density(nodes), axis=1)
-            for nodes, weights in (panel_rule(low, high, n) for n in (_NODES, _COARSE_NODES))
-        )
-        kept = fine > 0.0
-        return low[kept], high[kept], fine[kept], coarse[kept]
+        density = fit(self._unnormalised_density, ends, Chart(root=1), bisections=0, keep=True)
+        return density[density.masses > 0.0]
 
     @property
     def mass(self) -> float:
         """The integral M, with a relative error of a few units of rounding."""
-        return float(self._panels[2].sum())
+        return float(self._density.masses.sum())
 
     @property
     def mass_error(self) -> float:
-        """Bound of the error of :attr:`mass`: rounding, and the difference to the coarse rule."""
-        _, _, fine, coarse = self._panels
-        return float(np.abs(fine - coarse).sum() + 1e-13 * fine.sum())
+        """Bound of the error of :attr:`mass`: rounding, and truncation of the series."""
+        return float(self._density.mass_errors.sum()) + 1e-13 * self.mass
 
     def rule(
         self, frequency: float, cuts: FloatArray | None = None
@@ -114,9 +106,8 @@ class AxisLaw:
 
         The nodes ascend; ``cuts``, values of g, become ends of panels.
         """
-        low, high, masses, _ = self._panels
-        kept = masses > _NEGLIGIBLE * masses.sum()
-        low, high = low[kept], high[kept]
+        masses = self._density.masses
+        low, high = self._density.charts[masses > _NEGLIGIBLE * masses.sum(), 2:4].T
         if cuts is not None:
             panel = np.searchsorted(low, cuts, side="right") - 1
             cuts = cuts[(panel >= 0) & (cuts > low[panel]) & (cuts < high[panel])]
@@ -125,35 +116,22 @@ class AxisLaw:
         width = np.repeat((high - low) / count, count)
         first = np.repeat(np.cumsum(count) - count, count)
         start = np.repeat(low, count) + (np.arange(count.sum()) - first) * width
-        nodes, weights = panel_rule(start, start + width, _NODES)
+        nodes, weights = panel_rule(start, start + width, ORDER)
         return nodes.ravel(), (weights * self._unnormalised_density(nodes)).ravel() / self.mass
 
     def ppf(self, u: FloatArray) -> FloatArray:
         """Inverse CDF of g at probabilities in [0, 1)."""
-        low, high, masses, _ = self._panels
+        masses = self._density.masses
         mass_up_to = np.cumsum(masses)
         target = u * mass_up_to[-1]
         index = np.minimum(np.searchsorted(mass_up_to, target, side="right"), masses.size - 1)
-        share = (target - (mass_up_to[index] - masses[index])) / masses[index]
-        # Rounding of the sums can put the share slightly outside [0, 1].
-        x = _invert(self._panel_cdfs[index], np.minimum(np.maximum(share, 0.0), 1.0))
-        return np.asarray(0.5 * (low[index] + high[index]) + 0.5 * (high - low)[index] * x)
+        # Rounding of the sums can put the target slightly outside the panel.
+        below = np.clip(target - (mass_up_to[index] - masses[index]), 0.0, masses[index])
+        return self._density.inverse(index, below, masses[index] - below)
 
     def _unnormalised_density(self, g: FloatArray) -> FloatArray:
         normal = np.exp(-0.5 * g * g) * np.sqrt(2.0 / np.pi)
         return np.asarray(normal * self.selected(self.rate * g))
-
-    @cached_property
-    def _panel_cdfs(self) -> FloatArray:
-        """Legendre coefficients of the CDF inside each panel, from 0 at -1 to 1 at 1."""
-        low, high, _, _ = self._panels
-        x, weights = np.polynomial.legendre.leggauss(_NODES)
-        g = 0.5 * (low + high)[:, None] + 0.5 * (high - low)[:, None] * x
-        values = self._unnormalised_density(g)
-        legendre = np.polynomial.legendre.legvander(x, _NODES - 1)
-        density = (values * weights) @ legendre * (np.arange(_NODES) + 0.5)
-        integral = np.polynomial.legendre.legint(density, lbnd=-1, axis=1)
-        return np.asarray(integral / (2.0 * density[:, :1]))
 
 
 @lru_cache(maxsize=64)
@@ -162,24 +140,3 @@ def stratum_ends(law: AxisLaw, n: int) -> FloatArray:
     ends = law.ppf(np.arange(1, n) / n)
     ends.setflags(write=False)
     return ends
-
-
-def _invert(cdfs: FloatArray, share: FloatArray) -> FloatArray:
-    """Points of [-1, 1] at which the CDF of each row has the value ``share``.
-
-    Newton's method, with bisection where it leaves the bracket.
-    """
-    low, high = np.full(share.shape, -1.0), np.ones(share.shape)
-    x = 2.0 * share - 1.0
-    slope_of = np.polynomial.legendre.legder(cdfs, axis=1)
-    for _ in range(_NEWTON_STEPS):
-        value = np.polynomial.legendre.legval(x, cdfs.T, tensor=False) - share
-        slope = np.polynomial.legendre.legval(x, slope_of.T, tensor=False)
-        low, high = np.where(value < 0.0, x, low), np.where(value < 0.0, high, x)
-        step = x - value / np.where(slope > 0.0, slope, 1.0)
-        inside = (step > low) & (step < high) & (slope > 0.0)
-        new = np.where(inside, step, 0.5 * (low + high))
-        if np.all(np.abs(new - x) < 1e-15):
-            return new
-        x = new
-    return x

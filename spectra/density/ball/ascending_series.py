@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import flint
 import numpy as np
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
+from spectra.base.piecewise import RADIANS
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.panels.log_panels import DEGREE, Panels, Powers, fit_panels
+from spectra.density.panels.log_panels import Panels, Powers, fit_panels
 
 __all__ = ["Values", "ascending_series", "build_panels", "front_factor"]
 
@@ -37,8 +39,8 @@ _NODE_BITS = 256
 _MOMENT_BITS = 1024
 # Number of powers of w^2 next to w = 0, and the s^2 / d up to which they are used.
 _POWERS, _NEAR = 12, 0.25
-# Largest width of a panel: radians of the wave cos(R w), and e-folds of w^d.
-_RADIANS, _GROWTH = 0.5 * DEGREE, 256.0
+# Largest width of a panel in e-folds of w^d.
+_GROWTH = 256.0
 # Leading coefficients below 2^-56 of the largest are taken as zero, and left out.
 _ZERO_BITS = 56
 
@@ -102,24 +104,48 @@ def build_panels(form: BallForm, dim: int, values: Values, stop: float) -> tuple
     edges, last = [math.log(first / radius)], math.log(stop)
     while edges[-1] < last:
         s = radius * math.exp(edges[-1])
-        width = min(1.0, math.log1p(_RADIANS / s), _GROWTH / dim)
+        width = min(1.0, math.log1p(RADIANS / s), _GROWTH / dim)
         edges.append(last if edges[-1] + 1.2 * width > last else edges[-1] + width)
-    return _expand_at_zero(form, dim, first), fit_panels(partial(_sample, form, dim, values), edges)
+    # Multiples of 2^-30, so that the middles of panels are exact.
+    edges = np.ldexp(np.round(np.ldexp(edges, 30)), -30)
+    # Slopes of log(w rho) below the oscillations.
+    t = np.append(edges[:-1][radius * np.exp(edges[1:]) < 0.5 * dim], edges[0])
+    logs = np.array(
+        [_sample(form, dim, values, None, x, np.zeros((1, 1)))[2] for x in t[:, None, None]]
+    )
+    slopes = np.append(
+        np.diff(logs[:-1, 0]) / np.diff(t[:-1]), np.zeros(edges.size - max(t.size - 2, 0))
+    )
+    growth = (edges, slopes[: edges.size])
+    panels = fit_panels(partial(_sample, form, dim, values, growth), edges, exact=True)
+    return _expand_at_zero(form, dim, first * (1.0 + 1e-8)), replace(panels, growth=growth)
 
 
 def _sample(
-    form: BallForm, dim: int, values: Values, centre: float, offsets: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """w rho at centre * exp(offsets), for :func:`fit_panels`."""
-    with working_precision(_NODE_BITS):
-        w = [(flint.arb(centre) * flint.arb(float(t)).exp()).mid() for t in offsets]
-        front = front_factor(form, dim)
-        found = [front * x**dim * v for x, v in zip(w, values(w), strict=True)]
-        log = max(log_magnitude(v) for v in found)
-        scale = flint.arb(-log).exp()
-        scaled = np.array([float((v * scale).mid()) for v in found])
-        error = np.array([float((v.rad() * scale).upper()) for v in found])
-    return scaled, error + EPS * np.abs(scaled), log
+    form: BallForm,
+    dim: int,
+    values: Values,
+    growth: tuple[FloatArray, FloatArray] | None,
+    middle: FloatArray,
+    offset: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """w rho at w = exp(middle + offset), for :func:`fit_panels`."""
+    found, errors, logs = np.empty(offset.shape), np.empty(offset.shape), np.empty(len(offset))
+    for i, row in enumerate(offset.tolist()):
+        with working_precision(_NODE_BITS):
+            w = [(flint.arb(float(middle[i, 0])) + flint.arb(x)).exp().mid() for x in row]
+            front = front_factor(form, dim)
+            each = [front * x**dim * v for x, v in zip(w, values(w), strict=True)]
+            if growth is not None:
+                k = int(np.searchsorted(growth[0], middle[i, 0], side="right")) - 1
+                from_edge = flint.arb(float(middle[i, 0])) - float(growth[0][k])
+                decay = [(-growth[1][k] * (from_edge + x)).exp() for x in row]
+                each = [v * g for v, g in zip(each, decay, strict=True)]
+            logs[i] = max(log_magnitude(v) for v in each)
+            scale = flint.arb(-logs[i]).exp()
+            found[i] = [float((v * scale).mid()) for v in each]
+            errors[i] = [float((v.rad() * scale).upper()) for v in each]
+    return found, errors + EPS * np.abs(found), logs
 
 
 def _expand_at_zero(form: BallForm, dim: int, largest: float) -> Powers:

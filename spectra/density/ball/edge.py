@@ -23,15 +23,14 @@ from typing import Any
 import flint
 import numpy as np
 import sympy
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS, NOISE
 from spectra.base.numbers import FloatArray
+from spectra.base.piecewise import Chart, Piecewise, fit
 from spectra.base.precision import Ball, working_precision
 from spectra.density.ball.ascending_series import Values, front_factor
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.panels.log_panels import chebyshev_coefficients
 from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
 from spectra.errors import AccuracyError
 
@@ -48,8 +47,8 @@ _GROWTH, _MAX_TRIES = 1.2, 12
 _TAIL_TOLERANCE = 4e-15
 # Terms of the expansions below this share of the first are left out.
 _TRUNCATION = 1e-17
-# Degrees of the Chebyshev series tried in turn, and the accepted size of the last coefficients.
-_DEGREES, _FIT_TOLERANCE = (26, 52, 104, 208), 3e-16
+# Accepted size of the last coefficients of a series.
+_FIT_TOLERANCE = 3e-16
 # Radii where the tail is compared with the power series in w, as multiples of its start.
 _CHECK_POINTS = (1.0, 1.013, 1.057, 1.131)
 _GUARD_BITS = 130  # working precision beyond the bits that cancel
@@ -113,7 +112,7 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
         size = abs(sum(_hankel_terms(*edge[0], dim, s)))
         wave_size = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
-        root, series, wave_error = _fit_wave(edge, dim, s, size)
+        wave, wave_error = _fit_wave(edge, dim, s, size)
         background = _fit_background(form, dim, length, s, wave_size, constant)
         high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
@@ -122,10 +121,10 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
             amplitude_series=TailSeries(
-                float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), root, series
+                float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), wave
             ),
             background_series=background,
-            fit_error=wave_error + 4 * EPS * float(np.sum(np.abs(background.coefficients))),
+            fit_error=wave_error + _rounding(background.panels),
         )
 
 
@@ -167,10 +166,8 @@ def _hankel_terms(exponent: sympy.Expr, kappa: list[Ball], dim: int, s: Ball) ->
     return found
 
 
-def _fit_wave(
-    edge: list[_EdgeSeries], dim: int, s0: Ball, size: Ball
-) -> tuple[int, NDArray[Any], float]:
-    """The oscillating part as root, Chebyshev series in y = (s0/s)^(1/root), and error.
+def _fit_wave(edge: list[_EdgeSeries], dim: int, s0: Ball, size: Ball) -> tuple[Piecewise, float]:
+    """The oscillating part as a function of s0/s, and its error.
 
     It is relative to ``size``, Debye's phase and the front of the first Hankel sum.
     """
@@ -190,13 +187,21 @@ def _fit_wave(
             total += sum(_hankel_terms(p, kappa, dim, s)) * phase * front
         return total * common
 
-    for degree in _DEGREES:
-        values = [amplitude(y) for y in _unit_nodes(degree)]
-        fit = chebyshev_coefficients(np.array([complex(v) for v in values]))
-        if np.max(np.abs(fit[-3:])) <= _FIT_TOLERANCE:
-            break
-    error = 4.0 * max(float(v.rad()) for v in values) + 4.0 * float(np.max(np.abs(fit[-3:])))
-    return root, _trim(fit), error + 4.0 * EPS * float(np.sum(np.abs(fit)))
+    radii = [0.0]
+
+    def sample(t: FloatArray) -> NDArray[Any]:
+        values = [amplitude(y) for y in t.ravel().tolist()]
+        radii.extend(float(v.rad()) for v in values)
+        return np.array([complex(v) for v in values]).reshape(t.shape)
+
+    wave = fit(sample, [0.0, 1.0], Chart(root=root), tolerance=0.0, absolute=_FIT_TOLERANCE)
+    error = NOISE * (max(radii) + float(wave.truncation.max()))
+    return wave, error + _rounding(wave)
+
+
+def _rounding(panels: Piecewise) -> float:
+    """Rounding errors of sums of series."""
+    return NOISE * EPS * float(np.abs(panels.series).sum(axis=1).max())
 
 
 def _fit_background(
@@ -217,10 +222,13 @@ def _fit_background(
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
     largest = max(b.abs_upper() for _, b in terms)
     powers = [(int(root * (m - first)), b / largest) for m, b in terms]
-    values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in _unit_nodes(powers[-1][0] + 2)]
-    series = chebyshev_coefficients(np.array(values, dtype=float))
-    log_factor = float((constant * largest).log())
-    return TailSeries(1.0 + float(first), log_factor, root, _trim(series))
+
+    def sample(t: FloatArray) -> FloatArray:
+        values = [sum(b * flint.arb(y) ** k for k, b in powers) for y in t.ravel().tolist()]
+        return np.array(values, dtype=float).reshape(t.shape)
+
+    panels = fit(sample, [0.0, 1.0], Chart(root=root), tolerance=0.0, absolute=_FIT_TOLERANCE)
+    return TailSeries(1.0 + float(first), float((constant * largest).log()), panels)
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:
@@ -235,17 +243,6 @@ def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) ->
         difference = (front * w ** (dim - 1) * exact - found) * flint.arb(-float(log_size)).exp()
         excess = max(excess, float(abs(difference)) - float(error))
     return replace(tail, fit_error=tail.fit_error + 2.0 * excess)
-
-
-def _unit_nodes(degree: int) -> FloatArray:
-    """Chebyshev nodes on [0, 1]."""
-    return np.asarray(0.5 * (chebyshev.chebpts1(degree + 1) + 1.0))
-
-
-def _trim(series: NDArray[Any]) -> NDArray[Any]:
-    """A Chebyshev series without its last coefficients below rounding."""
-    kept = np.flatnonzero(np.abs(series) > 0.05 * EPS * np.max(np.abs(series)))
-    return series[: (kept[-1] + 1 if kept.size else 1)]
 
 
 def _count_terms(sizes: list[Ball], negligible: Ball, *, is_complete: bool) -> int:

@@ -138,8 +138,8 @@ def _flat_component(form: BallForm, dim: int) -> PanelDensity:
         log_size = max(log_magnitude(v) for v in pair) + dim * math.log(s)
         log_peak = max(log_peak, log_size)
     beginning, panels = build_panels(form, dim, values, s / radius)
-    log_sizes = np.log(panels.top) + panels.level
-    last = math.exp(panels.high[-1])
+    log_sizes = np.log(panels.top) + panels.unit
+    last = float(panels.pieces.high[-1])
     return PanelDensity(
         panels=panels,
         total=float(form.value_at_zero),

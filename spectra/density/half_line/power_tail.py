@@ -18,7 +18,7 @@ import flint
 import numpy as np
 import sympy
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.base.precision import Ball, working_precision
 from spectra.density.half_line.ends.power_terms import PowerTerms
 from spectra.density.panels.log_panels import Powers

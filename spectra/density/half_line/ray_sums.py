@@ -19,7 +19,7 @@ from math import ceil, floor, lgamma, log, log2, pi, sin, tan
 import flint
 import numpy as np
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
 from spectra.base.special.bessel_k import bessel_k, bessel_k_half_integer

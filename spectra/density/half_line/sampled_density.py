@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.half_line.ray_sums import NEGLIGIBLE, Samples
 from spectra.density.panels.log_panels import PanelDensity, Powers, fit_panels
@@ -52,16 +52,16 @@ def sampled_density(
     # Rounding of log w changes values most where w rho is steepest.
     steepest = float(np.abs(np.diff(samples.values)).max()) / samples.step
 
-    def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        value = samples(np.log(centre) + offsets)
-        rounding = EPS * (samples.peak + steepest * abs(float(np.log(centre))))
-        return value, noise + rounding + _ROUNDING * np.abs(value), 0.0
+    def sample(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        value = samples(t.ravel()).reshape(t.shape)
+        rounding = EPS * (samples.peak + steepest * np.abs(t))
+        return value, noise + rounding + _ROUNDING * np.abs(value), np.zeros(len(t))
 
     edges = np.linspace(low, high, 2 + int((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges, has_slopes=False)
+    panels = fit_panels(sample, edges)
     first, last = panels.bulk()
     return PanelDensity(
-        panels=replace(panels, error=panels.error + samples.error * np.exp(-panels.level)),
+        panels=panels.with_error(np.log(np.full(panels.pieces.size, samples.error))),
         total=total,
         origin_exponent=power - 1.0,
         bulk=(first, max(last, float(np.e) * first)),

@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 from sympy.core.function import Application
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray
 from spectra.density.components import Component, Evaluation
 from spectra.density.half_line.half_line_formula import HalfLineFormula
@@ -170,9 +170,9 @@ def _fit_side(
         t = np.minimum(x - high, 0.0)
         return np.asarray(np.exp(min(exponent + 1.0, 1.0) * t) * (1.0 - t))
 
-    def sample(centre: float, offsets: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        x = np.log(centre) + offsets
-        return _evaluate(pair[0], radius, side, x), _RESOLVED * peak * error_factor(x), 0.0
+    def sample(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        values = np.array([_evaluate(pair[0], radius, side, row) for row in x])
+        return values, _RESOLVED * peak * error_factor(x), np.zeros(len(x))
 
     low, size = high, np.inf
     while size > _NEGLIGIBLE * peak and (exponent >= 0.0 or low > high + _NEAREST):
@@ -187,20 +187,21 @@ def _fit_side(
         size = float(np.abs(_evaluate(pair[0], radius, side, x)).max())
     # The last edge is a little beyond ``far``, so that no rounded distance is beyond the panels.
     edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges, has_slopes=False)
-    x = (np.log(panels.centre) + np.multiply.outer(_CHECKS, panels.half_width)).ravel()
+    panels = fit_panels(sample, edges)
+    start, stop = panels.pieces.charts[:, 2:4].T
+    x = (0.5 * (start + stop) + np.multiply.outer(_CHECKS, 0.5 * (stop - start))).ravel()
     sign, log = panels.signed_log(np.exp(x))
     difference = np.abs(sign * np.exp(log + x) - _evaluate(pair[1], radius, side, x))
-    share = difference.reshape(_CHECKS.size, -1) / error_factor(panels.high)
+    share = difference.reshape(_CHECKS.size, -1) / error_factor(stop)
     error = _bound_error(float(share.max()), peak) + _SERIES_ERROR * peak
-    added = error * error_factor(panels.high) * np.exp(-panels.level)
-    density = _extend_panels(replace(panels, error=panels.error + added), far, exponent)
+    panels = panels.with_error(np.log(error * error_factor(stop)))
+    density = _extend_panels(panels, far, exponent)
     return radius, float(side), 0.0, far, density
 
 
 def _extend_panels(panels: Panels, far: float, exponent: float) -> PanelDensity:
     """The density on panels up to the distance ``far``, and a power of the distance below them."""
-    first = np.exp(panels.low[:1] + 1e-9)
+    first = panels.pieces.low[:1] * (1.0 + 1e-9)
     sign, log = panels.signed_log(first)
     log_error = panels.log_envelope(first) + np.log(panels.relative_error(first))
     beginning = Powers(

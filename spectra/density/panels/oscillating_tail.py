@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import ComplexArray, FloatArray
-from spectra.base.enclosures import EPS
+from spectra.base.piecewise import Piecewise
 
 __all__ = ["NO_SERIES", "OscillatingTail", "TailSeries"]
 
@@ -20,23 +20,21 @@ _PHASE_EPS, _LARGEST_PHASE = float(np.finfo(np.longdouble).eps), 2.0**1020
 
 
 class TailSeries(NamedTuple):
-    """exp(log_factor) x^exponent times a Chebyshev series in x^(1/root) on [0, 1]."""
+    """exp(log_factor) x^exponent times polynomials in a root of x on [0, 1]."""
 
     exponent: float
     log_factor: float
-    root: int
-    coefficients: NDArray[Any]
+    panels: Piecewise
 
     def evaluate(self, x: FloatArray) -> tuple[NDArray[Any], FloatArray]:
-        """The Chebyshev series at x, and the logarithm of the factor in front of it."""
+        """The polynomials at x, and the logarithm of the factor in front of them."""
         if math.isinf(self.exponent):
             return np.zeros_like(x), np.full_like(x, -np.inf)
-        series = chebyshev.chebval(2.0 * x ** (1.0 / self.root) - 1.0, self.coefficients)
-        return series, self.log_factor + self.exponent * np.log(x)
+        return self.panels(x), self.log_factor + self.exponent * np.log(x)
 
 
 #: The function 0.
-NO_SERIES = TailSeries(math.inf, -math.inf, 1, np.zeros(1))
+NO_SERIES = TailSeries(math.inf, -math.inf, Piecewise([[0.0, 1.0, 0.0, 1.0, 0.0]], [[0.0]], 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,15 +18,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.polynomial import legendre
 from scipy.optimize.elementwise import find_root
 from scipy.special import erfc
 
+from spectra.base.accuracy import DENSITY, EPS
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
-from spectra.base.enclosures import EPS, NODES, WEIGHTS, Enclosure
+from spectra.base.enclosures import Enclosure
+from spectra.base.piecewise import NODES, WEIGHTS
 from spectra.density.components import Component
 from spectra.measure.oscillating.wave_split import tail_start, tail_waves, wave_error
-from spectra.measure.panels import SignedPanels, radii_at
+from spectra.measure.panels import SignedDensity
 from spectra.table.tails.wave_sum import WaveSum
 
 __all__ = ["oscillating_masses", "radius_for_masses"]
@@ -36,7 +37,7 @@ __all__ = ["oscillating_masses", "radius_for_masses"]
 _COMMON_HALVES, _HIGHEST_HALVES, _MOST_HALVES = 200, 1000, 6000
 # Frequencies are in one group if their ratio is a fraction with at most this denominator, up to
 # this relative error.
-_DENOMINATOR, _SAME_RATIO = 30, 1e-12
+_DENOMINATOR, _SAME_RATIO = 30, DENSITY
 # The window is erfc(12 (x - 1/2))/2 with x = log2(2 w/W): to rounding 1 for x < 0 and 0 for x > 1.
 _STEEPNESS = 12.0
 # Largest width, in the variable t of a panel, on which the window is a polynomial to rounding.
@@ -80,11 +81,11 @@ def radius_for_masses(components: Sequence[Component]) -> float:
 
 
 def oscillating_masses(
-    components: Sequence[Component], panels: SignedPanels, radius: float
+    components: Sequence[Component], near: SignedDensity, radius: float
 ) -> dict[int, Enclosure]:
     """Masses of the positive part (key 1) and the negative part (key -1) of a density.
 
-    ``panels`` have the density up to ``radius``, the value of :func:`radius_for_masses`.
+    ``near`` is the density up to ``radius``, the value of :func:`radius_for_masses`.
     """
     rho = tail_waves(components, 0.25 * radius)
     w = np.array([2.0 * rho.start])
@@ -92,8 +93,8 @@ def oscillating_masses(
     of_components = max(float(c.relative_error(w)[0]) for c in components if np.isfinite(c.decay))
     relative = wave_error(components, rho) + 2.0 * of_components
     # The difference between two windows estimates the error of the method.
-    result, other = (_integrate_window(panels, rho, w, relative) for w in (radius, 0.5 * radius))
-    of_panels = float(panels["error"].sum())
+    result, other = (_integrate_window(near, rho, w, relative) for w in (radius, 0.5 * radius))
+    of_panels = float(near.error.sum())
     return {
         s: Enclosure(result[s].mid, result[s].rad + of_panels + abs(result[s].mid - other[s].mid))
         for s in (1, -1)
@@ -101,21 +102,19 @@ def oscillating_masses(
 
 
 def _integrate_window(
-    panels: SignedPanels, rho: WaveSum, radius: float, relative_error: float
+    signed: SignedDensity, rho: WaveSum, radius: float, relative_error: float
 ) -> dict[int, Enclosure]:
     """The masses with the window that ends at ``radius``; ``relative_error`` is that of ``rho``."""
-    width = panels["stop"] - panels["start"]
+    panels, each = signed.pieces, np.arange(signed.pieces.size)
     # Every panel is divided into pieces on which the window is a polynomial.
-    pieces = np.arange(int(np.ceil(width.max() / _WIDEST)) or 1)
+    pieces = np.arange(int(np.ceil(2.0 * panels.half_widths.max() / _WIDEST)) or 1)
     x = (((2.0 * pieces + 1.0)[:, None] + NODES) / pieces.size - 1.0).ravel()
     weights = np.tile(WEIGHTS, pieces.size) / pieces.size
-    values = legendre.legval(x, panels["series"].T)
-    t = panels["start"][:, None] + 0.5 * width[:, None] * (1.0 + x)
-    w = radii_at(panels[:, None], t)
-    masses = 0.5 * width * ((values * _window(np.log2(2.0 * w / radius))) @ weights)
+    w, _, values = panels.series_at(each, np.broadcast_to(x, (panels.size, x.size)))
+    masses = (values * _window(np.log2(2.0 * w / radius))) @ weights
     # The mass between radius 0 and the first panel.
-    masses += np.where(panels["power"] != 0.0, panels["series"][:, 0], 0.0)
-    near = {s: float(masses[panels["sign"] == s].sum()) for s in (1, -1)}
+    masses += np.where(panels.are_series, 0.0, panels.masses)
+    near = {s: float(masses[signed.sign == s].sum()) for s in (1, -1)}
 
     groups = _group_multiples(rho.frequencies)
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev
 
+from spectra.base.accuracy import SAME
 from spectra.density.components import Component, SignedLog
 from spectra.errors import AccuracyError
 from spectra.table.tails.wave_sum import LEAST_PHASE, Wave, WaveSum
@@ -27,8 +28,6 @@ __all__ = ["constant_sign", "split_tail", "tail_start", "tail_waves", "wave_erro
 _TERMS, _LAST, _ENOUGH, _LARGEST_ERROR = 28, 6, 4e-15, 4e-9
 # Roots of W/w, tried in this order.
 _ROOTS = (1, 2, 3, 4, 5, 6)
-# Relative rounding error in the comparison of the part of frequency 0 with the other waves.
-_SIGN_TOLERANCE = 1e-9
 # Splitting by squares adds 12 % to the mass beyond W.  W grows until the mass beyond it is 1/170 of
 # the total (0.07 % added), but at most to _ENOUGH_PHASE/frequency for the highest frequency.  An
 # error is raised if more than _MOST_PHASE/frequency is needed.
@@ -126,7 +125,7 @@ def constant_sign(rho: WaveSum) -> int:
     background = amplitudes.pop(0.0, np.zeros(x.size)).real
     waves = np.sum([np.abs(a) for a in amplitudes.values()], axis=0)
     sign = 1 if background[0] > 0.0 else -1
-    return sign if np.all(sign * background >= waves * (1.0 - _SIGN_TOLERANCE)) else 0
+    return sign if np.all(sign * background >= waves * (1.0 - SAME)) else 0
 
 
 def split_tail(
@@ -137,7 +136,7 @@ def split_tail(
     The tail starts beyond ``last_atom``, at a radius W at which the split adds little mass to the
     ``total_mass`` of the density.
     """
-    radius = max(tail_start(components), last_atom * (1.0 + 1e-9))
+    radius = max(tail_start(components), last_atom * (1.0 + SAME))
     rho = tail_waves(components, radius)
     # If rho has one sign, the split adds no mass, and a larger W only adds zeros to the panels.
     if not constant_sign(rho):

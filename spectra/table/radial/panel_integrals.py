@@ -17,9 +17,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
-from spectra.base.enclosures import legendre_antiderivative
+from spectra.base.piecewise import Piecewise, antiderivative
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.table.radial.panels import Panels
 from spectra.table.radial.plane_wave import (
     hankel_amplitude,
     plane_wave_bound,
@@ -54,14 +53,14 @@ Cells = NDArray[np.void]
 CellNodes = tuple[Cells, tuple[tuple[FloatArray, FloatArray], ...]]
 
 
-def prepare_cells(panels: Panels) -> CellNodes:
+def prepare_cells(panels: Piecewise) -> CellNodes:
     """One cell for each series, with Gauss-Legendre nodes and weights."""
     which = np.flatnonzero(panels.are_series & (panels.masses > 0.0))
     cells = _make_cells(panels, which, np.full(which.size, -1.0), np.ones(which.size))
     return cells, tuple(_place_nodes(panels, cells, count) for _, count in _RULES)
 
 
-def _make_cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArray) -> Cells:
+def _make_cells(panels: Piecewise, panel: IntArray, low: FloatArray, high: FloatArray) -> Cells:
     """The cells [low, high] of the panels with these indices."""
     cells = np.zeros(panel.size, _CELL)
     cells["panel"], cells["low"], cells["high"] = panel, low, high
@@ -70,12 +69,12 @@ def _make_cells(panels: Panels, panel: IntArray, low: FloatArray, high: FloatArr
     cells["first"], cells["last"] = radii.T
     # dw/dx is an exponential of x, and largest at an end.
     cells["width"] = (high - low) * slopes.max(axis=1, initial=0.0)
-    below = [legendre_antiderivative(panels.series[panel], x)[0] for x in ends.T]
+    below = [antiderivative(panels.series[panel], x)[0] for x in ends.T]
     cells["mass"] = np.maximum(panels.half_widths[panel] * (below[1] - below[0]), 0.0)
     return cells
 
 
-def _halve(panels: Panels, cells: Cells) -> Cells:
+def _halve(panels: Piecewise, cells: Cells) -> Cells:
     """The lower halves of all cells, then the upper halves."""
     low, high = cells["low"], cells["high"]
     middle = 0.5 * (low + high)
@@ -83,7 +82,7 @@ def _halve(panels: Panels, cells: Cells) -> Cells:
     return _make_cells(panels, np.tile(cells["panel"], 2), *ends)
 
 
-def _place_nodes(panels: Panels, cells: Cells, count: int) -> tuple[FloatArray, FloatArray]:
+def _place_nodes(panels: Piecewise, cells: Cells, count: int) -> tuple[FloatArray, FloatArray]:
     """Radii of the Gauss-Legendre nodes of each cell, and their weights times the density."""
     x, weights = panel_rule(cells["low"], cells["high"], count)
     w, _, density = panels.series_at(cells["panel"], x)
@@ -91,7 +90,7 @@ def _place_nodes(panels: Panels, cells: Cells, count: int) -> tuple[FloatArray, 
 
 
 def integrate_plane_wave(
-    panels: Panels, nodes: CellNodes, dim: int, z: FloatArray
+    panels: Piecewise, nodes: CellNodes, dim: int, z: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The integral of Ω_dim(w z) times the density for each z, shape (n,), and its error bound."""
     cells, value = nodes[0], np.zeros(z.size)
@@ -120,14 +119,14 @@ def integrate_plane_wave(
     return value, error
 
 
-def _as_points(panels: Panels) -> tuple[FloatArray, FloatArray]:
+def _as_points(panels: Piecewise) -> tuple[FloatArray, FloatArray]:
     """Radii and masses of the points, and of the power laws that do not extend to infinity."""
     points = ~panels.are_series & np.isfinite(panels.high)
     return panels.high[points], panels.masses[points]
 
 
 def integration_nodes(
-    panels: Panels, nodes: CellNodes, z_max: float
+    panels: Piecewise, nodes: CellNodes, z_max: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Radii and weights that integrate cos(w z) for z <= z_max, and the mass that is left out."""
     cells = nodes[0]
@@ -147,7 +146,12 @@ def integration_nodes(
 
 
 def _add_series(
-    panels: Panels, nodes: CellNodes, dim: int, z: FloatArray, value: FloatArray, error: FloatArray
+    panels: Piecewise,
+    nodes: CellNodes,
+    dim: int,
+    z: FloatArray,
+    value: FloatArray,
+    error: FloatArray,
 ) -> None:
     """Add the integrals over all series at distances z to ``value``, and bounds to ``error``."""
     cells, unhalved_nodes = nodes
@@ -194,7 +198,7 @@ def _add_series(
 
 
 def _levin(
-    panels: Panels, dim: int, z: FloatArray, cells: Cells
+    panels: Piecewise, dim: int, z: FloatArray, cells: Cells
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Integrals over cells by Levin's method, and errors due to the residual and to rounding."""
     low, high = cells["low"][:, None], cells["high"][:, None]

@@ -1,6 +1,6 @@
 """A probability distribution of the radius: accurate quantiles in both tails, draws, expectations.
 
-The density is given on panels (see :mod:`spectra.table.radial.panels`), which may be points, and
+The density is given on panels (see :mod:`spectra.base.piecewise`), which may be points, and
 optionally by an oscillating tail beyond them.  The class computes with u = F(w) to the left of a
 split near u = 1/2, and with q = 1 - u to the right of it, so that both tails keep their relative
 precision.  A *key* is u on the left and -q on the right.
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
 from spectra.base.numbers import checked_dim, random_source, real_array, whole_number
+from spectra.base.piecewise import Piecewise
 from spectra.errors import ParameterError
 from spectra.table.radial.fast_quantiles import EvaluateBins, EvaluatePieces, fit_quantiles
 from spectra.table.radial.panel_integrals import (
@@ -27,7 +28,6 @@ from spectra.table.radial.panel_integrals import (
     integration_nodes,
     prepare_cells,
 )
-from spectra.table.radial.panels import Panels
 from spectra.table.tails.wave_tail import WaveTail
 
 __all__ = ["RadialLaw", "Seed"]
@@ -50,19 +50,19 @@ class RadialLaw:
 
     Parameters
     ----------
-    panels : Panels
+    panels : Piecewise
         The density of the radius.
     tail : WaveTail, optional
         The density beyond the panels if it oscillates up to infinity.
 
     Examples
     --------
-    >>> uniform = RadialLaw(Panels([[0.0, 1.0, 0.0, 0.0, 1.0]], [[1.0]]))   # on [0, 1]
+    >>> uniform = RadialLaw(Piecewise([[0.0, 1.0, 0.0, 0.0, 1.0]], [[1.0]]))   # on [0, 1]
     >>> uniform.ppf([0.0, 0.25, 1.0])
     array([0.  , 0.25, 1.  ])
     """
 
-    panels: Panels
+    panels: Piecewise
     tail: WaveTail | None = None
 
     def __repr__(self) -> str:
@@ -72,6 +72,8 @@ class RadialLaw:
     def __post_init__(self) -> None:
         mass = 0.0 if self.tail is None else self.tail.mass
         total = math.fsum(self.panels.masses) + mass
+        if np.any(self.panels.masses < 0.0):
+            raise ParameterError("A panel of a radial law has a mass below 0.")
         if abs(total - 1.0) > _TOTAL_TOLERANCE or not self.panels.size:
             raise ParameterError(
                 f"The masses of a radial law add up to {total}, not to 1: some probability is "
@@ -97,7 +99,7 @@ class RadialLaw:
                 f"{w.size} radii and {p.size} probabilities of sum {p.sum()}."
             )
         order = np.argsort(w, kind="stable")
-        law = cls(Panels.points(w[order], p[order] / math.fsum(p)))
+        law = cls(Piecewise.points(w[order], p[order] / math.fsum(p)))
         if np.any(np.diff(law.edges) <= 0.0):
             raise ParameterError(
                 f"An atom of probability {p.min():.3g} vanishes in the rounding error of the sum, "
@@ -174,8 +176,8 @@ class RadialLaw:
             raise ParameterError("A radius is not a number (nan).")
         flat = np.maximum(w.ravel(), 0.0)
         u, q, k = self._sums
-        i = np.maximum(np.searchsorted(self.panels.low, flat, side="right") - 1, 0)
-        below, above, density = self.panels.evaluate(i, flat)
+        i = self.panels.panel_at(flat)
+        below, above, density = self.panels.cumulative(i, flat)
         below, above = u[i] + below, q[i + 1] + above
         if self.tail is not None:
             far = np.flatnonzero(flat >= self.tail.start)
@@ -306,7 +308,7 @@ class RadialLaw:
             w[far] = self.tail.isf(np.maximum(above[far], 0.0))
         for start in range(0, near.size, _BLOCK):
             j = near[start : start + _BLOCK]
-            w[j] = self.panels.radii(panel[j], scale[j] * below[j], scale[j] * above[j])
+            w[j] = self.panels.inverse(panel[j], scale[j] * below[j], scale[j] * above[j])
         return w
 
 

@@ -24,8 +24,8 @@ import rf.sampling.frequencies
 from rf import SpectralFeatures
 from rf.sampling.frequencies import COUPLINGS, RADII, FourierMap, Frequencies
 from rf.variance.variance import VarianceModel
+from spectra.base.piecewise import Piecewise
 from spectra.table import SpectralTable
-from spectra.table.radial.panels import Panels
 from spectra.table.radial.radial_law import RadialLaw
 from tests.oracles.laws import gaussian_law, matern_law, table_of
 from tests.oracles.pooling import mean_score, variance_score
@@ -107,7 +107,7 @@ def stretched(name: str, dim: int, length: float) -> RadialLaw:
     charts = law.panels.charts.copy()
     charts[:, 0] /= length
     charts[:, 2:4] -= charts[:, 1:2] * np.log(length)
-    return RadialLaw(Panels(charts, law.panels.series))
+    return RadialLaw(Piecewise(charts, law.panels.series))
 
 
 # Dimensions in which a coupling is more than orthogonal blocks, or cheap.

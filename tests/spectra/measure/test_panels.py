@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import Legendre, Polynomial
 
-from spectra.base.enclosures import ORDER
+from spectra.base.piecewise import ORDER, Piecewise
 from spectra.density import spectral_density
 from spectra.kernels.kernel import radial
-from spectra.measure.panels import fit_signed_panels, radii_at
-from spectra.measure.roots import split_at_roots
+from spectra.measure.panels import fit_signed
 
 
 def series(polynomial: Polynomial) -> np.ndarray:
@@ -23,10 +22,10 @@ def series(polynomial: Polynomial) -> np.ndarray:
 def test_series_are_cut_where_they_change_sign():
     simple = Polynomial.fromroots([-0.7, 0.1, 0.1 + 1e-3, 0.93])
     none = Polynomial([1.0, 0.0, 1.0])
-    row, low, high = split_at_roots(np.array([series(p) for p in (simple, none)]))
-    assert row.tolist() == [0] * 5 + [1]
-    assert low[:5] == pytest.approx([-1.0, -0.7, 0.1, 0.101, 0.93], abs=1e-12)
-    assert np.array_equal(high[:4], low[1:5])
+    charts = [[0.0, 1.0, -1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 2.0, 0.0]]
+    pieces, _ = Piecewise(charts, [series(p) for p in (simple, none)]).split()
+    assert pieces.charts[:5, 2] == pytest.approx([-1.0, -0.7, 0.1, 0.101, 0.93], abs=1e-12)
+    assert pieces.charts[:, 3].tolist() == [*pieces.charts[1:, 2], 2.0]
 
 
 @pytest.mark.parametrize(
@@ -35,14 +34,13 @@ def test_series_are_cut_where_they_change_sign():
 )
 def test_panels_follow_one_another_and_reproduce_the_density(text, support, dim):
     density = spectral_density(radial(text, support=support), dim)
-    panels = fit_signed_panels(density.components, dim, cut=40.0)
-    panels = panels[(panels["sign"] != 0) & (panels["power"] == 0.0)]
-    near = panels[np.abs(panels["start"]) < 10.0]
-    assert np.all(panels["start"] < panels["stop"])
-    for share in (0.1, 0.5, 0.77):
-        t = near["start"] + share * (near["stop"] - near["start"])
-        w = radii_at(near, t)
-        per_t = np.exp(near["side"] * t)
-        value = np.array([Legendre(c)(2.0 * share - 1.0) for c in near["series"]])
-        missed = np.abs(near["sign"] * value - density.radial(w) * per_t)
+    signed = fit_signed(density.components, dim, cut=40.0)
+    kept = (signed.sign != 0) & signed.pieces.are_series & (np.abs(signed.pieces.charts[:, 2]) < 10)
+    near, sign = signed.pieces[kept], signed.sign[kept]
+    assert np.all(near.half_widths > 0.0)
+    each = np.arange(near.size)
+    for x in (-0.8, 0.0, 0.54):
+        w = near.radius(each, np.full(near.size, x))
+        value = near.at(each, np.full(near.size, x))
+        missed = np.abs(sign * value - density.radial(w) * np.abs(w - near.charts[:, 0]))
         assert missed.max() <= 1e-13 * np.abs(value).max()

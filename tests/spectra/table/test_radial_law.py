@@ -10,12 +10,12 @@ import pytest
 from scipy import stats
 
 from spectra.base.compiled import IMPLEMENTATION_VARIABLE
-from spectra.base.enclosures import ORDER, legendre_antiderivative, legendre_inverse
+from spectra.base.piecewise import ORDER, _inverse, antiderivative
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import ParameterError
 from spectra.kernels.kernel import radial
 from spectra.measure.tabulation import tabulate
-from spectra.table import Panels, RadialLaw
+from spectra.table import Piecewise, RadialLaw
 from spectra.table.radial.plane_wave import plane_wave_bound
 from spectra.verdict import spectral_measure
 from tests.oracles.laws import ball_law, gaussian_law
@@ -45,7 +45,7 @@ def test_the_uniform_ball_has_the_plane_wave_of_two_dimensions_more(dim):
 
 def test_the_mass_of_an_end_counts_as_error():
     """Tables have next to nothing in one; here it has all of the mass."""
-    law = RadialLaw(Panels([[0.0, 1.0, 0.0, 0.0, -0.4]], [[1.0]]))
+    law = RadialLaw(Piecewise([[0.0, 1.0, 0.0, 0.0, -0.4]], [[1.0]]))
     assert np.allclose(law.isf([1.0, 1e-5]), [1.0, 100.0], rtol=1e-15)
     value, error = law.plane_wave_enclosure(3, [0.0, 5.0])
     assert np.array_equal(value, [0.0, 0.0])
@@ -78,7 +78,7 @@ def half_waves():
     """A law whose density has simple zeros at the radii 1, ..., 9."""
     t = np.log(np.arange(1.0, 10.0))
     rows = [[0.0, 1.0, *ends, 0.0] for ends in pairwise(t)]
-    return RadialLaw(Panels(rows, np.outer(0.125 / np.diff(t), [1.0, 0.0, -1.0])))
+    return RadialLaw(Piecewise(rows, np.outer(0.125 / np.diff(t), [1.0, 0.0, -1.0])))
 
 
 STORED = {
@@ -167,7 +167,7 @@ def test_probabilities_and_distances_out_of_range_are_refused():
 def test_panels_that_are_no_distribution_are_refused():
     point = [1.0, 0.0, 0.0, 0.0, 0.0]
     with pytest.raises(ParameterError, match="add up"):
-        RadialLaw(Panels([point], [[0.5]]))
+        RadialLaw(Piecewise([point], [[0.5]]))
     for charts, series in (
         ([point, [0.5, 0.0, 0.0, 0.0, 0.0]], [[0.5], [0.5]]),  # radii that fall
         ([point], [[-1.0]]),
@@ -180,7 +180,7 @@ def test_panels_that_are_no_distribution_are_refused():
         ([[0.0, 1.0, 1.0, 0.0, 0.0]], [[1.0]]),
     ):
         with pytest.raises(ParameterError):
-            Panels(charts, series)
+            RadialLaw(Piecewise(charts, series))
     for radii, p in (([1.0], [0.9]), ([1.0, 2.0], [1.0]), ([], []), ([1.0, 2.0], [1.5, -0.5])):
         with pytest.raises(ParameterError, match="Atoms"):
             RadialLaw.from_atoms(radii, p)
@@ -253,6 +253,6 @@ def test_the_inverse_of_a_series_is_right_beside_its_ends():
     series = np.eye(ORDER)[:1] + 0.5 * np.eye(ORDER)[1:2]
     part, rows = 2.0 * np.geomspace(1e-15, 0.5, 300), np.zeros(300, np.intp)
     for side, ends in enumerate(((part, 2.0 - part), (2.0 - part, part))):
-        x = legendre_inverse(series)(rows, *ends)
-        found = legendre_antiderivative(np.repeat(series, 300, axis=0), x)[side]
+        x = _inverse(series)(rows, *ends)
+        found = antiderivative(np.repeat(series, 300, axis=0), x)[side]
         assert np.abs(found - part).max() <= 4e-15

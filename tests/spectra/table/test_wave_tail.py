@@ -17,7 +17,7 @@ from spectra.density.components import SpectralDensity
 from spectra.errors import ParameterError
 from spectra.measure.oscillating.wave_masses import mean_size, oscillating_masses, radius_for_masses
 from spectra.measure.oscillating.wave_split import split_by_squares, tail_start, tail_waves
-from spectra.measure.panels import fit_signed_panels
+from spectra.measure.panels import fit_signed
 from spectra.table.tails.wave_sum import WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
@@ -235,7 +235,7 @@ NORMS = {
 
 def jordan_masses(density: SpectralDensity) -> dict[int, Enclosure]:
     radius = radius_for_masses(density.components)
-    panels = fit_signed_panels(density.components, density.dim, cut=radius)
+    panels = fit_signed(density.components, density.dim, cut=radius)
     return oscillating_masses(density.components, panels, radius)
 
 
@@ -255,7 +255,7 @@ def test_masses_of_two_radii_do_not_depend_on_the_window() -> None:
     masses = jordan_masses(density)
     assert abs(masses[1].mid - masses[-1].mid - 1.75) <= 1e-13
     radius = 3.0 * radius_for_masses(density.components)
-    panels = fit_signed_panels(density.components, 3, cut=radius)
+    panels = fit_signed(density.components, 3, cut=radius)
     again = oscillating_masses(density.components, panels, radius)
     for sign in (1, -1):
         assert abs(masses[sign].mid - again[sign].mid) <= masses[sign].rad <= 1e-7

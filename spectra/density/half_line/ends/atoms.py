@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy
 
-from spectra.base.enclosures import EPS
+from spectra.base.accuracy import EPS
 from spectra.density.components import Atom
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.errors import NoRouteError
