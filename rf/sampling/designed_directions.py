@@ -273,7 +273,7 @@ DESIGNED = Coupling(
     _pairs_in_sets,
     in_auto=True,
     is_worthwhile=is_designed_worthwhile,
-    split_like="orthogonal",
+    split_computed_for="orthogonal",
 )
 
 

@@ -115,9 +115,9 @@ def split(
     parts = model.masses.size
     if allocation == "optimal" and parts > 1:
         if isinstance(model, VarianceModel) and model.table.joint_columns is not None:
-            split_like = checked_choice(COUPLINGS, coupling, "coupling").split_like
+            split_computed_for = checked_choice(COUPLINGS, coupling, "coupling").split_computed_for
             few = min(n, max(_EXACT_SPLIT, parts))
-            counts = optimal_split(model, few, COUPLINGS[split_like or coupling])
+            counts = optimal_split(model, few, COUPLINGS[split_computed_for or coupling])
             return counts if few == n else apportion(counts, n)
         # Rounding errors can make a variance of 0 negative.
         weights = np.sqrt(np.maximum(np.mean(model.part_variance, axis=1), 0.0))

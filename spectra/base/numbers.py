@@ -47,7 +47,7 @@ def real_array(
     """
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "O" and all(isinstance(entry, Integral) for entry in array.flat):
+        if array.dtype == object and all(isinstance(entry, Integral) for entry in array.flat):
             array = array.astype(float)  # integers of more than 64 bits
     except ValueError as cause:
         raise error(f"{name} must be real numbers, in rows of equal length.") from cause

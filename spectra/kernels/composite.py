@@ -73,7 +73,6 @@ class CompositeKernel(BaseKernel):
 
     terms: tuple[Term, ...]
     dim: int | None = None
-    is_composite = True
 
     @property
     def formula(self) -> str:
@@ -85,25 +84,9 @@ class CompositeKernel(BaseKernel):
         return " + ".join(map(str, self.terms)) or "0"
 
     @property
-    def factors(self) -> tuple[Factor, ...]:
-        """The distinct factors, in the order of the terms."""
-        return tuple(dict.fromkeys(f for term in self.terms for f in term.factors))
-
-    @property
     def columns(self) -> tuple[int, ...]:
         """All columns that the factors name, in ascending order."""
         return tuple(sorted(set().union(*(term.columns for term in self.terms))))
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether no term is shifted or tilted."""
-        return all(term.is_plain for term in self.terms)
-
-    @property
-    def single_factor(self) -> Factor | None:
-        """The factor of a kernel of one plain term with one factor; else None."""
-        one = len(self.terms) == 1 and self.is_symmetric and len(self.terms[0].factors) == 1
-        return self.terms[0].factors[0] if one else None
 
     @property
     def profile(self) -> RadialKernel:

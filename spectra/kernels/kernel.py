@@ -16,10 +16,10 @@ from typing import Any, overload
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
+from sympy.core.function import AppliedUndef
 
 from spectra.base.limits import stage, staged  # limit the processor time of a block or call
-from spectra.base.numbers import FloatArray, check_unit_norms, real_array
+from spectra.base.numbers import FloatArray, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
 from spectra.formula.evaluation.evaluate import numpy_function
@@ -27,9 +27,9 @@ from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, valu
 from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
-from spectra.kernels.base_kernel import BaseKernel
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.metrics import L1
+from spectra.kernels.profile import Profile
 
 __all__ = ["Kernel", "l1", "radial", "zonal"]
 
@@ -40,7 +40,7 @@ _MOST_LIMITS = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Kernel(BaseKernel):
+class Kernel(Profile):
     """A radial kernel k(z), z = |x - y|; make one with :func:`radial` or :func:`zonal`.
 
     Kernels are immutable, hashable, picklable and compare by their formulas.  Sums, differences
@@ -109,6 +109,17 @@ class Kernel(BaseKernel):
             values[z == point] = limit_at(piece.expr, radius, both_sides=not at_support)
         return values
 
+    @cached_property
+    def slope(self) -> Kernel:
+        """k'(z)/z as a function of z > 0; a ParameterError for a callable."""
+        pieces = tuple(Piece(p.support, p.expr.diff(Z) / Z) for p in self.pieces)
+        if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
+            raise ParameterError(
+                f"{self} has no formula to differentiate. Write it as a formula, or fix its "
+                "length scales."
+            )
+        return Kernel(pieces)
+
     def __getstate__(self) -> dict[str, Any]:
         # Cached properties are left out: compiled functions cannot be pickled.
         return {"pieces": self.pieces, "zonal": self.zonal, "label": self.label}
@@ -127,14 +138,6 @@ class Kernel(BaseKernel):
         if np.any(z == 0):
             value[z == 0] = self.at_zero
         return value
-
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        distances = cdist(X, Y)
-        if self.is_zonal:
-            for rows in (X, Y):
-                check_unit_norms(np.linalg.norm(rows, axis=1), f"the zonal kernel {self}")
-            distances = np.minimum(distances, 2.0)  # rounding may exceed the diameter
-        return self(distances)
 
     @overload
     def rescale(self, length: float | sympy.Expr) -> Kernel: ...
@@ -159,35 +162,9 @@ class Kernel(BaseKernel):
         np.True_
         """
         if not isinstance(length, sympy.Basic) and np.ndim(length):
-            dim = np.shape(length)[-1]
-            return of_factor(self, range(dim), length, dim)
+            return self._scaled_columns(length)
         scale = exact_length(length)
         return _sum_pieces((p.support * scale, p.expr.subs(Z, Z / scale)) for p in self.pieces)
-
-    def on(self, columns: int | Sequence[int], length: float | ArrayLike = 1.0) -> CompositeKernel:
-        """The kernel of the distance in the given columns only, which are counted from 0.
-
-        ``length`` divides these columns: one number for all of them, or one for each.  Sums and
-        products of such kernels and numbers are kernels of groups of columns.
-
-        Examples
-        --------
-        >>> space, time = radial("exp(-z**2/2)"), radial("exp(-z)")
-        >>> print(space.on([0, 1]) * time.on(2, length=7))
-        (exp(-z**2/2)).on([0, 1])*(exp(-z)).on([2], length=[7])
-        """
-        return of_factor(self, columns, length)
-
-    def shift(self, offset: float | ArrayLike) -> CompositeKernel:
-        """The kernel D -> k(|D + offset|), D = x - y; one number per column, or one for all."""
-        return of_factor(self).shift(offset)
-
-    def tilt(self, beta: float | ArrayLike) -> CompositeKernel:
-        """The kernel D -> k(|D|) exp(beta.D), D = x - y; one number per column, or one for all.
-
-        Its spectral measure is known if k is a sum of Gaussians.
-        """
-        return of_factor(self).tilt(beta)
 
     def split_constant(self) -> tuple[float, Kernel]:
         """The pair (c, k / c) for the constant factor c of k; multiples of k share k / c."""

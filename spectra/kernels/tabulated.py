@@ -7,19 +7,18 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
-from spectra.kernels.base_kernel import BaseKernel
-from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.kernels.composite import of_factor
+from spectra.kernels.profile import Profile
 
 __all__ = ["TabulatedKernel"]
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class TabulatedKernel(BaseKernel):
+class TabulatedKernel(Profile):
     """The kernel k(|x - y|) of a radial table, in data of as many columns as it has dimensions.
 
     Examples
@@ -54,12 +53,6 @@ class TabulatedKernel(BaseKernel):
 
     def __call__(self, z: ArrayLike) -> FloatArray:
         return np.asarray(self.table.expected_kernel(z))
-
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        return self(cdist(X, Y))
-
-    def on(self, columns: Any, length: Any = 1.0) -> CompositeKernel:
-        return of_factor(self, columns, length)
 
     def __add__(self, other: Any) -> Any:
         return of_factor(self) + other

@@ -5,7 +5,7 @@ import pytest
 
 import spectra as sp
 from rf import RFF, SpectralFeatures
-from rf.sampling.frequencies import FourierMap
+from rf.feature_maps.feature_map import FourierMap
 from spectra.errors import DataError, ParameterError
 from tests.oracles.pooling import estimates, mean_score, variance_score
 
