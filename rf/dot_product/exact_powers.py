@@ -130,7 +130,7 @@ def exact_candidates(problem: Problem) -> list[Candidate]:
 
 
 @singledispatch
-def _exact_on(metric: Euclidean, problem: Problem) -> list[Candidate]:
+def _exact_on(metric: Any, problem: Problem) -> list[Candidate]:
     """The exact map for the metric of the kernel, here of a polynomial in z^2."""
     coefficients = even_coefficients(problem.kernel, problem.z_max)
     if coefficients is None:

@@ -40,7 +40,7 @@ def design_plan(kernel: Any, request: Request, error: Error) -> FittedPlan | Non
 
 
 @singledispatch
-def _plan_for(metric: None, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
+def _plan_for(metric: Any, kernel: Any, request: Request, error: Error) -> FittedPlan | None:
     """The plan for the metric of a kernel, here for groups of columns with separate distances."""
     if request.domain is not None:
         raise ParameterError(
@@ -110,7 +110,8 @@ def _infinite_group(kernel: Any) -> str:
     if not infinite:
         return ""
     factor, verdict = infinite[0]
-    columns, dim = list(factor.columns), len(factor.columns)
+    columns = list(factor.columns or ())
+    dim = len(columns)
     design = f"design(k, {dim}, domain=(0, z_max), tol=1e-3, objective='mass')"
     return (
         f"The group of columns {columns} of {kernel} has the kernel {factor.profile}, whose "

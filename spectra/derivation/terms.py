@@ -69,7 +69,9 @@ def composite_table(kernel: CompositeKernel, dim: int, table_of: TableOf) -> Spe
             offset = np.zeros(dim) + np.array(term.offset)
             shifted.setdefault(term.factors, []).append((term.weight, offset))
     for factors, terms in shifted.items():
-        if (shifts := _shifts(terms)) is not None:
+        if not factors:
+            parts.append(Part.product(sum(weight for weight, _ in terms), ()))
+        elif (shifts := _shifts(terms)) is not None:
             products = product(*(laws[f].parts for f in factors))
             parts += (replace(Part.product(1.0, own), shifts=shifts) for own in products)
     if not kernel.is_symmetric:
@@ -110,7 +112,7 @@ def _(metric: L1Metric, factor: Factor, dim: int, table_of: TableOf) -> _Law:
     """The law of a multiple of max(tau - z, 0); exponentials are products (elementary_terms)."""
     size = factor.size(dim)
     ((weight, radius),) = l1_components(factor.profile)[0]  # type: ignore[index]
-    columns = tuple(range(dim)) if factor.columns is None else factor.columns
+    columns = tuple(factor.named_columns(dim))
     lengths = np.broadcast_to(factor.lengths, size) * float(radius)
     made = truncated_parts(size, f"{factor.profile} at z = {metric.text}")
     scale = float(weight * radius)

@@ -76,11 +76,7 @@ class CompositeKernel(BaseKernel):
 
     @property
     def formula(self) -> str:
-        """The kernel as text, such as 2*(exp(-z)).on([0])."""
-        factor = self.single_factor
-        if factor is not None and factor.columns is None:
-            profile = factor.profile if self.terms[0].weight == 1.0 else self.profile
-            return f"{profile} at z = {factor.metric.text}"
+        """The kernel as text that :func:`spectra.existence` and others read again."""
         return " + ".join(map(str, self.terms)) or "0"
 
     @property
@@ -170,26 +166,35 @@ class CompositeKernel(BaseKernel):
         return total
 
     def rescale(self, length: Any) -> CompositeKernel:
-        """The kernel of rows divided by one number, or by a length for each of the d columns."""
-        is_number = not isinstance(length, sympy.Basic) and not np.ndim(length)
+        """The kernel of rows divided by one number, by a length for each column, or of rows A x.
+
+        A matrix A changes no shifted kernel.
+        """
+        is_number = isinstance(length, sympy.Basic) or not np.ndim(length)
         if isinstance(length, sympy.Basic) or (is_number and self._all_columns):
             return self._rescale_profiles(length)
-        lengths, dim = _positive_lengths(length), self.dim
-        if np.ndim(length):
-            dim = self.check_dim(lengths.size)
-        else:
-            lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
+        if is_number:
+            length = np.full(max(self.columns, default=0) + 1, length)
+        lengths, dim = _lengths_or_matrix(length), self.dim if is_number else np.shape(length)[-1]
+        self.check_dim(len(lengths)) if not is_number else None
+        matrix = lengths.ndim == 2
+        if matrix and any(any(t.offset) for t in self.terms):
+            raise ParameterError(f"{self} is shifted: apply the matrix first, rescale(A).shift(r).")
 
         def rescale_factor(f: Factor) -> Factor:
-            columns = tuple(range(lengths.size)) if f.columns is None else f.columns
-            factor, own = lengths[list(columns)], np.array(f.lengths)
-            if own.ndim == 2:
-                return replace(f, lengths=tuple(map(tuple, (own / factor).tolist())))
-            return replace(f, columns=columns, lengths=tuple((factor * own).tolist()))
+            own, named = np.array(f.lengths), f.named_columns(len(lengths))
+            if matrix:  # K(A D)
+                rows = own @ lengths[named] if own.ndim == 2 else lengths[named] / own[:, None]
+                return Factor.of(f.profile, list(range(dim)), rows, f.metric)
+            changed = own / lengths[named] if own.ndim == 2 else own * lengths[named]
+            return Factor.of(f.profile, named, changed, f.metric)
 
         def rescale_term(t: Term) -> Term:
             offset = tuple((np.array(t.offset) * lengths).tolist()) if any(t.offset) else ZERO
-            tilt = tuple((np.array(t.tilt) / lengths).tolist()) if any(t.tilt) else ZERO
+            tilt = ZERO
+            if any(t.tilt):
+                beta = np.broadcast_to(t.tilt, len(lengths))
+                tilt = tuple((beta @ lengths if matrix else beta / lengths).tolist())
             return Term(t.weight, tuple(map(rescale_factor, t.factors)), offset, tilt)
 
         return composite(map(rescale_term, self.terms), dim)
@@ -222,9 +227,9 @@ class CompositeKernel(BaseKernel):
             raise ParameterError("Select columns before shifting or tilting: k.on(...).shift(...).")
 
         def renumber(f: Factor) -> Factor:
-            own = range(len(new)) if f.columns is None else f.columns
-            lengths = np.broadcast_to(f.lengths, len(own)).tolist()
-            return _factor(f.profile, [new[c] for c in own], lengths, f.metric)
+            return Factor.of(
+                f.profile, [new[c] for c in f.named_columns(len(new))], f.lengths, f.metric
+            )
 
         return composite(replace(t, factors=tuple(map(renumber, t.factors))) for t in self.terms)
 
@@ -285,14 +290,14 @@ class CompositeKernel(BaseKernel):
             return other
         if (number := finite_number(other)) is not None:
             return CompositeKernel((Term(number),))
-        if hasattr(other, "pieces") and (self._all_columns or not self.is_symmetric):
+        if not isinstance(other, BaseKernel):
+            return None
+        if self._all_columns or not self.is_symmetric:
             return of_factor(other)
-        if hasattr(other, "formula"):
-            raise TypeError(
-                f"{other!r} cannot be combined with a kernel of groups of columns, because it is "
-                "not known on which columns it acts. Select them: k.on([0, 1, 2])."
-            )
-        return None
+        raise TypeError(
+            f"{other!r} cannot be combined with a kernel of groups of columns, because it is "
+            "not known on which columns it acts. Select them: k.on([0, 1, 2])."
+        )
 
 
 def composite(terms: Iterable[Term], dim: int | None = None) -> CompositeKernel:
@@ -311,20 +316,10 @@ def of_factor(
     refuse_zonal(kernel, "shifting, tilting, selecting or rescaling columns")
     if columns is None:
         return composite([Term(1.0, (Factor(kernel, metric=metric),))], dim)
-    group = _distinct_columns(columns)
-    if np.ndim(length) == 2:
-        matrix = real_array(length, "The matrix of lengths")
-        if matrix.shape[1] != len(group) or not np.all(np.isfinite(matrix)):
-            raise ParameterError(
-                f"The matrix has the shape {matrix.shape} for {len(group)} columns."
-            )
-        rows = tuple(map(tuple, matrix[:, np.argsort(group)].tolist()))
-        return composite([Term(1.0, (Factor(kernel, tuple(sorted(group)), rows, metric),))], dim)
-    lengths = _positive_lengths(length)
-    if lengths.size not in (1, len(group)):
-        raise ParameterError(f"{lengths.size} lengths are given for {len(group)} columns.")
-    factor = _factor(kernel, group, np.broadcast_to(lengths, len(group)).tolist(), metric)
-    return composite([Term(1.0, (factor,))], dim)
+    group, lengths = _distinct_columns(columns), _lengths_or_matrix(length)
+    if lengths.shape[-1] not in (len(group), 3 - 2 * lengths.ndim):
+        raise ParameterError(f"{lengths.shape[-1]} lengths are given for {len(group)} columns.")
+    return composite([Term(1.0, (Factor.of(kernel, group, lengths, metric),))], dim)
 
 
 def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> CompositeKernel:
@@ -348,21 +343,13 @@ def additive(kernel: RadialKernel, dim: int, *, order: int = 1) -> CompositeKern
     >>> print(additive(radial("exp(-z)"), 2))
     (exp(-z)).on([0]) + (exp(-z)).on([1])
     """
-    if not hasattr(kernel, "pieces"):
+    if not isinstance(kernel, BaseKernel) or isinstance(kernel, CompositeKernel):
         raise ParameterError(f"additive takes a radial kernel, and got {kernel!r}.")
     dim, order = checked_dim(dim), checked_dim(order)
     if order > dim:
         raise ParameterError(f"order = {order}: for dim = {dim} a group has at most {dim} columns.")
     groups = [of_factor(kernel, group) for group in combinations(range(dim), order)]
     return composite((t for group in groups for t in group.terms), dim)
-
-
-def _factor(
-    kernel: RadialKernel, columns: Iterable[int], lengths: Iterable[float], metric: Metric
-) -> Factor:
-    """A factor with its columns in ascending order."""
-    pairs = sorted(zip(columns, lengths, strict=True))
-    return Factor(kernel, tuple(c for c, _ in pairs), tuple(x for _, x in pairs), metric)
 
 
 def _distinct_columns(columns: int | Sequence[int]) -> list[int]:
@@ -377,13 +364,14 @@ def _distinct_columns(columns: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def _positive_lengths(lengths: ArrayLike) -> FloatArray:
-    """Lengths as a vector of positive finite numbers, or a ParameterError."""
+def _lengths_or_matrix(lengths: ArrayLike) -> FloatArray:
+    """Lengths as a vector of positive finite numbers, or a finite matrix; or a ParameterError."""
     values = np.atleast_1d(real_array(lengths, "The lengths"))
-    if values.ndim != 1 or not values.size or not np.all((values > 0) & (values < np.inf)):
+    is_positive = values.ndim == 2 or np.all(values > 0)
+    if values.ndim > 2 or not values.size or not (is_positive and np.all(np.isfinite(values))):
         raise ParameterError(
             f"The lengths {lengths!r} of a kernel must be positive and finite: one number, or one "
-            "for each column of the data."
+            "for each column of the data, or a matrix with a column for each of them."
         )
     return values
 

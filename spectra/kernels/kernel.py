@@ -65,6 +65,12 @@ class Kernel(Profile):
     pieces: tuple[Piece, ...]
     zonal: sympy.Expr | None = None
     label: str = field(default="", compare=False)
+    adds_up = True
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the kernel has no pieces."""
+        return not self.pieces
 
     @property
     def formula(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +22,21 @@ __all__ = ["Profile"]
 class Profile(BaseKernel):
     """A kernel k(z) of the distance z of rows; subclasses define its values."""
 
+    adds_up: ClassVar[bool] = False  #: Whether sums of such profiles are profiles.
+    at_zero: Any  #: k(0).
+
+    @abstractmethod
     def __call__(self, z: ArrayLike) -> FloatArray:
         """Values k(z) at distances z >= 0; an array of the shape of z."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def is_zero(self) -> bool:
+        """Whether k is 0."""
+
+    def split_constant(self) -> tuple[float, Profile]:
+        """The pair (c, k / c) for a constant factor c of k that can be split off."""
+        return 1.0, self
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:  # type: ignore[override]

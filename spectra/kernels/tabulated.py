@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import ParameterError
-from spectra.kernels.composite import of_factor
+from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.profile import Profile
 
 __all__ = ["TabulatedKernel"]
@@ -41,18 +41,20 @@ class TabulatedKernel(Profile):
         return f"kernel of a table of {self.table.formula}"
 
     @property
-    def pieces(self) -> tuple[Any, ...]:
-        return tuple(self.table.parts)
+    def is_zero(self) -> bool:
+        return not self.table.parts
 
     @property
     def at_zero(self) -> float:
         return float(self.table.k_zero)
 
-    def split_constant(self) -> tuple[float, TabulatedKernel]:
-        return 1.0, self
-
     def __call__(self, z: ArrayLike) -> FloatArray:
         return np.asarray(self.table.expected_kernel(z))
+
+    def rescale(self, length: Any) -> CompositeKernel:
+        """The kernel of rows divided by one length, by one for each column, or of rows A x."""
+        dim = self.table.dim
+        return self._scaled_columns(length if np.ndim(length) else np.full(dim, length))
 
     def __add__(self, other: Any) -> Any:
         return of_factor(self) + other
