@@ -18,13 +18,14 @@ import sympy
 from spectra.base.numbers import FloatArray
 from spectra.errors import NoRouteError, ParameterError
 from spectra.formula.reader.parsing import Z
-from spectra.kernels.composite import CompositeKernel, Factor, Term
+from spectra.kernels.composite import CompositeKernel, Factor, Term, of_factor
 from spectra.kernels.kernel import Kernel, radial
 from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric
 from spectra.kernels.profile_terms import gaussian_components, l1_components, no_l1_route
 from spectra.table import Group, Part, Shifts, SpectralTable
 from spectra.table.l1_law import truncated_parts
 from spectra.table.parts import error_of_product
+from spectra.verdict import existence
 
 __all__ = ["composite_table", "elementary_terms"]
 
@@ -155,11 +156,13 @@ def _(metric: L1Metric, factor: Factor, dim: int) -> Sum:
     if factor.size(dim) == 1:
         return [(1.0, (replace(factor, metric=EUCLIDEAN),))]
     if (components := l1_components(factor.profile)) is None:
+        existence(of_factor(factor.profile, metric=metric), factor.size(dim)).raise_unless_finite()
         raise NoRouteError(no_l1_route(factor.profile))
-    columns = tuple(range(dim)) if factor.columns is None else factor.columns
-    places = [((j,), (x,)) for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
-                                           strict=True)]  # fmt: skip
     truncated, exponentials = components
+    columns = factor.named_columns(dim)
+    places = [Factor.of(factor.profile, [j], x, EUCLIDEAN)
+              for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
+                              strict=True)]  # fmt: skip
     found: Sum = [
         (float(c), (replace(factor, profile=radial(sympy.Max(tau - Z, 0))),))
         for c, tau in truncated
@@ -167,7 +170,7 @@ def _(metric: L1Metric, factor: Factor, dim: int) -> Sum:
     for c, rate in exponentials:
         exponential = radial(sympy.exp(-rate * Z))
         own = places if rate != 0 else []  # exp(-0 z) is a constant
-        found.append((float(c), tuple(Factor(exponential, *place) for place in own)))
+        found.append((float(c), tuple(replace(place, profile=exponential) for place in own)))
     return found
 
 

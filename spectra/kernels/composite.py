@@ -118,6 +118,7 @@ class CompositeKernel(BaseKernel):
             or factor.size(dim) != dim
             or np.ndim(factor.lengths) == 2
             or (factor.metric != EUCLIDEAN and dim > 1)
+            or not (self.terms[0].weight == 1.0 or factor.profile.adds_up)
         ):
             return None
         lengths = None if factor.columns is None else np.array(factor.lengths)
@@ -173,10 +174,12 @@ class CompositeKernel(BaseKernel):
         is_number = isinstance(length, sympy.Basic) or not np.ndim(length)
         if isinstance(length, sympy.Basic) or (is_number and self._all_columns):
             return self._rescale_profiles(length)
+        lengths, dim = _lengths_or_matrix(length), self.dim
         if is_number:
-            length = np.full(max(self.columns, default=0) + 1, length)
-        lengths, dim = _lengths_or_matrix(length), self.dim if is_number else np.shape(length)[-1]
-        self.check_dim(len(lengths)) if not is_number else None
+            lengths = np.repeat(lengths, max(self.columns, default=0) + 1)
+        else:
+            self.check_dim(len(lengths))
+            dim = lengths.shape[-1]
         matrix = lengths.ndim == 2
         if matrix and any(any(t.offset) for t in self.terms):
             raise ParameterError(f"{self} is shifted: apply the matrix first, rescale(A).shift(r).")
@@ -227,9 +230,8 @@ class CompositeKernel(BaseKernel):
             raise ParameterError("Select columns before shifting or tilting: k.on(...).shift(...).")
 
         def renumber(f: Factor) -> Factor:
-            return Factor.of(
-                f.profile, [new[c] for c in f.named_columns(len(new))], f.lengths, f.metric
-            )
+            own = [new[c] for c in f.named_columns(len(new))]
+            return Factor.of(f.profile, own, f.lengths, f.metric)
 
         return composite(replace(t, factors=tuple(map(renumber, t.factors))) for t in self.terms)
 

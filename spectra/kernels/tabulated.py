@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectra.base.numbers import FloatArray
-from spectra.errors import ParameterError
+from spectra.errors import NoRouteError, ParameterError
 from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.profile import Profile
 
@@ -50,6 +50,12 @@ class TabulatedKernel(Profile):
 
     def __call__(self, z: ArrayLike) -> FloatArray:
         return np.asarray(self.table.expected_kernel(z))
+
+    def table_on(self, dim: int) -> Any:
+        """The table, if R^dim is its space; else a NoRouteError."""
+        if self.table.dim != dim:
+            raise NoRouteError(f"{self} is known in dimension {self.table.dim} alone.")
+        return self.table
 
     def rescale(self, length: Any) -> CompositeKernel:
         """The kernel of rows divided by one length, by one for each column, or of rows A x."""

@@ -28,9 +28,9 @@ ZERO: Vector = (0.0,)  # a vector of length 1 applies to every coordinate
 class Factor:
     """A profile of a distance in some columns, in ascending order, divided by their lengths.
 
-    ``profile``, a :class:`~spectra.kernels.profile.Profile`, has no constant factor, which belongs to the weight of the term; ``columns``: None
-    for all columns of the data, with the length 1; ``lengths``: or the rows of a matrix A, for the
-    distance of A x and A y.
+    ``profile``, a :class:`~spectra.kernels.profile.Profile`, has no constant factor, which belongs
+    to the weight of the term; ``columns``: None for all columns of the data, with the length 1;
+    ``lengths``: or the rows of a matrix A, for the distance of A x and A y.
     """
 
     profile: RadialKernel
@@ -95,17 +95,12 @@ class Term:
 
     def __str__(self) -> str:
         text = "*".join(map(str, self.factors))
-        if self.is_plain:
-            return (
-                text
-                if text and self.weight == 1.0
-                else "*".join(self._weight + [text] * bool(text))
-            )
-        text = text if len(self.factors) == 1 else f"({text or 1})"
+        if not self.is_plain and len(self.factors) != 1:
+            text = f"({text or 1})"
         for name, value in (("shift", self.offset), ("tilt", self.tilt)):
             if any(value):
                 text += f".{name}({_nested_text(value[0] if len(value) == 1 else value)})"
-        return "*".join([*self._weight, text])
+        return "*".join([*self._weight, *filter(None, [text])])
 
     @property
     def _weight(self) -> list[str]:

@@ -13,7 +13,6 @@ from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.expansion import compare
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.kernels.tabulated import TabulatedKernel
 from spectra.singularities.definiteness import Proof, proved_on_space
 from spectra.singularities.results import LocalAnalysis
 from spectra.verdict.composite import definiteness_of_composite
@@ -33,11 +32,11 @@ def definiteness(verdict: Any) -> Definiteness:
     kernel, dim = verdict.kernel, verdict.dim
     if isinstance(kernel, CompositeKernel):
         return definiteness_of_composite(kernel, dim, verdict.by_group)
-    if isinstance(kernel, TabulatedKernel):
+    analysis: LocalAnalysis | None = verdict.analysis
+    if analysis is None:  # a kernel that is given by its measure
         positive = kernel.table.negative_mass == 0.0
-        return Definiteness(positive or None, "Its measure has parts of both signs."
-                            if not positive else "It is given by a positive measure.")  # fmt: skip
-    analysis: LocalAnalysis = verdict.analysis
+        text = "a positive measure" if positive else "a measure with parts of both signs"
+        return Definiteness(positive or None, f"It is given by {text}.")
     if verdict.condition == sympy.false:
         return Definiteness(
             False,

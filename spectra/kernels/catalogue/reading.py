@@ -1,8 +1,8 @@
 """Kernels from text: a name of the catalogue, a formula in z or u, or groups of columns.
 
 A composite kernel is written as sums and products of numbers and of ``(KERNEL).on([columns],
-length=...)``, ``(KERNEL).shift(...)``, ``.tilt(...)`` and ``l1(KERNEL)``, where KERNEL is a name or a
-formula.
+length=...)``, ``(KERNEL).shift(...)``, ``.tilt(...)`` and ``l1(KERNEL)``, where KERNEL is a name or
+a formula.
 """
 
 from __future__ import annotations
@@ -211,11 +211,9 @@ def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[s
             return of_factor(_evaluate(inner, source, values, used), metric=L1)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return float(value)
-        case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS and _has_parts(node):
+        case ast.UnaryOp(op=op, operand=inner) if _is_sum(node, op):
             return _OPERATORS[type(op)](_evaluate(inner, source, values, used))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS and _has_parts(
-            node
-        ):
+        case ast.BinOp(left=left, op=op, right=right) if _is_sum(node, op):
             operands = (_evaluate(side, source, values, used) for side in (left, right))
             return _OPERATORS[type(op)](*operands)
     text = ast.get_source_segment(source, node) or ""
@@ -224,9 +222,7 @@ def _evaluate(node: ast.AST, source: str, values: Mapping[str, Any], used: set[s
     return kernel_from_text(text, parameters=own)
 
 
-def _has_parts(node: ast.AST) -> bool:
-    """Whether a tree is more than one formula: it is a number, or has ``.on`` and the like."""
-    inner = list(ast.walk(node))
-    return _IS_COMPOSITE.search(ast.unparse(node)) is not None or not any(
-        isinstance(each, ast.Name | ast.Call) for each in inner
-    )
+def _is_sum(node: ast.AST, op: ast.AST) -> bool:
+    """Whether a tree is a sum or product that is no formula: of numbers, or with ``.on``."""
+    is_number = not any(isinstance(each, ast.Name) for each in ast.walk(node))
+    return type(op) in _OPERATORS and (is_number or bool(_IS_COMPOSITE.search(ast.unparse(node))))
