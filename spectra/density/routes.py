@@ -18,6 +18,7 @@ from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
+from spectra.density.symbolic import symbolic
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.composite import CompositeKernel
@@ -32,10 +33,8 @@ Route = Callable[[Kernel, int], SpectralDensity | None]
 
 
 def _symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """The symbolic route, imported on use."""
-    from spectra.symbolic.route import symbolic
-
-    return symbolic(kernel, dim)
+    """A formula for the density that "auto" finds."""
+    return symbolic(_find_density(kernel, dim, "auto"))
 
 
 #: The routes by name.  A route returns None for kernels that it does not cover, and raises a

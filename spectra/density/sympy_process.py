@@ -1,6 +1,6 @@
 """Transforms by sympy, each in a process that is killed at a time limit.
 
-Sympy may hang or exhaust the stack.  ``python -m spectra.symbolic.sympy_process`` reads a pickled
+Sympy may hang or exhaust the stack.  ``python -m spectra.density.sympy_process`` reads a pickled
 task from stdin and writes the pickled formula to stdout; only this module uses it.
 """
 
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import sympy
 
-from spectra.formula.reader import Z
+from spectra.formula.reader.parsing import Z
 
 __all__ = ["TASKS", "ask_sympy"]
 
-_MODULE = "spectra.symbolic.sympy_process"
+_MODULE = "spectra.density.sympy_process"
 _Z = sympy.Symbol("z", positive=True)
 _W = sympy.Symbol("w", positive=True)
 
