@@ -8,6 +8,7 @@ are checked against the kernel (:mod:`spectra.density.kernel_check`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ import mpmath
 import numpy as np
 import sympy
 
+from spectra.base.limits import seconds_left
 from spectra.base.special.bessel import log_sphere_area
 from spectra.density.closed_pairs import W
 from spectra.density.closed_pairs.summands import summands
@@ -30,8 +32,6 @@ from spectra.kernels.kernel import Kernel
 
 __all__ = ["symbolic"]
 
-# Seconds for one task of sympy.
-_LIMIT = 30.0
 # Digits of the values of a formula, and their largest relative difference from the values of the
 # other route, in addition to the error bounds of the latter.
 _DIGITS, _TOLERANCE = 25, 1e-11
@@ -98,8 +98,10 @@ def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[
     elif others or expr.has(Opaque):
         tasks = []
         reasons.append("sympy is not asked: it needs one formula, not pieces or a callable")
+    left, start = seconds_left(), time.monotonic()
     for task in tasks:
-        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=_LIMIT)
+        limit = None if left is None else max(start + left - time.monotonic(), 0.0)
+        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=limit)
         if found is None:
             reasons.append(f"{task}: {reason}")
         else:

@@ -25,12 +25,12 @@ _W = sympy.Symbol("w", positive=True)
 
 
 def ask_sympy(
-    task: str, expr: sympy.Expr, *, dim: int, support: sympy.Expr | None = None, limit: float
+    task: str, expr: sympy.Expr, *, dim: int, support: sympy.Expr | None = None, limit: float | None
 ) -> tuple[sympy.Expr | None, str]:
     """Run one of :data:`TASKS`; return (formula, "") or (None, the reason for the failure).
 
     ``expr`` is a formula in z (in w for "expand"), 0 beyond ``support``.  The ``limit`` in seconds
-    includes the start of the process, about one second.
+    includes the start of the process, about one second; None means no limit.
     """
     root = str(Path(__file__).parents[2])  # the folder that contains the package spectra
     paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))

@@ -29,7 +29,7 @@ import sympy
 
 from spectra.base.accuracy import EPS
 from spectra.base.enclosures import Enclosure
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.base.precision import Ball, working_precision
 from spectra.density.closed_pairs import ClosedPair, gaussian, laguerre_sum, matern
 from spectra.density.components import SpectralDensity
@@ -147,6 +147,7 @@ def _signed_intervals(
     found: list[tuple[Any, ...]] = []
     omitted, count = 2 * tolerance, 0
     while waiting:
+        check_time()
         low, high = waiting.pop()
         count += 1
         if count > _MOST_INTERVALS:
