@@ -22,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from rf.inputs.arrays import user_stacklevel
 from spectra.base.arrays import FloatArray
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.base.numbers import real_array
 from spectra.errors import AccuracyError, DataError, ParameterError
 
@@ -286,6 +286,7 @@ def _make_cg_solver(field: Any, X: FloatArray, noise: float) -> Callable[[FloatA
 
             def report(_: FloatArray) -> None:
                 progress.label = f"conditioning by conjugate gradients, step {next(steps)}"
+                check_time()
 
             solution, failed = cg(
                 operator(product),

@@ -13,6 +13,7 @@ from rf.fields.paths import Path
 from rf.inputs.rows import check_cross_distances, checked_lengths
 from rf.inputs.tables import resolve_spectrum, split_off_lengths
 from spectra.base.arrays import FloatArray
+from spectra.base.limits import check_time
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
 from spectra.table import SpectralTable
@@ -194,6 +195,7 @@ class GaussianField:
 
         low, high = 0, max(_FIRST_FREQUENCIES, len(self.table.parts))
         while largest_error(high) > error:
+            check_time()
             low, high = high, 2 * high
             if high > _MOST_FREQUENCIES:
                 raise ParameterError(

@@ -20,6 +20,7 @@ from rf.sampling.coupling import CosineLaw, Coupling, Radii, pairs_across, pairs
 from rf.sampling.frequencies import ALLOCATIONS, COUPLINGS, Allocation, checked_choice
 from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.accuracy import EPS
+from spectra.base.limits import check_time
 from spectra.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ def optimal_split(model: VarianceModel, n: int, coupling: Coupling) -> tuple[int
         for p, q in combinations(range(parts), 2):
             both, best, least = counts[p] + counts[q], counts, value(counts, p, q)
             for m in range(1, both):
+                check_time()
                 trial = [*counts]
                 trial[p], trial[q] = m, both - m
                 if (trial_value := value(trial, p, q)) < least - least_gain:

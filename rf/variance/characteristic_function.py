@@ -33,6 +33,7 @@ from scipy.interpolate import CubicSpline
 
 from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, panels_with_cusps
 from spectra.base.arrays import FloatArray, panel_rule
+from spectra.base.limits import check_time
 from spectra.base.piecewise import Chart, Piecewise, fit
 from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
@@ -146,6 +147,7 @@ class CharacteristicFunction:
         self.extend(x_max)
         value, error, panels = np.ones(flat.size), np.zeros(flat.size), self._panels
         for start in range(0, flat.size if panels is not None else 0, _CHUNK):
+            check_time()
             part = slice(start, start + _CHUNK)
             i = panels.panel_at(flat[part])
             value[part] = panels.at(i, panels.position(i, flat[part]))

@@ -37,6 +37,7 @@ from scipy.optimize.elementwise import find_root
 from spectra.base.accuracy import EPS, NOISE, SAME, SERIES
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
 from spectra.base.enclosures import Enclosure
+from spectra.base.limits import check_time
 from spectra.errors import AccuracyError, ParameterError
 
 __all__ = [
@@ -463,6 +464,7 @@ def fit(
     done: list[tuple[NDArray[Any], ...]] = []
     log_peak = -np.inf
     for depth in range(bisections + 1):
+        check_time()
         half = 0.5 * (right - left)
         middle, offset = (left + half)[:, None], half[:, None] * NODES
         found = function(middle, offset) if exact else function(middle + offset)

@@ -24,6 +24,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
 from spectra.density.components import Atom, SpectralDensity
@@ -170,6 +171,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
     # As a function of x = v z, the formula has the period 2 pi.
     k = analytic_continuation(expr.subs(Z, Z / frequency), Z)
     for count in _COUNTS:
+        check_time()
         with working_precision(_BITS):
             step = 2 * flint.arb.pi() / count
             values = [k.to_accuracy(flint.acb(step * j), _BITS).real for j in range(count // 2 + 1)]

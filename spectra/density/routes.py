@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import FloatArray
 from spectra.base.limits import stage, staged
 from spectra.base.numbers import checked_dim
+from spectra.density.charts import require_moderate_scale
+from spectra.density.closed_pairs import ClosedPair
 from spectra.density.components import SpectralDensity
 from spectra.density.gamma_sums.series import series
 from spectra.density.kernel_check import describe_mismatch
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
 from spectra.density.periodic import periodic
+from spectra.density.symbolic import symbolic
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.kernels.catalogue.reading import kernel_from_text
 from spectra.kernels.composite import CompositeKernel
@@ -32,10 +35,8 @@ Route = Callable[[Kernel, int], SpectralDensity | None]
 
 
 def _symbolic(kernel: Kernel, dim: int) -> SpectralDensity | None:
-    """The symbolic route, imported on use."""
-    from spectra.symbolic.route import symbolic
-
-    return symbolic(kernel, dim)
+    """A formula for the density that "auto" finds."""
+    return symbolic(_find_density(kernel, dim, "auto"))
 
 
 #: The routes by name.  A route returns None for kernels that it does not cover, and raises a
@@ -101,8 +102,9 @@ def spectral_density(
     NoRouteError
         If no route covers the kernel, or its transform is known not to be a measure.
     AccuracyError
-        If the density does not reproduce the kernel: every density is checked by averages of both
-        sides of k(z) = int Omega_d(wz) rho(w) dw over Gaussians of many widths.
+        If the density does not reproduce the kernel: densities of kernels without a closed form on
+        the half-line are checked by averages of both sides of k(z) = int Omega_d(wz) rho(w) dw over
+        Gaussians of many widths.
 
     Examples
     --------
@@ -151,6 +153,11 @@ def _find_density(kernel: Kernel, dim: int, route: str) -> SpectralDensity:
             density = ROUTES[name](kernel, dim)
         if density is None:
             continue
+        # Closed pairs are tested; the values of a symbolic density are checked ones of "auto".
+        is_closed = name == "lookup" and all(isinstance(c, ClosedPair) for c in density.components)
+        if is_closed or name == "symbolic":
+            require_moderate_scale(density.components, density.atoms)
+            return density
         with stage(f"checking the density of the route {name} against the kernel"):
             mismatch = describe_mismatch(density)
         if not mismatch:

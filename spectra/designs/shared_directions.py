@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
-from spectra.base.limits import staged
+from spectra.base.limits import check_time, staged
 from spectra.base.numbers import FloatArray
 from spectra.designs.designed_measure import (
     CACHED_DESIGNS,
@@ -131,6 +131,7 @@ class _LeastSquares:
         indices = np.arange(self.grid.size)
         chosen = best_row(np.array(list(combinations(indices, min(m, 2)))))
         while len(chosen) < m:
+            check_time()
             others = np.setdiff1d(indices, chosen)
             repeated = np.broadcast_to(chosen, (others.size, chosen.size))
             chosen = best_row(np.concatenate([repeated, others[:, None]], axis=1))
@@ -219,6 +220,7 @@ def design_for_columns(
     means = angular_means or partial(means_of_random_directions, dim, blocks=coupling != "iid")
     least, radii, count = np.inf, np.zeros(0), 0
     for m in range(1, most_radii + 1):
+        check_time()
         # In dimension 1 a radius has only the columns cos(w x) and sin(w x).
         n = columns_left // (2 * m) if dim > 1 else min(columns_left // (2 * m), 1)
         if n < 1:

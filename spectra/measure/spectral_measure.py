@@ -20,6 +20,7 @@ from spectra.base.piecewise import Piecewise
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
+from spectra.measure.certified import CertifiedMasses, proved_masses
 from spectra.measure.oscillating.wave_masses import oscillating_masses, radius_for_masses
 from spectra.measure.oscillating.wave_split import constant_sign, split_tail, tail_waves
 from spectra.measure.panels import ZERO, SignedDensity, fit_signed
@@ -29,7 +30,6 @@ from spectra.table.tails.wave_sum import WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
 if TYPE_CHECKING:
-    from spectra.certified import CertifiedMasses
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["SpectralMeasure", "merge_atoms"]
@@ -245,9 +245,7 @@ class SpectralMeasure:
         >>> print(spectral_measure(radial("exp(-z**2/2)"), 3).certified().mass)
         1 ± 0.0e+00 (proved)
         """
-        from spectra.certified import proved_masses
-
-        return proved_masses(self)
+        return proved_masses(repr(self), self.density, self.radius)
 
     def __repr__(self) -> str:
         name = "a design" if self.kernel is None else str(self.kernel)

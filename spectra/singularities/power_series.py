@@ -17,6 +17,7 @@ from functools import lru_cache
 import sympy
 from sympy import Expr, Symbol
 
+from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.reader.parsing import U, Z
@@ -56,6 +57,7 @@ class DimensionRules:
         return self._known[expr]
 
     def _apply_rules(self, expr: Expr) -> float:
+        check_time()
         if not expr.has(self.symbol):
             return math.inf if _is_nonnegative(expr) else 0.0
         dim = self._dimension_of_series(expr)

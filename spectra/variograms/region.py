@@ -13,6 +13,7 @@ import math
 import numpy as np
 from scipy.optimize import linprog
 
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray, positive_number
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.errors import AccuracyError
@@ -44,6 +45,7 @@ def fit_on_region(
     w, z, dense = _grids(minus_gamma, radius, dim, tol, name)
     bound = math.inf
     for _ in range(_ROUNDS):
+        check_time()
         solution = _least_masses(minus_gamma, w, z, dim, _MARGIN * tol)
         if solution is None:
             break

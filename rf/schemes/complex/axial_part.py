@@ -21,6 +21,7 @@ from rf.sampling.coupling import Radii
 from rf.schemes.complex.axis_law import AxisLaw, stratum_ends
 from rf.schemes.complex.selection import Modulation, Selection
 from spectra.base.arrays import FloatArray, IntArray
+from spectra.base.limits import check_time
 from spectra.table import FrequencySample, Part
 
 __all__ = ["AxialPart"]
@@ -160,6 +161,7 @@ class AxialPart:
         phase, scale = self._phase_at(x)[:, None], self.mass * self.base.sign * decay
         step = max(1, _CHUNK // max(x.size, 1))
         for start in range(0, len(D), step):
+            check_time()
             rows = slice(start, start + step)
             values = scale[rows] * np.cos(np.multiply.outer(x, along[rows]) + phase)
             means = np.add.reduceat(values * weights, starts, axis=0)
@@ -193,6 +195,7 @@ class AxialPart:
         phase = order * self._phase_at(x)
         step = max(1, _CHUNK // x.size)
         for start in range(0, index.size, step):
+            check_time()
             rows = index[start : start + step]
             out[rows] = weights @ np.cos(np.multiply.outer(x, along[rows]) + phase[:, None])
         return out * decay

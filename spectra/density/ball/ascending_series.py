@@ -18,6 +18,7 @@ import flint
 import numpy as np
 
 from spectra.base.accuracy import EPS
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import RADIANS
 from spectra.base.precision import Ball, log_magnitude, working_precision
@@ -59,6 +60,7 @@ def ascending_series(form: BallForm, dim: int) -> Values:
     def values(w: Sequence[Ball]) -> list[Ball]:
         nonlocal bits, moments, known
         while True:
+            check_time()
             with working_precision(bits):
                 radius = to_arb(form.radius)
                 found = _sum_series(moments, known, dim, [(radius * x) ** 2 for x in w])

@@ -29,6 +29,7 @@ import flint
 import numpy as np
 import sympy
 
+from spectra.base.limits import check_time
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.formula.evaluation.ball_function import constant_ball as to_acb
 
@@ -231,6 +232,7 @@ class BallForm:
         ]
         known: list[list[Ball]] = [[] for _ in parts]
         for n in count():
+            check_time()
             total = flint.arb(0)
             for values, (moments, monomials) in zip(known, parts, strict=True):
                 for m, c in monomials:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
+from spectra.base.limits import check_time
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.density.half_line.ends.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
@@ -155,6 +156,7 @@ def _find_widest_angle(formula: HalfLineFormula, end: float, reasons: list[str])
         middle, half = 0.5 * (outer + inner), 0.5 * (outer - inner)
         boxes = [(float(s), _BOX, middle, half) for s in centres]
         while boxes:
+            check_time()
             s, half_s, angle, half_angle = boxes.pop()
             tried += 1
             if formula.is_analytic_on(s, half_s, angle, half_angle):

@@ -20,6 +20,7 @@ import flint
 import numpy as np
 
 from spectra.base.accuracy import EPS
+from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
 from spectra.base.special.bessel_k import bessel_k, bessel_k_half_integer
@@ -253,6 +254,7 @@ def survey_kernel(
 @lru_cache(maxsize=_CACHE_SIZE)
 def hankel_factor(dim: int, angle: float, s: float, bits: int) -> Ball:
     """g(y) at y = exp(s + i angle), to about this many bits."""
+    check_time()
     # The sum for K of half-integer order loses about d/3 bits to cancellation.
     with working_precision(bits + dim // 3):
         log_y, half = flint.acb(flint.arb(s), flint.arb(angle)), flint.arb(dim) / 2

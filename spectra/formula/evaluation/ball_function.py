@@ -18,6 +18,7 @@ from typing import Any
 import flint
 import sympy
 
+from spectra.base.limits import check_time
 from spectra.base.precision import Ball, working_precision
 from spectra.base.special.bessel_k import bessel_k
 from spectra.errors import FormulaError
@@ -63,6 +64,7 @@ class BallFunction:
 
     def __call__(self, z: Ball) -> Ball:
         """The value at the working precision."""
+        check_time()
         registers = [z]
         for function, operands in self._program():
             registers.append(function(*[registers[i] for i in operands]))

@@ -10,6 +10,7 @@ import math
 
 import sympy
 
+from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
@@ -41,6 +42,7 @@ def prove_askey(piece: Piece) -> Proof | None:
         return None
     power, poly = factors
     for m in range(_MOST_STEPS):
+        check_time()
         if poly.degree() == 0:
             if not sign(poly.LC()) > 0:
                 return None

@@ -16,6 +16,7 @@ from itertools import pairwise
 import sympy
 from mpmath import mp
 
+from spectra.base.limits import check_time
 from spectra.errors import AccuracyError, FormulaError
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.elementary import limit
@@ -54,6 +55,7 @@ def is_completely_monotone(expr: sympy.Expr) -> bool:
 
 @lru_cache(maxsize=2000)
 def _is_monotone(expr: sympy.Expr, derivatives: int) -> bool:
+    check_time()
     if not expr.has(Z) or expr == Z:
         return bool(expr != Z and expr.is_nonnegative)
     if _is_monotone_composition(expr, derivatives) or _is_polynomial_times_exponential(expr):

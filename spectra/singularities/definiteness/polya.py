@@ -21,6 +21,7 @@ from itertools import pairwise
 import sympy
 from sympy import Expr
 
+from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.results import LocalAnalysis
@@ -52,6 +53,7 @@ def hat_mixture_dimension(analysis: LocalAnalysis) -> int:
     intervals = list(pairwise([_ZERO, *radii, sympy.oo]))
     current = [-e.diff(Z) for e in exprs]
     for m in range(1, _LARGEST_M + 1):
+        check_time()
         following = [sympy.expand(-f.diff(Z) / Z) for f in current]
         decreases = are_joined(current, may_drop=True) and all(
             is_nonnegative(f, *interval) for f, interval in zip(following, intervals, strict=True)

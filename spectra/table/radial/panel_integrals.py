@@ -17,6 +17,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
+from spectra.base.limits import check_time
 from spectra.base.piecewise import Piecewise, antiderivative
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.table.radial.plane_wave import (
@@ -135,6 +136,7 @@ def integration_nodes(
     radii, weights = ([array] for array in _as_points(panels))
     cells = cells[kept]
     while cells.size:
+        check_time()
         phase, previous = z_max * cells["width"], -1.0
         for limit, count in _RULES:
             w, weight = _place_nodes(panels, cells[(phase > previous) & (phase <= limit)], count)

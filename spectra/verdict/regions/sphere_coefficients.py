@@ -23,7 +23,7 @@ from mpmath import mp, mpf
 from mpmath.calculus.quadrature import TanhSinh
 from numpy.typing import NDArray
 
-from spectra.base.limits import stage
+from spectra.base.limits import check_time, stage
 from spectra.base.numbers import checked_dim, whole_number
 from spectra.base.special.harmonics import harmonic_count
 from spectra.errors import AccuracyError, ParameterError
@@ -253,6 +253,7 @@ def _weighted_values(
     negligible = mpf(10) ** (10 - mp.dps)
     for low, high in pairwise(angles):
         for theta, node_weight in _TANH_SINH.get_nodes(low, high, level, mp.prec):
+            check_time()
             weight = node_weight * mp.sin(theta) ** (dim - 2) / norm
             if weight < negligible:
                 continue
@@ -273,6 +274,7 @@ def _sum_polynomials(dim: int, degree: int, points: list[mpf], values: list[mpf]
     current, following = np.full_like(u, one), u  # P_n and P_{n+1}
     sums = []
     for n in range(degree + 1):
+        check_time()
         sums.append(mpf(int(v @ current)) / one**2)
         # (n + d - 1) P_{n+2} = (2n + d) u P_{n+1} - (n + 1) P_n
         after = ((2 * n + dim) * u * following // one - (n + 1) * current) // (n + dim - 1)
