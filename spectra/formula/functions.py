@@ -1,6 +1,7 @@
 """The functions that a formula may use: their names in text and their classes in sympy.
 
-To add a function, add its name to ``_NAMES`` here, its implementation for doubles to
+To add a function, add its name to ``_NAMES`` here, and to ``MEROMORPHIC`` or, with its branch cuts,
+to ``BRANCH_ARGUMENTS``.  Add its implementation for doubles to
 :mod:`spectra.formula.evaluation.program`, and its implementation for balls to
 :mod:`spectra.formula.evaluation.ball_function`.
 """
@@ -8,12 +9,16 @@ To add a function, add its name to ``_NAMES`` here, its implementation for doubl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-__all__ = ["ARITIES", "CONSTANTS", "FUNCTIONS", "FUNCTIONS_WITH_ORDER", "PIECEWISE", "is_supported"]
+__all__ = [
+    "ARITIES", "BRANCH_ARGUMENTS", "CONSTANTS", "FUNCTIONS", "FUNCTIONS_WITH_ORDER", "MEROMORPHIC",
+    "PIECEWISE", "is_supported",
+]  # fmt: skip
 
 CONSTANTS: dict[str, sympy.Expr] = {"pi": sympy.pi, "E": sympy.E}
 _NAMES = """exp log sin cos tan asin acos atan sinh cosh tanh gamma erf erfc
@@ -40,6 +45,19 @@ ARITIES: dict[Any, tuple[int, float]] = {
 }
 #: Functions defined by cases, which have no analytic continuation.
 PIECEWISE = (sympy.Abs, sympy.Heaviside, sympy.Min, sympy.Max, sympy.Piecewise)
+#: Functions whose only singularities are poles, where their values are infinite.
+MEROMORPHIC = (
+    *(sympy.exp, sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh),
+    *(sympy.gamma, sympy.erf, sympy.erfc),
+)
+#: For other functions, a formula in their last argument that is 0 at their branch points and in
+#: (-oo, 0] on their branch cuts.  J and I of integer order, and pFq for p <= q, have none.
+BRANCH_ARGUMENTS: dict[Any, Callable[[sympy.Expr], sympy.Expr]] = {
+    **dict.fromkeys((sympy.log, *FUNCTIONS_WITH_ORDER), lambda x: x),
+    **dict.fromkeys((sympy.asin, sympy.acos), lambda x: 1 - x**2),
+    sympy.atan: lambda x: 1 + x**2,
+    sympy.hyper: lambda x: 1 - x,
+}
 _SUPPORTED_CLASSES = {
     *FUNCTIONS.values(),
     *(sympy.Add, sympy.Mul, sympy.Pow, sympy.hyper, sympy.Piecewise, ExprCondPair),

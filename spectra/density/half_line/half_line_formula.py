@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, lru_cache
 from math import ceil
-from typing import Any
 
 import flint
 import numpy as np
@@ -16,7 +14,7 @@ from spectra.density.half_line.ends.power_terms import PowerTerms, Term, expand_
 from spectra.density.half_line.ends.read_waves import expand_waves, read_waves
 from spectra.errors import FormulaError, NoRouteError
 from spectra.formula.evaluation.ball_function import BallFunction, analytic_continuation
-from spectra.formula.functions import FUNCTIONS_WITH_ORDER
+from spectra.formula.functions import BRANCH_ARGUMENTS
 from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.pieces import Piece
 from spectra.formula.reader.parsing import Z
@@ -37,14 +35,8 @@ _SURVEY = np.arange(-60.0, 60.0, 0.25)
 # log z - log_scale.
 _FAR, _FAR_BITS = np.arange(5.0, 9.0, 0.5), 200
 
-# Functions that Arb finds infinite where they are singular; others with a formula in their argument
-# that is 0 at their branch points.  Bessel's J and I have one at 0 unless the order is an integer.
+# Functions that Arb finds infinite where they are singular.
 _INFINITE = (sympy.tan, sympy.tanh, sympy.gamma, sympy.hyper)
-_BRANCHES: dict[Any, Callable[[sympy.Expr], sympy.Expr]] = {
-    **dict.fromkeys((sympy.log, *FUNCTIONS_WITH_ORDER), lambda x: x),
-    **dict.fromkeys((sympy.asin, sympy.acos), lambda x: 1 - x**2),
-    sympy.atan: lambda x: 1 + x**2,
-}
 
 
 class HalfLineFormula:
@@ -80,8 +72,8 @@ class HalfLineFormula:
                 parts.add(node)
             elif node.is_Pow and not node.exp.is_Integer:
                 parts.add(1 / node.base)
-            elif node.func in _BRANCHES and not is_entire:
-                parts.add(1 / _BRANCHES[node.func](node.args[-1]))
+            elif node.func in BRANCH_ARGUMENTS and not is_entire:
+                parts.add(1 / BRANCH_ARGUMENTS[node.func](node.args[-1]))
         return [analytic_continuation(part, Z) for part in parts if part.has(Z)]
 
     def is_analytic_on(self, s: float, half_s: float, angle: float, half_angle: float) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import sympy
 
-from spectra.errors import AccuracyError, ParameterError
+from spectra.errors import AccuracyError, ParameterError, SpectraError
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.pieces import merge_pieces
 from spectra.formula.reader.parameters import exact_parameter
@@ -126,7 +126,15 @@ def verdict_on_sphere(
         reasons.append(f"Positive definite on the sphere: {proof}")
     if positive_definite or (coefficients is not None and math.isfinite(coefficients.tail_bound)):
         # This proves convergence even if the singularities left a gap.
+        if verdict.status is Status.INFINITE:
+            raise SpectraError(
+                f"Two proofs on {kernel} in d = {dim} contradict each other: its Gegenbauer series "
+                f"converges, and {verdict.reasons[-1]} This is an error of spectra: report it."
+            )
         verdict = replace(verdict, status=Status.FINITE, reasons=(_CONVERGES,))
+    elif verdict.status is Status.INFINITE and positive_definite is None:
+        positive_definite = False
+        reasons.append("Not positive definite: the series of such a kernel converges absolutely.")
     return replace(
         verdict,
         reasons=(*reasons, *verdict.reasons),
