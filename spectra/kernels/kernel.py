@@ -29,7 +29,12 @@ from spectra.formula.one_sided_limits import (
     refuse_jump_at_zero,
     value_at_zero,
 )
-from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
+from spectra.formula.pieces import (
+    Piece,
+    expand_multiple_angles,
+    merge_pieces,
+    zonal_to_radial,
+)
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.base_kernel import BaseKernel
@@ -326,7 +331,7 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     >>> zonal("(1 + u)/2")([0.0, 2.0])
     array([1., 0.])
     """
-    expr = parse_formula(formula, variable="u", parameters=parameters)
+    expr = expand_multiple_angles(parse_formula(formula, variable="u", parameters=parameters))
     label = formula if isinstance(formula, str) and not parameters else ""
     pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
     refuse_infinite_at_one(expr, pieces[0][1])

@@ -169,6 +169,8 @@ def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, largest: Ex
     """
     if formula.has(*PIECEWISE):
         return False
+    if formula.is_polynomial(symbol):
+        return all(map(_is_nonnegative, sympy.Poly(formula, symbol).all_coeffs()))
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
     return _taylor_rules(symbol, largest)(formula) == math.inf
 

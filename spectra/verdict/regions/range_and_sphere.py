@@ -39,7 +39,7 @@ from spectra.verdict.status import RegionVerdict, Status
 __all__ = ["decide_on_sphere", "verdict_on_range", "verdict_on_sphere"]
 
 #: The distance z of two antipodes of the unit sphere.
-_ANTIPODE = sympy.Integer(2)
+_ANTIPODE, _ONE = sympy.Integer(2), sympy.Integer(1)
 _CONVERGES = "Its Gegenbauer series converges absolutely, so a decomposition exists there."
 
 
@@ -59,8 +59,10 @@ def _points_up_to(
     for i, (r, point) in enumerate(analysis.radii):
         if same_radius(r, end):
             try:
-                at_end = analyse_end(analysis.exprs[i], r)
-                points.append(antipode_rule(at_end) if on_sphere else at_end)
+                if on_sphere:  # at a single point only continuity matters
+                    points.append(antipode_rule(analyse_end(analysis.exprs[i], r, up_to_dim=_ONE)))
+                else:
+                    points.append(analyse_end(analysis.exprs[i], r))
             except ExpansionError as error:
                 gap = Gap(f"The kernel at z = {r}: {error}", location=r)
                 points.append(PointAnalysis(gaps=(gap,)))

@@ -147,15 +147,15 @@ def sphere_coefficients(kernel: Kernel | str, dim: int, degree: int = 40) -> Sph
     formula = kernel.zonal
     nonnegative = False if np.any(values < -error) else None
     tail = inf if formula is None else _tail_bound_from_discs(formula, degree)
-    if nonnegative is None and proved_on_sphere(kernel, dim) is not None:
+    if nonnegative is None and tail == 0.0:  # a polynomial: all its coefficients were computed
+        nonnegative = True
+    elif nonnegative is None and proved_on_sphere(kernel, dim) is not None:
         nonnegative = True
         # All shares are nonnegative and add up to k(1).
         shares = mp.fsum(n * c for n, c in zip(counts, coefficients, strict=True))
         shares_error = mp.fsum(n * e for n, e in zip(counts, errors, strict=True))
         remainder = float(max(kernel.at_zero - shares, 0) + shares_error)
         tail = min(tail, remainder + np.finfo(float).eps * abs(kernel.at_zero))
-    elif nonnegative is None and tail == 0.0:  # a polynomial: all its coefficients were computed
-        nonnegative = True
     multiplicity = np.array([float(n) for n in counts])
     return SphereCoefficients(dim, values, error, multiplicity, tail, nonnegative)
 
