@@ -11,11 +11,16 @@ import sympy
 from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.reader.parsing import U, Z
 
-__all__ = ["Piece", "exponential_terms", "merge_pieces", "zonal_to_radial"]
+__all__ = [
+    "Piece", "expand_multiple_angles", "exponential_terms", "merge_pieces", "zonal_to_radial",
+]  # fmt: skip
 
 # An arbitrary distance at which a sum is tested for cancellation, and the ratio of the sum to its
 # largest term above which the sum is not a rounding error.
 _TEST_POINT, _SIGNIFICANT_RATIO = 0.007421, 1e-6
+
+# The largest n for which cos(n acos(g)) is written as a polynomial.
+_LARGEST_MULTIPLE = 60
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,28 @@ def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sy
             return None
         pairs.append((c, rate))
     return pairs
+
+
+def expand_multiple_angles(expr: sympy.Expr) -> sympy.Expr:
+    """Write cos(n acos(g)), and sin or cos of n asin(g), as a polynomial in g if it is one.
+
+    Examples
+    --------
+    >>> expand_multiple_angles(sympy.cos(3 * sympy.acos(U)))
+    4*u**3 - 3*u
+    """
+
+    def is_polynomial(node: sympy.Basic) -> bool:
+        if node.func not in (sympy.cos, sympy.sin):
+            return False
+        n, angle = node.args[0].as_coeff_Mul()
+        if not (n.is_Integer and abs(n) <= _LARGEST_MULTIPLE):
+            return False
+        if angle.func == sympy.asin:
+            return bool(n % 2 == (node.func == sympy.sin))
+        return bool(angle.func == sympy.acos and node.func == sympy.cos)
+
+    return expr.replace(is_polynomial, sympy.expand_trig)
 
 
 def zonal_to_radial(expr: sympy.Expr) -> sympy.Expr:

@@ -23,8 +23,18 @@ from spectra.base.numbers import FloatArray, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
 from spectra.formula.evaluation.evaluate import numpy_function
-from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, value_at_zero
-from spectra.formula.pieces import Piece, merge_pieces, zonal_to_radial
+from spectra.formula.one_sided_limits import (
+    limit_at,
+    refuse_infinite_at_one,
+    refuse_jump_at_zero,
+    value_at_zero,
+)
+from spectra.formula.pieces import (
+    Piece,
+    expand_multiple_angles,
+    merge_pieces,
+    zonal_to_radial,
+)
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.composite import CompositeKernel, of_factor
@@ -293,14 +303,21 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     **parameters : numbers
         A value for every other symbol of the formula.
 
+    Raises
+    ------
+    FormulaError
+        If the text is not a valid formula, its value is not real for -1 <= u < 1, or it has no
+        finite limit at u = 1.
+
     Examples
     --------
     >>> zonal("(1 + u)/2")([0.0, 2.0])
     array([1., 0.])
     """
-    expr = parse_formula(formula, variable="u", parameters=parameters)
+    expr = expand_multiple_angles(parse_formula(formula, variable="u", parameters=parameters))
     label = formula if isinstance(formula, str) and not parameters else ""
     pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
+    refuse_infinite_at_one(expr, pieces[0][1])
     return _check_values(_sum_pieces(pieces, zonal=expr, label=label))
 
 

@@ -7,6 +7,7 @@ inverse functions and denominators are singular.  Between them one analytic expr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import mpmath
 import sympy
@@ -15,10 +16,11 @@ from mpmath import mp
 from spectra.errors import AccuracyError
 from spectra.formula.evaluation.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.functions import BRANCH_ARGUMENTS, FUNCTIONS_WITH_ORDER, MEROMORPHIC
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.zeros import distinct, positive_zeros
 
-__all__ = ["branch_radii", "classify_at", "value_at"]
+__all__ = ["analytic_off_cuts", "branch_radii", "classify_at", "value_at"]
 
 #: A number of smaller absolute value, computed in 50 digits, counts as zero.
 _ZERO_TOLERANCE = sympy.Float(10, 30) ** -40
@@ -50,16 +52,46 @@ def _critical_arguments(node: sympy.Basic) -> Iterator[sympy.Expr]:
         yield node.args[0] + 1
     elif head == sympy.tan:
         yield sympy.cos(node.args[0])
-    elif head in (sympy.besselk, sympy.expint) or (
-        head in (sympy.besselj, sympy.besseli) and not node.args[0].is_Integer
-    ):
+    elif head in FUNCTIONS_WITH_ORDER and not _is_entire(node):
         yield node.args[1]
     elif head == sympy.gamma:
         yield 1 / node  # 1/gamma is entire, and its zeros are the poles of gamma
-    elif head == sympy.hyper and len(node.ap) == len(node.bq) + 1:
+    elif head == sympy.hyper and not _is_entire(node):
         yield node.argument - 1
     elif isinstance(node, sympy.core.relational.Relational):
         yield node.lhs - node.rhs
+
+
+def analytic_off_cuts(expr: sympy.Expr, symbol: sympy.Symbol) -> set[sympy.Expr] | None:
+    """Formulas outside (-oo, 0] exactly where no part of the given one is on a branch cut.
+
+    On a set of complex numbers where this holds and every value is finite, the formula with its
+    principal branches is analytic.  None for a part without a rule, such as Piecewise.
+    """
+    off_cuts: set[sympy.Expr] = set()
+    for node in sympy.preorder_traversal(expr):
+        if node == symbol or not node.has(symbol):
+            continue
+        if node.is_Add or node.is_Mul or node.func in MEROMORPHIC:
+            continue
+        if node.is_Pow:
+            off_cuts |= set() if node.exp.is_Integer else {node.base}
+        elif node.func in (sympy.Abs, sympy.Heaviside):
+            off_cuts.add(node.args[0] ** 2)  # its branches change where the real part is 0
+        elif node.func in (sympy.Max, sympy.Min):
+            off_cuts |= {(a - b) ** 2 for a, b in combinations(node.args, 2)}
+        elif node.func not in BRANCH_ARGUMENTS:
+            return None
+        elif not _is_entire(node):
+            off_cuts.add(BRANCH_ARGUMENTS[node.func](node.args[-1]))
+    return off_cuts
+
+
+def _is_entire(node: sympy.Basic) -> bool:
+    """Whether a Bessel function or pFq is an entire function of its last argument."""
+    if node.func == sympy.hyper:
+        return len(node.ap) <= len(node.bq)
+    return node.func in (sympy.besselj, sympy.besseli) and bool(node.order.is_Integer)
 
 
 def classify_at(expr: sympy.Expr, radius: sympy.Expr) -> str:

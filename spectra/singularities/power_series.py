@@ -20,6 +20,7 @@ from sympy import Expr, Symbol
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
+from spectra.formula.one_sided_limits import value_at_zero
 from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
@@ -42,12 +43,14 @@ class DimensionRules:
     """The largest dimension in which a formula in ``symbol`` is proved positive definite, or 0.
 
     ``part_dimension`` is for the argument g of a power series F(g); None applies the same rules.
+    With ``may_diverge`` a series may be infinite at the maximum of its argument.
     """
 
     symbol: Symbol
     base_case_dimension: DimensionOf
     maximum: MaximumOf
     part_dimension: DimensionOf | None = None
+    may_diverge: bool = False
     _known: dict[Expr, float] = field(default_factory=dict)
 
     def __call__(self, expr: Expr) -> float:
@@ -90,7 +93,8 @@ class DimensionRules:
             expr.func == sympy.besseli and expr.args[0].is_Integer
         ):
             return self(expr.args[-1])
-        if expr.func == sympy.asin:
+        diverges_at_radius = expr.func != sympy.asin
+        if not diverges_at_radius:
             inner, radius = expr.args[0], _ONE
         elif expr.is_Pow and not expr.exp.has(self.symbol) and expr.exp.is_negative:
             # (c - g)^-b is a power series in g with coefficients >= 0 and the radius c.
@@ -100,6 +104,8 @@ class DimensionRules:
             return 0.0
         largest = self.maximum(inner)
         if largest is None or not (radius.is_positive and _is_nonnegative(radius - largest)):
+            return 0.0
+        if diverges_at_radius and not self.may_diverge and _is_nonnegative(largest - radius):
             return 0.0
         return self(inner)
 
@@ -165,6 +171,8 @@ def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, largest: Ex
     """
     if formula.has(*PIECEWISE):
         return False
+    if formula.is_polynomial(symbol):
+        return all(map(_is_nonnegative, sympy.Poly(formula, symbol).all_coeffs()))
     formula = formula.replace(sympy.acos, lambda g: sympy.pi / 2 - sympy.asin(g))
     return _taylor_rules(symbol, largest)(formula) == math.inf
 
@@ -172,8 +180,8 @@ def has_nonnegative_taylor_series(formula: Expr, symbol: Symbol = U, largest: Ex
 def _taylor_rules(symbol: Symbol, largest: Expr, *, source: Expr | None = None) -> DimensionOf:
     """Make rules that return infinity if they prove a nonnegative Taylor series, and else 0.
 
-    If the formulas are derivatives of ``source``, the argument of a series must be a proper part of
-    ``source``, so that the recursion ends.
+    If the formulas are derivatives of ``source``, they may be infinite at ``largest``, and the
+    argument of a series must be a proper part of ``source``, so that the recursion ends.
     """
 
     def base_case_dimension(formula: Expr) -> float:
@@ -192,18 +200,23 @@ def _taylor_rules(symbol: Symbol, largest: Expr, *, source: Expr | None = None) 
     def maximum(formula: Expr) -> Expr | None:
         return value_or_none(formula.subs(symbol, largest))
 
-    rules = DimensionRules(symbol, base_case_dimension, maximum, part_dimension)
+    rules = DimensionRules(
+        symbol, base_case_dimension, maximum, part_dimension, may_diverge=source is not None
+    )
     return rules
 
 
 def _is_proved_by_derivatives(formula: Expr, x: Symbol, largest: Expr, rules: DimensionOf) -> bool:
-    """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0."""
+    """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0.
+
+    A series with coefficients >= 0 converges at ``largest`` if its sum is bounded below it (Abel).
+    """
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
         return False  # derivatives of nested functions grow too long
     source = current = _simplify(formula)
     for _ in range(_MOST_DERIVATIVES):
         if rules(current):
-            return True
+            return current == source or value_at_zero(formula.subs(x, largest - Z)) is not None
         value = value_or_none(current.subs(x, 0))
         if value is None or not _is_nonnegative(value):
             return False

@@ -106,7 +106,7 @@ def antipode_rule(point: PointAnalysis) -> PointAnalysis:
     gaps = () if point.singularities else point.gaps  # a term shows whether it is continuous
     return PointAnalysis(
         tuple(r for r in point.requirements if r.dim_bound == 0),
-        tuple(g for g in gaps if g.from_dim <= _ONE and not g.improvable),
+        tuple(g for g in gaps if g.from_dim <= _ONE),
         point.singularities,
     )
 

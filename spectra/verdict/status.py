@@ -12,7 +12,7 @@ from spectra.errors import SpectraError
 from spectra.singularities.results import Singularity
 from spectra.verdict.regions.sphere_coefficients import SphereCoefficients
 
-__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words"]
+__all__ = ["D", "Definiteness", "RegionVerdict", "Status", "in_words", "raise_if_contradictory"]
 
 #: The symbol d for the dimension, in conditions such as d < 5.
 D = sympy.Symbol("d", integer=True, positive=True)
@@ -96,6 +96,11 @@ class RegionVerdict:
     positive_definite: bool | None = None
     coefficients: SphereCoefficients | None = None
 
+    def __post_init__(self) -> None:
+        raise_if_contradictory(self.status, self.condition, self.dim)
+        if self.status is Status.INFINITE and self.positive_definite:
+            raise SpectraError(f"{self!r}: a contradiction, and so an error of spectra. Report it.")
+
     def __bool__(self) -> bool:
         return bool(self.status)  # raises
 
@@ -105,6 +110,21 @@ class RegionVerdict:
         if self.coefficients is not None:
             result += f", positive definite: {self.positive_definite}"
         return f"Verdict on {self.region}{where}: {self.status.name}{result}"
+
+
+def raise_if_contradictory(
+    status: Status, condition: sympy.Basic | None, dim: int | None
+) -> None:
+    """Raise a SpectraError if a status is not the one that follows from its condition on d."""
+    if condition is None:
+        return
+    holds = condition if dim is None else condition.subs(D, dim)
+    implied = {sympy.true: Status.FINITE, sympy.false: Status.INFINITE}.get(holds, Status.UNDECIDED)
+    if status is not implied:
+        raise SpectraError(
+            f"The status {status.name} for d = {dim or 'any'} contradicts the condition that the "
+            f"mass is finite for {in_words(condition)}. This is an error of spectra: report it."
+        )
 
 
 def in_words(condition: sympy.Basic) -> str:

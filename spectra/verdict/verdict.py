@@ -24,7 +24,13 @@ from spectra.verdict.regions.range_and_sphere import (
     verdict_on_range,
     verdict_on_sphere,
 )
-from spectra.verdict.status import Definiteness, RegionVerdict, Status, in_words
+from spectra.verdict.status import (
+    Definiteness,
+    RegionVerdict,
+    Status,
+    in_words,
+    raise_if_contradictory,
+)
 
 __all__ = ["Verdict"]
 
@@ -65,6 +71,9 @@ class Verdict:
     analysis: LocalAnalysis | None = None
     assumed: Mapping[str, Any] = field(default_factory=dict)
     by_group: tuple[tuple[Factor, Verdict], ...] = ()
+
+    def __post_init__(self) -> None:
+        raise_if_contradictory(self.status, self.condition, self.dim)
 
     def __bool__(self) -> bool:
         return bool(self.status)  # raises

@@ -217,8 +217,8 @@ def proved_on_sphere(kernel: Kernel, dim: int) -> str | None:
     A formula that is positive definite on R^d proves it, even if the kernel ends at a support >= 2:
     distances are at most 2.  Nonnegative coefficients of the powers of u = <x, y> prove it, too.
     """
-    if any(p.expr.has(Opaque) for p in kernel.pieces):
-        return None
+    if any(p.expr.has(Opaque) or value_at_zero(p.expr) is None for p in kernel.pieces):
+        return None  # without a finite limit at z = 0, as 1/z and, for z = |x - y|, 1/(1 - u)
     if kernel.zonal is None:
         proved_dim = min((_piece_dimension(_on_sphere(p)) for p in kernel.pieces), default=0)
     elif has_nonnegative_taylor_series(kernel.zonal):
