@@ -58,8 +58,8 @@ def mean_at_infinity(gamma: sympy.Expr) -> sympy.Expr | None:
     return _limit_at_infinity(sympy.Add(*(t for t in _terms(gamma) if not _is_wave(t))))
 
 
-def _terms(gamma: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    return sympy.Add.make_args(sympy.expand(gamma))
+def _terms(gamma: sympy.Expr) -> list[sympy.Expr]:
+    return list(sympy.Add.make_args(sympy.expand(gamma)))
 
 
 def _is_wave(term: sympy.Expr) -> bool:

@@ -142,8 +142,8 @@ def _cut_covariance(alpha: sympy.Expr, cut: float) -> sympy.Expr:
 
 def _cut_off(y: FloatArray, beta: float) -> FloatArray:
     """The variogram of the part beyond c, divided by z^alpha, at y = c z^2."""
-    below: FloatArray = -np.expm1(-y) * y**-beta / math.gamma(1.0 - beta)
-    return gammaincc(1.0 - beta, y) + below
+    below = -np.expm1(-y) * y**-beta / math.gamma(1.0 - beta)
+    return np.asarray(gammaincc(1.0 - beta, y) + below)
 
 
 def _fit_masses(
