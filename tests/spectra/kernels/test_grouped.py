@@ -42,6 +42,23 @@ def table():
 # --- algebra ------------------------------------------------------------------------------------
 
 
+def test_a_matrix_of_one_row_makes_a_wave_in_its_direction():
+    wave, D, mu = sp.radial("cos(z)"), rows(50, 3), [1.5, -0.7, 0.2]
+    kernel = wave.on([0, 1, 2], [mu]) * GAUSS.on([0, 1, 2], [2.0, 3.0, 1.0])
+    exact = np.cos(D @ mu) * np.exp(-np.sum((D / [2.0, 3.0, 1.0]) ** 2, axis=1) / 2)
+    np.testing.assert_allclose(kernel(D), exact, atol=1e-14)
+    table = sp.derive(kernel, 3)
+    np.testing.assert_allclose(table.expected_kernel(D), exact, atol=1e-12)
+    # The second moments are those of normal frequencies around mu and -mu; for a product of
+    # cosines, the moments of two different columns are 0.
+    w = table.sample(4000, np.random.default_rng(0)).frequencies
+    moments = w[:, :, None] * w[:, None, :]
+    expected = np.outer(mu, mu) + np.diag([1 / 4, 1 / 9, 1.0])
+    error = moments.std(axis=0) / np.sqrt(len(w))
+    assert np.all(np.abs(moments.mean(axis=0) - expected) < 6 * error)
+    assert abs(expected[0, 1]) > 20 * error[0, 1]
+
+
 def test_a_sum_of_products_has_the_values_of_its_factors():
     X, Y = rows(6, 10), rows(4, 10, seed=1)
 
