@@ -52,7 +52,7 @@ def warn_if_wrong_unit(kernel: Any, X: Any) -> None:
     """
     metric: Metric = "euclidean"
     if isinstance(kernel, SpectralTable):
-        known = {} if kernel.sphere or not kernel.is_symmetric else kernel.radial_factors()
+        known = {} if kernel.sphere or not kernel.is_symmetric else kernel.radial_factors
         factors = [(g, table, metric) for g, table in known.items()]
     elif getattr(kernel, "is_symmetric", False):  # a kernel
         whole = [f for f in kernel.factors if f.metric.diameter == np.inf]

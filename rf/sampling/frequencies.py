@@ -227,6 +227,7 @@ def check_table(table: Any, *, radial: bool = False, why: str = "") -> None:
     if kind is None or (radial and table.joint_columns != (None,)):
         expected = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
         found = f"of type {type(table).__name__}" if kind is None else f"of the kind {kind!r}"
+        found = "None, as for features designed for the data" if table is None else found
         raise ParameterError(
             f"Give {expected}, made by spectra.derive(kernel, dim){why}; this is {found}."
         )

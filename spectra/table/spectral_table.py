@@ -329,6 +329,7 @@ class SpectralTable:
             )
         return Points(D, 1)
 
+    @cached_property
     def radial_factors(self) -> dict[Group, SpectralTable]:
         """Groups of columns in which the table has radial laws, with the tables of their kernels.
 
