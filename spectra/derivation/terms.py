@@ -160,6 +160,8 @@ def _(metric: L1Metric, factor: Factor, dim: int) -> Sum:
         existence(of_factor(factor.profile, metric=metric), factor.size(dim)).raise_unless_finite()
         raise NoRouteError(no_l1_route(factor.profile))
     truncated, exponentials = components
+    if len(truncated) == 1 and not exponentials:
+        return [(1.0, (factor,))]
     columns = factor.named_columns(dim)
     places = [Factor.of(factor.profile, [j], x, EUCLIDEAN)
               for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
