@@ -29,7 +29,7 @@ from rf.feature_maps.monomials import MonomialMap, count_monomials
 from rf.inputs.rows import dense
 from spectra.base.arrays import FloatArray
 from spectra.formula.reader.parsing import U, Z
-from spectra.kernels.metrics import Euclidean, Sphere
+from spectra.kernels.metrics import Sphere
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel

@@ -329,7 +329,7 @@ class BaseSpectralFeatures(
         from rf.variance.bounds import n_components_for
 
         check_is_fitted(self)
-        table = self.scheme_.radial_table("A bound of the number of columns")
+        table = self.scheme_.table
         options: Any = {"diameter": diameter, "bound": bound, "allocation": allocation}
         return n_components_for(table, eps, delta, n_points=n_points, **options)
 

@@ -72,7 +72,8 @@ class Covariance:
         """For each row of X, whether it has the distance 0 to a row of Y in a group of columns."""
         D = Points(X[:, None] - Y, 1)
         groups = dict.fromkeys(g for p in self.table.parts for g in p.groups)
-        return np.any([np.any(g.own(D).norms.values == 0.0, axis=1) for g in groups], axis=0)
+        at_zero: list[FloatArray] = [g.own(D).norms.values.min(axis=1) == 0.0 for g in groups]
+        return np.array(at_zero, dtype=bool).max(axis=0)  # type: ignore[no-any-return]
 
     def gradient_of_sum(self, X: FloatArray, Y: FloatArray, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum over j of c_j k(x - y_j)."""

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist, pdist
 from rf.inputs.arrays import on_host, user_stacklevel
 from rf.inputs.rows import check_overflow, dense, divide_by_lengths, sample_of_rows
 from spectra.base.arrays import FloatArray
-from spectra.table import SpectralTable, table_of_group
+from spectra.table import SpectralTable
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
@@ -47,38 +47,30 @@ class LengthScaleWarning(UserWarning):
 def warn_if_wrong_unit(kernel: Any, X: Any) -> None:
     """Warn if a kernel (of any class) or a table is nearly constant over the distances of the rows.
 
-    Groups of columns are checked separately.  Kernels on the sphere, shifted kernels and tables of
-    the l1 distance are not checked.
+    Groups of columns are checked separately.  Kernels on the sphere, shifted kernels, matrices of
+    lengths and tables of the l1 distance are not checked.
     """
+    metric: Metric = "euclidean"
     if isinstance(kernel, SpectralTable):
-        groups = dict.fromkeys(g for part in kernel.parts for g in part.groups)
-        for group in groups:
-            if group.columns is not None and group.is_coupled and group.lengths.ndim == 1:
-                table = table_of_group(group, len(group.columns))
-                _check_group(table, group.columns, group.lengths, X)
-        if kernel.is_radial and not kernel.sphere:
-            warn_if_constant(kernel, X)
-    elif hasattr(kernel, "pieces"):  # a Kernel
-        if not kernel.is_zonal:
-            warn_if_constant(kernel, X)
-    elif getattr(kernel, "is_symmetric", False):  # a CompositeKernel
-        for f in (f for f in kernel.factors if np.ndim(f.lengths) == 1):
-            columns = f.columns or tuple(range(X.shape[1]))
-            _check_group(f.profile, columns, np.array(f.lengths), X, f.metric.name)
-
-
-def _check_group(
-    kernel: Kernel | SpectralTable,
-    columns: tuple[int, ...],
-    lengths: FloatArray,
-    X: Any,
-    metric: Metric = "euclidean",
-) -> None:
-    with np.errstate(over="ignore"):
-        rows = divide_by_lengths(X[:, list(columns)], np.broadcast_to(lengths, len(columns)))
-    check_overflow(rows)
-    name = "X" if columns == tuple(range(X.shape[1])) else f"X[:, {list(columns)}]"
-    warn_if_constant(kernel, rows, name=name, metric=metric)
+        known = {} if kernel.sphere or not kernel.is_symmetric else kernel.radial_factors
+        factors = [(g, table, metric) for g, table in known.items()]
+    elif getattr(kernel, "is_symmetric", False):  # a kernel
+        whole = [f for f in kernel.factors if f.metric.diameter == np.inf]
+        factors = [(f, f.profile, f.metric.name) for f in whole]
+    else:
+        return
+    for place, profile, metric in factors:
+        if np.ndim(place.lengths) == 2:
+            continue
+        columns = list(range(X.shape[1]) if place.columns is None else place.columns)
+        is_all = columns == list(range(X.shape[1]))
+        rows = X if is_all else X[:, columns]
+        if place.columns is not None:
+            with np.errstate(over="ignore"):
+                rows = divide_by_lengths(rows, np.array(place.lengths))
+            check_overflow(rows)
+        name = "X" if is_all else f"X[:, {columns}]"
+        warn_if_constant(profile, rows, name=name, metric=metric)
 
 
 def warn_if_constant(

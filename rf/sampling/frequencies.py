@@ -143,7 +143,7 @@ def draw_repeatedly(
         group = parts[0].groups[0]
         drawn = chosen.draw(counts, group.size(table.dim), rng, radii=rule, draws=draws)
         for p, own, (u, directions) in zip(parts, rows, drawn, strict=True):
-            p.groups[0].add_frequencies(own, p.law.ppf(u)[..., None] * directions)
+            own[:] = p.groups[0].frequencies(table.dim, p.law.ppf(u)[..., None] * directions)
     else:
         for p, own in zip(parts, rows, strict=True):
             _draw_part(p, own, rng, chosen, rule)
@@ -174,7 +174,7 @@ def _draw_part(
         if len(part.groups) > 1:
             own = own * rng.choice([-1.0, 1.0], size=(draws, n, 1))
             own = np.stack([each[rng.permutation(n)] for each in own])
-        group.add_frequencies(rows, own)
+        rows += group.frequencies(dim, own)
 
 
 def pooled_frequencies(table: SpectralTable, n: int, rng: np.random.Generator) -> Frequencies:
@@ -227,6 +227,7 @@ def check_table(table: Any, *, radial: bool = False, why: str = "") -> None:
     if kind is None or (radial and table.joint_columns != (None,)):
         expected = "a SpectralTable of a radial kernel" if radial else "a SpectralTable"
         found = f"of type {type(table).__name__}" if kind is None else f"of the kind {kind!r}"
+        found = "None, as for features designed for the data" if table is None else found
         raise ParameterError(
             f"Give {expected}, made by spectra.derive(kernel, dim){why}; this is {found}."
         )

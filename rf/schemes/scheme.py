@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rf.feature_maps.feature_map import FeatureMap
 from spectra.base.arrays import FloatArray
 from spectra.errors import ParameterError
-from spectra.table import Points, SpectralTable
+from spectra.table import Points
 
 __all__ = ["DesignedScheme", "Scheme"]
 
@@ -59,17 +59,6 @@ class Scheme(ABC):
     @abstractmethod
     def explain(self) -> str:
         """What was chosen and why, in plain text."""
-
-    def radial_table(self, quantity: str) -> SpectralTable:
-        """The table if it is radial; otherwise ParameterError that ``quantity`` needs one."""
-        table: SpectralTable | None = self.table
-        if table is not None and table.is_radial:
-            return table
-        raise ParameterError(
-            f"{quantity} is known for radial kernels that are drawn from a table, and these "
-            f"features were made by the method {self.method!r}. Compare variance(...), if it is "
-            "known, with eps**2."
-        )
 
 
 class DesignedScheme(Scheme):

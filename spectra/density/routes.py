@@ -122,7 +122,12 @@ def spectral_density(
             "Reduce the number of columns of the data first."
         )
     if isinstance(kernel, CompositeKernel):
-        truncated, exponentials = numeric_l1(kernel.profile_of(L1))
+        if kernel.metric != L1:
+            raise ParameterError(
+                f"{kernel} is a function of x - y, not of |x - y|_1: take the kernel of each group "
+                "or term. derive(kernel, dim) tabulates its measure."
+            )
+        truncated, exponentials = numeric_l1(kernel.profile)
         check_l1_kernel(dim, str(kernel), truncated=bool(truncated))
         return partial(l1_density, dim=dim, truncated=truncated, exponentials=exponentials)
     if isinstance(kernel, str):

@@ -17,9 +17,10 @@ import sympy
 
 from spectra.base.numbers import FloatArray
 from spectra.errors import NoRouteError, ParameterError
+from spectra.formula import Piece
 from spectra.formula.reader.parsing import Z
 from spectra.kernels.composite import CompositeKernel, Factor, Term, of_factor
-from spectra.kernels.kernel import Kernel, radial
+from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import EUCLIDEAN, Euclidean, L1Metric
 from spectra.kernels.profile_terms import gaussian_components, l1_components, no_l1_route
 from spectra.table import Group, Part, Shifts, SpectralTable
@@ -159,16 +160,18 @@ def _(metric: L1Metric, factor: Factor, dim: int) -> Sum:
         existence(of_factor(factor.profile, metric=metric), factor.size(dim)).raise_unless_finite()
         raise NoRouteError(no_l1_route(factor.profile))
     truncated, exponentials = components
+    if len(truncated) == 1 and not exponentials:
+        return [(1.0, (factor,))]
     columns = factor.named_columns(dim)
     places = [Factor.of(factor.profile, [j], x, EUCLIDEAN)
               for j, x in zip(columns, np.broadcast_to(factor.lengths, len(columns)),
                               strict=True)]  # fmt: skip
     found: Sum = [
-        (float(c), (replace(factor, profile=radial(sympy.Max(tau - Z, 0))),))
+        (float(c), (replace(factor, profile=_formula(sympy.Max(tau - Z, 0))),))
         for c, tau in truncated
     ]
     for c, rate in exponentials:
-        exponential = radial(sympy.exp(-rate * Z))
+        exponential = _formula(sympy.exp(-rate * Z))
         own = places if rate != 0 else []  # exp(-0 z) is a constant
         found.append((float(c), tuple(replace(place, profile=exponential) for place in own)))
     return found
@@ -183,11 +186,15 @@ def _gaussians(metric: Any, factor: Factor, dim: int) -> Sum:
             "these the measure of exp(tilt.D) k(D) is known. Tilt Gaussians, or use "
             "shift, which is defined for every kernel of finite mass."
         )
-    piece = factor.profile.pieces[0]
     return [
-        (float(c), (replace(factor, profile=Kernel((replace(piece, expr=sympy.exp(-a * Z**2)),))),))
+        (float(c), (replace(factor, profile=_formula(sympy.exp(-a * Z**2))),))
         for c, a in components
     ]
+
+
+def _formula(expr: sympy.Expr) -> Kernel:
+    """A profile that needs no check."""
+    return Kernel((Piece(sympy.oo, expr),))
 
 
 def _untilt(term: Term, dim: int) -> Term:

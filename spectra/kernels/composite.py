@@ -99,16 +99,6 @@ class CompositeKernel(BaseKernel):
             return float(self._sum_terms(lambda factor, _: factor.profile.at_zero, ()))
         return float(self(np.zeros(self.dim or max(self.columns, default=0) + 1)))
 
-    def profile_of(self, metric: Metric) -> RadialKernel:
-        """The profile of a kernel that is a function of this distance of all columns."""
-        factor = self.single_factor
-        if factor is None or factor.columns is not None or factor.metric != metric:
-            raise ParameterError(
-                f"{self} is a function of x - y, not of {metric.text}: take the kernel of each "
-                "group or term. derive(kernel, dim) tabulates its measure."
-            )
-        return self.profile
-
     def as_radial(self, dim: int) -> tuple[RadialKernel, FloatArray | None] | None:
         """The radial kernel and its lengths if one Euclidean factor has all columns; else None."""
         self.check_dim(dim)
@@ -126,7 +116,7 @@ class CompositeKernel(BaseKernel):
 
     def __call__(self, differences: ArrayLike) -> FloatArray:
         """Values at differences D = x - y, shape (..., d); an array of shape (...)."""
-        D = check_differences(differences, "A kernel that is no function of |x - y|")
+        D = check_differences(differences, "A composite kernel")
         self.check_dim(D.shape[-1])
 
         def value(f: Factor, offset: Vector) -> FloatArray:
@@ -188,7 +178,7 @@ class CompositeKernel(BaseKernel):
             own, named = np.array(f.lengths), f.named_columns(len(lengths))
             if matrix:  # K(A D)
                 rows = own @ lengths[named] if own.ndim == 2 else lengths[named] / own[:, None]
-                return Factor.of(f.profile, list(range(dim)), rows, f.metric)
+                return Factor.of(f.profile, list(range(lengths.shape[-1])), rows, f.metric)
             changed = own / lengths[named] if own.ndim == 2 else own * lengths[named]
             return Factor.of(f.profile, named, changed, f.metric)
 

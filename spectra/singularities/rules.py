@@ -12,7 +12,7 @@ at 0; at 2 on the sphere     both                        every d, if the kernel 
 ``z^(-a) cos(b z^p)``        R^d                         d < 2a/p
 ===========================  ==========================  =======================================
 
-The rule for tilted kernels is in :mod:`spectra.verdict.asymmetric`.  A rule for a point returns a
+The rule for tilted kernels is in :mod:`spectra.verdict.composite`.  A rule for a point returns a
 :class:`PointAnalysis` with its requirement on d, and a gap for a d that the rule cannot decide.
 """
 

@@ -12,7 +12,7 @@ from spectra.base.piecewise import Piecewise
 from spectra.table.parts import Group, Part, Shifts
 from spectra.table.points import Points
 from spectra.table.radial.radial_law import RadialLaw, Seed
-from spectra.table.spectral_table import FrequencySample, SpectralTable, table_of_group
+from spectra.table.spectral_table import FrequencySample, SpectralTable
 from spectra.table.tails.wave_sum import Wave, WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
@@ -29,5 +29,4 @@ __all__ = [
     "Wave",
     "WaveSum",
     "WaveTail",
-    "table_of_group",
 ]

@@ -146,18 +146,19 @@ class Group:
         """E cos(w.D) at points D of R^dim, and a bound of its error."""
         own = self.own(points)
         if not self.is_coupled:
-            value: WithError = self.law.characteristic_function(own.values)
-            return value
+            return self.law.characteristic_function(own.values)  # type: ignore[no-any-return]
         z = own.norms.values
         if self.deviation > 0.0:
             return np.exp(-0.5 * (self.deviation * z) ** 2), np.full(z.shape, _GAUSSIAN_ERROR)
-        value = self.law.plane_wave_enclosure(self.size(dim), z)
-        return value
+        return self.law.plane_wave_enclosure(self.size(dim), z)  # type: ignore[no-any-return]
 
-    def add_frequencies(self, frequencies: FloatArray, own: FloatArray) -> None:
-        """Add ``own``, draws of the law, divided by the lengths to ``frequencies``, (..., d)."""
-        columns = slice(None) if self.columns is None else list(self.columns)
-        frequencies[..., columns] += from_units(own, self.lengths)
+    def frequencies(self, dim: int, own: FloatArray) -> FloatArray:
+        """The frequencies in R^dim of draws of the law, shape (..., size)."""
+        if self.columns is None:
+            return own
+        frequencies = np.zeros((*own.shape[:-1], dim))
+        frequencies[..., list(self.columns)] = from_units(own, self.lengths)
+        return frequencies
 
 
 @final
@@ -262,10 +263,8 @@ class Part:
 
     def draw(self, dim: int, size: int, rng: np.random.Generator) -> FloatArray:
         """Independent frequencies as if the part had no shifts, shape (size, dim)."""
-        frequencies = np.zeros((size, dim))
-        for g in self.groups:
-            g.add_frequencies(frequencies, g.law.draw(g.size(dim), size, rng))
-        return frequencies
+        drawn = (g.frequencies(dim, g.law.draw(g.size(dim), size, rng)) for g in self.groups)
+        return sum(drawn, np.zeros((size, dim))) if len(self.groups) != 1 else next(drawn)
 
     def kernel(self, dim: int, points: Points, shared: dict[Group, WithError]) -> WithError:
         """The summand of the kernel at points, and a bound of its error without that of the mass.

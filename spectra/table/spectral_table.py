@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -26,7 +26,7 @@ from spectra.table.points import Points
 from spectra.table.radial.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
-__all__ = ["FrequencySample", "SpectralTable", "table_of_group"]
+__all__ = ["FrequencySample", "SpectralTable"]
 
 # Rounding error of the sum of the signed masses, relative to the mass.
 _SUM_ROUNDING = 1e-13
@@ -329,6 +329,26 @@ class SpectralTable:
             )
         return Points(D, 1)
 
+    @cached_property
+    def radial_factors(self) -> dict[Group, SpectralTable]:
+        """Groups of columns in which the table has radial laws, with the tables of their kernels.
+
+        A radial table is its own single factor; of other tables every group has k(0) = 1.
+        """
+        if self.is_radial:
+            return {p.groups[0]: self for p in self.parts[:1]}
+        made: Any = {"k_zero": 1.0, "u_error": 0.0, "provenance": "one group"}
+        groups = dict.fromkeys(g for p in self.parts for g in p.groups if g.is_coupled)
+        return {
+            g: SpectralTable(
+                dim=g.size(self.dim),
+                parts=(Part(1.0, 0.0, 0.0, g.law),),
+                formula=f"the kernel of the columns {g.columns}",
+                **made,
+            )
+            for g in groups
+        }
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file at ``path``; :meth:`load` restores it exactly."""
         write_arrays(path, *encode_table(self))
@@ -341,16 +361,3 @@ class SpectralTable:
         """
         header, arrays = read_arrays(path)
         return decode_table(cls, header, arrays, os.fspath(path))
-
-
-@lru_cache(maxsize=64)
-def table_of_group(group: Group, dim: int) -> SpectralTable:
-    """The table of the kernel of a group of ``dim`` columns, which has k(0) = 1."""
-    return SpectralTable(
-        dim=dim,
-        parts=(Part(1.0, 0.0, 0.0, group.law),),
-        formula=f"the kernel of the columns {group.columns}",
-        k_zero=1.0,
-        u_error=0.0,
-        provenance="one group",
-    )

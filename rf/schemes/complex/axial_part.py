@@ -40,7 +40,7 @@ _CHUNK = 4_000_000
 class AxialPart:
     """One part of a modulated measure.
 
-    ``base``: the part of the table: a mass, a sign, a distribution of the radius; ``selection``: the
+    ``base``: the part of the table: a mass, a sign, a distribution of the radius; ``selection``:
     name of the nonnegative function f of the modulation; ``modulation``: shifts along one axis.
     """
 

@@ -181,22 +181,6 @@ def test_the_density_of_exponentials_is_a_product_in_any_dimension():
 # --- tables -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kernel", "dim"), [(TL1, 3), (SUM, 2)])
-def test_a_table_expects_its_kernel_and_draws_are_unbiased(kernel, dim):
-    table = sp.derive(kernel, dim)
-    D = np.random.default_rng(dim).normal(size=(6, dim)) / dim
-    D[0], D[1, :2] = 0.0, (0.3, -0.3)
-    error = table.expected_kernel_error(D)
-    assert np.all(np.abs(table.expected_kernel(D) - kernel(D)) <= error)
-    assert np.all(error <= 1e-5 * table.mass)
-    assert table.k_zero == pytest.approx(kernel.at_zero, rel=1e-12)
-    assert table.positive_mass - table.negative_mass == pytest.approx(kernel.at_zero, rel=1e-12)
-    drawn = table.sample(40_000, rng=7)
-    waves = drawn.weights * np.cos(D @ drawn.frequencies.T + drawn.phases)
-    spread = np.sqrt(waves.var(axis=1) / waves.shape[1])
-    assert np.all(np.abs(waves.mean(axis=1) - kernel(D)) <= 6.0 * spread)
-
-
 @pytest.mark.parametrize("dim", [2, 3])
 def test_the_proposal_dominates_the_density_at_random_places(dim):
     rng = np.random.default_rng(dim)
