@@ -20,6 +20,7 @@ from sympy import Expr, Symbol
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
+from spectra.formula.pieces import LONGEST_SUM, expanded_length
 from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
@@ -200,6 +201,8 @@ def _is_proved_by_derivatives(formula: Expr, x: Symbol, largest: Expr, rules: Di
     """Whether the rules prove some derivative, and all derivatives of lower order are >= 0 at 0."""
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
         return False  # derivatives of nested functions grow too long
+    if expanded_length(formula) > LONGEST_SUM:
+        return False
     source = current = _simplify(formula)
     for _ in range(_MOST_DERIVATIVES):
         if rules(current):

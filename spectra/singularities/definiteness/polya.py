@@ -23,6 +23,7 @@ from sympy import Expr
 
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.pieces import LONGEST_SUM, expanded_length
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.results import LocalAnalysis
 
@@ -40,6 +41,8 @@ def hat_mixture_dimension(analysis: LocalAnalysis) -> int:
     exprs, radii = analysis.exprs, [r for r, _ in analysis.radii]
     limits = analysis.origin.limit, analysis.infinity.limit
     if not exprs or analysis.gaps or any(c is None for c in limits):
+        return 0
+    if max(map(expanded_length, exprs)) > LONGEST_SUM:
         return 0
     if any(r.dim_bound == 0 for point in analysis.points for r in point.requirements):
         return 0  # unbounded, or not continuous at 0
