@@ -12,7 +12,7 @@ import sympy
 
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import is_zero, sign
-from spectra.formula.pieces import LONGEST_SUM, Piece, expanded_length
+from spectra.formula.pieces import LONGEST_SUM, Piece, expanded_length, factorize
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.definiteness.polya import is_nonnegative
 
@@ -73,7 +73,7 @@ def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
 def _factor_at_support(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
     """Write a formula on [0, R] as (R - z)^power times a polynomial: (power, polynomial)."""
     power, rest = _ZERO, sympy.Integer(1)
-    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
+    for factor in sympy.Mul.make_args(factorize(piece.expr)):
         base, exponent = factor.as_base_exp()
         if base.is_polynomial(Z) and sympy.degree(base, Z) == 1 and not exponent.free_symbols:
             slope = -base.coeff(Z, 1)

@@ -23,7 +23,7 @@ from sympy import Expr
 
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
-from spectra.formula.pieces import LONGEST_SUM, expanded_length
+from spectra.formula.pieces import LONGEST_SUM, expanded_length, factorize
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.results import LocalAnalysis
 
@@ -93,7 +93,7 @@ def _sign(expr: Expr, low: Expr, high: Expr, derivatives: int) -> float:
     """
     if sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return math.nan
-    factors = sympy.Mul.make_args(sympy.factor(sympy.together(expr)))
+    factors = sympy.Mul.make_args(factorize(sympy.together(expr)))
     return math.prod(_sign_of_factor(f, low, high, derivatives) for f in factors)
 
 
