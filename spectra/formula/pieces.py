@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import sympy
+from sympy.polys.polyutils import dict_from_expr
 
 from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
-    "Piece", "expand_multiple_angles", "exponential_terms", "merge_pieces", "zonal_to_radial",
+    "LONGEST_SUM", "Piece", "expand_multiple_angles", "expanded_length", "exponential_terms",
+    "factorize", "merge_pieces", "zonal_to_radial",
 ]  # fmt: skip
 
 # An arbitrary distance at which a sum is tested for cancellation, and the ratio of the sum to its
 # largest term above which the sum is not a rounding error.
 _TEST_POINT, _SIGNIFICANT_RATIO = 0.007421, 1e-6
+#: Proofs multiply out a formula only if it has at most so many summands then; others take minutes.
+LONGEST_SUM = 200
+# Polynomials are factored up to this degree, exp(z) and others counting as variables.
+_LARGEST_DEGREE = 100
 
 # The largest n for which cos(n acos(g)) is written as a polynomial.
 _LARGEST_MULTIPLE = 60
@@ -57,6 +65,41 @@ def _is_zero(expr: sympy.Expr) -> bool:
     if abs(terms.sum()) > _SIGNIFICANT_RATIO * np.abs(terms).max():
         return False
     return bool(sympy.expand(expr) == 0)
+
+
+def expanded_length(expr: sympy.Expr) -> float:
+    """A bound of the number of summands that sympy.expand makes of a formula or its denominator.
+
+    Examples
+    --------
+    >>> expanded_length(Z * (1 + Z + Z**2) ** 2), expanded_length(1 / (1 + Z) ** 50)
+    (6, 51)
+    """
+    if expr.is_Add:
+        return sum(map(expanded_length, expr.args))
+    if expr.is_Mul:
+        return math.prod(map(expanded_length, expr.args))
+    length = max(map(expanded_length, expr.args), default=1)
+    if length == 1 or not (expr.is_Pow and expr.exp.is_Integer):
+        return length
+    n = abs(int(expr.exp))
+    return math.comb(n + int(length) - 1, n) if n + length < 1000 else math.inf
+
+
+def factorize(expr: sympy.Expr) -> sympy.Expr:
+    """sympy.factor, or the formula as it is if a factor is a polynomial of a large degree.
+
+    Examples
+    --------
+    >>> factorize(Z**2 - 1), factorize(Z**600 - 1)
+    ((z - 1)*(z + 1), z**600 - 1)
+    """
+    with suppress(sympy.PolynomialError):
+        for part in sympy.Mul.make_args(expr):
+            monomials, _ = dict_from_expr(part.as_base_exp()[0])
+            if max((max(m, default=0) for m in monomials), default=0) > _LARGEST_DEGREE:
+                return expr
+    return sympy.factor(expr)
 
 
 def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sympy.Expr]] | None:

@@ -21,6 +21,7 @@ from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.pieces import LONGEST_SUM, expanded_length
 from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
@@ -213,6 +214,8 @@ def _is_proved_by_derivatives(formula: Expr, x: Symbol, largest: Expr, rules: Di
     """
     if any(not f.args[-1].is_polynomial(x) for f in formula.atoms(sympy.Function)):
         return False  # derivatives of nested functions grow too long
+    if expanded_length(formula) > LONGEST_SUM:
+        return False
     source = current = _simplify(formula)
     for _ in range(_MOST_DERIVATIVES):
         if rules(current):

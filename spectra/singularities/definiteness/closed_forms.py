@@ -12,7 +12,7 @@ import sympy
 
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import is_zero, sign
-from spectra.formula.pieces import Piece
+from spectra.formula.pieces import LONGEST_SUM, Piece, expanded_length, factorize
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.definiteness.polya import is_nonnegative
 
@@ -21,6 +21,8 @@ __all__ = ["Proof", "prove_askey", "prove_damped_cosine", "rational_spectrum_dim
 _ZERO = sympy.Integer(0)
 #: Limit on the derivatives -f'/z that are taken, and on the dimensions that they prove.
 _MOST_STEPS = 12
+#: A rational function with more poles takes long to simplify.
+_MOST_POLES = 10
 
 
 #: The largest d for which a kernel is proved to be positive definite on R^d, the reason, and
@@ -71,7 +73,7 @@ def _askey_text(radius: sympy.Expr, power: sympy.Expr) -> str:
 def _factor_at_support(piece: Piece) -> tuple[sympy.Expr, sympy.Poly] | None:
     """Write a formula on [0, R] as (R - z)^power times a polynomial: (power, polynomial)."""
     power, rest = _ZERO, sympy.Integer(1)
-    for factor in sympy.Mul.make_args(sympy.factor(piece.expr)):
+    for factor in sympy.Mul.make_args(factorize(piece.expr)):
         base, exponent = factor.as_base_exp()
         if base.is_polynomial(Z) and sympy.degree(base, Z) == 1 and not exponent.free_symbols:
             slope = -base.coeff(Z, 1)
@@ -111,16 +113,22 @@ def rational_spectrum_dimension(expr: sympy.Expr) -> int:
     Up to factors > 0, a real sum of :math:`c z^n e^{-sz}`, s complex, has in d = 1 the spectrum
     :math:`S(w) = \mathrm{Re} \sum c\, n!/(s - iw)^{n+1}`; from d to d + 2, S becomes :math:`-S'/w`.
     """
-    spectrum = _ZERO
-    for term in sympy.Add.make_args(sympy.expand(expr.rewrite(sympy.exp))):
+    spectrum, rewritten = _ZERO, expr.rewrite(sympy.exp)
+    if expanded_length(rewritten) > LONGEST_SUM:
+        return 0
+    rates: set[sympy.Expr] = set()
+    for term in sympy.Add.make_args(sympy.expand(rewritten)):
         c, rest = term.as_independent(Z, as_Add=False)
         exponentials = [f for f in sympy.Mul.make_args(rest) if f.func == sympy.exp]
         rate = sympy.expand(-sum(f.args[0] for f in exponentials) / Z)
         factor = rest / sympy.Mul(*exponentials)
         if rate.has(Z) or not sympy.re(rate).is_positive or not factor.is_polynomial(Z):
             return 0
+        rates.add(rate)
         n = sympy.degree(factor, Z)
         spectrum += c * sympy.factorial(n) / (rate - sympy.I * Z) ** (n + 1)  # Z is w here
+    if len(rates) > _MOST_POLES:
+        return 0
     spectrum = sympy.cancel(sympy.together(spectrum + spectrum.subs(sympy.I, -sympy.I)))
     dim = -1
     while dim < _MOST_STEPS and is_nonnegative(spectrum, _ZERO, sympy.oo):

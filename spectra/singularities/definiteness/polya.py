@@ -23,6 +23,7 @@ from sympy import Expr
 
 from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero, sign
+from spectra.formula.pieces import LONGEST_SUM, expanded_length, factorize
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.results import LocalAnalysis
 
@@ -40,6 +41,8 @@ def hat_mixture_dimension(analysis: LocalAnalysis) -> int:
     exprs, radii = analysis.exprs, [r for r, _ in analysis.radii]
     limits = analysis.origin.limit, analysis.infinity.limit
     if not exprs or analysis.gaps or any(c is None for c in limits):
+        return 0
+    if max(map(expanded_length, exprs)) > LONGEST_SUM:
         return 0
     if any(r.dim_bound == 0 for point in analysis.points for r in point.requirements):
         return 0  # unbounded, or not continuous at 0
@@ -90,7 +93,7 @@ def _sign(expr: Expr, low: Expr, high: Expr, derivatives: int) -> float:
     """
     if sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return math.nan
-    factors = sympy.Mul.make_args(sympy.factor(sympy.together(expr)))
+    factors = sympy.Mul.make_args(factorize(sympy.together(expr)))
     return math.prod(_sign_of_factor(f, low, high, derivatives) for f in factors)
 
 

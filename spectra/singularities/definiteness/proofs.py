@@ -13,7 +13,7 @@ from sympy import Expr
 from spectra.formula.callables import Opaque
 from spectra.formula.expansions.exact_numbers import is_zero, sign
 from spectra.formula.one_sided_limits import value_at_zero
-from spectra.formula.pieces import Piece
+from spectra.formula.pieces import Piece, factorize
 from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.catalogue import DIMENSION, catalogue
 from spectra.kernels.kernel import Kernel
@@ -105,7 +105,7 @@ def _piece_dimension(piece: Piece) -> float:
 
 def _compact_dimension(piece: Piece) -> float:
     """Write the piece as a kernel of compact support times one of unlimited support; prove both."""
-    factors = sympy.Mul.make_args(sympy.factor(piece.expr))
+    factors = sympy.Mul.make_args(factorize(piece.expr))
     polynomials = [f for f in factors if f.has(Z) and f.as_base_exp()[0].is_polynomial(Z)]
     best = _compact_factor_dimension(piece)
     if not polynomials:
