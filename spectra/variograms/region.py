@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import sympy
@@ -68,16 +67,22 @@ def fit_on_region(
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
     closed = _add_powers(minus_gamma, radius, tol, dim)
     if closed is not None:
-        table, bias, how = derive(closed[0], dim), closed[1], "a power cut off and Gaussians"
+        covariance, bias, rest = *closed, ()
     else:
-        table, bias = _fit_masses(minus_gamma, radius, tol, dim, name)
-        how = "a power cut off and positive atoms of least mass"
-    return replace(
-        table,
-        formula=f"{table.k_zero:.6g} - ({name})",
+        covariance, bias, rest = _fit_masses(minus_gamma, radius, tol, dim, name)
+    table = None if covariance is None else derive(covariance, dim)
+    parts = rest if table is None else (*table.parts, *rest)
+    total = math.fsum(part.mass for part in parts)
+    return SpectralTable(
+        dim=dim,
+        parts=parts,
+        formula=f"{total:.6g} - ({name})",
+        k_zero=total,
+        u_error=0.0 if table is None else table.u_error,
         bias=bias,
         domain=radius,
-        provenance=f"{how}, with the increments of {name} on distances up to {radius:.6g}",
+        provenance=f"{'positive atoms of least mass' if rest else 'Gaussians'} and powers cut off, "
+        f"with the increments of {name} on distances up to {radius:.6g}",
     )
 
 
@@ -149,32 +154,22 @@ def _cut_off(y: FloatArray, beta: float) -> FloatArray:
 
 def _fit_masses(
     minus_gamma: Kernel, radius: float, tol: float, dim: int, name: str
-) -> tuple[SpectralTable, float]:
-    """The part of the leading power of gamma beyond a cut, and atoms for the rest; the error."""
+) -> tuple[Kernel | None, float, tuple[Part, ...]]:
+    """The part of the leading power of gamma beyond a cut, the error, and atoms for the rest."""
     factor, alpha = _leading_power(minus_gamma, name)
     logarithmic = radius * np.geomspace(1e-12, 1.0, 2000)
     logarithmic = logarithmic[minus_gamma(logarithmic) <= _SMALL * minus_gamma(radius)]
     for cut in _OTHER_CUTS / radius**2:
 
         def target(z: FloatArray, cut: float = cut) -> tuple[FloatArray, FloatArray]:
-            gamma = -minus_gamma(z)
-            if not factor:
-                return gamma, gamma
-            power = float(factor) * z ** float(alpha)
+            gamma, power = -minus_gamma(z), float(factor) * z ** float(alpha)
             return gamma - power * _cut_off(cut * z**2, 0.5 * float(alpha)), gamma
 
         found = _masses(target, logarithmic, cut, dim, tol)
-        if found is None:
-            continue
-        law, total, bias = found
-        atoms = Part(total, 0.0, 0.0, law)
-        if not factor:
-            table = SpectralTable(
-                dim=dim, parts=(atoms,), formula="", k_zero=total, u_error=0.0, provenance=""
-            )
-            return table, bias
-        rough = derive(radial(factor * _cut_covariance(alpha, cut)), dim)
-        return replace(rough, parts=(*rough.parts, atoms), k_zero=rough.k_zero + total), bias
+        if found is not None:
+            atoms, bias = found
+            rough = radial(factor * _cut_covariance(alpha, cut)) if factor else None
+            return rough, bias, (atoms,)
     raise AccuracyError(
         f"No positive measure was found with the increments of {name} within {tol:.3g} of their "
         f"size on distances up to {radius:.6g} in dimension {dim}. Allow a larger error."
@@ -182,7 +177,7 @@ def _fit_masses(
 
 
 def _leading_power(minus_gamma: Kernel, name: str) -> tuple[sympy.Expr, sympy.Expr]:
-    """The pair (c, alpha) of the leading term c z^alpha at 0 if alpha < 2; else (0, 2)."""
+    """The pair (c, alpha) of the leading term c z^alpha at 0 if alpha < 2; else (0, 1)."""
     origin = analyse(minus_gamma).origin
     rough = [s for s in origin.singularities if s.exponent <= 2][:1]
     if origin.gaps or any(s.log_power != 0 or not s.coefficient.is_number for s in rough):
@@ -190,17 +185,14 @@ def _leading_power(minus_gamma: Kernel, name: str) -> tuple[sympy.Expr, sympy.Ex
             f"The increments of {name} cannot be kept near z = 0, where it does not start with a "
             "power of z. If it has a sill, use the covariance sill - gamma."
         )
-    return next(((-s.coefficient, s.exponent) for s in rough), (sympy.Integer(0), sympy.Integer(2)))
+    return next(((-s.coefficient, s.exponent) for s in rough), (sympy.Integer(0), sympy.Integer(1)))
 
 
 def _masses(
     target: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    logarithmic: FloatArray,
-    cut: float,
-    dim: int,
-    tol: float,
-) -> tuple[RadialLaw, float, float] | None:
-    """The law of atoms with increments within tol * gamma of a target, their mass, the error."""
+    logarithmic: FloatArray, cut: float, dim: int, tol: float,
+) -> tuple[Part, float] | None:  # fmt: skip
+    """Atoms with increments within tol * gamma of a target, and the largest error."""
     radius = logarithmic[-1]
     least, largest = _LEAST * math.sqrt(dim) / radius, _LARGEST * math.sqrt(cut * dim)
     w = np.geomspace(least, largest, int(_PER_DECADE * math.log10(largest / least)) + 1)
@@ -230,7 +222,7 @@ def _masses(
         relative = error / gamma
         if _BETWEEN * relative.max() <= tol:
             law = RadialLaw.from_atoms(w[used], solution[used] / total)
-            return law, total, _BETWEEN * float(error.max())
+            return Part(total, 0.0, 0.0, law), _BETWEEN * float(error.max())
         peak = (relative > np.roll(relative, 1)) & (relative > np.roll(relative, -1))
         worst = np.flatnonzero(peak & (relative > _MARGIN * tol))
         z = np.append(z, dense[worst[np.argsort(-relative[worst])[:_LINEAR]]])
