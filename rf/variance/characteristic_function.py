@@ -33,7 +33,8 @@ from scipy.interpolate import CubicSpline
 
 from rf.variance.characteristic_grid import Grid, evaluate_grid, make_grid, panels_with_cusps
 from spectra.base.arrays import FloatArray, panel_rule
-from spectra.base.piecewise import Chart, Piecewise, fit
+from spectra.base.fitting import fit
+from spectra.base.piecewise import Chart, Piecewise
 from spectra.base.special.harmonics import orthonormal_sequence, wave_coefficients
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ __all__ = [
 
 # Largest error of phi on a panel.
 _TOLERANCE = 1e-10
-# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0: panels are polynomials
-# in x^(1/_ROOT).  After so many halvings a panel is kept whatever its error.
+# A density that falls like w^(-2 nu - 1) makes phi behave like x^(2 nu) at 0: panels are
+# polynomials in x^(1/_ROOT).  After so many halvings a panel is kept whatever its error.
 _ROOT, _MOST_HALVINGS = 4, 24
 # Threads share these functions; one thread at a time extends them.
 _EXTENDING = Lock()

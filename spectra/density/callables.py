@@ -33,7 +33,7 @@ from spectra.density.components import Component
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, Samples
 from spectra.density.half_line.sampled_density import sampled_density
-from spectra.density.panels.log_panels import Powers
+from spectra.density.panel_density import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.callables import FAST_DECAYS, Opaque, OpaqueTerm, opaque_terms
 

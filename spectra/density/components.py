@@ -23,7 +23,8 @@ from spectra.errors import NoRouteError, ParameterError
 if TYPE_CHECKING:
     import sympy
 
-    from spectra.density.panels.oscillating_tail import OscillatingTail
+    from spectra.base.piecewise import Chart, Piecewise
+    from spectra.density.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["Atom", "Component", "Evaluation", "Radial", "SignedLog", "SpectralDensity"]
@@ -113,6 +114,10 @@ class Component(Radial):
 
         None if it has no such form.  Next to a break, the form avoids the rounding of w.
         """
+        return None
+
+    def panels_in(self, chart: Chart) -> Piecewise | None:
+        """The density per unit of t on panels of a chart, if they are stored; else None."""
         return None
 
     def radii_to_resolve(self) -> FloatArray:

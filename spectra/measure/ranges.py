@@ -11,8 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from spectra.base.accuracy import FOLDS, LARGEST_LOG
+from spectra.base.fitting import RADIANS
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import ORDER, RADIANS, Chart
+from spectra.base.piecewise import Chart
+from spectra.base.series import ORDER
 from spectra.density.charts import break_depths, charts_between, require_moderate_scale
 from spectra.density.components import Component
 

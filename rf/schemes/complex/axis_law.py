@@ -20,7 +20,9 @@ from typing import final
 import numpy as np
 
 from spectra.base.arrays import FloatArray, panel_rule
-from spectra.base.piecewise import ORDER, Chart, Piecewise, fit
+from spectra.base.fitting import fit
+from spectra.base.piecewise import Chart, Piecewise
+from spectra.base.series import ORDER
 from spectra.errors import AccuracyError
 
 __all__ = ["AxisLaw", "stratum_ends"]

@@ -6,10 +6,10 @@ at the edge z = R and at the origin, which is compared with the power series at 
 
 from __future__ import annotations
 
-from spectra.density.ball.ascending_series import ascending_series, build_panels
+from spectra.density.ball.ascending_series import ascending_series, build_density
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import build_tail
-from spectra.density.panels.log_panels import PanelDensity
+from spectra.density.panel_density import PanelDensity
 
 __all__ = ["ball_component"]
 
@@ -29,14 +29,4 @@ def ball_component(form: BallForm, dim: int) -> PanelDensity:
     """
     values = ascending_series(form, dim)
     tail = build_tail(form, dim, values)
-    beginning, panels = build_panels(form, dim, values, tail.start)
-    return PanelDensity(
-        panels=panels,
-        total=float(form.value_at_zero),
-        origin_exponent=float(beginning.exponents[0]),
-        bulk=(panels.bulk()[0], tail.start),
-        decay=min(tail.exponent, tail.background_exponent),
-        beginning=beginning,
-        ending=tail,
-        tail=tail,
-    )
+    return build_density(form, dim, values, tail.start, tail)

@@ -26,12 +26,13 @@ import sympy
 from numpy.typing import NDArray
 
 from spectra.base.accuracy import EPS, NOISE
+from spectra.base.fitting import fit
 from spectra.base.numbers import FloatArray
-from spectra.base.piecewise import Chart, Piecewise, fit
+from spectra.base.piecewise import Chart, Piecewise
 from spectra.base.precision import Ball, working_precision
 from spectra.density.ball.ascending_series import Values, front_factor
 from spectra.density.ball.ball_form import BallForm, to_arb
-from spectra.density.panels.oscillating_tail import NO_SERIES, OscillatingTail, TailSeries
+from spectra.density.oscillating_tail import OscillatingTail
 from spectra.errors import AccuracyError
 
 __all__ = ["build_tail"]
@@ -113,18 +114,18 @@ def _expand_tail(form: BallForm, dim: int, start: float) -> OscillatingTail:
         wave_size = _front(p0, dim, s) * size
         constant = 2 * radius / (flint.arb(dim) / 2).gamma()
         wave, wave_error = _fit_wave(edge, dim, s, size)
-        background = _fit_background(form, dim, length, s, wave_size, constant)
+        decay, background = _fit_background(form, dim, length, s, wave_size, constant)
         high, order = float(radius), sympy.Rational(dim, 2) + p0
         return OscillatingTail(
             support=(high, float(radius - high)),
             start=start / high,
             order=float(order),
             quarter_turns=float((order + sympy.Rational(1, 2)) % 4),
-            amplitude_series=TailSeries(
-                float(p0) + 1.5 - 0.5 * dim, float((constant * wave_size).log()), wave
-            ),
+            exponent=float(p0) + 1.5 - 0.5 * dim,
+            amplitude_series=_in_units(wave, constant * wave_size),
+            background_exponent=decay,
             background_series=background,
-            fit_error=wave_error + _rounding(background.panels),
+            fit_error=wave_error + _rounding(background),
         )
 
 
@@ -199,14 +200,19 @@ def _fit_wave(edge: list[_EdgeSeries], dim: int, s0: Ball, size: Ball) -> tuple[
     return wave, error + _rounding(wave)
 
 
-def _rounding(panels: Piecewise) -> float:
+def _rounding(series: Piecewise | None) -> float:
     """Rounding errors of sums of series."""
-    return NOISE * EPS * float(np.abs(panels.series).sum(axis=1).max())
+    return 0.0 if series is None else NOISE * EPS * float(np.abs(series.series).sum(axis=1).max())
+
+
+def _in_units(series: Piecewise, factor: Ball) -> Piecewise:
+    """The series times a factor, which may not be a double."""
+    return replace(series, unit=np.full(series.size, float(factor.log())))
 
 
 def _fit_background(
     form: BallForm, dim: int, length: int, s0: Ball, wave_size: Ball, constant: Ball
-) -> TailSeries:
+) -> tuple[float, Piecewise | None]:
     """The algebraic part, constant * sum c_m 2^m Gamma((d+m)/2) / Gamma(-m/2) s^(-1-m)."""
     terms, half = [], flint.arb(dim) / 2
     for m, c in form.non_even_origin_terms(length):
@@ -217,7 +223,7 @@ def _fit_background(
     negligible = _TRUNCATION * (wave_size + sum(sizes[:1]))
     terms = terms[: _count_terms(sizes, negligible, is_complete=form.has_finite_origin_series)]
     if not terms:
-        return NO_SERIES
+        return math.inf, None
     first = terms[0][0]
     root = math.lcm(*(Fraction(m - first).denominator for m, _ in terms))
     largest = max(b.abs_upper() for _, b in terms)
@@ -228,7 +234,7 @@ def _fit_background(
         return np.array(values, dtype=float).reshape(t.shape)
 
     panels = fit(sample, [0.0, 1.0], Chart(root=root), tolerance=0.0, absolute=_FIT_TOLERANCE)
-    return TailSeries(1.0 + float(first), float((constant * largest).log()), panels)
+    return 1.0 + float(first), _in_units(panels, constant * largest)
 
 
 def _compare(tail: OscillatingTail, form: BallForm, dim: int, values: Values) -> OscillatingTail:

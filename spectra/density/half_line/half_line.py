@@ -22,7 +22,7 @@ from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_density import wave_density
 from spectra.density.kernel_check import describe_mismatch
-from spectra.density.panels.log_panels import Powers
+from spectra.density.panel_density import Powers
 from spectra.errors import AccuracyError, NoRouteError, SpectraError
 from spectra.formula.pieces import Piece
 from spectra.kernels.kernel import Kernel

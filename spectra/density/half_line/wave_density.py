@@ -14,15 +14,16 @@ import numpy as np
 import sympy
 from sympy.core.function import Application
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import EPS, NOISE, SAME
 from spectra.base.numbers import FloatArray
+from spectra.base.piecewise import Piecewise
 from spectra.density.components import Component, Evaluation
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import MARGIN, RaySums
 from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
-from spectra.density.panels.log_panels import PanelDensity, Panels, Powers, fit_panels
+from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 from spectra.errors import AccuracyError, NoRouteError
 from spectra.formula.reader.parsing import Z
 
@@ -187,32 +188,32 @@ def _fit_side(
         size = float(np.abs(_evaluate(pair[0], radius, side, x)).max())
     # The last edge is a little beyond ``far``, so that no rounded distance is beyond the panels.
     edges = np.linspace(low, high + 1e-9, 1 + round((high - low) / _WIDTH))
-    panels = fit_panels(sample, edges)
-    start, stop = panels.pieces.charts[:, 2:4].T
+    pieces = fit_pieces(sample, edges)
+    start, stop = pieces.charts[:, 2:4].T
     x = (0.5 * (start + stop) + np.multiply.outer(_CHECKS, 0.5 * (stop - start))).ravel()
-    sign, log = panels.signed_log(np.exp(x))
-    difference = np.abs(sign * np.exp(log + x) - _evaluate(pair[1], radius, side, x))
+    difference = np.abs(pieces(np.exp(x)) - _evaluate(pair[1], radius, side, x))
     share = difference.reshape(_CHECKS.size, -1) / error_factor(stop)
     error = _bound_error(float(share.max()), peak) + _SERIES_ERROR * peak
-    panels = panels.with_error(np.log(error * error_factor(stop)))
-    density = _extend_panels(panels, far, exponent)
+    added = error * error_factor(stop) / NOISE
+    density = _extend(replace(pieces, errors=pieces.errors + added[:, None]), far, exponent)
     return radius, float(side), 0.0, far, density
 
 
-def _extend_panels(panels: Panels, far: float, exponent: float) -> PanelDensity:
+def _extend(pieces: Piecewise, far: float, exponent: float) -> PanelDensity:
     """The density on panels up to the distance ``far``, and a power of the distance below them."""
-    first = panels.pieces.low[:1] * (1.0 + 1e-9)
-    sign, log = panels.signed_log(first)
-    log_error = panels.log_envelope(first) + np.log(panels.relative_error(first))
+    ending = Powers.vanishing(far, -np.inf)
+    bulk = (float(np.exp(-2.0)) * far, far)
+    density = PanelDensity(pieces, 0.0, exponent, bulk, np.inf, ending, ending)
+    first = pieces.low[:1] * (1.0 + SAME)
+    sign, log, envelope, error = density.evaluate(first)
     beginning = Powers(
         np.array([exponent, min(exponent, 0.0)]),
         np.append(sign, 0.0),
-        np.append(log, log_error + np.log(_ERROR_FACTOR)),
+        np.append(log, envelope + np.log(error) + np.log(_ERROR_FACTOR)),
         np.zeros(2),
         float(first[0]),
     )
-    bulk, ending = (float(np.exp(-2.0)) * far, far), Powers.vanishing(far, float(log[0]))
-    return PanelDensity(panels, 0.0, exponent, bulk, np.inf, beginning, ending)
+    return replace(density, beginning=beginning, ending=Powers.vanishing(far, float(log[0])))
 
 
 def _bound_error(difference: float, peak: float) -> float:

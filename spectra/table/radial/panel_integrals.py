@@ -17,7 +17,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from spectra.base.arrays import ComplexArray, FloatArray, IntArray, panel_rule
-from spectra.base.piecewise import Piecewise, antiderivative
+from spectra.base.piecewise import Piecewise
+from spectra.base.series import antiderivative
 from spectra.base.special.bessel import plane_wave_mean
 from spectra.table.radial.plane_wave import (
     hankel_amplitude,
