@@ -87,7 +87,7 @@ class Chart:
         """dw/dt at the radius w."""
         if self.root:
             return np.asarray(self.root * w ** (1.0 - 1.0 / self.root))
-        return np.abs(w - self.origin)
+        return np.asarray(np.abs(w - self.origin))
 
     def log_slope(self, t: FloatArray) -> FloatArray:
         """Logarithm of dw/dt = |w - origin|, of a chart with ``root`` 0."""

@@ -10,7 +10,7 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 from scipy.optimize.elementwise import find_root
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import EPS, SAME
 from spectra.base.arrays import FloatArray, IntArray
 
 __all__ = [
@@ -163,7 +163,7 @@ def invert_integrals(
             new = np.where(inside, new, np.where(settled, at, 0.5 * (low[active] + high[active])))
             x[active] = new = np.where(excess == 0.0, at, new)
             # A bisection is never the last step.
-            large = np.abs(new - at) > np.maximum(_LAST_STEP * (1.0 + at), 1e-9)
+            large = np.abs(new - at) > np.maximum(_LAST_STEP * (1.0 + at), SAME)
             active = active[(large | ~inside) & ~settled]
             if active.size == 0:
                 break

@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, ive
 
-from spectra.base.accuracy import CHECKED, EPS, FOLDS, LARGEST_LOG, REACH, VALUE
+from spectra.base.accuracy import CHECKED, DENSITY, EPS, FOLDS, LARGEST_LOG, REACH, VALUE
 from spectra.base.fitting import RADIANS, Integrand, fit
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import Chart, Piecewise
@@ -53,7 +53,7 @@ _MOST_HALF_WAVES = 100
 # The narrowest width is divided by 4 until |k - k(0)| / max |k| is below this.
 _NEAR_ZERO = 1e-3
 # Tolerance of panels relative to their largest value, and a second one for noisy values.
-_TOLERANCES = 1e-11, 1e-7
+_TOLERANCES = 10.0 * DENSITY, 1e5 * DENSITY
 # Rounding of sums of integrals over panels, relative to the sum of their sizes.
 _ROUNDING = 5.0 * EPS
 # Largest widths of the first panels: e-folds, and deviations 1/sqrt(2 d) of the logarithm of a chi

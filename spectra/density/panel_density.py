@@ -14,7 +14,7 @@ from spectra.base.fitting import Integrand, fit
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import LOG_RADIUS, Chart, Piecewise
 from spectra.base.series import NODES, ORDER, WEIGHTS
-from spectra.density.components import Component, Evaluation, Radial
+from spectra.density.components import Component, Evaluation, RadialFunction
 from spectra.density.oscillating_tail import OscillatingTail
 
 __all__ = ["PanelDensity", "Powers", "fit_pieces"]
@@ -27,14 +27,12 @@ _DENSE_BASIS = legendre.legvander(_DENSE, ORDER - 1).T
 _DENSE_SLOPES = legendre.legder(np.eye(ORDER), axis=0).T @ _DENSE_BASIS[:-1]
 # The largest value of a series may exceed that at these points by this factor.
 _BETWEEN = 1.0 + 1e-3
-# Number of radii that ``radii_to_resolve`` gives on a panel.
-_SAMPLES = 12
 # The bulk leaves out this share of the mass on either side.
 _OUTSIDE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Powers(Radial):
+class Powers(RadialFunction):
     """The sum of coefficient * exp(log_size) * (w / scale)**exponent over a few exponents.
 
     The *size* of a term is its absolute value, where coefficients between -1 and 1 count as 1.  The
@@ -129,7 +127,7 @@ class PanelDensity(Component):
     pieces : Piecewise
         w rho as a function of log w; below the radius exp(log_turn), divided by the power
         (w / exp(log_turn))^growth, by which it grows there in high dimension.
-    beginning, ending : Radial
+    beginning, ending : RadialFunction
         The density below the first panel and beyond the last one.
     added_error : (ndarray, ndarray) or None
         Ascending log w, and an additional error of the density there relative to its local size.
@@ -140,8 +138,8 @@ class PanelDensity(Component):
     origin_exponent: float
     bulk: tuple[float, float]
     decay: float
-    beginning: Radial
-    ending: Radial | OscillatingTail
+    beginning: RadialFunction
+    ending: RadialFunction | OscillatingTail
     tail: OscillatingTail | None = None
     growth: float = 0.0
     log_turn: float = -np.inf
@@ -200,10 +198,9 @@ class PanelDensity(Component):
         kept = self.pieces[rows]
         return replace(kept, errors=np.exp(self._log_error[rows] - kept.unit)[:, None])
 
-    def radii_to_resolve(self) -> FloatArray:
-        """A few radii on each panel."""
-        each, x = np.arange(self.pieces.size), np.linspace(-1.0, 1.0, _SAMPLES, endpoint=False)
-        return self.pieces.radius(np.repeat(each, x.size), np.tile(x, each.size))
+    def edges(self) -> FloatArray:
+        """Radii where its panels begin."""
+        return self.pieces.low
 
     def find_bulk(self) -> tuple[float, float]:
         """The radii on panels below and above which one hundredth of the absolute mass lies."""

@@ -154,15 +154,17 @@ def _add_ends(p: SignedDensity, last_chart: Chart | None) -> SignedDensity:
     if Chart(*p.pieces.charts[last, :2]) == last_chart:
         ends.append((last, -1, slice(last + 1, None)))
     kept = slice(first, last + 1 if len(ends) == 2 else None)
-    rows = [(p.pieces.charts, p.pieces.series, p.sign, p.error, p.sign_error)]
-    rows = [tuple(a[kept] for a in rows[0])]
+    parts = [SignedDensity(p.pieces[kept], p.sign[kept], p.error[kept], p.sign_error[kept])]
     for k, inward, dropped in ends:
         chart, mass = _extrapolate(p.pieces[[k]], float(p.error[k]), inward)
-        unknown = float(p.sign_error[dropped].sum())
-        end = (chart, mass.mid * np.eye(1, ORDER)[0], p.sign[k], mass.rad + unknown, unknown)
-        rows.insert(0 if inward > 0 else 2, tuple(np.asarray(a)[None] for a in end))
-    charts, series, *columns = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return SignedDensity(Piecewise(charts, series), *columns)
+        unknown = p.sign_error[dropped].sum(keepdims=True)
+        end = Piecewise(chart[None], [[mass.mid]])
+        end_mass = SignedDensity(end, p.sign[[k]], mass.rad + unknown, unknown)
+        parts.insert(0 if inward > 0 else len(parts), end_mass)
+    columns = zip(*((q.sign, q.error, q.sign_error) for q in parts), strict=True)
+    return SignedDensity(
+        Piecewise.join([q.pieces for q in parts]), *(np.concatenate(c) for c in columns)
+    )
 
 
 def _extrapolate(panel: Piecewise, error: float, inward: int) -> tuple[FloatArray, Enclosure]:

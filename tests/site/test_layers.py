@@ -109,9 +109,9 @@ def test_the_table_and_what_draws_from_it_need_no_formulas():
 
 def test_folders_files_and_functions_can_be_taken_in():
     for folder in {path.parent for path in FILES.values()}:
-        assert len(list(folder.glob("*.py"))) <= 10, folder
+        assert len(list(folder.glob("*.py"))) <= 16, folder
     for name, path in FILES.items():
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 450, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 600, path
         for node in ast.walk(TREES[name]):
             if isinstance(node, ast.FunctionDef):
                 said = ast.get_docstring(node, clean=False)

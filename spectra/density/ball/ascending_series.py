@@ -25,10 +25,10 @@ from spectra.density.ball.ball_form import BallForm, to_arb
 from spectra.density.oscillating_tail import OscillatingTail
 from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 
-__all__ = ["Values", "ascending_series", "build_density", "front_factor"]
+__all__ = ["ExactValues", "ascending_series", "build_density", "front_factor"]
 
 #: F(R w) of a formula at a list of exact radii w.
-Values = Callable[[Sequence[Ball]], list[Ball]]
+ExactValues = Callable[[Sequence[Ball]], list[Ball]]
 
 # Correct bits of the values, relative to the largest in a list.
 _TARGET_BITS = 68
@@ -53,7 +53,7 @@ def front_factor(form: BallForm, dim: int) -> Ball:
     return radius**dim * flint.arb(2) ** (2 - dim) / (flint.arb(dim) / 2).gamma() ** 2
 
 
-def ascending_series(form: BallForm, dim: int) -> Values:
+def ascending_series(form: BallForm, dim: int) -> ExactValues:
     """The function F(R w); w^d F has 68 correct bits relative to the largest value in a list."""
     bits, moments = _BITS_STEP, form.moments(dim)
     known: list[Ball] = []
@@ -100,7 +100,7 @@ def _sum_series(
 
 
 def build_density(
-    form: BallForm, dim: int, values: Values, stop: float, tail: OscillatingTail | None = None
+    form: BallForm, dim: int, values: ExactValues, stop: float, tail: OscillatingTail | None = None
 ) -> PanelDensity:
     """The density as powers of w next to 0, on panels up to the radius ``stop``, and its tail.
 
@@ -118,29 +118,30 @@ def build_density(
     edges = [math.ldexp(round(math.ldexp(t, 30)), -30) for t in edges]
     log_turn = max([t for t in edges if radius * math.exp(t) < 0.5 * dim], default=edges[0])
     sample = partial(_sample, form, dim, values, log_turn)
+    beginning = _expand_at_zero(form, dim, first * _OVERLAP)
     density = PanelDensity(
         pieces=fit_pieces(sample, edges, exact=True),
         total=float(form.value_at_zero),
-        origin_exponent=0.0,
+        origin_exponent=float(beginning.exponents[0]),
         bulk=(0.0, stop),
         decay=np.inf if tail is None else min(tail.exponent, tail.background_exponent),
-        beginning=_expand_at_zero(form, dim, first * _OVERLAP),
-        ending=tail or Powers.vanishing(stop, -np.inf),
+        beginning=beginning,
+        ending=tail or beginning,
         tail=tail,
         growth=float(dim),
         log_turn=log_turn,
     )
-    (low, high), exponent = density.find_bulk(), float(density.beginning.exponents[0])
+    low, high = density.find_bulk()
     if tail is not None:
-        return replace(density, origin_exponent=exponent, bulk=(low, stop))
+        return replace(density, bulk=(low, stop))
     ending = Powers.vanishing(stop, float(density.log_size[-1]) - last)
-    return replace(density, origin_exponent=exponent, bulk=(low, high), ending=ending)
+    return replace(density, bulk=(low, high), ending=ending)
 
 
 def _sample(
     form: BallForm,
     dim: int,
-    values: Values,
+    values: ExactValues,
     log_turn: float,
     middle: FloatArray,
     offset: FloatArray,

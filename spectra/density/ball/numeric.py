@@ -18,10 +18,11 @@ from functools import lru_cache
 import flint
 import sympy
 
+from spectra.base.accuracy import DENSITY
 from spectra.base.precision import Ball, log_magnitude, working_precision
 from spectra.density.ball.ascending_series import ascending_series, build_density
-from spectra.density.ball.ball_component import ball_component
 from spectra.density.ball.ball_form import BallForm, to_arb
+from spectra.density.ball.edge import ball_component
 from spectra.density.ball.read_ball_form import read_ball_form
 from spectra.density.panel_density import PanelDensity
 from spectra.errors import AccuracyError, NoRouteError
@@ -45,8 +46,8 @@ _BITS, _FLAT_BITS = 250, 64
 _BITS_PER_TERM, _SPARE_BITS = 2.55, 48
 # A flat formula is divided by this power of 1 - x^2.
 _FLAT_POWER = 4
-# For a flat formula s = R w <= _LARGEST_S grows by _FLAT_STEP until w rho < 1e-13 of its peak.
-_LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, 1e-13
+# For a flat formula s = R w <= _LARGEST_S grows by _FLAT_STEP until w rho is negligible.
+_LARGEST_S, _FLAT_STEP, _NEGLIGIBLE = 2400.0, 1.2, DENSITY / 10.0
 
 
 def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> PanelDensity:

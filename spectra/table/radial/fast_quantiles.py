@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import FloatArray, IntArray
 from spectra.base.compiled import compile_with_numba, implementation
 
@@ -40,7 +41,7 @@ _PER_PANEL, _LOG_LEAST, _LOG_MOST = 16.0, 10, 15
 # The coefficients of a bin fill one cache line.  Pieces are fewer, and may have a higher degree.
 _DEGREE, _PIECE_DEGREE = 7, 13
 # Largest error of a polynomial relative to the radius: the rounding error of a panel.
-_FIT_TOLERANCE = 4.0 * float(np.finfo(float).eps)
+_FIT_TOLERANCE = 4.0 * EPS
 # Largest ratio of two radii in a bin: a larger one would amplify rounding errors.
 _MOST_RATIO = 2.0
 # How often a piece may be halved, and the probability below which it is not.

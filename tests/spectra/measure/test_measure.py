@@ -105,9 +105,7 @@ def test_matern_has_mass_one_and_no_negative_part(dim, nu):
     m = measure_of(spectral_density(radial(formula), dim))
     assert abs(m.positive_mass.mid - 1.0) <= m.positive_mass.rad <= 1e-11
     assert m.negative_mass.mid == 0.0
-    assert len(m.parts("jordan")) == 1
-    with pytest.raises(ParameterError, match="jordan"):
-        m.parts("polar")
+    assert len(m.parts()) == 1
     assert m.sign_changes().size == 0
 
 
