@@ -65,7 +65,7 @@ def fit(
     Examples
     --------
     >>> p = fit(np.cos, [0.0, 4.0], Chart(root=1))
-    >>> bool(abs(p(np.array([1.0]))[0] - np.cos(1.0)) < 1e-15), f"{p.integral():.12f}"
+    >>> bool(abs(p(np.array([1.0]))[0] - np.cos(1.0)) < 1e-15), f"{p.masses.sum():.12f}"
     (True, '-0.756802495308')
     """
     ends = np.asarray(edges, dtype=float)

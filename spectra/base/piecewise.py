@@ -32,9 +32,8 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectra.base.accuracy import EPS, NOISE, SAME
+from spectra.base.accuracy import NOISE, SAME
 from spectra.base.arrays import FloatArray, IntArray, frozen_array, reduce_to_fields
-from spectra.base.enclosures import Enclosure
 from spectra.base.series import (
     NODES,
     ORDER,
@@ -169,15 +168,25 @@ class Piecewise:
         charts, series, unit, errors = (np.concatenate(c)[order] for c in columns)
         return cls(charts, series, parts[0].root, unit, errors)
 
+    def _replaced(self, **columns: Any) -> Self:
+        """The same panels with other columns, which are not checked again."""
+        new = object.__new__(type(self))
+        for column in columns.values():
+            column.setflags(write=False)
+        names = ("charts", "series", "root", "unit", "errors")
+        new.__dict__.update({name: getattr(self, name) for name in names} | columns)
+        return new
+
     def __getitem__(self, rows: Any) -> Self:
         """Some of the panels."""
-        columns = (a[rows] for a in (self.charts, self.series, self.unit, self.errors))
-        charts, series, unit, errors = columns
-        return type(self)(charts, series, self.root, unit, errors)
+        names = ("charts", "series", "unit", "errors")
+        return self._replaced(**{name: getattr(self, name)[rows] for name in names})
 
     def scaled(self, factor: ArrayLike) -> Self:
         """The series times a factor, or one for each panel; without errors and units."""
-        return type(self)(self.charts, np.reshape(factor, (-1, 1)) * self.series, self.root)
+        series = np.reshape(factor, (-1, 1)) * self.series
+        unit, errors = np.zeros(self.size), np.broadcast_to(0.0, series.shape)
+        return self._replaced(series=series, unit=unit, errors=errors)
 
     # --- geometry ---------------------------------------------------------------------------------
 
@@ -279,11 +288,6 @@ class Piecewise:
         errors = self.errors @ WEIGHTS + self.truncation / ORDER
         return np.asarray(self.half_widths * np.exp(self.unit) * errors)
 
-    def integral(self) -> Enclosure:
-        """The integral over all panels."""
-        rounding = 5.0 * EPS * float(np.abs(self.masses).sum())
-        return Enclosure(float(self.masses.sum()), float(self.mass_errors.sum()) + rounding)
-
     def restricted(self, row: IntArray, low: FloatArray, high: FloatArray) -> Self:
         """The panels row[k] restricted to low[k] <= x <= high[k]."""
         charts, series, errors = self.charts[row], self.series[row], self.errors[row]
@@ -298,7 +302,7 @@ class Piecewise:
         after = np.clip(np.searchsorted(NODES, x), 1, ORDER - 1)
         around = (np.take_along_axis(errors[cut], k, axis=1) for k in (after - 1, after))
         errors[cut] = np.maximum(*around)
-        return type(self)(charts, series, self.root, self.unit[row], errors)
+        return self._replaced(charts=charts, series=series, unit=self.unit[row], errors=errors)
 
     def split(self) -> tuple[Self, FloatArray]:
         """The panels cut at sign changes, and the truncation of the parent of each."""
