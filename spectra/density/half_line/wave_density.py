@@ -93,8 +93,9 @@ class WaveDensity(Component):
         sign, log, envelope, error = found
         for radius, exponent in self.breaks:
             if exponent < 0.0 and radius != self.radius:
-                distance = np.abs(w - radius)
-                error = error + 2.0 * EPS * radius / np.maximum(distance, EPS * radius)
+                # Rounding of w, relative to the value: a power of the distance varies by its share.
+                share = EPS * radius / np.maximum(np.abs(w - radius), EPS * radius)
+                error = error + 2.0 * share * np.exp(np.minimum(log - envelope, 0.0))
         return sign, log, envelope, error
 
     def by_distance(self, radius: float, side: float) -> Component | None:

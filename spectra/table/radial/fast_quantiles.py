@@ -107,7 +107,8 @@ def _fit_pieces(
     bounds = np.concatenate([open_ends, edges, 0.5 * (edges[1:] + edges[:-1])])
     bounds = np.unique(np.clip(bounds, edges[0], edges[-1]))
     middle = 0.5 * (bounds[1:] + bounds[:-1])
-    below = np.searchsorted(edges, middle, side="right") - 1
+    # Between two neighboring doubles the middle is one of them.
+    below = np.minimum(np.searchsorted(edges, middle, side="right") - 1, edges.size - 2)
     # The nearer edge is below (side 1) or above (-1) a piece; near, far: roots of distances to it.
     side = np.where(2.0 * middle < edges[below] + edges[below + 1], 1, -1)
     edge = below + (side < 0)

@@ -116,7 +116,8 @@ class RadialLaw:
         # A tail belongs to the right side.
         k = int(np.argmin(np.abs(u[: u.size - (tail_mass > 0.0)] - 0.5)))
         u[k] = 1.0 if k == masses.size else u[k]
-        q[k] = 1.0 - u[k]
+        # A mass above the split may be below its rounding.
+        q[k] = max(1.0 - u[k], *q[k + 1 : k + 2])
         return u, q, k
 
     @property
