@@ -23,7 +23,7 @@ from rf.papers.experiments.tables import run_experiment, table_lines
 from rf.sampling import COUPLINGS, RADII
 from rf.variance import ALLOCATIONS
 from spectra.base.console import PICTURE_SUFFIXES, check_writable
-from spectra.base.piecewise import interpolate
+from spectra.base.fitting import interpolate
 from spectra.errors import DataError, ParameterError, SpectraError
 from spectra.table import SpectralTable
 

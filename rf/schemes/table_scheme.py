@@ -26,7 +26,8 @@ from rf.sampling.frequencies import (
 )
 from rf.schemes.scheme import Scheme
 from spectra.base.arrays import FloatArray
-from spectra.base.piecewise import Chart, fit
+from spectra.base.fitting import fit
+from spectra.base.piecewise import Chart
 from spectra.errors import ParameterError
 from spectra.table import Points, SpectralTable
 

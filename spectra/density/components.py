@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spectra.base.accuracy import EPS
 from spectra.base.arrays import NumberArray
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, real_array
@@ -23,14 +24,15 @@ from spectra.errors import NoRouteError, ParameterError
 if TYPE_CHECKING:
     import sympy
 
-    from spectra.density.panels.oscillating_tail import OscillatingTail
+    from spectra.base.piecewise import Chart, Piecewise
+    from spectra.density.oscillating_tail import OscillatingTail
     from spectra.kernels.kernel import Kernel
 
-__all__ = ["Atom", "Component", "Evaluation", "Radial", "SignedLog", "SpectralDensity"]
+__all__ = ["Atom", "Component", "Evaluation", "RadialFunction", "SignedLog", "SpectralDensity"]
 
 #: A function of the radius, as its sign (or phase factor) and the logarithm of its absolute value.
 SignedLog = Callable[[FloatArray], tuple[NumberArray, FloatArray]]
-#: Sign, log of the absolute value, log of the local size, relative error; :meth:`Radial.evaluate`.
+#: Sign, log of the absolute value, log of the local size and relative error of a RadialFunction.
 Evaluation = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
@@ -46,10 +48,10 @@ class Atom:
     def of(cls, radius: sympy.Expr, mass: sympy.Expr) -> Atom:
         """An atom with an exact radius and mass, rounded to doubles."""
         value = float(mass)
-        return cls(float(radius), value, error=abs(value) * 2.0**-52)
+        return cls(float(radius), value, error=abs(value) * EPS)
 
 
-class Radial(ABC):
+class RadialFunction(ABC):
     """A function of the radius with either sign: logarithms of values, and bounds of errors."""
 
     @abstractmethod
@@ -73,7 +75,7 @@ class Radial(ABC):
         return self.evaluate(w)[3]
 
 
-class Component(Radial):
+class Component(RadialFunction):
     """One summand of the radial density, including its coefficient.
 
     Attributes
@@ -115,11 +117,12 @@ class Component(Radial):
         """
         return None
 
-    def radii_to_resolve(self) -> FloatArray:
-        """Radii, denser where the density varies faster; empty if it is a formula.
+    def panels_in(self, chart: Chart) -> Piecewise | None:
+        """The density per unit of t on panels of a chart, if they are stored; else None."""
+        return None
 
-        Panels of a later fit are halved until each contains few of these radii.
-        """
+    def edges(self) -> FloatArray:
+        """Radii where its panels begin; none if it is a formula."""
         return np.empty(0)
 
 
@@ -170,7 +173,7 @@ class SpectralDensity:
             return np.sign(total), np.log(np.abs(total)) + safe_top
 
     def radial(self, w: ArrayLike) -> FloatArray:
-        """Radial density rho(w) = S_{d-1} w^(d-1) mu(w), without the atoms.
+        """RadialFunction density rho(w) = S_{d-1} w^(d-1) mu(w), without the atoms.
 
         It is ``inf`` where it exceeds the largest double.
         """
@@ -208,7 +211,7 @@ class SpectralDensity:
         for c in self.components:
             *_, log_size, relative = c.evaluate(w)
             # Doubles below ``tiny`` have fewer digits.
-            bound += _exp(log_size) * (relative + 4 * np.finfo(float).eps) + np.finfo(float).tiny
+            bound += _exp(log_size) * (relative + 4.0 * EPS) + np.finfo(float).tiny
         return bound
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from spectra.base.accuracy import EPS
 from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
@@ -45,9 +46,9 @@ _ENTIRE = (sympy.exp, sympy.sin, sympy.cos, sympy.sinh, sympy.cosh)
 # Working precision: enough for coefficients down to 2^-60 of the largest value.
 _BITS = 192
 # Coefficients below this share of the sum of absolute values are left out: they are rounding.
-_NEGLIGIBLE = 2.0**-60
+_NEGLIGIBLE = EPS / 256.0
 # Atoms of a product below this share are left out: tables resolve probabilities down to it.
-_LEAST_SHARE = 2.0**-51
+_LEAST_SHARE = 2.0 * EPS
 # The N tried in turn; N/4 coefficients are kept.
 _COUNTS = (64, 256, 1024, 4096, 16384)
 
@@ -131,7 +132,7 @@ def _convolve(left: tuple[Atom, ...], right: tuple[Atom, ...]) -> tuple[Atom, ..
     )
     mass, outer = np.multiply.outer(m, n), np.multiply.outer
     error = outer(np.abs(m), n_error) + outer(m_error, np.abs(n) + n_error)
-    error += 2.0**-52 * np.abs(mass)
+    error += EPS * np.abs(mass)
     both = np.array([np.abs(np.subtract.outer(r, s)), np.add.outer(r, s)])
     radii, index = np.unique(both, return_inverse=True)
     masses, errors = (
@@ -182,7 +183,7 @@ def fourier_atoms(expr: sympy.Expr) -> tuple[Atom, ...] | None:
         left_out = float(np.abs(masses[count // 4 :]).sum())
         if left_out <= _NEGLIGIBLE * np.abs(masses).sum():
             kept = masses[: count // 4]
-            errors = 2.0**-52 * np.abs(kept) + 2.0 * left_out
+            errors = EPS * np.abs(kept) + 2.0 * left_out
             errors[0] += left_out
             radii = float(frequency) * np.arange(kept.size)
             return _keep_large(radii, kept, errors, _NEGLIGIBLE)

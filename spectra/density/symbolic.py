@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 import sympy
 
+from spectra.base.accuracy import DENSITY
 from spectra.base.limits import seconds_left
 from spectra.base.special.bessel import log_sphere_area
 from spectra.density.closed_pairs import W
@@ -34,7 +35,7 @@ __all__ = ["symbolic"]
 
 # Digits of the values of a formula, and their largest relative difference from the values of the
 # other route, in addition to the error bounds of the latter.
-_DIGITS, _TOLERANCE = 25, 1e-11
+_DIGITS, _TOLERANCE = 25, 10.0 * DENSITY
 
 
 def symbolic(reference: SpectralDensity) -> SpectralDensity:

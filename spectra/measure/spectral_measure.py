@@ -185,6 +185,17 @@ class SpectralMeasure:
         radii = signed.sign_changes()
         return np.asarray(radii[radii <= up_to])
 
+    def parts(self) -> tuple[Part, ...]:
+        """The positive and the negative part that frequencies are drawn from, if they have mass.
+
+        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
+        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
+        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
+        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
+        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
+        """
+        return self._parts
+
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[Part, ...]:
@@ -216,17 +227,6 @@ class SpectralMeasure:
                 panels_of_part = points if series is None else Piecewise.join([series, points])
                 parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
         return tuple(parts)
-
-    def parts(self) -> tuple[Part, ...]:
-        """The positive and the negative part that frequencies are drawn from, if they have mass.
-
-        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
-        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
-        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
-        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
-        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
-        """
-        return self._parts
 
     def certified(self) -> CertifiedMasses:
         """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.

@@ -112,9 +112,7 @@ class RegionVerdict:
         return f"Verdict on {self.region}{where}: {self.status.name}{result}"
 
 
-def raise_if_contradictory(
-    status: Status, condition: sympy.Basic | None, dim: int | None
-) -> None:
+def raise_if_contradictory(status: Status, condition: sympy.Basic | None, dim: int | None) -> None:
     """Raise a SpectraError if a status is not the one that follows from its condition on d."""
     if condition is None:
         return
