@@ -248,7 +248,7 @@ def _combine_zonal(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Exp
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],
     *,
-    support: float | sympy.Expr | None = None,
+    support: float | str | sympy.Expr | None = None,
     **parameters: Any,
 ) -> Kernel:
     """Make a radial kernel from a formula in z = |x - y| or a callable of z.
@@ -259,8 +259,9 @@ def radial(
         A formula in ``z``.  Text is parsed with a whitelist, never executed.  A callable takes a
         distance or an array of distances.  Describe where it is not smooth and how it decays with
         keywords; see ``docs/callables.md``.
-    support : number, optional
-        Radius beyond which the kernel is zero; infinite by default.
+    support : number or str, optional
+        Radius beyond which the kernel is zero; infinite by default.  Text such as "sqrt(2)" is the
+        exact number.
     **parameters : numbers
         A value for every other symbol of the formula.  For a callable: ``edge`` (k behaves like
         (support - z)**edge at its support), ``breaks`` (other radii where k is not smooth, or a
@@ -284,6 +285,8 @@ def radial(
     array([2.  , 0.25])
     """
     is_callable = callable(formula) and not isinstance(formula, type | Kernel | sympy.Basic)
+    if isinstance(support, str):
+        support = parse_formula(support, variable="z")
     radius = sympy.oo if support is None else exact_parameter("support", support)
     expr = None if is_callable else parse_formula(formula, variable="z", parameters=parameters)
     if not radius.is_extended_positive:
