@@ -24,6 +24,7 @@ from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
 from spectra.kernels.profile_terms import numeric_l1
+from spectra.singularities.zeros import with_exact_ends
 from spectra.table.l1_law import check_l1_kernel, l1_density
 
 __all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "spectral_density"]
@@ -139,6 +140,7 @@ def spectral_density(
             f"{', '.join(map(repr, ROUTES))}."
         )
     # A kept density may be that of an equal kernel with another name.
+    kernel, _ = with_exact_ends(kernel)
     return replace(_find_density(kernel, dim, route), kernel=kernel)
 
 

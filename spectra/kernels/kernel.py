@@ -335,7 +335,8 @@ def _check_values(kernel: Kernel) -> Kernel:
         if np.any(bad):
             raise FormulaError(
                 f"The formula {piece.expr} has no real value at z = {z[bad][0]:.6g}. A kernel must "
-                "be real on its whole domain: restrict it with support=..., or correct the formula."
+                "be real on its whole domain: restrict it with support=... (if irrational, as text "
+                'such as "sqrt(2)"), or correct the formula.'
             )
         refuse_jump_at_zero(piece.expr)
     return kernel

@@ -97,9 +97,10 @@ def sphere_rule(point: PointAnalysis) -> PointAnalysis:
         if r.dim_bound == 0 or r.singularity is None:
             return r
         at, bound = r.singularity, r.dim_bound + 1
+        place = number_text(at.location)
         reason = (
-            f"On the sphere the kernel has {at.name} at z = {number_text(at.location)}; its "
-            f"Gegenbauer series converges absolutely exactly for d {'<=' if r.inclusive else '<'} {bound}."
+            f"On the sphere the kernel has {at.name} at z = {place}; its Gegenbauer "
+            f"series converges absolutely exactly for d {'<=' if r.inclusive else '<'} {bound}."
         )
         return replace(r, dim_bound=bound, reason=reason)
 

@@ -63,7 +63,7 @@ def sampled_density(
     return PanelDensity(
         panels=panels.with_error(np.log(np.full(panels.pieces.size, samples.error))),
         total=total,
-        origin_exponent=power - 1.0,
+        origin_exponent=power - 1.0 - (decay == dim) * EPS * dim,
         bulk=(first, max(last, float(np.e) * first)),
         decay=np.inf if tail is None else -float(tail.exponents[0]),
         beginning=beginning,
