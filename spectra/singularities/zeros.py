@@ -35,8 +35,8 @@ _LARGEST_DENOMINATOR, _MOST_DIGITS, _ROUNDING = 10**12, 17, sympy.Rational(1, 2*
 _INVERSES = {
     sympy.exp: (_ZERO, sympy.oo, sympy.log),
     sympy.log: (-sympy.oo, sympy.oo, sympy.exp),
-    sympy.sinh: (-sympy.oo, sympy.oo, sympy.asinh),
-    sympy.tanh: (-1, 1, sympy.atanh),
+    sympy.sinh: (-sympy.oo, sympy.oo, lambda y: sympy.log(y + sympy.sqrt(y**2 + 1))),
+    sympy.tanh: (-1, 1, lambda y: sympy.log((1 + y) / (1 - y)) / 2),
     sympy.erf: (-1, 1, sympy.erfinv),
     sympy.atan: (-_HALF_PI, _HALF_PI, sympy.tan),
     sympy.asin: (-_HALF_PI, _HALF_PI, sympy.sin),

@@ -252,9 +252,6 @@ _FUNCTIONS: dict[Any, Callable[..., Ball]] = {
     sympy.bessely: lambda order, x: x.bessel_y(order),
     HankelAmplitude: _hankel_amplitude,
     sympy.expint: lambda order, x: x.expint(order),
-    # Inverse functions, in radii where a formula changes.
-    sympy.asinh: flint.acb.asinh,
-    sympy.atanh: flint.acb.atanh,
     sympy.erfinv: lambda x: flint.acb(x.real.erfinv()),
     sympy.polygamma: lambda order, x: x.polygamma(order),
     sympy.Pow: _power,

@@ -109,9 +109,10 @@ def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
     return dim, reason, True
 
 
-def rational_spectrum_dimension(expr: sympy.Expr) -> int:
+def rational_spectrum_dimension(expr: sympy.Expr) -> int | None:
     r"""An odd d in which a sum of z^n exp(-a z) cos(b z) is positive definite; 0 if none is found.
 
+    None for other formulas.
     Up to factors > 0, a real sum of :math:`c z^n e^{-sz}`, s complex, has in d = 1 the spectrum
     :math:`S(w) = \mathrm{Re} \sum c\, n!/(s - iw)^{n+1}`; from d to d + 2, S becomes :math:`-S'/w`.
     """
@@ -122,7 +123,7 @@ def rational_spectrum_dimension(expr: sympy.Expr) -> int:
         rate = sympy.expand(-sum(f.args[0] for f in exponentials) / Z)
         factor = rest / sympy.Mul(*exponentials)
         if rate.has(Z) or not sympy.re(rate).is_positive or not factor.is_polynomial(Z):
-            return 0
+            return None
         n = sympy.degree(factor, Z)
         spectrum += c * sympy.factorial(n) / (rate - sympy.I * Z) ** (n + 1)  # Z is w here
     spectrum = sympy.cancel(sympy.together(spectrum + spectrum.subs(sympy.I, -sympy.I)))

@@ -70,11 +70,11 @@ def proved_on_space(
             spline_dimension(analysis)
         ),
     }
-    rational = 0
+    rational = None
     if is_unlimited and not quick:
         rational = rational_spectrum_dimension(sympy.Add(*(p.expr for p in pieces)))
-        dims["Its spectrum is a nonnegative rational function"] = rational
-    if not (rational or quick):  # else its sign is decided, and derivatives of such sums are slow
+        dims["Its spectrum is a nonnegative rational function"] = rational or 0
+    if rational is None and not quick:  # derivatives of sums with a rational spectrum are slow
         reason = "It is a mixture of convolution squares of balls, by a criterion of Polya's type"
         dims[reason] = hat_mixture_dimension(analysis)
     reason, dim = max(dims.items(), key=lambda item: item[1])
