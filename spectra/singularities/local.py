@@ -29,12 +29,7 @@ from spectra.formula.expansions.expansion import (
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import add_recurrence, analyse_infinity
-from spectra.singularities.branches import (
-    branch_radii,
-    classify_at,
-    unwrap_inverses,
-    value_at,
-)
+from spectra.singularities.branches import branch_radii, classify_at, unwrap_inverses, value_at
 from spectra.singularities.periodic import analyse_periodic, is_periodic
 from spectra.singularities.results import (
     Gap,

@@ -23,13 +23,7 @@ from dataclasses import replace
 import sympy
 
 from spectra.formula.expansions.expansion import CONSTANT, compare
-from spectra.singularities.results import (
-    Gap,
-    PointAnalysis,
-    Requirement,
-    Singularity,
-    number_text,
-)
+from spectra.singularities.results import Gap, PointAnalysis, Requirement, Singularity, number_text
 
 __all__ = [
     "antipode_rule", "chirp_rule", "dimension_bound", "infinity_gap", "no_limit_requirement",

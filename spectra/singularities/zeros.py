@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 
 import flint
 import sympy
@@ -77,7 +76,6 @@ def positive_zeros(expr: sympy.Expr, upper: sympy.Expr) -> tuple[sympy.Expr, ...
     return tuple(kept)
 
 
-@lru_cache(maxsize=200)
 def with_exact_ends(kernel: Kernel) -> tuple[Kernel, tuple[str, ...]]:
     """Let formulas that are 0 at their support up to its rounding end with 0; and what changed.
 

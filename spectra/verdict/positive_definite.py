@@ -11,13 +11,7 @@ from scipy.integrate import quad_vec
 
 from spectra.base.accuracy import NOISE
 from spectra.base.limits import seconds_left, stage, time_limit
-from spectra.errors import (
-    AccuracyError,
-    FormulaError,
-    NoRouteError,
-    TimeLimitError,
-    UndecidedError,
-)
+from spectra.errors import AccuracyError, FormulaError, NoRouteError, TimeLimitError, UndecidedError
 from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.expansion import compare
 from spectra.formula.pieces import Piece
@@ -27,6 +21,7 @@ from spectra.kernels.kernel import Kernel
 from spectra.kernels.tabulated import TabulatedKernel
 from spectra.singularities.definiteness import Proof, proved_on_space
 from spectra.singularities.local import analyse
+from spectra.singularities.periodic import is_periodic
 from spectra.singularities.results import LocalAnalysis
 from spectra.verdict.composite import definiteness_of_composite
 from spectra.verdict.status import D, Definiteness, Status
@@ -183,7 +178,7 @@ def _decide_by_masses(verdict: Any) -> Definiteness:
 
 def _prove_by_mean(verdict: Any) -> str | None:
     """Prove k = g - c, c > 0, if g is proved positive definite and its mean is at least c."""
-    (first, *others) = verdict.kernel.pieces
+    first, *others = verdict.kernel.pieces
     constant, rest = first.expr.as_independent(Z, as_Add=True)
     if others or first.support is not sympy.oo or not constant.is_negative:
         return None
@@ -198,7 +193,7 @@ def _prove_by_mean(verdict: Any) -> str | None:
 def _find_negative_coefficient(verdict: Any) -> str | None:
     """Describe a negative Fourier coefficient of a periodic kernel; None if none is found."""
     analysis, kernel = verdict.analysis, verdict.kernel
-    if analysis.exprs or not analysis.infinity.singularities:
+    if analysis.exprs or len(kernel.pieces) != 1 or not is_periodic(kernel.pieces[0].expr):
         return None
     rate = float(analysis.infinity.singularities[0].frequency)
     n, period = np.arange(_COEFFICIENTS), 2.0 * np.pi / rate

@@ -21,9 +21,9 @@ from spectra.singularities.definiteness import (
     has_nonnegative_taylor_series,
     is_complete_bernstein,
     is_completely_monotone,
+    proofs,
     proved_on_space,
     proved_on_sphere,
-    proofs,
 )
 from spectra.verdict import existence
 from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
