@@ -15,7 +15,6 @@ A product of two periodic kernels has atoms at the sums and differences of their
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -28,7 +27,7 @@ from spectra.base.accuracy import EPS
 from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
-from spectra.density.components import Atom, SpectralDensity
+from spectra.density.components import Atom, Component, Evaluation, SpectralDensity
 from spectra.density.gamma_sums.series import series
 from spectra.density.lookup import lookup
 from spectra.density.numeric import numeric
@@ -71,6 +70,7 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
         return None
     atoms: list[Atom] = []
     rest: list[sympy.Expr] = []
+    left_out: list[Component] = []
     has_shifts = False
     for term in sympy.Add.make_args(kernel.pieces[0].expr):
         term_atoms, factor = _split_periodic(term)
@@ -80,11 +80,21 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
             atoms += term_atoms
         else:
             has_shifts = True
+            share = sum(a.error - EPS * abs(a.mass) for a in term_atoms)
+            alone = lookup(Kernel((Piece(sympy.oo, factor),)), 1)
+            # Coefficients fall exponentially: those beyond twice the last radius are nothing.
+            last = 2.0 * max(a.radius for a in term_atoms)
+            left_out += [_LeftOut(c, share, last) for c in (alone.components if alone else ())]
             rest += [
                 sympy.Rational(a.mass) * sympy.cos(sympy.Rational(a.radius) * Z) * factor
                 for a in term_atoms
             ]
     if not (atoms or has_shifts):
+        if is_periodic(kernel.pieces[0].expr):
+            raise _no_route(
+                f"{kernel} is periodic, but not smooth or not even: the terms of its Fourier "
+                "series fall like powers, too slowly for a table. You can:"
+            )
         return None
     if not rest:
         return SpectralDensity(kernel, 1, (), tuple(atoms), "periodic")
@@ -92,15 +102,29 @@ def periodic(kernel: Kernel, dim: int) -> SpectralDensity | None:
     for route in (lookup,) if has_shifts else (lookup, series, numeric):
         found = route(remainder, 1)
         if found is not None:
-            return replace(
-                found, kernel=kernel, atoms=(*atoms, *found.atoms), route="periodic", expr=None
-            )
+            components, atoms = (*found.components, *left_out), [*atoms, *found.atoms]
+            return SpectralDensity(kernel, 1, components, tuple(atoms), "periodic")
     if not has_shifts:
         return None
     raise _no_route(
         f"{kernel} is a periodic formula times one that has no closed form:",
         "write each factor as a kernel, k1.on([0]) * k2.on([0]).",
     )
+
+
+class _LeftOut(Component):
+    """Copies of ``bell``, of a total mass up to ``share``, that are left out: 0 with this error."""
+
+    def __init__(self, bell: Component, share: float, last: float) -> None:
+        self._bell, self._log_share, self._last = bell, float(np.log(share)), last
+        self.total, self.origin_exponent, self.decay = 0.0, 0.0, bell.decay
+        self.bulk = last + bell.bulk[0], last + bell.bulk[1]
+
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        """The largest value of bells that may be anywhere up to the last radius."""
+        distance = np.maximum(w - self._last, self._bell.bulk[0])
+        size = self._log_share + self._bell.log_envelope(distance)
+        return np.zeros_like(size), np.full_like(size, -np.inf), size, np.ones_like(size)
 
 
 def _split_periodic(term: sympy.Expr) -> tuple[tuple[Atom, ...], sympy.Expr]:

@@ -27,6 +27,7 @@ from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
 from spectra.kernels.profile_terms import numeric_l1
+from spectra.singularities.zeros import with_exact_ends
 from spectra.table.l1_law import check_l1_kernel, l1_density
 
 __all__ = ["AUTO", "LARGEST_DIMENSION", "ROUTES", "spectral_density"]
@@ -93,7 +94,9 @@ def spectral_density(
     Returns
     -------
     SpectralDensity
-        Its attribute ``route`` names the route that found it.
+        Its attribute ``route`` names the route that found it.  Errors are at most 1e-12 of the
+        largest w |rho(w)|, with two exceptions, whose own errors ``error(w)`` states: sums that
+        nearly cancel, such as exp(-z) - exp(-1.000001 z), and callables, which have rounded values.
 
     Raises
     ------
@@ -146,6 +149,7 @@ def spectral_density(
             f"{', '.join(map(repr, ROUTES))}."
         )
     # A kept density may be that of an equal kernel with another name.
+    kernel, _ = with_exact_ends(kernel)
     return replace(_find_density(kernel, dim, route), kernel=kernel)
 
 

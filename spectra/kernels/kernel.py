@@ -241,7 +241,7 @@ def _combine_zonal(a: Kernel, b: Kernel, combine: type[sympy.Expr]) -> sympy.Exp
 def radial(
     formula: str | sympy.Expr | Callable[..., Any],
     *,
-    support: float | sympy.Expr | None = None,
+    support: float | str | sympy.Expr | None = None,
     **parameters: Any,
 ) -> Kernel:
     """Make a radial kernel from a formula in z = |x - y| or a callable of z.
@@ -252,8 +252,9 @@ def radial(
         A formula in ``z``.  Text is parsed with a whitelist, never executed.  A callable takes a
         distance or an array of distances.  Describe where it is not smooth and how it decays with
         keywords; see ``docs/callables.md``.
-    support : number, optional
-        Radius beyond which the kernel is zero; infinite by default.
+    support : number or str, optional
+        Radius beyond which the kernel is zero; infinite by default.  Text such as "sqrt(2)" is the
+        exact number.
     **parameters : numbers
         A value for every other symbol of the formula.  For a callable: ``edge`` (k behaves like
         (support - z)**edge at its support), ``breaks`` (other radii where k is not smooth, or a
@@ -277,6 +278,8 @@ def radial(
     array([2.  , 0.25])
     """
     is_callable = callable(formula) and not isinstance(formula, type | Kernel | sympy.Basic)
+    if isinstance(support, str):
+        support = parse_formula(support, variable="z")
     radius = sympy.oo if support is None else exact_parameter("support", support)
     expr = None if is_callable else parse_formula(formula, variable="z", parameters=parameters)
     if not radius.is_extended_positive:
@@ -332,7 +335,8 @@ def _check_values(kernel: Kernel) -> Kernel:
         if np.any(bad):
             raise FormulaError(
                 f"The formula {piece.expr} has no real value at z = {z[bad][0]:.6g}. A kernel must "
-                "be real on its whole domain: restrict it with support=..., or correct the formula."
+                "be real on its whole domain: restrict it with support=... (if irrational, as text "
+                'such as "sqrt(2)"), or correct the formula.'
             )
         refuse_jump_at_zero(piece.expr)
     return kernel

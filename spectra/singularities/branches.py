@@ -20,8 +20,9 @@ from spectra.formula.functions import BRANCH_ARGUMENTS, FUNCTIONS_WITH_ORDER, ME
 from spectra.formula.reader.parsing import Z
 from spectra.singularities.zeros import distinct, positive_zeros
 
-__all__ = ["analytic_off_cuts", "branch_radii", "classify_at", "value_at"]
+__all__ = ["analytic_off_cuts", "branch_radii", "classify_at", "unwrap_inverses", "value_at"]
 
+_WAVES = {sympy.acos: sympy.cos, sympy.asin: sympy.sin}
 #: A number of smaller absolute value, computed in 50 digits, counts as zero.
 _ZERO_TOLERANCE = sympy.Float(10, 30) ** -40
 
@@ -110,6 +111,28 @@ def _vanishes(expr: sympy.Expr, radius: sympy.Expr) -> bool:
     """Whether an expression is zero or undefined at a radius, by its value in 50 digits."""
     value = expr.subs(Z, radius).evalf(50, maxn=400)
     return not value.is_number or not value.is_finite or bool(abs(value) < _ZERO_TOLERANCE)
+
+
+def unwrap_inverses(expr: sympy.Expr, z: sympy.Expr) -> sympy.Expr:
+    """Write acos(cos(x)) and asin(sin(x)) as the linear functions of x that they are near z.
+
+    Examples
+    --------
+    >>> unwrap_inverses(sympy.acos(sympy.cos(Z)), sympy.Integer(4))
+    -z + 2*pi
+    """
+
+    def unwrap(inverse: sympy.Expr) -> sympy.Expr:
+        (wave,) = inverse.args
+        if wave.func is not _WAVES[inverse.func]:
+            return inverse
+        (x,) = wave.args
+        is_sine = wave.func is sympy.sin
+        n = sympy.floor((x.subs(Z, z) / sympy.pi + sympy.Rational(is_sine, 2)).evalf(30))
+        start = n * sympy.pi if is_sine else (n + n % 2) * sympy.pi
+        return start - x if n % 2 else x - start
+
+    return expr.replace(lambda e: e.func in _WAVES, unwrap)
 
 
 def value_at(expr: sympy.Expr, z: sympy.Expr) -> mpmath.mpf:

@@ -29,7 +29,7 @@ from spectra.formula.expansions.expansion import (
 from spectra.formula.functions import PIECEWISE
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.at_infinity import add_recurrence, analyse_infinity
-from spectra.singularities.branches import branch_radii, classify_at, value_at
+from spectra.singularities.branches import branch_radii, classify_at, unwrap_inverses, value_at
 from spectra.singularities.periodic import analyse_periodic, is_periodic
 from spectra.singularities.results import (
     Gap,
@@ -79,7 +79,8 @@ def analytic_intervals(
     exprs = []
     for z in inside:
         pieces = [p for p in kernel.pieces if p.support is sympy.oo or p.support.evalf(30) > z]
-        exprs.append(sum((choose_cases(p.expr, partial(value_at, z=z)) for p in pieces), _ZERO))
+        chosen = [choose_cases(p.expr, partial(value_at, z=z)) for p in pieces]
+        exprs.append(sum((e if gaps else unwrap_inverses(e, z) for e in chosen), _ZERO))
     return tuple(radii), tuple(exprs), tuple(gaps)
 
 

@@ -25,6 +25,7 @@ from spectra.kernels.metrics import EUCLIDEAN, L1Metric
 from spectra.kernels.profile_terms import l1_components, no_l1_route
 from spectra.kernels.tabulated import TabulatedKernel
 from spectra.measure import SpectralMeasure
+from spectra.singularities.zeros import with_exact_ends
 from spectra.verdict.assumptions import analyse_with_facts, apply_assumptions, check_assumptions
 from spectra.verdict.combination import close_gaps_by_proof, combine
 from spectra.verdict.composite import combine_factors, with_tilt
@@ -124,6 +125,7 @@ def decide_profile(
 @decide_profile.register
 def _(kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted: bool) -> Verdict:
     """Decide from the singularities of a formula."""
+    kernel, changes = with_exact_ends(kernel)
     with stage("reading the singularities"):
         analysis, facts = analyse_with_facts(kernel)
     if tilted:
@@ -134,7 +136,7 @@ def _(kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted
         notes = proof_reasons + notes
     status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
     stated = tuple(f"Stated, not shown: {name} = {value}." for name, value in facts.items())
-    reasons = (*reasons, *stated, *notes)
+    reasons = (*reasons, *changes, *stated, *notes)
     assumed = {**facts, **assumptions}
     return Verdict(status, condition, reasons, deciding, kernel, dim, analysis, assumed)
 

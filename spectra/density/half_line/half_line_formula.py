@@ -96,6 +96,12 @@ class HalfLineFormula:
                 break
             if s > 0.0 and sizes[-40:].max() < sizes.max() - 1.0:
                 break
+        if sizes.max() == -np.inf:
+            raise NoRouteError(
+                f"The formula {self.expr} is negligible at all distances where it was sampled: its "
+                "parts are too narrow to be found. Make a finite measure for the distances in your "
+                "data (design), or leave the narrow part out."
+            )
         return float(_SURVEY[np.flatnonzero(sizes > sizes.max() - 1.0)[-1]])
 
     @cached_property

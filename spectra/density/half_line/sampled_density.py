@@ -62,7 +62,7 @@ def sampled_density(
     density = PanelDensity(
         pieces=replace(pieces, errors=pieces.errors + samples.error / NOISE),
         total=total,
-        origin_exponent=power - 1.0,
+        origin_exponent=power - 1.0 - (decay == dim) * EPS * dim,
         bulk=(0.0, 0.0),
         decay=np.inf if tail is None else -float(tail.exponents[0]),
         beginning=beginning,

@@ -255,7 +255,8 @@ def _find_exponents(
     The multiple is proportional to Gamma(-beta) Re[exp(-i pi beta/2) p] below b, with
     p = c exp(i pi (d-1)/4), and to the same with the conjugate of p above b.
     """
-    exponents = {(0.0, 1): min(formula.decay, dim) - 1.0}
+    rounding = (formula.decay == dim) * EPS * dim  # a factor log(w) counts as a smaller exponent
+    exponents = {(0.0, 1): min(formula.decay, dim) - 1.0 - rounding}
     for b, (a, _, coefficient) in formula.slow_waves.items():
         beta, c = float(a) - 0.5 * (dim + 1), complex(coefficient.evalf(20))
         p = np.exp(0.25j * np.pi * (dim - 1)) * c

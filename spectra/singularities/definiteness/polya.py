@@ -93,6 +93,8 @@ def _sign(expr: Expr, low: Expr, high: Expr, derivatives: int) -> float:
     """
     if sympy.count_ops(expr) > _LONGEST_DERIVATIVE:
         return math.nan
+    if expr.has(sympy.tanh):  # its factors are signs of exponentials
+        expr = expr.replace(sympy.tanh, lambda x: 1 - 2 / (sympy.exp(2 * x) + 1))
     factors = sympy.Mul.make_args(factorize(sympy.together(expr)))
     return math.prod(_sign_of_factor(f, low, high, derivatives) for f in factors)
 

@@ -265,6 +265,7 @@ def test_a_constant_and_a_limit_that_cancel_are_one_atom(text, mass):
         ("1/((2+cos(z))*(1+z))", "oscillat"),
         ("exp(-1/z)*exp(-z)", "essential singularity"),
         ("exp(-z)*Heaviside(z-1)", "changes at z = 1"),
+        ("exp(-10**4*(z-3)**2)", r"too narrow to be found.*\(design\)"),
     ],
 )
 def test_formulas_of_another_class_are_refused(text, why):
