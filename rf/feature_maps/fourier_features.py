@@ -66,7 +66,7 @@ def fourier_columns(
     scale * (e + 5 u).
     """
     if is_foreign(X):
-        return _columns_of_library(X, frequencies, scale, phases, without_sine, out)  # type: ignore[no-any-return]
+        return _columns_of_library(X, frequencies, scale, phases, without_sine, out)
     columns = 2 * len(frequencies) - (without_sine is not None)
     out = _check_out(out, (X.shape[0], columns), X.dtype)
     work = _Work.of(X, frequencies, scale, phases, without_sine, rays, out)
@@ -116,7 +116,7 @@ def choose_sincos(dtype: Any, pairs: float = np.inf) -> tuple[SincosFunction, fl
 def place_columns(out: NDArray[Any] | None, columns: NDArray[Any], X: Any) -> NDArray[Any]:
     """Return numpy ``columns`` in ``out`` if it is given, or in the library of the rows X."""
     if is_foreign(X):
-        return asarray_like(columns, X)  # type: ignore[no-any-return]
+        return asarray_like(columns, X)
     if out is None:
         return columns
     _check_out(out, (columns.shape[0], columns.shape[1]), columns.dtype)[:] = columns

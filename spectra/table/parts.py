@@ -146,11 +146,11 @@ class Group:
         """E cos(w.D) at points D of R^dim, and a bound of its error."""
         own = self.own(points)
         if not self.is_coupled:
-            return self.law.characteristic_function(own.values)  # type: ignore[no-any-return]
+            return self.law.characteristic_function(own.values)
         z = own.norms.values
         if self.deviation > 0.0:
             return np.exp(-0.5 * (self.deviation * z) ** 2), np.full(z.shape, _GAUSSIAN_ERROR)
-        return self.law.plane_wave_enclosure(self.size(dim), z)  # type: ignore[no-any-return]
+        return self.law.plane_wave_enclosure(self.size(dim), z)
 
     def frequencies(self, dim: int, own: FloatArray) -> FloatArray:
         """The frequencies in R^dim of draws of the law, shape (..., size)."""

@@ -66,8 +66,10 @@ def fit_on_region(
     """The table of a covariance whose variogram is within tol * gamma of gamma on [0, radius]."""
     radius, tol = positive_number(radius, "radius"), positive_number(tol, "tol")
     closed = _add_powers(minus_gamma, radius, tol, dim)
+    covariance: Kernel | None
+    rest: tuple[Part, ...] = ()
     if closed is not None:
-        covariance, bias, rest = *closed, ()
+        covariance, bias = closed
     else:
         covariance, bias, rest = _fit_masses(minus_gamma, radius, tol, dim, name)
     table = None if covariance is None else derive(covariance, dim)
