@@ -327,6 +327,7 @@ def _first_panels(
         edges = [start]
         while edges[-1] < stop:
             slope = float(np.exp(chart.log_slope(np.array(edges[-1]))))
-            edges.append(edges[-1] + min(step, RADIANS / max(frequency * slope, 1e-300)))
+            # Where windows damp a wave, a panel twice as wide is enough.
+            edges.append(edges[-1] + min(step, 2.0 * RADIANS / max(frequency * slope, 1e-300)))
         found.append((chart, np.array([*edges[:-1], stop])))
     return found
