@@ -62,10 +62,9 @@ class HalfLineFormula:
     @cached_property
     def _singular_parts(self) -> list[BallFunction]:
         """Formulas that are infinite at the poles and branch points of this one."""
-        parts = {singular_part(node) for node in sympy.preorder_traversal(self.expr)}
-        return [
-            analytic_continuation(part, Z) for part in parts if part is not None and part.has(Z)
-        ]
+        nodes = sympy.preorder_traversal(self.expr)
+        parts = {part for node in nodes if (part := singular_part(node)) is not None}
+        return [analytic_continuation(part, Z) for part in parts if part.has(Z)]
 
     def is_analytic_on(self, s: float, half_s: float, angle: float, half_angle: float) -> bool:
         """Whether ball arithmetic proves that a box of s and angle has no pole or branch point."""
