@@ -16,7 +16,7 @@ from spectra.formula.expansions.exact_numbers import ExpansionError, MoreTermsNe
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["limit_at", "refuse_infinite_at_one", "refuse_jump_at_zero", "value_at_zero"]
+__all__ = ["limit_at", "refuse_jump_at_zero", "value_at_zero"]
 
 # Numbers of powers kept in an expansion, tried in turn until they determine the limit (arbitrary).
 _WINDOWS = (1, 5, 12, 30, 64)
@@ -65,16 +65,6 @@ def refuse_jump_at_zero(expr: sympy.Expr) -> None:
             f"The formula {expr} is {value:.6g} at z = 0, but its limit as z tends to 0 is "
             f"{limit_value:.6g}. A kernel with a spectral measure is continuous at z = 0: write "
             "the formula without the jump, and add a nugget to the diagonal of the kernel matrix."
-        )
-
-
-def refuse_infinite_at_one(zonal: sympy.Expr, radial: sympy.Expr) -> None:
-    """Raise FormulaError unless a zonal formula, given in u and in z, has a finite k(1)."""
-    if value_at_zero(radial) is None:
-        raise FormulaError(
-            f"No finite limit of the formula {zonal} at u = <x, y> = 1 was found, and k(1) is the "
-            "diagonal of every kernel matrix, which bounds the other values. Move the singularity "
-            "beyond u = 1, as in 1/(1.01 - u) for 1/(1 - u), or correct the formula."
         )
 
 

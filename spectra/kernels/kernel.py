@@ -23,18 +23,8 @@ from spectra.base.numbers import FloatArray, real_array
 from spectra.errors import FormulaError, ParameterError
 from spectra.formula.callables import check_stated_properties, opaque_function
 from spectra.formula.evaluation.evaluate import numpy_function
-from spectra.formula.one_sided_limits import (
-    limit_at,
-    refuse_infinite_at_one,
-    refuse_jump_at_zero,
-    value_at_zero,
-)
-from spectra.formula.pieces import (
-    Piece,
-    expand_multiple_angles,
-    merge_pieces,
-    zonal_to_radial,
-)
+from spectra.formula.one_sided_limits import limit_at, refuse_jump_at_zero, value_at_zero
+from spectra.formula.pieces import Piece, merge_pieces, zonal_forms
 from spectra.formula.reader.parameters import exact_length, exact_parameter
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.composite import CompositeKernel, of_factor
@@ -317,11 +307,9 @@ def zonal(formula: str | sympy.Expr, **parameters: float | sympy.Expr) -> Kernel
     >>> zonal("(1 + u)/2")([0.0, 2.0])
     array([1., 0.])
     """
-    expr = expand_multiple_angles(parse_formula(formula, variable="u", parameters=parameters))
+    expr, radial = zonal_forms(parse_formula(formula, variable="u", parameters=parameters))
     label = formula if isinstance(formula, str) and not parameters else ""
-    pieces = [(sympy.Integer(2), zonal_to_radial(expr))]
-    refuse_infinite_at_one(expr, pieces[0][1])
-    return _check_values(_sum_pieces(pieces, zonal=expr, label=label))
+    return _check_values(_sum_pieces([(sympy.Integer(2), radial)], zonal=expr, label=label))
 
 
 def _check_values(kernel: Kernel) -> Kernel:

@@ -71,9 +71,7 @@ def analytic_off_cuts(expr: sympy.Expr, symbol: sympy.Symbol) -> set[sympy.Expr]
     """
     off_cuts: set[sympy.Expr] = set()
     for node in sympy.preorder_traversal(expr):
-        if node == symbol or not node.has(symbol):
-            continue
-        if node.is_Add or node.is_Mul or node.func in MEROMORPHIC:
+        if node == symbol or not node.has(symbol) or node.is_Add or node.is_Mul:
             continue
         if node.is_Pow:
             off_cuts |= set() if node.exp.is_Integer else {node.base}
@@ -81,9 +79,9 @@ def analytic_off_cuts(expr: sympy.Expr, symbol: sympy.Symbol) -> set[sympy.Expr]
             off_cuts.add(node.args[0] ** 2)  # its branches change where the real part is 0
         elif node.func in (sympy.Max, sympy.Min):
             off_cuts |= {(a - b) ** 2 for a, b in combinations(node.args, 2)}
-        elif node.func not in BRANCH_ARGUMENTS:
+        elif node.func not in (*MEROMORPHIC, *BRANCH_ARGUMENTS):
             return None
-        elif not _is_entire(node):
+        elif node.func in BRANCH_ARGUMENTS and not _is_entire(node):
             off_cuts.add(BRANCH_ARGUMENTS[node.func](node.args[-1]))
     return off_cuts
 

@@ -24,13 +24,7 @@ from spectra.verdict.regions.range_and_sphere import (
     verdict_on_range,
     verdict_on_sphere,
 )
-from spectra.verdict.status import (
-    Definiteness,
-    RegionVerdict,
-    Status,
-    in_words,
-    raise_if_contradictory,
-)
+from spectra.verdict.status import Definiteness, RegionVerdict, Status, check_condition, in_words
 
 __all__ = ["Verdict"]
 
@@ -73,7 +67,7 @@ class Verdict:
     by_group: tuple[tuple[Factor, Verdict], ...] = ()
 
     def __post_init__(self) -> None:
-        raise_if_contradictory(self.status, self.condition, self.dim)
+        check_condition(self.status, self.condition, self.dim)
 
     def __bool__(self) -> bool:
         return bool(self.status)  # raises
