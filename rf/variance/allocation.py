@@ -22,6 +22,7 @@ from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.accuracy import EPS
 from spectra.base.limits import check_time
 from spectra.errors import ParameterError
+from spectra.table.points import Points
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable
@@ -101,7 +102,8 @@ def allocate(
         )
     model = distances
     if not isinstance(model, VarianceModel):
-        model = VarianceModel(table, np.zeros(0) if model is None else np.asarray(model, float))
+        no_points = Points(np.zeros((0, table.dim)), 1)
+        model = VarianceModel(table, no_points if model is None else model)
     return split(model, n, allocation=allocation, coupling=coupling)
 
 

@@ -56,6 +56,7 @@ def component_of_formula(expr: sympy.Expr, support: sympy.Expr, dim: int) -> Pan
     Examples
     --------
     >>> import mpmath
+    >>> import numpy as np
     >>> c = component_of_formula(sympy.exp(-Z) * (1 - Z), sympy.Integer(1), 1)
     >>> sign, log = c.signed_log(np.array([2.0]))
     >>> exact = mpmath.quad(lambda z: mpmath.exp(-z) * (1 - z) * mpmath.cos(2 * z), [0, 1])
