@@ -73,7 +73,7 @@ class SpectralFeatures(BaseSpectralFeatures):
         How the features were made: "radial"; "grouped"; "l1"; for an asymmetric kernel "shifted"
         if it is k(x - y + r) for one radial k, "weighted" if it is a sum of several (see
         :mod:`rf.variance.variance`), "polar" or "jordan" if these decompositions have less variance
-        (:mod:`rf.schemes.complex`); or the name of a method of :mod:`rf.dot_product`.
+        (:mod:`rf.schemes.decomposition`); or the name of a method of :mod:`rf.dot_product`.
     coupling_ : str or None
         The selected coupling; None for features that are not drawn from a table.
     counts_ : tuple of int

@@ -106,7 +106,7 @@ def draw_from(spectrum: Spectrum, request: Request) -> FittedPlan:
         if np.isfinite(table.domain):
             scheme = replace(scheme, kernel=spectrum.kernel)
         if not table.is_symmetric and options.coupling in ("auto", "iid"):
-            from rf.schemes.complex import least_axial_scheme
+            from rf.schemes.complex_scheme import least_axial_scheme
 
             how: Any = {"allocation": options.allocation, "radii": options.radii}
             scheme = least_axial_scheme(scheme, request.n_frequencies, **how)

@@ -1,7 +1,7 @@
 """The interface of schemes: how features are sampled, and the expected error of the kernel matrix.
 
-:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex` from the
-parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
+:mod:`rf.schemes.table_scheme` draws frequencies from a table, :mod:`rf.schemes.complex_scheme` from
+the parts of a complex measure.  The schemes in :mod:`rf.dot_product` design features for the data.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from scipy.fft import dct, irfft, next_fast_len, rfft
 from scipy.ndimage import maximum_filter1d
 
 from spectra.base.accuracy import ABSENT, DENSITY, EPS, SAME
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.density.ball.ball_form import BallForm
 from spectra.density.ball.edge import ball_component
 from spectra.density.components import Component

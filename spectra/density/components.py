@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from spectra.base.accuracy import EPS
 from spectra.base.arrays import NumberArray
+from spectra.base.bessel import log_sphere_area
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, real_array
-from spectra.base.special.bessel import log_sphere_area
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 
 if TYPE_CHECKING:

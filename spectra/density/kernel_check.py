@@ -23,11 +23,11 @@ import numpy as np
 from scipy.special import gammaln, ive
 
 from spectra.base.accuracy import CHECKED, DENSITY, EPS, FOLDS, LARGEST_LOG, REACH, VALUE
+from spectra.base.bessel import signed_log_0f1
 from spectra.base.fitting import RADIANS, Integrand, fit
 from spectra.base.numbers import FloatArray
 from spectra.base.piecewise import Chart, Piecewise
 from spectra.base.series import NODES, ORDER, WEIGHTS, series_through
-from spectra.base.special.bessel import signed_log_0f1
 from spectra.density.charts import (
     break_depths,
     charts_between,

@@ -14,7 +14,7 @@ from spectra.density.closed_pairs.pair import Maker, make_pair
 from spectra.density.closed_pairs.summands import canonical, parse_summand, summands
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import NoRouteError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.kernels.kernel import Kernel
 
 __all__ = ["known_part", "lookup"]

@@ -25,9 +25,9 @@ from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
 from spectra.base.accuracy import DENSITY, PROBABILITY
+from spectra.base.bessel import plane_wave_mean
+from spectra.base.harmonics import gegenbauer_sequence, wave_coefficients
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import plane_wave_mean
-from spectra.base.special.harmonics import gegenbauer_sequence, wave_coefficients
 
 __all__ = [
     "angular_means",

@@ -12,9 +12,9 @@ import sympy
 from sympy.polys.polyutils import dict_from_expr
 
 from spectra.errors import FormulaError
-from spectra.formula.evaluation.evaluate import numpy_function
+from spectra.formula.evaluate import numpy_function
 from spectra.formula.one_sided_limits import value_at_zero
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parsing import U, Z
 
 __all__ = [
     "LONGEST_SUM", "Piece", "expanded_length", "exponential_terms", "factorize", "merge_pieces",

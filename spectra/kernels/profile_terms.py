@@ -8,8 +8,8 @@ from functools import lru_cache
 import sympy
 
 from spectra.errors import NoRouteError
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import exponential_terms
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.profile import Profile
 

@@ -14,10 +14,10 @@ import sympy
 from mpmath import mp
 
 from spectra.errors import AccuracyError
-from spectra.formula.evaluation.evaluate import mpmath_function
+from spectra.formula.evaluate import mpmath_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.functions import BRANCH_ARGUMENTS, FUNCTIONS_WITH_ORDER, MEROMORPHIC
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 from spectra.singularities.zeros import distinct, positive_zeros
 
 __all__ = ["analytic_off_cuts", "branch_radii", "classify_at", "unwrap_inverses", "value_at"]

@@ -21,8 +21,8 @@ from spectra.base.limits import check_time
 from spectra.formula.expansions.exact_numbers import ExpansionError, sign
 from spectra.formula.functions import PIECEWISE
 from spectra.formula.one_sided_limits import value_at_zero
+from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import LONGEST_SUM, expanded_length
-from spectra.formula.reader.parsing import U, Z
 
 __all__ = [
     "DimensionRules", "has_no_zero_below_2", "has_nonnegative_taylor_series", "value_or_none",

@@ -8,12 +8,12 @@ from dataclasses import replace
 import flint
 import sympy
 
+from spectra.formula.ball_function import BallFunction
 from spectra.formula.callables import Opaque
-from spectra.formula.evaluation.ball_function import BallFunction
 from spectra.formula.expansions.exact_numbers import ExpansionError, is_zero
 from spectra.formula.functions import PIECEWISE
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.kernel import Kernel
 from spectra.singularities.power_series import has_no_zero_below_2
 from spectra.singularities.results import number_text

@@ -9,12 +9,10 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.formula import Piece
-from spectra.formula.evaluation import mpmath_function
-from spectra.formula.reader import Z
+from spectra.definiteness import is_complete_bernstein, is_completely_monotone
+from spectra.formula import Piece, Z, mpmath_function
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
-from spectra.singularities.definiteness import is_complete_bernstein, is_completely_monotone
 from spectra.verdict import Definiteness, Status, existence
 
 __all__ = ["decide", "mean_at_infinity"]

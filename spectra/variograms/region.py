@@ -29,12 +29,12 @@ import sympy
 from scipy.optimize import linprog
 from scipy.special import gammaincc, roots_jacobi
 
+from spectra.base.bessel import plane_wave_mean
 from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray, positive_number
-from spectra.base.special.bessel import plane_wave_mean
 from spectra.derivation import derive
 from spectra.errors import AccuracyError
-from spectra.formula.reader import Z
+from spectra.formula import Z
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
 from spectra.table import Part, RadialLaw, SpectralTable

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectra.base.numbers import checked_dim
 from spectra.derivation import derive
 from spectra.errors import FormulaError, ParameterError
-from spectra.formula.reader import Z, exact_parameter
+from spectra.formula import Z, exact_parameter
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue, kernel_from_text, parse_name
 from spectra.table import SpectralTable

@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 import sympy
 
+from spectra.definiteness.l1_exponentials import decide_l1_exponentials
 from spectra.kernels.composite import CompositeKernel, Factor, Term
 from spectra.kernels.kernel import Kernel
 from spectra.kernels.metrics import L1
 from spectra.kernels.profile_terms import gaussian_components, l1_components
-from spectra.singularities.definiteness.l1_exponentials import decide_l1_exponentials
 from spectra.singularities.results import Gap, LocalAnalysis, PointAnalysis
 from spectra.verdict.status import Definiteness, Status
 

@@ -11,14 +11,14 @@ from scipy.integrate import quad_vec
 
 from spectra.base.accuracy import NOISE
 from spectra.base.limits import seconds_left, stage, time_limit
+from spectra.definiteness import Proof, proved_on_space
 from spectra.errors import AccuracyError, FormulaError, NoRouteError, TimeLimitError, UndecidedError
 from spectra.formula.expansions.exact_numbers import sign
 from spectra.formula.expansions.expansion import compare
+from spectra.formula.parsing import Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import Z
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel
-from spectra.singularities.definiteness import Proof, proved_on_space
 from spectra.singularities.local import analyse
 from spectra.singularities.periodic import is_periodic
 from spectra.singularities.results import LocalAnalysis

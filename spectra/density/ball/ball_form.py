@@ -31,7 +31,7 @@ import sympy
 
 from spectra.base.limits import check_time
 from spectra.base.precision import Ball, log_magnitude, working_precision
-from spectra.formula.evaluation.ball_function import constant_ball as to_acb
+from spectra.formula.ball_function import constant_ball as to_acb
 
 __all__ = ["MAX_DEGREE", "BallFactor", "BallForm", "Monomials", "to_arb"]
 

@@ -113,7 +113,7 @@ def ball_component(form: BallForm, dim: int) -> PanelDensity:
     Examples
     --------
     >>> import numpy as np, sympy
-    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> from spectra.density.ball.read_ball_form import read_ball_form
     >>> component = ball_component(read_ball_form(1 - Z, sympy.Integer(1)), 1)
     >>> sign, log = component.signed_log(np.array([2.0]))

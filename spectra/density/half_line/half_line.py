@@ -17,7 +17,7 @@ import sympy
 from spectra.base.accuracy import DENSITY
 from spectra.base.limits import check_time
 from spectra.density.components import Atom, Component, SpectralDensity
-from spectra.density.half_line.ends.atoms import split_atoms
+from spectra.density.half_line.atoms import split_atoms
 from spectra.density.half_line.half_line_formula import HalfLineFormula, split_limit
 from spectra.density.half_line.power_tail import power_tail
 from spectra.density.half_line.ray_sums import RaySums, Samples, survey_kernel
@@ -50,7 +50,7 @@ def half_line_density(expr: sympy.Expr, dim: int) -> tuple[list[Component], list
 
     Examples
     --------
-    >>> from spectra.formula.reader.parsing import Z
+    >>> from spectra.formula.parsing import Z
     >>> (component,), atoms = half_line_density(1 / (1 + Z), 3)
     >>> _, log = component.signed_log(np.array([1.0]))
     >>> round(float(np.exp(log[0])), 10)

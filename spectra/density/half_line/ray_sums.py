@@ -20,10 +20,10 @@ import flint
 import numpy as np
 
 from spectra.base.accuracy import ABSENT, DENSITY, EPS, SAME
+from spectra.base.bessel_k import bessel_k, bessel_k_half_integer
 from spectra.base.limits import check_time
 from spectra.base.numbers import FloatArray
 from spectra.base.precision import Ball, working_precision
-from spectra.base.special.bessel_k import bessel_k, bessel_k_half_integer
 from spectra.density.half_line.half_line_formula import HalfLineFormula
 from spectra.errors import AccuracyError
 

@@ -26,7 +26,7 @@ from spectra.density.half_line.sampled_density import sampled_density
 from spectra.density.half_line.wave_integrals import WaveIntegrals
 from spectra.density.panel_density import PanelDensity, Powers, fit_pieces
 from spectra.errors import AccuracyError, NoRouteError
-from spectra.formula.reader.parsing import Z
+from spectra.formula.parsing import Z
 
 __all__ = ["wave_density"]
 

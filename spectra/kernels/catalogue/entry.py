@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 import sympy
 
 from spectra.errors import ParameterError
-from spectra.formula.reader.parameters import exact_parameter
+from spectra.formula.parameters import exact_parameter
 from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from spectra.errors import ParameterError, SpectraError
-from spectra.formula.reader.parsing import parse_formula
-from spectra.formula.reader.wording import shorten
+from spectra.formula.parsing import parse_formula
+from spectra.formula.wording import shorten
 from spectra.kernels.catalogue.entry import Entry
 from spectra.kernels.catalogue.named import catalogue
 from spectra.kernels.composite import CompositeKernel, of_factor

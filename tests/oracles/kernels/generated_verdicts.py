@@ -10,8 +10,8 @@ from collections.abc import Callable
 import sympy
 from hypothesis import strategies as st
 
+from spectra.formula.parsing import U, Z
 from spectra.formula.pieces import Piece
-from spectra.formula.reader.parsing import U, Z
 from spectra.kernels.kernel import Kernel, zonal
 
 __all__ = ["GENERATED", "equal_zonals"]

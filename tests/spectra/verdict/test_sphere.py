@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectra.errors import FormulaError, ParameterError, SpectraError
-from spectra.formula.reader.parsing import U, Z
+from spectra.formula.parsing import U, Z
 from spectra.kernels.catalogue import catalogue
 from spectra.kernels.kernel import radial, zonal
 from spectra.verdict import Status, Verdict, existence
-from spectra.verdict.regions import sphere_coefficients as sphere_module
-from spectra.verdict.regions.range_and_sphere import decide_on_sphere
-from spectra.verdict.regions.sphere_coefficients import sphere_coefficients
+from spectra.verdict import sphere_coefficients as sphere_module
+from spectra.verdict.range_and_sphere import decide_on_sphere
+from spectra.verdict.sphere_coefficients import sphere_coefficients
 from spectra.verdict.status import D, RegionVerdict
 from tests.oracles.kernels.generated_verdicts import equal_zonals
 from tests.oracles.sphere_shares import sphere_shares
