@@ -27,7 +27,7 @@ __all__ = [
     "VALUE",
 ]
 
-# --- the contract: docs/decisions/0007 and 0018 ---------------------------------------------------
+# --- the contract: docs/decisions/0007 and 0013 ---------------------------------------------------
 
 #: Largest error of w |rho(w)|, relative to its largest value.
 DENSITY = 1e-12
