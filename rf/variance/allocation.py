@@ -22,7 +22,7 @@ from rf.variance.variance import BaseVarianceModel, VarianceModel
 from spectra.base.accuracy import EPS
 from spectra.base.limits import check_time
 from spectra.errors import ParameterError
-from spectra.table.points import Points
+from spectra.table.parts import Points
 
 if TYPE_CHECKING:
     from spectra.table import SpectralTable

@@ -201,11 +201,7 @@ def _check(arguments: argparse.Namespace) -> None:
         with suppress(FormulaError):  # raised if the kernel is unbounded at 0
             if isinstance(kernel, Kernel) and kernel.at_zero == 0.0:
                 print("  It is 0 at z = 0; for a variogram, ask 'spectra variogram'.")
-    if arguments.plot is not None:
-        from spectra.cli.pictures import plot_verdict
-
-        plot_verdict(verdict, path=arguments.plot)
-        print(f"drew {arguments.plot}", file=sys.stderr)
+    _plot("plot_verdict", verdict, arguments.plot)
 
 
 def _variogram(arguments: argparse.Namespace) -> None:
@@ -237,11 +233,7 @@ def _derive(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         table.save(arguments.out)
         print(f"wrote {arguments.out}")
-    if arguments.plot is not None:
-        from spectra.cli.pictures import plot_measure
-
-        plot_measure(verdict.measure, path=arguments.plot)
-        print(f"drew {arguments.plot}")
+    _plot("plot_measure", verdict.measure, arguments.plot)
 
 
 def _show_density(kernel: Kernel, dim: int, route: str) -> None:
@@ -290,11 +282,7 @@ def _design(arguments: argparse.Namespace) -> None:
     options = {name: getattr(arguments, name) for name in ("tol", "n_components", "objective")}
     result = design(kernel, arguments.dim, (0.0, z_max), **options)
     print(result)
-    if arguments.plot is not None:
-        from spectra.cli.pictures import plot_design
-
-        plot_design(result, path=arguments.plot)
-        print(f"drew {arguments.plot}", file=sys.stderr)
+    _plot("plot_design", result, arguments.plot)
 
 
 def _tour(arguments: argparse.Namespace) -> Any:
@@ -307,6 +295,13 @@ def _explore(arguments: argparse.Namespace) -> Any:
     server = importlib.import_module("rf.explore.server")
     limit = getattr(arguments, "time_limit", None)
     return server.serve(port=arguments.port, limit=limit, open_browser=not arguments.no_browser)
+
+
+def _plot(function: str, subject: object, path: Path | None) -> None:
+    """Draw a picture by a function of :mod:`spectra.cli.pictures`, which is loaded on use."""
+    if path is not None:
+        getattr(importlib.import_module("spectra.cli.pictures"), function)(subject, path=path)
+        print(f"drew {path}", file=sys.stderr)
 
 
 def _kernel(arguments: argparse.Namespace) -> Any:

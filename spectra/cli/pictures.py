@@ -21,20 +21,9 @@ if TYPE_CHECKING:
     from spectra.measure import SpectralMeasure
     from spectra.verdict import Verdict
 
-__all__ = [
-    "draw_atoms",
-    "draw_certificate",
-    "draw_density",
-    "draw_error",
-    "draw_kernel",
-    "draw_radial_density",
-    "label_decades",
-    "plot_design",
-    "plot_measure",
-    "plot_verdict",
-    "pyplot",
-    "write_figure",
-]
+__all__ = ["draw_atoms", "draw_certificate", "draw_density", "draw_error", "draw_kernel",
+           "draw_radial_density", "label_decades", "plot_design", "plot_measure", "plot_verdict",
+           "pyplot", "write_figure"]  # fmt: skip
 
 # Colours of positive and negative values, and points of a curve.
 POSITIVE, NEGATIVE = "#1f6fb4", "#c8442d"

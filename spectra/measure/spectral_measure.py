@@ -17,22 +17,26 @@ from spectra.base.enclosures import Enclosure
 from spectra.base.limits import staged
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.base.piecewise import Piecewise
-from spectra.density.charts import proved_sign
-from spectra.density.components import Atom, Component, SpectralDensity
+from spectra.density.components import Atom, Component, SpectralDensity, proved_sign
 from spectra.errors import AccuracyError, ParameterError
 from spectra.measure.certified import CertifiedMasses, proved_masses
 from spectra.measure.panels import ZERO, SignedDensity, fit_signed
-from spectra.measure.wave_masses import oscillating_masses, radius_for_masses
-from spectra.measure.wave_split import constant_sign, split_tail, tail_waves
+from spectra.measure.waves import (
+    constant_sign,
+    oscillating_masses,
+    radius_for_masses,
+    split_tail,
+    tail_waves,
+)
 from spectra.table.parts import PHASES, Part
 from spectra.table.radial_law import RadialLaw
-from spectra.table.wave_sum import WaveSum
-from spectra.table.wave_tail import WaveTail
+from spectra.table.wave_tail import WaveSum, WaveTail
 
 if TYPE_CHECKING:
     from spectra.kernels.kernel import Kernel
+from spectra.errors import InfiniteMassError
 
-__all__ = ["SpectralMeasure", "merge_atoms"]
+__all__ = ["SpectralMeasure", "measure_of", "merge_atoms", "truncate"]
 
 # A finite range of radii may contain at most this many sign changes.
 _MOST_CHANGES = 20_000
@@ -183,7 +187,7 @@ class SpectralMeasure:
             self._require_few_changes(up_to)
             signed = fit_signed(self.components, self.dim, cut=up_to)
         radii = signed.sign_changes()
-        return np.asarray(radii[radii <= up_to])
+        return radii[radii <= up_to]
 
     def parts(self) -> tuple[Part, ...]:
         """The positive and the negative part that frequencies are drawn from, if they have mass.
@@ -358,3 +362,51 @@ def merge_atoms(atoms: Sequence[Atom]) -> tuple[tuple[Atom, ...], float]:
             rounding = EPS * size if len(group) > 1 else 0.0
             merged.append(Atom(radius, mass, sum(a.error for a in group) + rounding))
     return tuple(merged), cancelled
+
+
+def measure_of(density: SpectralDensity) -> SpectralMeasure:
+    """The measure with this density; raises an InfiniteMassError if its mass is infinite."""
+    for component in density.components:
+        reason = _why_infinite(component)
+        if reason:
+            raise InfiniteMassError(
+                f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
+                f"{reason}. No positive decomposition exists. Design a finite measure for your "
+                "distances (design)."
+            )
+    atoms, cancelled = merge_atoms(density.atoms)
+    return SpectralMeasure(density.dim, density.kernel, atoms, density, cancelled_atoms=cancelled)
+
+
+def truncate(density: SpectralDensity, radius: float) -> SpectralMeasure:
+    """The measure restricted to frequencies up to a radius; it stores the mass that this removes.
+
+    The mass of the density may be infinite; ``lost_mass`` and ``bias`` are then infinite.  Raises a
+    ParameterError if the radius is not positive and finite, or if there are too many sign changes.
+    """
+    if real_array(radius, "the radius").ndim or not (np.isfinite(radius) and radius > 0):
+        raise ParameterError(f"A truncation needs a finite radius greater than 0; got {radius}.")
+    kept, cancelled = merge_atoms([a for a in density.atoms if a.radius <= radius])
+    beyond = sum(abs(a.mass) for a in density.atoms if a.radius > radius)
+    cut = SpectralMeasure(
+        density.dim, density.kernel, kept, density, radius=float(radius), cancelled_atoms=cancelled
+    )
+    if any(_why_infinite(c) for c in density.components):
+        return replace(cut, lost_mass=np.inf)
+    whole = measure_of(replace(density, atoms=()))
+    lost = whole.mass - replace(cut, atoms=()).mass
+    return replace(cut, lost_mass=beyond + max(lost.mid, 0.0) + lost.rad)
+
+
+def _why_infinite(component: Component) -> str:
+    """Explain why the mass of a component is infinite; an empty text if it is finite."""
+    if component.origin_exponent <= -1:
+        return f"it behaves like w^({component.origin_exponent:g}) at w = 0"
+    for radius, exponent in component.breaks:
+        if exponent <= -1:
+            return f"it grows like |w - R|^({exponent:g}) at w = R = {radius:g}"
+    if component.decay <= 1:
+        tail = component.tail
+        waves = "" if tail is None else f"oscillates with frequency {tail.frequency:g} and "
+        return f"it {waves}behaves like w^({-component.decay:g}) at infinity"
+    return ""

@@ -126,7 +126,7 @@ def _quantile_error(law: RadialLaw) -> float:
     w = law.radii_by_panels(key)
 
     def difference(w: FloatArray) -> FloatArray:
-        return np.asarray(np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key)
+        return np.where(key < 0.0, -law.sf(w), law.cdf(w)) - key
 
     # If it exceeds 1e-13, the error of a quantile is due to the spacing of doubles: not counted.
     # The probability of radii within rounding: large at an atom and near a pole of the density.

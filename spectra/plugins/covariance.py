@@ -10,9 +10,10 @@ power spectral density :math:`S(w) = (2\pi)^d \mu_d(w)` needs its derivative in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +27,7 @@ from spectra.kernels.catalogue import as_kernel
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
-__all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
+__all__ = ["RadialCovariance", "elementwise", "positive_table", "radial_kernel"]
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
@@ -56,7 +57,6 @@ def positive_table(kernel: Kernel, dim: int) -> SpectralTable:
     return table
 
 
-@final
 @dataclass(frozen=True)
 class RadialCovariance:
     """Values and power spectrum of a radial kernel that is positive definite on R^dim.
@@ -142,3 +142,32 @@ def _positive(w: ArrayLike) -> FloatArray:
     w = real_array(w, "w")
     # Densities need w > 0; at 1e-60 they equal their limit at 0, and powers of w do not underflow.
     return np.where(w == 0.0, 1e-60, np.abs(w))
+
+
+def elementwise(
+    values: Callable[[FloatArray], FloatArray], derivative: Callable[[FloatArray], FloatArray]
+) -> Callable[[Any], Any]:
+    """Wrap an elementwise numpy function for JAX's ``jit``, ``vmap`` and first-order ``grad``.
+
+    It is evaluated on the host in double precision; the result has the type of the argument.
+    """
+    import jax
+
+    def on_host(function: Callable[[FloatArray], FloatArray], x: Any) -> Any:
+        def evaluate(x: Any) -> Any:
+            array = np.asarray(x)
+            return np.asarray(function(array.astype(float)), dtype=array.dtype)
+
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(evaluate, shape, x, vmap_method="expand_dims")
+
+    @jax.custom_jvp  # type: ignore[untyped-decorator]
+    def call(x: Any) -> Any:
+        return on_host(values, x)
+
+    @call.defjvp  # type: ignore[untyped-decorator]
+    def jvp(primals: Any, tangents: Any) -> Any:
+        (x,), (direction,) = primals, tangents
+        return call(x), on_host(derivative, x) * direction
+
+    return lambda x: call(jax.numpy.asarray(x, dtype=jax.numpy.result_type(x, float)))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +42,6 @@ _BLOCK = 1 << 13
 _MOST_PHASE = 1e100
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class RadialLaw:
     r"""A probability distribution of a radius w >= 0: discrete, continuous or mixed.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import format_bound, random_source, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table.parts import PHASES, Group, Part, WithError
-from spectra.table.points import Points
+from spectra.table.parts import PHASES, Group, Part, Points, WithError
 from spectra.table.radial_law import Seed
 from spectra.table.table_file import decode_table, encode_table, read_arrays, write_arrays
 
@@ -34,7 +33,6 @@ _SUM_ROUNDING = 1e-13
 _SAME_SHIFT = 1e-14
 
 
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencySample:
     """Random frequencies whose weighted mean of cosines is an unbiased estimate of the kernel.
@@ -63,7 +61,6 @@ class FrequencySample:
         return np.asarray(np.mean(self.weights * np.cos(angles), axis=-1))
 
 
-@final
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpectralTable:
     """A tabulated spectral measure on R^dim, from which frequencies are drawn.

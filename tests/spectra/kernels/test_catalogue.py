@@ -12,7 +12,7 @@ import scipy.special
 import sympy
 
 from spectra.density import spectral_density
-from spectra.density.closed_pairs.summands import summands
+from spectra.density.closed_pairs.pair import summands
 from spectra.derivation import derive
 from spectra.errors import AccuracyError, NoRouteError, ParameterError
 from spectra.formula.parsing import Z
