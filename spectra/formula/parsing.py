@@ -30,10 +30,7 @@ _VARIABLES = {"z": Z, "u": U}
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
 def parse_formula(
-    formula: str | sympy.Expr | float,
-    *,
-    variable: str,
-    parameters: Mapping[str, Any] | None = None,
+    formula: str | sympy.Expr | float, *, variable: str, parameters: Mapping[str, Any] | None = None
 ) -> sympy.Expr:
     """Parse a formula to an exact sympy expression in one variable.
 

@@ -28,16 +28,7 @@ from spectra.base.numbers import FloatArray, check_differences, checked_dim, rea
 from spectra.errors import DataError, ParameterError
 from spectra.kernels.base_kernel import BaseKernel, RadialKernel, finite_number, refuse_zonal
 from spectra.kernels.metrics import EUCLIDEAN, Metric
-from spectra.kernels.terms import (
-    ZERO,
-    Factor,
-    Term,
-    Vector,
-    add_terms,
-    added,
-    product_of,
-    vector,
-)
+from spectra.kernels.terms import ZERO, Factor, Term, Vector, add_terms, added, product_of, vector
 
 __all__ = ["CompositeKernel", "Factor", "Term", "additive", "composite", "of_factor"]
 

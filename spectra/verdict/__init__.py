@@ -15,14 +15,6 @@ from spectra.verdict.status import D, Definiteness, RegionVerdict, Status, in_wo
 from spectra.verdict.verdict import Verdict
 
 __all__ = [
-    "D",
-    "Definiteness",
-    "RegionVerdict",
-    "Status",
-    "Verdict",
-    "as_data",
-    "as_text",
-    "existence",
-    "in_words",
-    "spectral_measure",
-]
+    "D", "Definiteness", "RegionVerdict", "Status", "Verdict", "as_data", "as_text", "existence",
+    "in_words", "spectral_measure",
+]  # fmt: skip

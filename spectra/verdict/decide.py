@@ -203,11 +203,7 @@ def decide_factor(
 
 @decide_factor.register
 def _(
-    metric: L1Metric,
-    factor: Factor,
-    dim: int | None,
-    assumptions: Mapping[str, Any],
-    tilted: bool,
+    metric: L1Metric, factor: Factor, dim: int | None, assumptions: Mapping[str, Any], tilted: bool
 ) -> Verdict:
     kernel, profile = of_factor(factor.profile, metric=metric), factor.profile
     if tilted:

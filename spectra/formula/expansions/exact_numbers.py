@@ -10,14 +10,9 @@ import sympy
 from spectra.errors import SpectraError
 
 __all__ = [
-    "ExpansionError",
-    "MoreTermsNeeded",
-    "exponential",
-    "is_zero",
-    "sign",
-    "simplify",
+    "ExpansionError", "MoreTermsNeeded", "exponential", "is_zero", "sign", "simplify",
     "sum_is_zero",
-]
+]  # fmt: skip
 
 # Decimal digits to which a number is evaluated if sympy cannot decide whether it is zero.
 _DIGITS = 60

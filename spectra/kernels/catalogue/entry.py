@@ -15,15 +15,9 @@ from spectra.kernels.composite import CompositeKernel
 from spectra.kernels.kernel import Kernel, radial, zonal
 
 __all__ = [
-    "DIMENSION",
-    "Entry",
-    "Parameter",
-    "compact_entry",
-    "length_parameter",
-    "parameter_symbol",
-    "positive_definite_entry",
-    "positive_parameter",
-]
+    "DIMENSION", "Entry", "Parameter", "compact_entry", "length_parameter", "parameter_symbol",
+    "positive_definite_entry", "positive_parameter",
+]  # fmt: skip
 
 #: The dimension d in the conditions of an entry.
 DIMENSION = sympy.Symbol("d", integer=True, positive=True)

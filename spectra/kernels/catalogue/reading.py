@@ -22,13 +22,7 @@ from spectra.kernels.composite import CompositeKernel, of_factor
 from spectra.kernels.kernel import Kernel, radial, zonal
 from spectra.kernels.metrics import L1
 
-__all__ = [
-    "any_kernel_from_text",
-    "as_kernel",
-    "kernel_from_text",
-    "parse_name",
-    "parse_numbers",
-]
+__all__ = ["any_kernel_from_text", "as_kernel", "kernel_from_text", "parse_name", "parse_numbers"]
 
 # Errors of ``ast.parse`` for text that is not a Python expression, is too long or too deep.
 _PARSE_ERRORS = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
@@ -44,10 +38,7 @@ _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)  # name(argume
 
 
 def kernel_from_text(
-    text: str,
-    *,
-    support: float | str | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    text: str, *, support: float | str | None = None, parameters: Mapping[str, Any] | None = None
 ) -> Kernel:
     """Make a radial or zonal kernel from text.
 
