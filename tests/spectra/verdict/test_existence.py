@@ -157,12 +157,7 @@ def test_an_undecided_kernel_is_decided_by_an_assumption() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "Abs(sin(z))*exp(-z)",
-        "Abs(sin(z))**3/(1 + z)**(1/4)",
-        "Heaviside(cos(z))*exp(-z)",
-    ],
+    "text", ["Abs(sin(z))*exp(-z)", "Abs(sin(z))**3/(1 + z)**(1/4)", "Heaviside(cos(z))*exp(-z)"]
 )
 def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
     for dim in (1, 3):
@@ -173,11 +168,7 @@ def test_infinitely_many_kinks_under_a_weight_are_undecided(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "way_out"),
-    [
-        (catalogue["matern"], "call it first"),
-        (lambda z: z, "radial"),
-    ],
+    ("kernel", "way_out"), [(catalogue["matern"], "call it first"), (lambda z: z, "radial")]
 )
 def test_objects_that_are_no_kernels_are_refused(kernel: object, way_out: str) -> None:
     with pytest.raises(ParameterError, match=way_out):
