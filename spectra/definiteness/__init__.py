@@ -5,11 +5,11 @@ Polya's type), ``closed_forms`` (families whose largest dimension is known), ``p
 strongest proof, including sums, products and power series of positive definite functions).
 """
 
-from spectra.definiteness.monotone import is_complete_bernstein, is_completely_monotone
+from spectra.definiteness.monotone import is_bernstein, is_completely_monotone
 from spectra.definiteness.proofs import Proof, proved_on_space, proved_on_sphere
 from spectra.singularities.power_series import has_nonnegative_taylor_series
 
 __all__ = [
-    "Proof", "has_nonnegative_taylor_series", "is_complete_bernstein", "is_completely_monotone",
+    "Proof", "has_nonnegative_taylor_series", "is_bernstein", "is_completely_monotone",
     "proved_on_space", "proved_on_sphere",
 ]  # fmt: skip

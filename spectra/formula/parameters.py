@@ -59,13 +59,7 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
 
 
 def exact_length(length: Any) -> sympy.Expr:
-    """Convert a length scale to an exact number between 1e-300 and 1e300.
-
-    Examples
-    --------
-    >>> exact_length(0.5)
-    1/2
-    """
+    """Convert a length scale to an exact number between 1e-300 and 1e300."""
     scale = exact_parameter("length", length)
     if not scale.is_positive:
         raise ParameterError(f"A length must be positive, and {length} is not.")
@@ -97,11 +91,8 @@ def refuse_unused(values: Mapping[str, Any], used: set[str], formula: str) -> No
     """Raise ParameterError if a parameter does not occur in the formula."""
     unused = sorted(set(values) - used)
     if unused:
+        names = [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in FUNCTION_NAMES]
         raise ParameterError(
             f"the formula {shorten(formula)} does not use {', '.join(map(repr, unused))}; "
-            "leave it out, or correct its name" + did_you_mean(unused[0], _names_in(formula))
+            "leave it out, or correct its name" + did_you_mean(unused[0], names)
         )
-
-
-def _names_in(formula: str) -> list[str]:
-    return [n for n in re.findall(r"[^\W\d]\w*", formula) if n not in FUNCTION_NAMES]

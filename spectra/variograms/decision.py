@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from mpmath import mp
 
-from spectra.definiteness import is_complete_bernstein, is_completely_monotone
+from spectra.definiteness import is_bernstein
 from spectra.formula import Piece, Z, mpmath_function
 from spectra.kernels import Kernel, radial
 from spectra.singularities import analyse
@@ -84,7 +84,7 @@ def _decide_by_covariance(covariance: Kernel, dim: int) -> Definiteness:
 
 def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
     """A proof if gamma, or gamma minus a bounded variogram, is a Bernstein function of z^2."""
-    if _is_bernstein(gamma):
+    if is_bernstein(gamma):
         return Definiteness(
             True,
             "It is a Bernstein function of z^2 (its slope in z^2 is completely monotone): "
@@ -92,7 +92,7 @@ def _prove(gamma: sympy.Expr, dim: int) -> Definiteness | None:
             max_dim=math.inf,
         )
     terms = _terms(gamma)
-    unbounded = [term for term in terms if _is_bernstein(term)]
+    unbounded = [term for term in terms if term.has(Z) and is_bernstein(term)]
     rest = sympy.Add(*(term for term in terms if term not in unbounded))
     sill = mean_at_infinity(rest)
     if not unbounded or rest == 0 or sill is None:
@@ -122,15 +122,6 @@ def _refute_waves(
     reason = f"{sympy.Add(*unbounded)} plus a covariance has a spectral measure away from 0, and "
     text = f"{reason}{sympy.Add(*waves)} has none on R^{dim}."
     return Definiteness(False, text)
-
-
-def _is_bernstein(gamma: sympy.Expr) -> bool:
-    if not gamma.has(Z):
-        return False
-    if is_complete_bernstein(gamma):
-        return True
-    slope = gamma.diff(Z) / (2 * Z)
-    return any(is_completely_monotone(form) for form in (slope, sympy.expand(slope)))
 
 
 def _refute_by_doubling(gamma: sympy.Expr) -> str | None:

@@ -34,10 +34,7 @@ from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
 
-_REASON_IF_FINITE = (
-    "Every singularity at a finite radius is weak enough, the kernel is regular at z = 0, and "
-    "its behaviour at infinity allows a finite measure."
-)
+_REASON_IF_FINITE = "Its singularities are weak enough at every radius, at z = 0 and at infinity."
 
 
 @staged(

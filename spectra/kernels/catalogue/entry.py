@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import sympy
 
@@ -36,7 +36,6 @@ class Parameter(NamedTuple):
     meaning: str
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class Entry:
     """A named kernel; if it has parameters, call it with them to get the kernel.
@@ -114,8 +113,7 @@ class Entry:
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ParameterError(
                 f"The sequences of the kernel {self.id} are empty or differ in length "
-                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())}). Each must have one "
-                "value for every summand."
+                f"({', '.join(f'{name}: {n}' for name, n in lengths.items())})."
             )
         return values
 

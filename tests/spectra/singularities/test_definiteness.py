@@ -12,12 +12,12 @@ from mpmath import mp
 
 from spectra.definiteness import (
     has_nonnegative_taylor_series,
-    is_complete_bernstein,
     is_completely_monotone,
     proofs,
     proved_on_space,
     proved_on_sphere,
 )
+from spectra.definiteness.monotone import is_complete_bernstein
 from spectra.errors import TimeLimitError
 from spectra.formula.ball_function import analytic_continuation
 from spectra.formula.evaluate import mpmath_function
