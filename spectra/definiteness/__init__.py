@@ -1,8 +1,6 @@
 """Prove that a kernel is positive definite on R^d for every d up to some dimension.
 
-Read in this order: ``monotone`` (completely monotone functions of z^2), ``polya`` (criteria of
-Polya's type), ``closed_forms`` (families whose largest dimension is known), ``proofs`` (the
-strongest proof, including sums, products and power series of positive definite functions).
+``monotone``, ``polya`` and ``closed_forms`` have the rules, and ``proofs`` the strongest proof.
 """
 
 from spectra.definiteness.monotone import is_bernstein, is_completely_monotone

@@ -93,11 +93,10 @@ def prove_damped_cosine(expr: sympy.Expr) -> Proof | None:
     c, rest = expr.as_independent(Z, as_Add=False)
     if not (c.is_positive and rest.is_Mul and len(rest.args) == 2):
         return None
-    exponentials = [f for f in rest.args if f.func == sympy.exp]
-    cosines = [f for f in rest.args if f.func == sympy.cos]
-    if len(exponentials) != 1 or len(cosines) != 1:
+    arguments = {f.func: f.args[0] for f in rest.args if f.args}
+    if set(arguments) != {sympy.exp, sympy.cos}:
         return None
-    a, b = sympy.expand(-exponentials[0].args[0] / Z), sympy.expand(cosines[0].args[0] / Z)
+    a, b = sympy.expand(-arguments[sympy.exp] / Z), sympy.expand(arguments[sympy.cos] / Z)
     if a.free_symbols or b.free_symbols or not (a.is_positive and b.is_positive):
         return None
     dim = math.floor(float(sympy.pi / (2 * sympy.atan(b / a)))) + 1  # one more, against rounding

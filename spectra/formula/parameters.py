@@ -28,12 +28,6 @@ def exact_parameter(name: str, value: Any) -> sympy.Expr:
 
     A float is replaced by the shortest decimal that rounds to it (its ``repr``), so that a
     parameter of 0.1 gives the same kernel as a formula that contains ``0.1``: both are 1/10.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> exact_parameter("a", 0.1), exact_parameter("a", np.float32(0.3))
-    (1/10, 3/10)
     """
     is_real = isinstance(value, sympy.Basic) or (
         isinstance(value, numbers.Number)

@@ -88,13 +88,7 @@ def expanded_length(expr: sympy.Expr) -> float:
 
 
 def factorize(expr: sympy.Expr) -> sympy.Expr:
-    """sympy.factor, or the formula as it is if a factor is a polynomial of a large degree.
-
-    Examples
-    --------
-    >>> factorize(Z**2 - 1), factorize(Z**600 - 1)
-    ((z - 1)*(z + 1), z**600 - 1)
-    """
+    """sympy.factor, or the formula as it is if a factor is a polynomial of a large degree."""
     with suppress(sympy.PolynomialError):
         for part in sympy.Mul.make_args(expr):
             monomials, _ = dict_from_expr(part.as_base_exp()[0])
@@ -126,13 +120,7 @@ def damped_terms(
 
 
 def exponential_terms(expr: sympy.Expr, power: int) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
-    """The pairs (c, a) if the formula is a sum of terms c exp(-a z^power), a >= 0; else None.
-
-    Examples
-    --------
-    >>> exponential_terms(3 - sympy.exp(-2 * Z) / 5, 1)
-    [(3, 0), (-1/5, 2)]
-    """
+    """The pairs (c, a) if the formula is a sum of terms c exp(-a z^power), a >= 0; else None."""
     terms = damped_terms(expr, power)
     if terms is None or any(n > 0 or not rate.is_nonnegative for _, n, rate in terms):
         return None
@@ -143,12 +131,8 @@ def zonal_forms(expr: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
     """The formulas in u = <x, y>, and in z = |x - y|, of a kernel on the unit sphere.
 
     Multiples of an angle such as cos(3 acos(u)) become polynomials.  In z = sqrt(2 - 2u), acos(u),
-    asin(u) and fractional powers of 1 - u^2 get forms that do not cancel near z = 0.
-
-    Raises
-    ------
-    FormulaError
-        If no finite limit at u = 1 is found.
+    asin(u) and fractional powers of 1 - u^2 get forms that do not cancel near z = 0.  A
+    FormulaError is raised if no finite limit at u = 1 is found.
     """
     expr, half = expr.replace(_is_polynomial_of_angle, sympy.expand_trig), Z / 2
     radial = expr.replace(sympy.acos(U), 2 * sympy.asin(half))

@@ -34,8 +34,6 @@ from spectra.verdict.verdict import Verdict
 
 __all__ = ["existence", "spectral_measure"]
 
-_REASON_IF_FINITE = "Its singularities are weak enough at every radius, at z = 0 and at infinity."
-
 
 @staged(
     "deciding on finite mass",
@@ -131,7 +129,8 @@ def _(kernel: Kernel, dim: int | None, assumptions: Mapping[str, Any], *, tilted
     if any(p.gaps for p in points) and not tilted:
         points, proof_reasons = close_gaps_by_proof(kernel, analysis, points)
         notes = proof_reasons + notes
-    status, condition, reasons, deciding = combine(points, dim, _REASON_IF_FINITE)
+    reason_if_finite = "Every singularity is weak enough, at z = 0, at each radius and at infinity."
+    status, condition, reasons, deciding = combine(points, dim, reason_if_finite)
     stated = tuple(f"Stated, not shown: {name} = {value}." for name, value in facts.items())
     reasons = (*reasons, *changes, *stated, *notes)
     assumed = {**facts, **assumptions}

@@ -42,15 +42,9 @@ def kernel_from_text(
 ) -> Kernel:
     """Make a radial or zonal kernel from text.
 
-    Parameters
-    ----------
-    text : str
-        A formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, with parameters as in
-        "matern(nu=5/2, length=2)" or with the default parameters as in "matern".
-    support : number or str, optional
-        Radius beyond which a formula in z is zero.
-    parameters : mapping, optional
-        Values of parameters by name: numbers, or text such as ``"sqrt(3)/2"``.
+    ``text`` is a formula in z = |x - y| or in u = <x, y>, or a name of the catalogue, such as
+    "matern(nu=5/2, length=2)", or "matern" for the default parameters.  A formula in z is zero
+    beyond ``support``.  ``parameters`` are numbers, or text such as "sqrt(3)/2", by name.
 
     Examples
     --------
@@ -152,12 +146,6 @@ def any_kernel_from_text(
     ``metric`` selects the distance z, Euclidean or l1.  Text with ``.on(`` is a kernel of groups of
     columns: ``parameters`` go to the kernel of each group that contains them, and ``options`` are
     not allowed.  Otherwise both are those of :func:`spectra.kernels.catalogue.kernel_from_text`.
-
-    Examples
-    --------
-    >>> kernel = any_kernel_from_text("(exp(-z**2/2)).on([0, 1])*(matern).on([2], length=30) - .5")
-    >>> any_kernel_from_text(str(kernel)) == kernel
-    True
     """
     if metric == "l1":
         profile = any_kernel_from_text(text, parameters=parameters, **options)
