@@ -30,24 +30,14 @@ _VARIABLES = {"z": Z, "u": U}
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
 def parse_formula(
-    formula: str | sympy.Expr | float,
-    *,
-    variable: str,
-    parameters: Mapping[str, Any] | None = None,
+    formula: str | sympy.Expr | float, *, variable: str, parameters: Mapping[str, Any] | None = None
 ) -> sympy.Expr:
     """Parse a formula to an exact sympy expression in one variable.
 
-    Parameters
-    ----------
-    formula
-        Text, for example ``"(1 - z**2/a**2)**p"``, a sympy expression, or a number.  Integers and
-        decimals are exact: ``0.1`` is 1/10.  A sympy symbol is identified by its name; its
-        assumptions are ignored.
-    variable
-        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`) or ``"u"`` for a zonal
-        kernel (the real symbol :data:`U`).
-    parameters
-        Finite real values of the other names in the formula; see :func:`exact_parameter`.
+    ``formula`` is text, a sympy expression or a number.  Integers and decimals are exact: 0.1 is
+    1/10.  A sympy symbol is identified by its name; its assumptions are ignored.  ``variable`` is
+    "z" for a radial kernel (the nonnegative symbol :data:`Z`) or "u" for a zonal kernel (the real
+    symbol :data:`U`); ``parameters`` has finite real values of the other names.
 
     Examples
     --------

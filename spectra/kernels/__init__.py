@@ -11,16 +11,6 @@ from spectra.kernels.kernel import Kernel, l1, radial, zonal
 from spectra.kernels.metrics import EUCLIDEAN, L1, SPHERE, Metric
 
 __all__ = [
-    "EUCLIDEAN",
-    "L1",
-    "SPHERE",
-    "CompositeKernel",
-    "Factor",
-    "Kernel",
-    "Metric",
-    "Term",
-    "additive",
-    "l1",
-    "radial",
-    "zonal",
-]
+    "EUCLIDEAN", "L1", "SPHERE", "CompositeKernel", "Factor", "Kernel", "Metric", "Term",
+    "additive", "l1", "radial", "zonal",
+]  # fmt: skip

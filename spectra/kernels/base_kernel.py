@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from spectra.base.numbers import FloatArray, matching_rows
 from spectra.errors import ParameterError
 
-__all__ = ["BaseKernel", "RadialKernel", "finite_number", "refuse_zonal"]
+__all__ = ["BaseKernel", "RadialKernel", "finite_number"]
 
 #: A :class:`spectra.Kernel`; importing that class here would be circular.
 RadialKernel = Any
@@ -115,12 +115,3 @@ def finite_number(value: Any) -> float | None:
             f"A number added to or multiplied with a kernel is {value}, not finite."
         )
     return number
-
-
-def refuse_zonal(kernel: RadialKernel, operation: str) -> None:
-    """Raise a ParameterError if the kernel is zonal; the message names the operation."""
-    if kernel.is_zonal:
-        raise ParameterError(
-            f"The zonal kernel {kernel} lives on the unit sphere, and {operation} moves rows off "
-            "it. Convert it to a radial kernel, for instance with rescale(1)."
-        )

@@ -121,8 +121,7 @@ class Kernel(Profile):
         pieces = tuple(Piece(p.support, p.expr.diff(Z) / Z) for p in self.pieces)
         if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
             raise ParameterError(
-                f"{self} has no formula to differentiate. Write it as a formula, or fix its "
-                "length scales."
+                f"{self} has no formula to differentiate: write one, or fix its length scales."
             )
         return Kernel(pieces)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from spectra.kernels.profile import Profile
 __all__ = ["TabulatedKernel"]
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class TabulatedKernel(Profile):
     """The kernel k(|x - y|) of a radial table, in data of as many columns as it has dimensions.

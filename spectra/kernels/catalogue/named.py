@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any
 
 from spectra.errors import ParameterError
 from spectra.formula.wording import shorten
@@ -16,7 +16,6 @@ from spectra.kernels.catalogue.entry import Entry
 __all__ = ["Catalogue", "catalogue"]
 
 
-@final
 class Catalogue(Mapping[str, Any]):
     """The named kernels, each made on first use.
 
@@ -70,8 +69,7 @@ class Catalogue(Mapping[str, Any]):
             )
         return (
             f"The catalogue has no kernel named {shorten(name)!r}.{hint} It has {', '.join(self)}. "
-            "A formula contains z = |x - y| or u = <x, y>: make a kernel of it with radial(...) or "
-            "zonal(...)."
+            "A formula contains z = |x - y| or u = <x, y>: pass it to radial(...) or zonal(...)."
         )
 
     def __iter__(self) -> Iterator[str]:
