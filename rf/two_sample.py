@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +42,6 @@ _MOST_EXACT_ROWS = 20_000
 _SPLITS_PER_BLOCK = 256
 
 
-@final
 @dataclass(frozen=True)
 class TwoSampleResult:
     """Result of a two-sample test.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from spectra.base.arrays import FloatArray
 from spectra.errors import DataError, ParameterError
@@ -31,7 +31,6 @@ __all__ = [
 _CACHE_SIZE = 64
 
 
-@final
 @dataclass(frozen=True)
 class DesignCounts:
     """The numbers of frequencies for which a design optimized the masses of its table.
@@ -44,7 +43,6 @@ class DesignCounts:
     columns: int
 
 
-@final
 @dataclass(frozen=True)
 class Spectrum:
     """A table, its exact kernel or the text of it (if known), and the counts of a design."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol, final
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import roots_jacobi
@@ -94,7 +94,6 @@ def _constant_nodes(cosine: float, dim: int, degree: int) -> tuple[FloatArray, F
     return np.array([cosine]), np.ones(1)
 
 
-@final
 @dataclass(frozen=True)
 class Pairs:
     """Pairs of frequencies with the same distribution of the cosine between their directions.
@@ -123,7 +122,6 @@ def _is_always_worthwhile(n: int, dim: int) -> bool:
     return True
 
 
-@final
 @dataclass(frozen=True)
 class Coupling:
     """One coupling: how it draws directions, and which pairs of directions are dependent.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import final
 
 import numpy as np
 
@@ -35,7 +34,6 @@ _HIGHEST_FREQUENCY = 2e4
 _CHUNK = 4_000_000
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialPart:
     """One part of a modulated measure.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,6 @@ _COMPARED: tuple[Decomposition, ...] = ("polar", "jordan")
 _CACHE_SIZE = 16
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialScheme(TableScheme):
     """Frequencies of the parts of ``measure``, independent except for strata of |e.w|."""
@@ -84,7 +83,6 @@ class AxialScheme(TableScheme):
         return self.model(Points(typical_differences(self.rows, pairs), 1), approximate=True)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialModel(BaseVarianceModel):
     """The variance of an axial scheme for the decomposed table ``measure``.

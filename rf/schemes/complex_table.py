@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -34,7 +34,6 @@ _LARGEST_STEP = 64
 _CANCELLED = 10.0 * ABSENT
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Modulation:
     """The modulation a = A + iB of shifts along an axis, and the nonnegative functions of it.

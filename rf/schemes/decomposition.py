@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, final
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +35,6 @@ DECOMPOSITIONS: dict[Decomposition, tuple[Selection, ...]] = {
 NEGLIGIBLE = 10.0 * SAME
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AxialTable:
     """A table of shifted Gaussians, with its complex measure decomposed into positive parts.

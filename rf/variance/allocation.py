@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -203,7 +203,6 @@ def _mean_terms(
     return own, common
 
 
-@final
 @dataclass(frozen=True, repr=False)
 class CouplingScore:
     """A coupling with its split over the parts.

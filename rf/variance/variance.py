@@ -49,7 +49,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 
@@ -150,7 +150,6 @@ class BaseVarianceModel(ABC):
         return float(np.mean(self.variance(n_per_part, coupling=coupling, radii=radii)[0]))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class VarianceModel(BaseVarianceModel):
     r"""The variance of the estimate of a table.
