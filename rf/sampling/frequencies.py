@@ -211,7 +211,7 @@ def _apply_shifts(
 
 def checked_choice(options: Mapping[str, T], name: str, parameter: str) -> T:
     """The option of a name; ParameterError if there is none."""
-    if name not in options:
+    if name not in list(options):  # names without a hash, too
         raise ParameterError(
             f"{parameter} = {name!r} is not one of {', '.join(map(repr, options))}."
         )

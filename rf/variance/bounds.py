@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rf.sampling.frequencies import check_table
+from rf.sampling.frequencies import check_table, checked_choice
 from rf.variance.variance import VarianceModel
 from spectra.base.arrays import FloatArray
 from spectra.base.numbers import positive_number, whole_number
@@ -88,13 +88,11 @@ def n_components_for(
     delta = positive_number(delta, "delta", why=" below 1, the probability of failure")
     if not delta < 1:
         raise ParameterError(f"delta = {delta!r}: a probability of failure is below 1.")
-    if bound not in BOUNDS:
-        raise ParameterError(f"There is no bound {bound!r}: choose one of {', '.join(BOUNDS)}.")
+    checked_choice(dict.fromkeys(BOUNDS), bound, "bound")
     if bound != "hoeffding":
         reason = f", since the bound {bound!r} uses the radii; 'hoeffding' uses masses alone"
         check_table(table, radial=True, why=reason)
-    if allocation not in ("equal", "mass"):
-        raise ParameterError(f"allocation = {allocation!r}: the bounds cover 'equal' and 'mass'.")
+    checked_choice(dict.fromkeys(("equal", "mass")), allocation, "allocation")
     reason = f", as the bound {bound!r} is over the pairs of that many rows"
     n_points = whole_number(n_points, "n_points", least=2, why=reason)
     if diameter is not None:

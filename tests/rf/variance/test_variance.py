@@ -185,12 +185,12 @@ def test_variances_that_are_rounding_have_a_split():
 def test_refusals_name_the_way_out():
     table = delta_gaussian(3, 1.0, 2.0)
     for distance, counts, options, said in (
-        (1.0, (2, 2), {"coupling": "random"}, "no coupling 'random'"),
+        (1.0, (2, 2), {"coupling": "random"}, "coupling = 'random'"),
         (1.0, (2,), {"coupling": "iid"}, "one number"),
         (-1.0, (2, 2), {"coupling": "iid"}, "at least 0"),
-        (1.0, (2, 2), {"coupling": "iid", "radii": "sobol"}, "is not known"),
+        (1.0, (2, 2), {"coupling": "iid", "radii": "sobol"}, "radii = 'sobol'"),
     ):
         with pytest.raises(ParameterError, match=said):
             variance(table, [distance], n_per_part=counts, **options)
-    with pytest.raises(ParameterError, match="at least one"):
+    with pytest.raises(ParameterError, match="each of which needs one"):
         optimal_split(VarianceModel(table, np.ones(1)), 1, ALL_COUPLINGS["iid"])
