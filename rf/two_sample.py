@@ -153,7 +153,7 @@ def two_sample_test(
                 " Use random features: n_components=1024, for example."
             )
         matrix = _kernel_matrix(kernel, rows)
-        k_zero, multiply = float(matrix[0, 0]), matrix.__rmatmul__  # w -> w K
+        k_zero, multiply = float(matrix[0, 0]), lambda w: w @ matrix
     else:
         spectrum = _resolve_positive_definite(kernel, rows.shape[1])
         k_zero = spectrum.table.k_zero

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -194,10 +193,6 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
-
-    def _request(self, X: Any) -> Request:
-        positive = self.mixed_signature == "error"
-        return replace(super()._request(X), domain=self.domain, positive=positive)
 
     def _choose(self, request: Request) -> FittedPlan:
         return choose(self._unscaled, request, parameters=self.kernel_params, design=_design)

@@ -54,14 +54,6 @@ class AxialTable:
                 "polar parts are drawn for shifted and tilted Gaussians only. For other shifted "
                 "kernels take SpectralFeatures, which weights draws of the radial distribution."
             )
-        if self.decomposition not in DECOMPOSITIONS:
-            raise ParameterError(
-                f"decomposition = {self.decomposition!r} is not one of {list(DECOMPOSITIONS)}."
-            )
-        if not 0.0 <= self.negligible < 0.1:
-            raise ParameterError(
-                f"negligible = {self.negligible} is a fraction of the mass: give one in [0, 0.1)."
-            )
 
     @property
     def parts(self) -> tuple[AxialPart, ...]:
