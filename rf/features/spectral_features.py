@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +21,6 @@ _N_COMPONENTS = [Interval(Integral, 1, None, closed="left")]
 _MIXED = [StrOptions({"warn", "ignore", "error"})]
 
 
-@final
 class SpectralFeatures(BaseSpectralFeatures):
     r"""Random features of any kernel with a finite spectral measure, signed or not.
 
@@ -195,10 +193,6 @@ class SpectralFeatures(BaseSpectralFeatures):
 
     def _options(self) -> SamplingOptions:
         return SamplingOptions(self.coupling, self.radii, self.allocation)
-
-    def _request(self, X: Any) -> Request:
-        positive = self.mixed_signature == "error"
-        return replace(super()._request(X), domain=self.domain, positive=positive)
 
     def _choose(self, request: Request) -> FittedPlan:
         return choose(self._unscaled, request, parameters=self.kernel_params, design=_design)

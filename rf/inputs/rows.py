@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -143,7 +143,6 @@ def product_of_lengths(first: FloatArray | None, second: FloatArray | None) -> F
     return first * second
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class RowRange:
     """The rows for which fitted features represent the kernel.

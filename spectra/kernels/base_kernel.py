@@ -46,6 +46,12 @@ class BaseKernel:
         return all(term.is_plain for term in self.terms)
 
     @property
+    def unbounded_factors(self) -> list[tuple[Any, Any, str]]:
+        """Factors of distances without a bound, their profiles and metrics; none if shifted."""
+        factors = self.factors if self.is_symmetric else ()
+        return [(f, f.profile, f.metric.name) for f in factors if f.metric.diameter == np.inf]
+
+    @property
     def single_factor(self) -> Any:
         """The factor of a kernel of one plain term with one factor; else None."""
         one = len(self.terms) == 1 and self.is_symmetric and len(self.terms[0].factors) == 1

@@ -327,24 +327,31 @@ class SpectralTable:
         return Points(D, 1)
 
     @cached_property
-    def radial_factors(self) -> dict[Group, SpectralTable]:
-        """Groups of columns in which the table has radial laws, with the tables of their kernels.
+    def unbounded_factors(self) -> list[tuple[Group, SpectralTable, str]]:
+        """Groups of columns with radial laws, the tables of their kernels, and their metric.
 
-        A radial table is its own single factor; of other tables every group has k(0) = 1.
+        None for a kernel that is shifted or on the sphere.  A radial table is its own single
+        factor; of other tables every group has k(0) = 1.
         """
+        if self.sphere or not self.is_symmetric:
+            return []
         if self.is_radial:
-            return {p.groups[0]: self for p in self.parts[:1]}
+            return [(p.groups[0], self, "euclidean") for p in self.parts[:1]]
         made: Any = {"k_zero": 1.0, "u_error": 0.0, "provenance": "one group"}
         groups = dict.fromkeys(g for p in self.parts for g in p.groups if g.is_coupled)
-        return {
-            g: SpectralTable(
-                dim=g.size(self.dim),
-                parts=(Part(1.0, 0.0, 0.0, g.law),),
-                formula=f"the kernel of the columns {g.columns}",
-                **made,
+        return [
+            (
+                g,
+                SpectralTable(
+                    dim=g.size(self.dim),
+                    parts=(Part(1.0, 0.0, 0.0, g.law),),
+                    formula=f"the kernel of the columns {g.columns}",
+                    **made,
+                ),
+                "euclidean",
             )
             for g in groups
-        }
+        ]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to one .npz file at ``path``; :meth:`load` restores it exactly."""
