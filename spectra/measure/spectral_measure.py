@@ -64,6 +64,11 @@ class SpectralMeasure:
         Total mass that a truncation removed; it may be ``inf``.
     cancelled_atoms : float
         Mass that cancelled between atoms of one radius and opposite signs.
+    missing : float
+        Mass beyond the samples of a spectrum, by the power laws of the last ones; see
+        :func:`spectra.spectrum`.  It is no part of the measure.
+    unresolved : float
+        Estimated total mass by which an interpolant of samples differs from their spectrum.
     """
 
     dim: int
@@ -73,6 +78,8 @@ class SpectralMeasure:
     radius: float = np.inf
     lost_mass: float = 0.0
     cancelled_atoms: float = 0.0
+    missing: float = 0.0
+    unresolved: float = 0.0
 
     @classmethod
     def from_atoms(
@@ -123,8 +130,14 @@ class SpectralMeasure:
 
     @property
     def bias(self) -> float:
-        """Bound of sup_z |k(z) - transform of this measure|: the mass that a truncation removed."""
-        return self.lost_mass
+        """Bound of sup_z |k(z) - transform of this measure|: mass truncated or unresolved."""
+        return self.lost_mass + self.unresolved
+
+    @property
+    def name(self) -> str:
+        """The kernel or the given spectrum as text; "" for a measure made from atoms."""
+        known = self.kernel if self.density is None else self.density.kernel
+        return "" if known is None else str(known)
 
     @property
     def _sum_of_totals(self) -> float:
@@ -235,6 +248,46 @@ class SpectralMeasure:
             )
         return self._parts
 
+    def covariance(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        r"""The kernel :math:`\int \Omega_d(w z)\,\mu(dw)` of this measure, and bounds of its errors.
+
+        Parameters
+        ----------
+        z : array_like
+            Distances >= 0, of any shape.
+
+        Returns
+        -------
+        values, errors : ndarray
+            Shaped like z.  Errors include those of the masses and ``unresolved``, but not the mass
+            that a truncation removed or that is ``missing`` beyond samples.
+
+        Examples
+        --------
+        >>> from spectra import radial, spectral_measure
+        >>> measure = spectral_measure(radial("exp(-z**2/2)"), 3)
+        >>> values, errors = measure.covariance([0.0, 1.0])
+        >>> values.round(12), bool(errors.max() < 1e-12)
+        (array([1.        , 0.60653066]), True)
+        """
+        z = real_array(z, "The distances")
+        values, errors = np.zeros_like(z), np.full_like(z, self.unresolved)
+        for part in self.parts():
+            wave, error = part.law.plane_wave_enclosure(self.dim, z)
+            values += part.sign * part.mass * wave
+            errors += part.mass * error + part.mass_error
+        return values, errors
+
+    def variogram(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """k(0) - k(z) at distances z, and bounds of its errors; see :meth:`covariance`."""
+        z = real_array(z, "The distances")
+        at_zero, error_at_zero = self.covariance(np.zeros(()))
+        values, errors = self.covariance(z)
+        is_zero = z == 0.0
+        return np.where(is_zero, 0.0, at_zero - values), np.where(
+            is_zero, 0.0, np.minimum(errors + error_at_zero, 2.0 * errors)
+        )
+
     def certified(self) -> CertifiedMasses:
         """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.
 
@@ -257,14 +310,13 @@ class SpectralMeasure:
         return proved_masses(self)
 
     def __repr__(self) -> str:
-        name = "a design" if self.kernel is None else str(self.kernel)
+        name = self.name or "a design"
         cut = f" up to |w| = {self.radius:g}" if np.isfinite(self.radius) else ""
         return f"SpectralMeasure of {name} on R^{self.dim}{cut}"
 
     def __str__(self) -> str:
-        name = "designed" if self.kernel is None else str(self.kernel)
         return (
-            f"spectral measure of {name} on R^{self.dim}: "
+            f"spectral measure of {self.name or 'designed'} on R^{self.dim}: "
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
 
@@ -299,7 +351,7 @@ class SpectralMeasure:
 
     def _fit_to(self, radius: float) -> SignedDensity:
         """The density up to a radius; the radii of atoms are edges of panels."""
-        edges = [a.radius for a in self.atoms]
+        edges = [a.radius for a in self.atoms] + [r for c in self.components for r in c.knots]
         return fit_signed(self.components, self.dim, cut=radius, extra_edges=edges)
 
     def _mass_of_atoms(self, sign: int) -> Enclosure:

@@ -25,7 +25,7 @@ __all__ = ["U", "Z", "parse_formula"]
 Z = sympy.Symbol("z", nonnegative=True)
 #: The inner product <x, y> on the unit sphere, the variable of zonal kernels.
 U = sympy.Symbol("u", real=True)
-_VARIABLES = {"z": Z, "u": U}
+_VARIABLES = {"z": Z, "u": U} | {n: sympy.Symbol(n, nonnegative=True) for n in ("k", "w", "f")}
 
 
 @staged("reading the formula", advice="write a shorter formula, or pass a callable")
@@ -44,8 +44,8 @@ def parse_formula(
         decimals are exact: ``0.1`` is 1/10.  A sympy symbol is identified by its name; its
         assumptions are ignored.
     variable
-        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`) or ``"u"`` for a zonal
-        kernel (the real symbol :data:`U`).
+        ``"z"`` for a radial kernel (the nonnegative symbol :data:`Z`), ``"u"`` for a zonal kernel
+        (the real symbol :data:`U`), or ``"k"``, ``"w"`` or ``"f"`` for a spectrum.
     parameters
         Finite real values of the other names in the formula; see :func:`exact_parameter`.
 
