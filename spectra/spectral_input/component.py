@@ -20,11 +20,9 @@ from spectra.formula.reader.parsing import Z
 
 __all__ = ["CallableSpectrum", "Convention", "FormulaSpectrum", "GivenComponent"]
 
-# Share of the peak of w rho(w) below which values have no relative accuracy: there they are far
-# below the accuracy contract, and an underflow looks like a jump.
-_LOG_FLOOR = float(np.log(1e-30))
-# Rounding errors of S, relative; its logarithm L adds those of exp(L - peak).
-_ROUNDING, _ROUNDING_OF_LOG = 32.0 * EPS, 4.0 * EPS
+# Rounding errors of S relative to its largest value nearby, where terms may cancel, as in 1 - k; and
+# those of exp(L - peak) for a logarithm L, relative to S.
+_ROUNDING, _ROUNDING_OF_LOG = 16.0 * EPS, 4.0 * EPS
 
 _LOG_TWO_PI = float(np.log(2.0 * np.pi))
 
@@ -100,7 +98,8 @@ class CallableSpectrum:
 
     @property
     def name(self) -> str:
-        return str(getattr(self.function, "__name__", "the callable"))
+        name = str(getattr(self.function, "__name__", ""))
+        return name if name.isidentifier() else "S(k)"
 
     @cached_property
     def _is_vectorized(self) -> bool:
@@ -125,14 +124,14 @@ class GivenComponent(Component):
     range: tuple[float, float]
     slopes: tuple[float, float] = (np.inf, -np.inf)
     is_log: bool = False  # the function returns log S
-    rounding: float = _ROUNDING  # relative error of S
+    floor: float = 1e-30  # absolute error, as a share of the peak of w rho(w)
     log_peak: float = -np.inf  # of w |rho(w)|
+    largest: tuple[FloatArray, FloatArray] = (np.zeros(1), np.zeros(1))  # log w, log |S| near it
     total: float = 0.0
     origin_exponent: float = 0.0
     bulk: tuple[float, float] = (1.0, 1.0)
     decay: float = np.inf
     breaks: tuple[tuple[float, float], ...] = ()
-    end: float = np.inf
     has_one_sign: bool = False
     knots: tuple[float, ...] = ()
 
@@ -144,12 +143,17 @@ class GivenComponent(Component):
         log = log + self.convention.log_factor + self.convention.power * np.log(inside)
         beyond = w != inside
         slope = np.where(w < inside, *self.slopes)[beyond]
-        log[beyond] += slope * (t - np.log(inside))[beyond]
-        # Beyond the range, rho is 0 exactly or a power law, which has no floor.
-        floor = np.where(np.isneginf(log) & beyond, -np.inf, self.log_peak - t + _LOG_FLOOR)
+        with np.errstate(invalid="ignore"):
+            steps = slope * (t - np.log(inside))[beyond]
+        log[beyond] += np.where(np.isinf(slope), -np.inf, steps)
+        # An underflow, which looks like a jump, is far below the floor.
+        log_floor = np.log(self.floor)
+        floor = np.where(np.isneginf(log) & beyond, -np.inf, self.log_peak - t + log_floor)
+        near = np.interp(t, *self.largest) + self.convention.log_factor + self.convention.power * t
         size = np.maximum(log, floor)
         unit = np.where(np.isneginf(size), 0.0, size)
         share = np.exp(log - unit)
         distance = np.abs(np.where(share > 0.0, log + t - self.log_peak, 0.0))
-        error = (self.rounding + _ROUNDING_OF_LOG * distance) * share + np.exp(floor - unit)
+        error = _ROUNDING_OF_LOG * distance * share + np.exp(floor - unit)
+        error += _ROUNDING * np.where(beyond, share, np.exp(np.minimum(near - unit, 99.0)))
         return np.broadcast_to(sign, t.shape), log, size, np.minimum(error, 1.0)

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.integrate import tanhsinh
+from scipy.ndimage import maximum_filter1d
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import EPS, VALUE
 from spectra.base.numbers import FloatArray
 from spectra.density.components import SpectralDensity
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
 from spectra.measure import SpectralMeasure
 from spectra.spectral_input.component import GivenComponent
 
-__all__ = ["find_ends", "measure_of_component"]
+__all__ = ["Exponent", "find_ends", "measure_of_component"]
 
 #: The exponent of S at 0 (side 0) or infinity (side 1) that a formula proves; None if unknown.
 Exponent = Callable[[int], float | None]
@@ -28,6 +29,8 @@ _NEGLIGIBLE = 92.0
 # that is stated may differ by _STATED.  The integral of w^rate dw/w converges if the rate is larger
 # than _LEAST_RATE; logarithms can hide in a smaller one.
 _SPAN, _COUNT, _AGREE, _STATED, _LEAST_RATE = 20.0, 9, 1e-3, 0.25, 1e-3
+# Rounding errors are relative to the largest S within so many e-folds.
+_NEAR = 0.03
 # The bulk has all of the mass but this share at each end.
 _TAIL_SHARE = 0.01
 _REMEDY = (
@@ -75,12 +78,12 @@ def find_ends(
             "band=(low, high)."
         )
     ends, slopes, error = list(component.range), list(component.slopes), 0.0
-    breaks, reasons = dict(component.breaks), []
+    breaks, reasons = {r for r, _ in component.breaks}, []
     for side, (i, edge) in enumerate(((first, 0), (last, _POINTS - 1))):
         if i != edge:
             ends[side] = float(np.exp(t[i + 2 * side - 1]))
         elif not is_open[side]:
-            breaks.setdefault(ends[side], 0.0)
+            breaks.add(ends[side])
         else:
             slopes[side], extra = _open_end(component, label, side, exponent(side), stated[side])
             rate = (slopes[side] + 1.0) * (1 - 2 * side)
@@ -89,13 +92,8 @@ def find_ends(
             error += extra
     if reasons:
         _refuse(component, label, reasons)
-    inside = {r: e for r, e in breaks.items() if ends[0] <= r <= ends[1]}
-    end = ends[1] if ends[1] in inside else np.inf
-    # Only at the end may the exponent be positive.
-    found = tuple((r, e if r == end else min(e, 0.0)) for r, e in sorted(inside.items()))
-    return replace(
-        component, range=tuple(ends), slopes=tuple(slopes), breaks=found, end=end
-    ), error
+    found = tuple((r, 0.0) for r in sorted(breaks) if ends[0] <= r <= ends[1])
+    return replace(component, range=tuple(ends), slopes=tuple(slopes), breaks=found), error
 
 
 def _open_end(
@@ -150,16 +148,20 @@ def measure_of_component(
     t, _, size = _grid(component)
     mass = np.cumsum(np.exp(size - size.max()))
     bulk = np.searchsorted(mass, [_TAIL_SHARE * mass[-1], (1.0 - _TAIL_SHARE) * mass[-1]])
-    low, high = component.slopes
+    (low, high), convention = component.slopes, component.convention
+    log_S = np.maximum(size, size.max() - _FAR * 10.0) - convention.log_factor
+    log_S -= (convention.power + 1.0) * t
+    window = 3 + 2 * int(_NEAR / (t[1] - t[0]))
     component = replace(
         component,
         log_peak=float(size.max()),
+        largest=(t, maximum_filter1d(log_S, window, mode="nearest")),
         bulk=tuple(np.exp(t[bulk]).tolist()),
-        origin_exponent=low if np.isfinite(low) else max(component.convention.power, -0.9),
+        origin_exponent=low if np.isfinite(low) else max(convention.power, -0.9),
         decay=-high,
     )
     component = replace(component, total=_total(component))
-    dim = component.convention.dim
+    dim = convention.dim
     label_of_density: object = label
     density = SpectralDensity(label_of_density, dim, (component,), (), "given")  # type: ignore[arg-type]
     measure = SpectralMeasure(
@@ -188,7 +190,7 @@ def _total(component: GivenComponent) -> float:
         sign, log, *_ = component.evaluate(np.clip(np.exp(t.ravel()), *component.range))
         return (sign * np.exp(log + t.ravel() - component.log_peak)).reshape(t.shape)
 
-    found = tanhsinh(density, edges[:-1], edges[1:], rtol=EPS)
+    found = tanhsinh(density, edges[:-1], edges[1:], rtol=VALUE, atol=EPS)
     total = float(found.integral.sum())
     for side, (end, slope) in enumerate(zip((low, high), component.slopes, strict=True)):
         if np.isfinite(slope):

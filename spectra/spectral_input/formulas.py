@@ -27,11 +27,11 @@ _WINDOWS = (3, 8, 20)
 @final
 @dataclass(frozen=True)
 class ReadFormula:
-    """A formula in Z; its radii that are not smooth, with exponents, and where it ends."""
+    """A formula in Z, the radii at which it is not smooth, and where it ends."""
 
     function: FormulaSpectrum
     label: str
-    breaks: Mapping[float, float]
+    breaks: tuple[float, ...]
     end: float
     ends: tuple[sympy.Expr, sympy.Expr]  # the formulas next to 0 and up to infinity
 
@@ -91,11 +91,13 @@ def read_formula(
             else f"The radii at which the spectrum {formula} is not smooth are not known. State "
             "them with breaks=[...], and give a band=(low, high)."
         )
-    found = {
-        float(radius): min((float(s.exponent) for s in point.singularities), default=0.0)
-        for radius, point in local.radii
-        if point.singularities or point.gaps
-    }
+    for radius, point in local.radii:
+        if any(term.exponent < 1 and term.exponent != 0 for term in point.singularities):
+            raise ParameterError(
+                f"The spectrum {formula} has an infinite value or slope at k = {radius}, where it "
+                "cannot be resolved: smooth it, or leave the radius out by a band=(low, high)."
+            )
+    found = tuple(float(r) for r, point in local.radii if point.singularities or point.gaps)
     exprs = local.exprs or (expr, expr)
     end = float(local.radii[-1][0]) if exprs[-1] == 0 and local.radii else float("inf")
     return ReadFormula(FormulaSpectrum(expr), str(formula), found, end, (exprs[0], exprs[-1]))

@@ -23,10 +23,10 @@ _DEGREES, _PER_DEGREE = (1, 3, 5, 7, 9), 4
 _FINE = 40
 # Samples at both ends are left out where w rho(w) is below exp(-138) = 1e-60 of its peak.
 _NEGLIGIBLE = 138.0
+# Rounding errors of a spline through values, relative to the peak.
+_ROUNDING = 64.0 * EPS
 # The power law beyond the samples is fitted to so many of them.
 _LAST = 4
-# Rounding errors of a spline through logarithms; and of one through values, relative to the peak.
-_ROUNDING = 64.0 * EPS
 
 
 @final
@@ -60,11 +60,18 @@ def sampled_component(
     k, S, w, log_size = k[rows], S[rows], w[rows], log_size[rows]
     is_log = bool(np.all(S > 0.0))
     function, unresolved = _interpolate(k, S, convention, is_log)
-    rates, missing = _power_laws(w, log_size, np.sign(S))
-    slopes = (np.inf, -np.inf)
+    laws = [_power_law(w, log_size, np.sign(S), side) for side in (0, 1)]
+    missing, slopes = sum(mass for _, mass, _ in laws), (np.inf, -np.inf)
     if extend:
-        _refuse_infinite(rates, missing, k)
-        slopes = (rates[0] - 1.0, rates[1] - 1.0)
+        if not missing < np.inf:
+            raise InfiniteMassError(
+                f"The first or last {_LAST} samples have no power law with a finite integral (S has "
+                f"the exponents {laws[0][0] - convention.power:.3g} and "
+                f"{laws[1][0] - convention.power:.3g}): give samples further out, a formula with a "
+                "cut-off, or extend=False, with which the measure ends at the samples."
+            )
+        slopes, missing = (laws[0][0], laws[1][0]), 0.0
+        unresolved += sum(error for *_, error in laws)
     return (
         GivenComponent(
             function,
@@ -72,13 +79,12 @@ def sampled_component(
             (float(w[0]), float(w[-1])),
             slopes,
             is_log=is_log,
-            rounding=_ROUNDING,
+            floor=1e-30 if is_log else _ROUNDING,
             breaks=() if extend else ((float(w[0]), 0.0), (float(w[-1]), 0.0)),
-            end=np.inf if extend else float(w[-1]),
             knots=tuple(w.tolist()),
         ),
         unresolved,
-        0.0 if extend else float(sum(missing)),
+        float(missing),
     )
 
 
@@ -138,30 +144,18 @@ def _interpolate(
     return _SplineSpectrum(best[1], None if is_log else power), best[0]
 
 
-def _power_laws(
-    w: FloatArray, log_size: FloatArray, sign: FloatArray
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The exponents of w rho(w) at the first and the last samples, and the masses beyond them."""
-    found = []
-    for inward, ends in ((1.0, slice(None, _LAST)), (-1.0, slice(-_LAST, None))):
-        if np.ptp(sign[ends]) > 0.0:
-            found.append((0.0, np.inf))
-            continue
-        rate = float(np.polyfit(np.log(w[ends]), log_size[ends], 1)[0])
-        size = float(np.exp(log_size[0 if inward > 0.0 else -1]))
-        found.append((rate, size / (inward * rate) if inward * rate > 0.0 else np.inf))
-    (low, below), (high, above) = found
-    return (low, high), (below, above)
+def _power_law(
+    w: FloatArray, log_size: FloatArray, sign: FloatArray, side: int
+) -> tuple[float, float, float]:
+    """The exponent of rho at the first (side 0) or last samples, the mass beyond, and its error.
 
-
-def _refuse_infinite(
-    rates: tuple[float, float], missing: tuple[float, float], k: FloatArray
-) -> None:
-    for side, (rate, mass) in enumerate(zip(rates, missing, strict=True)):
-        if not mass < np.inf:
-            raise InfiniteMassError(
-                f"The last {_LAST} samples {('below', 'above')[side]} k = {k[(3, -4)[side]]:.4g} "
-                f"have no power law with a finite integral (k times the integrand ~ k^({rate:.3g})"
-                "): without extend=True the measure ends at the samples. Or give samples further "
-                "out, or a formula with a cut-off."
-            )
+    The error is the difference from the mass by the exponent that is found an e-fold further in.
+    """
+    order = slice(None) if side == 0 else slice(None, None, -1)
+    t, size = np.abs(np.log(w) - np.log(w[-side]))[order], log_size[order]
+    inner = min(int(np.searchsorted(t, 1.0)), t.size - _LAST)
+    if np.ptp(sign[order][:_LAST]) > 0.0:
+        return np.nan, np.inf, np.inf
+    rates = [float(np.polyfit(t[i : i + _LAST], size[i : i + _LAST], 1)[0]) for i in (0, inner)]
+    mass, other = (float(np.exp(size[0])) / r if r > 0.0 else np.inf for r in rates)
+    return (1.0, -1.0)[side] * rates[0] - 1.0, mass, abs(mass - other) if mass < np.inf else np.inf

@@ -13,7 +13,7 @@ from spectra.base.numbers import FloatArray, checked_dim, positive_number, real_
 from spectra.errors import ParameterError
 from spectra.measure import SpectralMeasure
 from spectra.spectral_input.component import CallableSpectrum, Convention, GivenComponent
-from spectra.spectral_input.ends import find_ends, measure_of_component
+from spectra.spectral_input.ends import Exponent, find_ends, measure_of_component
 from spectra.spectral_input.formulas import read_formula
 from spectra.spectral_input.samples import sampled_component
 
@@ -110,30 +110,26 @@ def spectrum(
         return measure_of_component(component, label, unresolved=unresolved, missing=missing)
     if extend:
         raise ParameterError("extend=True continues samples, and the spectrum has none.")
-    given_breaks = [positive_number(b, "A break") for b in breaks]
-    exponents = dict.fromkeys(given_breaks, 0.0)
-    unit, proved = convention.unit, lambda side: None
+    radii = [positive_number(b, "A break") for b in breaks]
+    proved: Exponent = lambda side: None  # noqa: E731
     if callable(S) and not isinstance(S, sympy.Basic):
         if parameters:
             raise ParameterError(f"A callable has no parameters: bind {', '.join(parameters)}.")
         function: Any = CallableSpectrum(S)
         label, positive = function.name, False
     else:
-        formula = read_formula(S, parameters, bool(given_breaks))
+        formula = read_formula(S, parameters, bool(radii))
         function, label, proved = formula.function, formula.label, formula.exponent
-        exponents |= formula.breaks
+        radii += formula.breaks
         limits = limits[0], min(limits[1], formula.end)
         positive = bool(function.expr.is_nonnegative)
     if not limits[0] < limits[1]:
         raise ParameterError(f"The spectrum {label} is 0 on the band {band}.")
-    low, high = (r / unit for r in limits)
+    low, high, *radii = (r / convention.unit for r in (*limits, *radii))
     raw = GivenComponent(
-        function,
-        convention,
-        (low, high),
-        breaks=tuple((low if r == limits[0] else high if r == limits[1] else r / unit, e) for r, e in exponents.items()),
+        function, convention, (low, high), breaks=tuple((r, 0.0) for r in radii),
         has_one_sign=positive,
-    )
+    )  # fmt: skip
     component, unresolved = find_ends(raw, label, proved, stated)
     return measure_of_component(component, label, unresolved=unresolved)
 
