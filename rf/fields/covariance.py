@@ -26,6 +26,7 @@ from spectra.base.arrays import FloatArray
 from spectra.base.numbers import real_array
 from spectra.errors import ParameterError, SpectraError
 from spectra.table import SpectralTable
+from spectra.table.interpolation import kernel_by_interpolation
 
 __all__ = ["Covariance", "covariance_of", "why_not_positive"]
 
@@ -100,7 +101,8 @@ class _Radial(Covariance):
         return z.ravel(), z.shape
 
     def matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        return self.values(cdist(X, Y))
+        z = cdist(X, Y)
+        return kernel_by_interpolation(self.table, z) if self.kernel is None else self.values(z)
 
     def default_lags(self) -> FloatArray:
         return _CHECK_DISTANCES * self.half_length(np.array(1.0))

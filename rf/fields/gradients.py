@@ -16,8 +16,8 @@ from scipy.spatial.distance import cdist
 
 from spectra.base.arrays import FloatArray, from_units
 from spectra.base.special.bessel import plane_wave_mean
-from spectra.errors import ParameterError
 from spectra.table import SpectralTable
+from spectra.table.interpolation import slope_by_interpolation
 
 if TYPE_CHECKING:
     from spectra.kernels.composite import CompositeKernel
@@ -74,16 +74,14 @@ def slope_of_kernel(kernel: Kernel) -> Slope:
 
 
 def slope_of_table(table: SpectralTable) -> Slope:
-    """k'(z)/z for the kernel of a table with bounded radii w.
+    """k'(z)/z for the kernel of a radial table.
 
-    It is -k(0) E[w^2 Ω_(d+2)(w z)]/d, where Ω_d is the mean of a plane wave over the sphere.
+    For bounded radii w it is -k(0) E[w^2 Ω_(d+2)(w z)]/d, where Ω_d is the mean of a plane wave over
+    the sphere; else the derivative of an interpolant.
     """
     parts: tuple[Any, ...] = table.parts
     if not all(np.isfinite(part.law.upper) for part in parts):
-        raise ParameterError(
-            f"The gradient of {table.formula} cannot be computed from its table, whose frequencies "
-            "are unbounded. Make the field from the kernel instead of the table."
-        )
+        return lambda z: slope_by_interpolation(table, z)
 
     def slope(z: FloatArray) -> FloatArray:
         mean = np.zeros(z.shape)

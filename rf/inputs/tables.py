@@ -116,12 +116,15 @@ def resolve_spectrum(source: Any, dim: int) -> Spectrum:
         radial_text = text and isinstance(source, Kernel)
         return Spectrum(_derive(text if radial_text else source, dim), source)
     from spectra.designs import Design
+    from spectra.kernels.tabulated import TabulatedKernel
     from spectra.measure import SpectralMeasure
     from spectra.measure.tabulation import tabulate
 
     if isinstance(source, SpectralMeasure):
         _check_dimension("measure", source.dim, dim)
-        return Spectrum(tabulate(source), source.kernel)
+        table = tabulate(source)
+        is_given = source.kernel is None and source.density is not None
+        return Spectrum(table, TabulatedKernel(table) if is_given else source.kernel)
     if isinstance(source, Design):
         _check_dimension("design", source.dim, dim)
         layout = None if source.n_components is None else layout_of(source)

@@ -27,14 +27,26 @@ from spectra.formula import Piece
 from spectra.formula.reader import Z
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import as_kernel
+from spectra.kernels.tabulated import TabulatedKernel
+from spectra.measure import SpectralMeasure
+from spectra.measure.tabulation import tabulate
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
 __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
+_STEP = 1e-3  # of log w, for differences
 
-def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
-    """The radial kernel of a Kernel, entry, name or formula; ``support`` is that of a formula."""
+
+def radial_kernel(kernel: Any, *, support: float | None = None) -> Any:
+    """The radial kernel of a Kernel, entry, name, formula, measure or table.
+
+    ``support`` is that of a formula.
+    """
+    if isinstance(kernel, SpectralMeasure | SpectralTable):
+        return _profile_of(kernel)
+    if isinstance(kernel, TabulatedKernel):
+        return kernel
     if isinstance(kernel, str) and support is not None:
         kernel = radial(kernel, support=support)
     found = as_kernel(kernel, "a stationary covariance")
@@ -47,7 +59,12 @@ def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def positive_table(kernel: Kernel, dim: int) -> SpectralTable:
+def _profile_of(source: SpectralMeasure | SpectralTable) -> TabulatedKernel:
+    return TabulatedKernel(tabulate(source) if isinstance(source, SpectralMeasure) else source)
+
+
+@lru_cache(maxsize=64)
+def positive_table(kernel: Kernel | TabulatedKernel, dim: int) -> SpectralTable:
     """The table of a kernel; a ParameterError if its spectral measure has negative mass."""
     table: SpectralTable = derive(kernel, dim)
     negative = sum(part.mass for part in table.parts if part.sign < 0)
@@ -72,7 +89,7 @@ class RadialCovariance:
     array([2.506628, 1.520347])
     """
 
-    kernel: Kernel
+    kernel: Any  # a Kernel or a TabulatedKernel
     dim: int
 
     @classmethod
@@ -89,6 +106,8 @@ class RadialCovariance:
         s = real_array(s, "s")
         values = np.zeros_like(s)
         positive = s > 0.0
+        if isinstance(self.kernel, TabulatedKernel):
+            return 0.5 * self.kernel.slope(np.sqrt(s))
         values[positive] = self._derivative(np.sqrt(s[positive]))
         return values
 
@@ -110,6 +129,8 @@ class RadialCovariance:
         negative than its error.
         """
         w = _positive(w)
+        if isinstance(self.kernel, TabulatedKernel):
+            return (2.0 * np.pi) ** self.dim * self.kernel.density(w)
         density = self._density(self.dim)
         values = density.density(w)
         # At a double zero the value may be negative by rounding.
@@ -124,6 +145,10 @@ class RadialCovariance:
     def power_spectrum_derivative(self, w: ArrayLike) -> FloatArray:
         """The derivative of the power spectrum: -w (2 pi)^(d + 1) mu_(d+2)(w)."""
         w = _positive(w)
+        if isinstance(self.kernel, TabulatedKernel):
+            # By differences of fourth order in log w, with errors of about 1e-11.
+            s = [self.power_spectrum(w * np.exp(h * _STEP)) for h in (-2, -1, 1, 2)]
+            return np.asarray((s[0] - 8.0 * s[1] + 8.0 * s[2] - s[3]) / (12.0 * _STEP * w))
         density = self._density(self.dim + 2).density(w)
         return np.asarray(-w * (2.0 * np.pi) ** (self.dim + 1) * density)
 
@@ -143,7 +168,10 @@ class RadialCovariance:
 
 
 @lru_cache(maxsize=64)
-def _check_definite(kernel: Kernel, dim: int) -> RadialCovariance:
+def _check_definite(kernel: Kernel | TabulatedKernel, dim: int) -> RadialCovariance:
+    if isinstance(kernel, TabulatedKernel):
+        positive_table(kernel, dim)  # raises if it has negative parts
+        return RadialCovariance(kernel, dim)
     definiteness = existence(kernel, dim).positive_definite
     if definiteness is not None and definiteness.answer is False:
         raise ParameterError(

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from spectra.base.numbers import FloatArray
+from spectra.base.special.bessel import log_sphere_area
 from spectra.errors import ParameterError
 from spectra.kernels.base_kernel import BaseKernel
 from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.table.interpolation import kernel_by_interpolation, slope_by_interpolation
 
 __all__ = ["TabulatedKernel"]
 
@@ -53,7 +55,19 @@ class TabulatedKernel(BaseKernel):
         return 1.0, self
 
     def __call__(self, z: ArrayLike) -> FloatArray:
-        return np.asarray(self.table.expected_kernel(z))
+        return kernel_by_interpolation(self.table, np.asarray(z, dtype=float))
+
+    def slope(self, z: FloatArray) -> FloatArray:
+        """k'(z)/z at distances z; 0 at z = 0."""
+        return slope_by_interpolation(self.table, z)
+
+    def density(self, w: FloatArray) -> FloatArray:
+        """The spectral density mu(w) on R^dim at radii w, without atoms; constant below panels."""
+        dim, parts = self.table.dim, self.table.parts
+        lowest = [p.law.panels.low[p.law.panels.are_series] for p in parts]
+        w = np.maximum(w, min((float(low[0]) for low in lowest if low.size), default=0.0))
+        radial = sum((p.sign * p.mass * p.law.pdf(w) for p in parts), np.zeros_like(w))
+        return np.asarray(radial * np.exp(-log_sphere_area(dim) - (dim - 1) * np.log(w)))
 
     def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         return self(cdist(X, Y))

@@ -1,4 +1,4 @@
-r"""A given spectrum S as the component :math:`\rho(w)` of a spectral density."""
+r"""A given spectrum S as a component of a density: rho(w) = exp(log_factor) w^power S(unit w)."""
 
 from __future__ import annotations
 
@@ -18,52 +18,31 @@ from spectra.errors import ParameterError
 from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.reader.parsing import Z
 
-__all__ = ["CallableSpectrum", "Convention", "FormulaSpectrum", "GivenComponent"]
+__all__ = ["FormulaSpectrum", "GivenComponent", "convention_of"]
 
 # Rounding errors of S relative to its largest value nearby, where terms may cancel, as in 1 - k; and
 # those of exp(L - peak) for a logarithm L, relative to S.
 _ROUNDING, _ROUNDING_OF_LOG = 16.0 * EPS, 4.0 * EPS
 
-_LOG_TWO_PI = float(np.log(2.0 * np.pi))
 
-
-@final
-@dataclass(frozen=True)
-class Convention:
-    """What is integrated to give the variance: ``kind``, and whether frequencies are in cycles.
-
-    Then rho(w) = exp(log_factor) w^power S(unit w).
-    """
-
-    kind: str
-    dim: int
-    cycles: bool
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("density", "power", "shell", "log"):
-            raise ParameterError(
-                f"kind = {self.kind!r}: say what is integrated to give the variance: 'density' "
-                "(S dw over R^d), 'power' (S dk/(2 pi)^d over R^d), 'shell' (S dk over k > 0; also "
-                "for a one-sided frequency spectrum), or 'log' (S dk/k over k > 0)."
-            )
-        if not isinstance(self.cycles, bool):
-            raise ParameterError(f"cycles = {self.cycles!r} must be True or False.")
-
-    @property
-    def power(self) -> float:
-        return {"shell": 0.0, "log": -1.0}.get(self.kind, self.dim - 1.0)
-
-    @property
-    def log_factor(self) -> float:
-        if self.kind in ("shell", "log"):
-            return -_LOG_TWO_PI if self.cycles and self.kind == "shell" else 0.0
-        # A density of cycles f = w/(2 pi) has df = dw/(2 pi)^d.
-        divided = self.cycles or self.kind == "power"
-        return float(log_sphere_area(self.dim)) - (self.dim * _LOG_TWO_PI if divided else 0.0)
-
-    @property
-    def unit(self) -> float:
-        return 1.0 / (2.0 * np.pi) if self.cycles else 1.0
+def convention_of(kind: str, dim: int, cycles: bool) -> tuple[float, float, float]:
+    """The numbers (log_factor, power, unit) of a kind of spectrum."""
+    log_turn, unit = float(np.log(2.0 * np.pi)), 1.0 / (2.0 * np.pi) if cycles else 1.0
+    log_area = float(log_sphere_area(dim))
+    factors = {
+        "density": (log_area - cycles * dim * log_turn, dim - 1.0),
+        "power": (log_area - dim * log_turn, dim - 1.0),
+        "shell": (-cycles * log_turn, 0.0),
+        "log": (0.0, -1.0),
+    }
+    if kind not in factors or not isinstance(cycles, bool):
+        raise ParameterError(
+            f"kind = {kind!r}, cycles = {cycles!r}: the kind says what is integrated to give the "
+            "variance: 'density' (S dw over R^d), 'power' (S dk/(2 pi)^d over R^d), 'shell' (S dk "
+            "over k > 0; one-sided frequency spectra, too), or 'log' (S dk/k over k > 0). cycles "
+            "is True for frequencies in cycles, such as Hz, else False."
+        )
+    return *factors[kind], unit
 
 
 @final
@@ -86,47 +65,21 @@ class FormulaSpectrum:
 
 @final
 @dataclass(frozen=True, eq=False)
-class CallableSpectrum:
-    """The values of a Python function of an array, or of a number."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, k: FloatArray) -> FloatArray:
-        with np.errstate(all="ignore"):
-            values = self.function(k) if self._is_vectorized else list(map(self.function, k.flat))
-        return real_array(values, f"The values of {self.name}").reshape(k.shape)
-
-    @property
-    def name(self) -> str:
-        name = str(getattr(self.function, "__name__", ""))
-        return name if name.isidentifier() else "S(k)"
-
-    @cached_property
-    def _is_vectorized(self) -> bool:
-        points = np.array([0.4, 1.0, 1.7])
-        try:
-            with np.errstate(all="ignore"):
-                return bool(np.shape(self.function(points)) == points.shape)
-        except (TypeError, ValueError):  # a function of one number, such as math.exp
-            return False
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class GivenComponent(Component):
-    r"""rho(w) by values of S at radii w in ``range``; beyond, rho ~ w^slope or 0.
+    """rho(w) by values of S in a range of radii; beyond, rho ~ w^slope or 0.
 
     ``slopes``: exponents of rho below and above the range; inf and -inf if rho is 0 there.
     """
 
     function: Callable[[FloatArray], FloatArray]
-    convention: Convention
+    dim: int
+    convention: tuple[float, float, float]
     range: tuple[float, float]
     slopes: tuple[float, float] = (np.inf, -np.inf)
     is_log: bool = False  # the function returns log S
-    floor: float = 1e-30  # absolute error, as a share of the peak of w rho(w)
+    floor: float = 1e-30  # absolute error, as a share of the peak; an underflow is far below it
     log_peak: float = -np.inf  # of w |rho(w)|
-    largest: tuple[FloatArray, FloatArray] = (np.zeros(1), np.zeros(1))  # log w, log |S| near it
+    largest: tuple[FloatArray, FloatArray] = (np.zeros(1), np.zeros(1))  # log w, log |rho| near it
     total: float = 0.0
     origin_exponent: float = 0.0
     bulk: tuple[float, float] = (1.0, 1.0)
@@ -136,24 +89,23 @@ class GivenComponent(Component):
     knots: tuple[float, ...] = ()
 
     def evaluate(self, w: FloatArray) -> Evaluation:
+        log_factor, power, unit = self.convention
         t, inside = np.log(w), np.clip(w, *self.range)
-        values = self.function(inside * self.convention.unit)
-        with np.errstate(divide="ignore"):
-            sign, log = (1.0, values) if self.is_log else (np.sign(values), np.log(np.abs(values)))
-        log = log + self.convention.log_factor + self.convention.power * np.log(inside)
         beyond = w != inside
-        slope = np.where(w < inside, *self.slopes)[beyond]
-        with np.errstate(invalid="ignore"):
-            steps = slope * (t - np.log(inside))[beyond]
-        log[beyond] += np.where(np.isinf(slope), -np.inf, steps)
-        # An underflow, which looks like a jump, is far below the floor.
-        log_floor = np.log(self.floor)
-        floor = np.where(np.isneginf(log) & beyond, -np.inf, self.log_peak - t + log_floor)
-        near = np.interp(t, *self.largest) + self.convention.log_factor + self.convention.power * t
-        size = np.maximum(log, floor)
-        unit = np.where(np.isneginf(size), 0.0, size)
-        share = np.exp(log - unit)
-        distance = np.abs(np.where(share > 0.0, log + t - self.log_peak, 0.0))
-        error = _ROUNDING_OF_LOG * distance * share + np.exp(floor - unit)
-        error += _ROUNDING * np.where(beyond, share, np.exp(np.minimum(near - unit, 99.0)))
+        with np.errstate(all="ignore"):
+            values = np.broadcast_to(real_array(self.function(unit * inside), "S"), w.shape)
+            sign, log = (1.0, values) if self.is_log else (np.sign(values), np.log(np.abs(values)))
+            log = log + log_factor + power * np.log(inside)
+            slope = np.where(w < inside, *self.slopes)
+            steps = np.where(np.isinf(slope), -np.inf, slope * (t - np.log(inside)))
+            log[beyond] += steps[beyond]
+            floor = np.log(self.floor) + self.log_peak - t
+            floor = np.where(np.isneginf(log) & beyond, -np.inf, floor)
+            size = np.maximum(log, floor)
+            scale = np.where(np.isneginf(size), 0.0, size)
+            share = np.exp(log - scale)
+            distance = np.abs(np.where(share > 0.0, log + t - self.log_peak, 0.0))
+            nearby = np.exp(np.minimum(np.interp(t, *self.largest) - scale, 99.0))
+            error = np.exp(floor - scale) + _ROUNDING_OF_LOG * distance * share
+            error += _ROUNDING * np.where(beyond, share, nearby)
         return np.broadcast_to(sign, t.shape), log, size, np.minimum(error, 1.0)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import sympy
 
 from spectra.base.limits import staged
-from spectra.base.numbers import FloatArray, checked_dim, positive_number, real_array
+from spectra.base.numbers import checked_dim, positive_number, real_array
 from spectra.errors import ParameterError
+from spectra.formula.expansions.exact_numbers import ExpansionError
+from spectra.formula.expansions.expand import expand_at
+from spectra.formula.reader.parsing import Z, parse_formula
+from spectra.kernels.kernel import radial
 from spectra.measure import SpectralMeasure
-from spectra.spectral_input.component import CallableSpectrum, Convention, GivenComponent
-from spectra.spectral_input.ends import Exponent, find_ends, measure_of_component
-from spectra.spectral_input.formulas import read_formula
+from spectra.singularities import analyse
+from spectra.spectral_input.component import FormulaSpectrum, GivenComponent, convention_of
+from spectra.spectral_input.ends import find_ends, measure_of_component
 from spectra.spectral_input.samples import sampled_component
 
 __all__ = ["spectrum"]
+
+# Powers kept in the expansion of a formula at 0 and at infinity.
+_WINDOW = 8
 
 
 @staged("reading a spectrum", advice="give a formula, or a band=(low, high)")
@@ -39,20 +48,20 @@ def spectrum(
     Conventions differ by powers of :math:`2 \pi` and k, so ``kind`` says which integral of S is the
     variance k(0):
 
-    ===========  ==========================================  ==================================
-    kind         variance                                    used for
-    ===========  ==========================================  ==================================
-    "density"    :math:`\int_{R^d} S(w)\,dw`                 two-sided spectra, this package
-    "power"      :math:`\int_{R^d} S(k)\,dk / (2 \pi)^d`     P(k) of cosmology, PyMC and GPy
-    "shell"      :math:`\int_0^\infty S(k)\,dk`              E(k) of turbulence, one-sided spectra
-    "log"        :math:`\int_0^\infty S(k)\,dk / k`          the dimensionless Delta^2(k)
-    ===========  ==========================================  ==================================
+    =========  ========================================  ========================================
+    kind       variance                                  used for
+    =========  ========================================  ========================================
+    "density"  :math:`\int_{R^d} S(w)\,dw`               two-sided spectra, and in this package
+    "power"    :math:`\int_{R^d} S(k)\,dk / (2 \pi)^d`   P(k) in cosmology and machine learning
+    "shell"    :math:`\int_0^\infty S(k)\,dk`            E(k) of turbulence, one-sided spectra
+    "log"      :math:`\int_0^\infty S(k)\,dk / k`        the dimensionless Delta^2(k)
+    =========  ========================================  ========================================
 
     Parameters
     ----------
     S : str, sympy expression, callable, or pair of arrays (k, values)
-        An isotropic spectrum, which may be negative: a formula in k, w or f; a function of the
-        radius k > 0; or samples at ascending radii.
+        An isotropic spectrum, which may be negative: a formula in k, w or f; a function of an array
+        of radii k > 0; or samples at ascending radii.
     dim : int
         Dimension d of space.
     kind : {"density", "power", "shell", "log"}
@@ -74,69 +83,103 @@ def spectrum(
     Returns
     -------
     SpectralMeasure
-        Its ``covariance(z)`` and ``variogram(z)`` have values and errors; ``missing`` is the
-        estimated mass beyond samples.  It is accepted wherever a measure is:
-        ``tabulate``, :class:`rf.SpectralFeatures`, :class:`rf.GaussianField` and the plug-ins.
+        ``covariance(z)`` and ``variogram(z)`` return values and errors; ``missing`` is the
+        estimated mass beyond samples.  Everything that takes a measure takes it: ``tabulate``,
+        :class:`rf.SpectralFeatures`, :class:`rf.GaussianField` and the plug-ins.
 
     Raises
     ------
     InfiniteMassError
         If the variance is infinite; the message names the end and the remedy.
     ParameterError, FormulaError
-        If S or an option is invalid, or exponents are unclear.
+        If S or an option is invalid, or an exponent is unclear.
     AccuracyError
         If S is not smooth between its breaks.
 
     Examples
     --------
-    The Matern kernel with nu = 1/2 in three dimensions, from its power spectrum:
+    The kernel exp(-z) in three dimensions, from its power spectrum:
 
     >>> measure = spectrum("8*pi/(1 + k**2)**2", 3, kind="power")
     >>> values, errors = measure.covariance([0.0, 1.0])
     >>> bool(np.abs(values - np.exp([-0.0, -1.0])).max() < errors.max() < 1e-12)
     True
     """
-    convention = Convention(kind, checked_dim(dim), cycles)
+    dim = checked_dim(dim)
+    convention, limits = convention_of(kind, dim, cycles), real_array(band, "The band")
+    if limits.shape != (2,) or not 0.0 <= limits[0] < limits[1]:
+        raise ParameterError(f"band = {band!r}: give a pair (low, high) with 0 <= low < high.")
+    radii = [positive_number(b, "A break") for b in breaks]
     stated = (origin, None if decay is None else -decay)
-    limits = _checked_band(band)
     if isinstance(S, tuple | list) and len(S) == 2:
-        if parameters or (*stated, limits, tuple(breaks)) != (None, None, (0.0, np.inf), ()):
-            raise ParameterError(
-                "Samples take the options cycles and extend only: select a band by slicing the "
-                "arrays."
-            )
-        component, unresolved, missing = sampled_component(*S, convention, extend=extend)
+        if parameters or radii or stated != (None, None) or limits[0] or limits[1] < np.inf:
+            raise ParameterError("Samples have no options but kind, cycles and extend.")
+        component, unresolved, missing = sampled_component((S[0], S[1]), dim, convention, extend)
         label = f"{len(component.knots)} samples"
         return measure_of_component(component, label, unresolved=unresolved, missing=missing)
-    if extend:
-        raise ParameterError("extend=True continues samples, and the spectrum has none.")
-    radii = [positive_number(b, "A break") for b in breaks]
-    proved: Exponent = lambda side: None  # noqa: E731
+    if extend or (callable(S) and parameters):
+        raise ParameterError("extend=True is for samples, and values of parameters for formulas.")
     if callable(S) and not isinstance(S, sympy.Basic):
-        if parameters:
-            raise ParameterError(f"A callable has no parameters: bind {', '.join(parameters)}.")
-        function: Any = CallableSpectrum(S)
-        label, positive = function.name, False
+        function, exprs, end, shape = S, (None, None), np.inf, None
+        name = getattr(S, "__name__", "")
+        label = name if name.isidentifier() else "S(k)"
+        with suppress(TypeError):
+            shape = np.shape(S(np.ones(2)))
+        if shape not in ((), (2,)):
+            raise ParameterError(f"{label} must take an array of radii: wrap it by np.vectorize.")
     else:
-        formula = read_formula(S, parameters, bool(radii))
-        function, label, proved = formula.function, formula.label, formula.exponent
-        radii += formula.breaks
-        limits = limits[0], min(limits[1], formula.end)
-        positive = bool(function.expr.is_nonnegative)
-    if not limits[0] < limits[1]:
+        function, exprs, found, end = _read_formula(S, parameters, bool(radii))
+        label, radii = str(S), radii + found
+    low, high, *radii = (r / convention[2] for r in (limits[0], min(limits[1], end), *radii))
+    if not low < high:
         raise ParameterError(f"The spectrum {label} is 0 on the band {band}.")
-    low, high, *radii = (r / convention.unit for r in (*limits, *radii))
-    raw = GivenComponent(
-        function, convention, (low, high), breaks=tuple((r, 0.0) for r in radii),
-        has_one_sign=positive,
+    positive = getattr(function, "expr", None)
+    component = GivenComponent(
+        function, dim, convention, (low, high), breaks=tuple((r, 0.0) for r in radii),
+        has_one_sign=positive is not None and bool(positive.is_nonnegative),
     )  # fmt: skip
-    component, unresolved = find_ends(raw, label, proved, stated)
+    component, unresolved = find_ends(component, label, lambda s: _exponent(exprs[s], s), stated)
     return measure_of_component(component, label, unresolved=unresolved)
 
 
-def _checked_band(band: Any) -> tuple[float, float]:
-    """The limits of the band: 0 <= low < high."""
-    limits = real_array(band, "The band")
-    if limits.shape != (2,) or not 0.0 <= limits[0] < limits[1]:
-        raise ParameterError(f"band = {band!r}: give a pair (low, high) with 0 <= low < high.")
-    return float(limits[0]), float(limits[1])
+def _read_formula(
+    formula: Any, parameters: Mapping[str, Any], has_breaks: bool
+) -> tuple[FormulaSpectrum, tuple[Any, Any], list[float], float]:
+    """A formula, its parts next to 0 and infinity, the radii of its breaks, and where it ends."""
+    is_text = isinstance(formula, str)
+    names = re.findall(r"[^\W\d]\w*", formula) if is_text else map(str, formula.free_symbols)
+    variables = sorted({"k", "w", "f"} & set(names) - set(parameters)) or ["k"]
+    if len(variables) > 1:
+        raise ParameterError(
+            f"The spectrum {formula} has the variables {' and '.join(variables)}: write it in one "
+            "of k, w and f, and give the others values."
+        )
+    expr = parse_formula(formula, variable=variables[0], parameters=parameters)
+    kernel = radial(expr.subs(sympy.Symbol(variables[0], nonnegative=True), Z))
+    local = analyse(kernel)
+    if not kernel.pieces or not (local.exprs or has_breaks):
+        raise ParameterError(
+            f"The spectrum {formula} is 0, or it is not known where it is not smooth. State these "
+            "radii by breaks=[...], and give a band=(low, high)."
+        )
+    for radius, point in local.radii:
+        if any(term.exponent < 1 and term.exponent != 0 for term in point.singularities):
+            raise ParameterError(
+                f"The spectrum {formula} has an infinite value or slope at k = {radius}, where it "
+                "cannot be resolved: smooth it, or leave the radius out by a band=(low, high)."
+            )
+    (piece,) = kernel.pieces
+    exprs = local.exprs or (piece.expr,)
+    end = float(local.radii[-1][0]) if exprs[-1] == 0 and local.radii else np.inf
+    radii = [float(r) for r, point in local.radii if point.singularities or point.gaps]
+    return FormulaSpectrum(piece.expr), (exprs[0], exprs[-1]), radii, end
+
+
+def _exponent(expr: Any, side: int) -> float | None:
+    """The exponent of a formula at 0 (side 0) or infinity (side 1); None if it is not known."""
+    try:
+        point = sympy.oo if side else sympy.Integer(0)
+        terms = expand_at(expr, point, 1, _WINDOW).without_exponential.terms
+    except (ExpansionError, AttributeError):
+        return None
+    return (1 - 2 * side) * float(terms[0][0][0]) if terms else None
