@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from rf.feature_maps.fourier_features import fourier_columns
-from rf.inputs.rows import checked_lengths, lengths_for
+from rf.inputs.rows import checked_lengths, divide_by_lengths, lengths_for
 from rf.inputs.tables import Spectrum, resolve_spectrum
 from rf.sampling.frequencies import COUPLINGS, draw_frequencies
 from rf.variance.allocation import allocate
@@ -99,8 +99,8 @@ def two_sample_test(
         The samples, of at least two rows each.
     kernel : Kernel, Entry, str, SpectralMeasure, Design or SpectralTable
         As in :class:`rf.SpectralFeatures`, but radial and positive definite on R^d.
-    length_scale : float, array_like of shape (d,) or "median"
-        Divisor of the rows; "median": the median distance of (at most 512 of) the pooled rows.
+    length_scale : float, array_like of shape (d,) or (d, d), or "median"
+        Divisor of the rows, as in :class:`rf.SpectralFeatures`; "median": the median distance of (at most 512 of) the pooled rows.
     n_components : int, optional
         Number of features: a multiple of 16, since there are eight independent draws and each
         frequency has a cosine and a sine.  By default the test uses the exact kernel matrix.
@@ -144,7 +144,7 @@ def two_sample_test(
         raise ParameterError(f"coupling = {coupling!r} is not one of {known}.")
     rng = random_source(random_state, "random_state")
     pooled = np.concatenate([X, Y])
-    rows = pooled / _column_lengths(pooled, length_scale, rng)
+    rows = divide_by_lengths(pooled, _column_lengths(pooled, length_scale, rng))
     spectrum = _resolve_positive_definite(kernel, rows.shape[1])
     n, total, k_zero = len(X), len(rows), spectrum.table.k_zero
     in_x = np.arange(total) < n

@@ -39,6 +39,7 @@ from rf.inputs.rows import (
     divide_by_lengths,
     lengths_for,
     product_of_lengths,
+    refuse_matrix,
 )
 from rf.inputs.tables import (
     Spectrum,
@@ -144,6 +145,8 @@ class BaseSpectralFeatures(
             )
         if table.sphere:
             self._refuse_lengths(table.formula)
+        if table.has_groups:
+            refuse_matrix(self._lengths, table.formula)
         row_range = RowRange(table.domain, table.formula if table.sphere else "", centre_of(X))
         row_range.check(X, at_any_distance=self.outside == "ignore")
         kernel = spectrum.source

@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rf.features.base import BaseSpectralFeatures, FittedPlan, MixedSignature
 from rf.features.messages import describe_error, describe_lengths, infinite_group_message
-from rf.inputs.rows import FITTING_ADVICE, LENGTH_SCALE_CONSTRAINT, RowRange, centre_of
+from rf.inputs.rows import (
+    FITTING_ADVICE,
+    LENGTH_SCALE_CONSTRAINT,
+    RowRange,
+    centre_of,
+    refuse_matrix,
+)
 from rf.inputs.tables import (
     Spectrum,
     cached_spectrum,
@@ -71,9 +77,10 @@ class SpectralFeatures(BaseSpectralFeatures):
         What transform and gram do with rows further apart than ``z_max_``.
     kernel_params : dict, default=None
         Parameters of a catalogue kernel or a formula, such as ``{"nu": 2.5}`` for "matern".
-    length_scale : float, array_like of shape (d,), "median" or None, default=None
+    length_scale : float, array_like of shape (d,) or (d, d), "median" or None, default=None
         Rows are divided by it before the kernel is applied: one length, a length for each column,
-        or the median distance of the rows.  z_max_, domain and the distances of :meth:`variance`
+        or the median distance of the rows.  For a matrix M, rows x become M^-1 x, so that lengths
+        may belong to rotated axes (:func:`rf.anisotropy`).  z_max_, domain and the distances of :meth:`variance`
         are distances of divided rows.
     random_state : int, RandomState instance or None, default=None
 
@@ -104,8 +111,9 @@ class SpectralFeatures(BaseSpectralFeatures):
         The distributions of the frequencies; None if they are not drawn from a table.
     frequencies_ : rf.Frequencies or None
         The frequencies; None if they are not drawn from a table.
-    length_scale_ : ndarray of shape (d,) or None
-        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix.
+    length_scale_ : ndarray of shape (d,) or (d, d), or None
+        The lengths, from ``length_scale``: ``kernel_.gram(X / length_scale_)`` is the exact matrix,
+        or ``kernel_.gram(np.linalg.solve(length_scale_, X.T).T)`` for a matrix.
     cancellation_bound_ : float
         Bound of the sum of absolute terms in an entry of the kernel matrix of X (see Notes).
     scheme_ : rf.schemes.scheme.Scheme
@@ -260,6 +268,8 @@ class SpectralFeatures(BaseSpectralFeatures):
                 "separate distances. Omit domain, or make features of one group alone."
             )
         no_measure = ""
+        if is_l1:
+            refuse_matrix(self._lengths, kernel)
         if self.domain is None:
             try:
                 return self._from_table(resolve_spectrum(kernel, X.shape[1]), X)

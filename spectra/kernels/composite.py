@@ -134,14 +134,13 @@ class CompositeKernel(BaseKernel):
         """The radial kernel and its lengths if one Euclidean factor has all columns; else None."""
         self.check_dim(dim)
         factor = self.single_factor
-        if (
-            factor is None
-            or factor.size(dim) != dim
-            or np.ndim(factor.lengths) == 2
-            or (factor.metric != EUCLIDEAN and dim > 1)
-        ):
+        if factor is None or factor.size(dim) != dim or (factor.metric != EUCLIDEAN and dim > 1):
             return None
         lengths = None if factor.columns is None else np.array(factor.lengths)
+        if lengths is not None and lengths.ndim == 2:  # k(|A x - A y|): the lengths are A^-1
+            if lengths.shape != (dim, dim) or np.linalg.matrix_rank(lengths) < dim:
+                return None
+            lengths = np.linalg.inv(lengths)
         return self.profile, lengths
 
     def __call__(self, differences: ArrayLike) -> FloatArray:

@@ -214,6 +214,12 @@ class SpectralTable:
         return self.kind == "radial"
 
     @property
+    def has_groups(self) -> bool:
+        """Whether a part depends on separate columns: on groups of them, or the l1 distance."""
+        groups = (g for p in self.parts for g in p.groups)
+        return any(g.columns is not None or not g.is_coupled for g in groups)
+
+    @property
     def mass(self) -> float:
         """The total mass ||mu|| of the measure, or a bound if parts overlap or are shifted."""
         return float(sum(self._part_masses()))
