@@ -1,66 +1,60 @@
-r"""A given spectrum S as a component of a density: rho(w) = exp(log_factor) w^power S(unit w)."""
+r"""A given spectrum S as a density: rho(w) = exp(log_factor) w^power S(unit w), and its measure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-import sympy
+from scipy.integrate import tanhsinh
+from scipy.ndimage import maximum_filter1d
 
-from spectra.base.accuracy import EPS
+from spectra.base.accuracy import EPS, VALUE
 from spectra.base.numbers import FloatArray, real_array
 from spectra.base.special.bessel import log_sphere_area
-from spectra.density.components import Component, Evaluation
-from spectra.errors import ParameterError
-from spectra.formula.evaluation.evaluate import numpy_function
-from spectra.formula.reader.parsing import Z
+from spectra.density.components import Component, Evaluation, SpectralDensity
+from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.measure import SpectralMeasure
 
-__all__ = ["FormulaSpectrum", "GivenComponent", "convention_of"]
+__all__ = ["LEAST_RATE", "GivenComponent", "convention_of", "find_ends", "measure_of_component"]
 
-# Rounding errors of S relative to its largest value nearby, where terms may cancel, as in 1 - k; and
-# those of exp(L - peak) for a logarithm L, relative to S.
-_ROUNDING, _ROUNDING_OF_LOG = 16.0 * EPS, 4.0 * EPS
+# Rounding errors of S relative to its largest value up to _NEAR e-folds away, where terms may cancel
+# as in 1 - k; and those of exp(L - peak) for a logarithm L, relative to S.
+_ROUNDING, _NEAR, _ROUNDING_OF_LOG = 16.0 * EPS, 0.03, 4.0 * EPS
+# Radii exp(-_FAR) to exp(_FAR) are searched, at _POINTS of them.  Values are negligible where
+# w rho(w) is below exp(-92) = 1e-40 of its peak.
+_FAR, _POINTS, _NEGLIGIBLE = 100.0, 8001, 92.0
+# Exponents are measured between _COUNT points over the last _SPAN e-folds, and must agree to
+# _AGREE; one that is stated may differ by _STATED.
+_SPAN, _COUNT, _AGREE, _STATED = 20.0, 9, 1e-3, 0.25
+#: The integral of w^rate dw/w converges if the rate is larger: a smaller one may hide logarithms.
+LEAST_RATE = 1e-3
+# The bulk has all of the mass but this share at each end.
+_TAIL_SHARE = 0.01
+_ENDS = ("k = 0", "infinity")
+_REMEDIES = (
+    "At k = 0 give an outer scale (as k**2 + 1/L**2 for k**2) or a lower limit, band=(low, inf).",
+    "At infinity give an inner scale (as a factor exp(-(k*l)**2)) or a cut-off, band=(0, high).",
+)
 
 
 def convention_of(kind: str, dim: int, cycles: bool) -> tuple[float, float, float]:
     """The numbers (log_factor, power, unit) of a kind of spectrum."""
-    log_turn, unit = float(np.log(2.0 * np.pi)), 1.0 / (2.0 * np.pi) if cycles else 1.0
-    log_area = float(log_sphere_area(dim))
+    log_turn, log_area = float(np.log(2.0 * np.pi)), float(log_sphere_area(dim))
     factors = {
         "density": (log_area - cycles * dim * log_turn, dim - 1.0),
         "power": (log_area - dim * log_turn, dim - 1.0),
         "shell": (-cycles * log_turn, 0.0),
         "log": (0.0, -1.0),
     }
-    if kind not in factors or not isinstance(cycles, bool):
+    if kind not in factors:
         raise ParameterError(
-            f"kind = {kind!r}, cycles = {cycles!r}: the kind says what is integrated to give the "
-            "variance: 'density' (S dw over R^d), 'power' (S dk/(2 pi)^d over R^d), 'shell' (S dk "
-            "over k > 0; one-sided frequency spectra, too), or 'log' (S dk/k over k > 0). cycles "
-            "is True for frequencies in cycles, such as Hz, else False."
+            f"kind = {kind!r}: say what is integrated to give the variance: 'density' (S dw over "
+            "R^d), 'power' (S dk/(2 pi)^d over R^d), 'shell' (S dk over k > 0; one-sided frequency "
+            "spectra, too), or 'log' (S dk/k over k > 0)."
         )
-    return *factors[kind], unit
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class FormulaSpectrum:
-    """The values of a formula in Z, accurate relative to the largest value in each octave."""
-
-    expr: sympy.Expr
-
-    @cached_property
-    def _function(self) -> Callable[[FloatArray], FloatArray]:
-        return numpy_function(self.expr, Z, relative=True)
-
-    def __call__(self, k: FloatArray) -> FloatArray:
-        return self._function(k)
-
-    def __getstate__(self) -> dict[str, Any]:  # compiled functions cannot be pickled
-        return {"expr": self.expr}
+    return *factors[kind], 1.0 / (2.0 * np.pi) if cycles else 1.0
 
 
 @final
@@ -76,7 +70,6 @@ class GivenComponent(Component):
     convention: tuple[float, float, float]
     range: tuple[float, float]
     slopes: tuple[float, float] = (np.inf, -np.inf)
-    is_log: bool = False  # the function returns log S
     floor: float = 1e-30  # absolute error, as a share of the peak; an underflow is far below it
     log_peak: float = -np.inf  # of w |rho(w)|
     largest: tuple[FloatArray, FloatArray] = (np.zeros(1), np.zeros(1))  # log w, log |rho| near it
@@ -94,18 +87,143 @@ class GivenComponent(Component):
         beyond = w != inside
         with np.errstate(all="ignore"):
             values = np.broadcast_to(real_array(self.function(unit * inside), "S"), w.shape)
-            sign, log = (1.0, values) if self.is_log else (np.sign(values), np.log(np.abs(values)))
-            log = log + log_factor + power * np.log(inside)
+            log = np.log(np.abs(values)) + log_factor + power * np.log(inside)
             slope = np.where(w < inside, *self.slopes)
             steps = np.where(np.isinf(slope), -np.inf, slope * (t - np.log(inside)))
             log[beyond] += steps[beyond]
             floor = np.log(self.floor) + self.log_peak - t
-            floor = np.where(np.isneginf(log) & beyond, -np.inf, floor)
-            size = np.maximum(log, floor)
+            size = np.maximum(log, np.where(np.isneginf(log) & beyond, -np.inf, floor))
             scale = np.where(np.isneginf(size), 0.0, size)
             share = np.exp(log - scale)
             distance = np.abs(np.where(share > 0.0, log + t - self.log_peak, 0.0))
             nearby = np.exp(np.minimum(np.interp(t, *self.largest) - scale, 99.0))
             error = np.exp(floor - scale) + _ROUNDING_OF_LOG * distance * share
             error += _ROUNDING * np.where(beyond, share, nearby)
-        return np.broadcast_to(sign, t.shape), log, size, np.minimum(error, 1.0)
+        return np.sign(values), log, size, np.minimum(error, 1.0)
+
+    def sample(self) -> tuple[FloatArray, FloatArray]:
+        """log w in the range, and log(w |rho|) there; nan where it is not finite."""
+        low, high = np.log(self.range)
+        # Middles of cells: rho may be infinite at an end.
+        t = low + (high - low) / _POINTS * (0.5 + np.arange(_POINTS))
+        size = self.signed_log(np.exp(t))[1] + t
+        return t, np.where(size < np.inf, size, np.nan)
+
+
+def find_ends(
+    component: GivenComponent, label: str, exponents: tuple[float | None, float | None]
+) -> tuple[GivenComponent, float]:
+    """The component in the range where it is not negligible, and the error of what is beyond.
+
+    An end of the range at 0 or infinity is open, another one a limit of the band.  ``exponents``:
+    those of S at 0 and at infinity; None if they are unknown.
+    """
+    is_open = component.range[0] == 0.0, component.range[1] == np.inf
+    ends = [component.range[0] or float(np.exp(-_FAR)), min(component.range[1], np.exp(_FAR))]
+    component = replace(component, range=tuple(ends))
+    t, size = component.sample()
+    alive = np.flatnonzero(size > np.max(size, where=size > -np.inf, initial=-1e9) - _NEGLIGIBLE)
+    near = slice(max(alive[0] - 1, 0), alive[-1] + 2) if alive.size else slice(None)
+    if np.isnan(size[near]).any() or not alive.size:
+        k = component.convention[2] * np.exp(t[near][np.argmax(np.isnan(size[near]))])
+        raise ParameterError(
+            f"The spectrum {label} is not finite at k = {k:.6g}, or 0 everywhere. Return its limit "
+            "there, or give a band=(low, high)."
+        )
+    breaks, slopes, diverging, error = {r for r, _ in component.breaks}, [np.inf, -np.inf], [], 0.0
+    for side, i in enumerate((alive[0], alive[-1])):
+        if i != (0, _POINTS - 1)[side]:
+            ends[side] = float(np.exp(t[i + 2 * side - 1]))
+        elif not is_open[side]:
+            breaks.add(ends[side])
+        else:
+            slopes[side], extra = _open_end(component, label, side, exponents[side])
+            error += extra
+            if (1 - 2 * side) * (slopes[side] + 1.0) < LEAST_RATE:
+                diverging.append(side)
+    power = component.convention[1]
+    if diverging:
+        where = " and ".join(f"S ~ k^({slopes[s] - power:.4g}) at {_ENDS[s]}" for s in diverging)
+        raise InfiniteMassError(
+            f"The variance of the spectrum {label} is infinite: its kind integrates S(k) "
+            f"k^{power:g} dk, and with {where} that diverges, or converges too slowly to be "
+            f"computed. {' '.join(_REMEDIES[side] for side in diverging)}"
+        )
+    found = tuple((r, 0.0) for r in sorted(breaks) if ends[0] <= r <= ends[1])
+    return replace(component, range=tuple(ends), slopes=tuple(slopes), breaks=found), error
+
+
+def _open_end(
+    component: GivenComponent, label: str, side: int, exponent: float | None
+) -> tuple[float, float]:
+    """The exponent of rho at an end, and the error of the mass beyond it."""
+    power, inward = component.convention[1], 1 - 2 * side
+    t = np.log(component.range[side]) + inward * np.linspace(0.0, _SPAN, _COUNT)
+    sign, log = component.signed_log(np.clip(np.exp(t), *component.range))
+    slopes = np.diff(log) / np.diff(t)
+    rates, last = inward * (slopes + 1.0), slopes[0] - power
+    if exponent is None:
+        agree = np.ptp(slopes) <= _AGREE * (1.0 + np.abs(slopes).max()) and np.ptp(sign) == 0.0
+        if not (agree or np.all(rates < LEAST_RATE)):
+            raise ParameterError(
+                f"The spectrum {label} has no clear power law at {_ENDS[side]}: its exponent goes "
+                f"from {slopes[-1] - power:.4g} to {last:.4g} over {_SPAN:g} e-folds. State it by "
+                f"{('origin', 'decay')[side]}=... {_REMEDIES[side]}"
+            )
+        exponent = last
+    elif not abs(exponent - last) <= _STATED:
+        raise ParameterError(
+            f"The exponent of the spectrum {label} at {_ENDS[side]} is {exponent:g} as stated, and "
+            f"{last:.4g} by its values: correct one of them."
+        )
+    rate, mass = inward * (exponent + power + 1.0), float(np.exp(log[0] + t[0]))
+    error = mass * abs(1.0 / rate - 1.0 / rates[0]) if min(rate, rates[0]) > 0.0 else 0.0
+    return float(exponent + power), error
+
+
+def measure_of_component(
+    component: GivenComponent, label: Any, *, unresolved: float = 0.0, missing: float = 0.0
+) -> SpectralMeasure:
+    """The measure of a component whose ends are known; its masses are checked."""
+    t, size = component.sample()
+    mass = np.cumsum(np.exp(size - size.max()))
+    bulk = np.searchsorted(mass, [_TAIL_SHARE * mass[-1], (1.0 - _TAIL_SHARE) * mass[-1]])
+    log_rho = np.maximum(size, size.max() - 10.0 * _FAR) - t
+    low, high = component.slopes
+    component = replace(
+        component,
+        log_peak=float(size.max()),
+        largest=(t, maximum_filter1d(log_rho, 3 + 2 * int(_NEAR / (t[1] - t[0])), mode="nearest")),
+        bulk=tuple(np.exp(t[bulk]).tolist()),
+        origin_exponent=low if np.isfinite(low) else 0.0,
+        decay=-high,
+    )
+    component, dim = replace(component, total=_total(component)), component.dim
+    density = SpectralDensity(label, dim, (component,), (), "given")
+    measure = SpectralMeasure(dim, None, (), density, unresolved=unresolved, missing=missing)
+    try:
+        measure.mass  # noqa: B018
+    except AccuracyError as error:
+        raise AccuracyError(
+            f"The spectrum {label} is not resolved. {error} If it has a kink, a jump or a narrow "
+            "line, state the radii with breaks=[...]; if it oscillates without end, give a band."
+        ) from error
+    return measure
+
+
+def _total(component: GivenComponent) -> float:
+    """The integral of rho by a second quadrature, between all edges and on unit steps of log w."""
+    low, high = np.log(component.range)
+    radii = [*(r for r, _ in component.breaks), *component.knots]
+    edges = np.unique(np.clip([*np.arange(low, high), high, *np.log(radii)], low, high))
+    edges = edges[np.append(True, np.diff(edges) > VALUE * np.abs(edges[1:]))]
+
+    def density(t: FloatArray) -> FloatArray:
+        sign, log = component.signed_log(np.clip(np.exp(t.ravel()), *component.range))
+        return (sign * np.exp(log + t.ravel() - component.log_peak)).reshape(t.shape)
+
+    total = float(tanhsinh(density, edges[:-1], edges[1:], rtol=VALUE, atol=EPS).integral.sum())
+    for end, slope, inward in zip((low, high), component.slopes, (1.0, -1.0), strict=True):
+        if np.isfinite(slope):
+            total += inward * float(density(np.array([end]))[0]) / (slope + 1.0)
+    return total * float(np.exp(component.log_peak))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,33 +12,18 @@ from scipy.interpolate import make_interp_spline
 from spectra.base.accuracy import EPS
 from spectra.base.numbers import FloatArray, real_array
 from spectra.errors import InfiniteMassError, ParameterError
-from spectra.spectral_input.component import GivenComponent
-from spectra.spectral_input.ends import LEAST_RATE
+from spectra.spectral_input.component import LEAST_RATE, GivenComponent
 
 __all__ = ["sampled_component"]
 
 # Degrees of splines that are tried; each needs _PER_DEGREE (degree + 1) samples.  Two interpolants
 # are compared at _FINE points for each sample.
 _DEGREES, _PER_DEGREE, _FINE = (1, 3, 5, 7, 9), 4, 40
-# Samples at both ends are left out where w rho(w) is below exp(-138) = 1e-60 of its peak.
-_NEGLIGIBLE = 138.0
-# The power law beyond the samples is fitted to so many of them.
-_LAST = 4
+# Samples at both ends are left out where w rho(w) is below exp(-138) = 1e-60 of its peak.  The power
+# law beyond the others is fitted to the last _LAST.
+_NEGLIGIBLE, _LAST = 138.0, 4
 # Rounding errors of a spline through values, relative to the peak.
 _ROUNDING = 64.0 * EPS
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _SplineSpectrum:
-    """S from a spline in log k: of log S, or of S k^power."""
-
-    spline: Any
-    power: float | None  # None: the spline is log S
-
-    def __call__(self, k: FloatArray) -> FloatArray:
-        values = np.asarray(self.spline(np.log(k)))
-        return values if self.power is None else values * k**-self.power
 
 
 def sampled_component(
@@ -54,11 +39,12 @@ def sampled_component(
         size = np.log(np.abs(S)) + log_factor + (power + 1.0) * np.log(k / unit)
     kept = np.flatnonzero(size > size.max() - _NEGLIGIBLE)
     rows = slice(int(kept[0]), int(kept[-1]) + 1)
-    k, S, size = k[rows], S[rows], size[rows]
-    w, is_log = k / unit, bool(np.all(S > 0.0))
-    function, unresolved = _interpolate(k, S, power + 1.0, is_log)
-    unresolved *= float(np.exp(log_factor)) * unit ** -(power + 1.0)
-    laws = [_power_law(np.log(w), size, np.sign(S), side) for side in (0, 1)]
+    w, S, size = k[rows] / unit, S[rows], size[rows]
+    y, x, is_log = np.sign(S) * np.exp(size - size.max()), np.log(w), bool(np.all(S > 0.0))
+    spline, error = _interpolate(x, size - size.max() if is_log else y, is_log)
+    scale = float(np.exp(size.max()))
+    unresolved = scale * error
+    laws = [_power_law(x, size, np.sign(S), side) for side in (0, 1)]
     missing, slopes = float(sum(mass for _, mass, _ in laws)), (np.inf, -np.inf)
     if extend:
         if not missing < np.inf:
@@ -71,11 +57,18 @@ def sampled_component(
         slopes, missing = (laws[0][0], laws[1][0]), 0.0
         unresolved += sum(error for *_, error in laws)
     ends = (float(w[0]), float(w[-1]))
+    # The spline is that of w rho(w), so rho needs no factor.
+    function = partial(_spectrum_of_spline, spline, scale, is_log)
     component = GivenComponent(
-        function, dim, convention, ends, slopes, is_log, 1e-30 if is_log else _ROUNDING,
+        function, dim, (0.0, -1.0, 1.0), ends, slopes, 1e-30 if is_log else _ROUNDING,
         breaks=() if extend else tuple((r, 0.0) for r in ends), knots=tuple(w.tolist()),
     )  # fmt: skip
     return component, unresolved, missing
+
+
+def _spectrum_of_spline(spline: Any, scale: float, is_log: bool, w: FloatArray) -> FloatArray:
+    values = np.asarray(spline(np.log(w)))
+    return scale * (np.exp(values) if is_log else values)
 
 
 def _check_samples(k: ArrayLike, values: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -100,30 +93,27 @@ def _check_samples(k: ArrayLike, values: ArrayLike) -> tuple[FloatArray, FloatAr
     return k, S
 
 
-def _interpolate(
-    k: FloatArray, S: FloatArray, power: float, is_log: bool
-) -> tuple[_SplineSpectrum, float]:
+def _interpolate(x: FloatArray, y: FloatArray, is_log: bool) -> tuple[Any, float]:
     """The spline of the degree for which halves of the samples agree best with all of them.
 
-    Also returns the integral of the difference of S k^power in log k, which is 2^(degree + 1) times
-    the error where the spectrum is smooth.
+    Also returns the integral of the difference, which is 2^(degree + 1) times the error where the
+    spectrum is smooth.
     """
-    x, y = np.log(k), np.log(S) if is_log else S * k**power
-    t = np.linspace(x[0], x[-1], _FINE * k.size)
+    t = np.linspace(x[0], x[-1], _FINE * x.size)
 
     def fit(rows: Any, degree: int) -> tuple[Any, FloatArray]:
         spline = make_interp_spline(x[rows], y[rows], k=degree)
         with np.errstate(over="ignore"):
-            return spline, np.exp(spline(t) + power * t) if is_log else spline(t)
+            return spline, np.exp(spline(t)) if is_log else spline(t)
 
     best: tuple[float, Any] = (np.inf, None)
-    halves = [np.unique([0, *range(first, k.size, 2), k.size - 1]) for first in (0, 1)]
+    halves = [np.unique([0, *range(first, x.size, 2), x.size - 1]) for first in (0, 1)]
     for degree in _DEGREES:
-        if degree == 1 or k.size >= _PER_DEGREE * (degree + 1):
+        if degree == 1 or x.size >= _PER_DEGREE * (degree + 1):
             spline, whole = fit(slice(None), degree)
             errors = [np.trapezoid(np.abs(whole - fit(h, degree)[1]), t) for h in halves]
             best = min(best, (float(max(errors)), spline), key=lambda pair: pair[0])
-    return _SplineSpectrum(best[1], None if is_log else power), best[0]
+    return best[1], best[0]
 
 
 def _power_law(

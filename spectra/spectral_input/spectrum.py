@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import sympy
 
 from spectra.base.limits import staged
-from spectra.base.numbers import checked_dim, positive_number, real_array
+from spectra.base.numbers import FloatArray, checked_dim, positive_number, real_array
 from spectra.errors import ParameterError
+from spectra.formula.evaluation.evaluate import numpy_function
 from spectra.formula.expansions.exact_numbers import ExpansionError
 from spectra.formula.expansions.expand import expand_at
 from spectra.formula.reader.parsing import Z, parse_formula
 from spectra.kernels.kernel import radial
 from spectra.measure import SpectralMeasure
 from spectra.singularities import analyse
-from spectra.spectral_input.component import FormulaSpectrum, GivenComponent, convention_of
-from spectra.spectral_input.ends import find_ends, measure_of_component
+from spectra.spectral_input.component import (
+    GivenComponent,
+    convention_of,
+    find_ends,
+    measure_of_component,
+)
 from spectra.spectral_input.samples import sampled_component
 
 __all__ = ["spectrum"]
@@ -105,14 +111,13 @@ def spectrum(
     >>> bool(np.abs(values - np.exp([-0.0, -1.0])).max() < errors.max() < 1e-12)
     True
     """
-    dim = checked_dim(dim)
+    dim, exponents = checked_dim(dim), [origin, None if decay is None else -decay]
     convention, limits = convention_of(kind, dim, cycles), real_array(band, "The band")
     if limits.shape != (2,) or not 0.0 <= limits[0] < limits[1]:
         raise ParameterError(f"band = {band!r}: give a pair (low, high) with 0 <= low < high.")
-    radii = [positive_number(b, "A break") for b in breaks]
-    stated = (origin, None if decay is None else -decay)
+    radii, end, positive = [positive_number(b, "A break") for b in breaks], np.inf, False
     if isinstance(S, tuple | list) and len(S) == 2:
-        if parameters or radii or stated != (None, None) or limits[0] or limits[1] < np.inf:
+        if parameters or radii or exponents != [None, None] or limits[0] or limits[1] < np.inf:
             raise ParameterError("Samples have no options but kind, cycles and extend.")
         component, unresolved, missing = sampled_component((S[0], S[1]), dim, convention, extend)
         label = f"{len(component.knots)} samples"
@@ -120,32 +125,42 @@ def spectrum(
     if extend or (callable(S) and parameters):
         raise ParameterError("extend=True is for samples, and values of parameters for formulas.")
     if callable(S) and not isinstance(S, sympy.Basic):
-        function, exprs, end, shape = S, (None, None), np.inf, None
-        name = getattr(S, "__name__", "")
+        function, name, shape = S, getattr(S, "__name__", ""), None
         label = name if name.isidentifier() else "S(k)"
         with suppress(TypeError):
             shape = np.shape(S(np.ones(2)))
         if shape not in ((), (2,)):
             raise ParameterError(f"{label} must take an array of radii: wrap it by np.vectorize.")
     else:
-        function, exprs, found, end = _read_formula(S, parameters, bool(radii))
-        label, radii = str(S), radii + found
+        expr, exprs, found, end = _read_formula(S, parameters, bool(radii))
+        function, label, positive = partial(_values, expr), str(S), bool(expr.is_nonnegative)
+        radii += found
+        exponents = [e if e is not None else _exponent(exprs[i], i) for i, e in enumerate(exponents)]
     low, high, *radii = (r / convention[2] for r in (limits[0], min(limits[1], end), *radii))
     if not low < high:
         raise ParameterError(f"The spectrum {label} is 0 on the band {band}.")
-    positive = getattr(function, "expr", None)
+    pairs = tuple((r, 0.0) for r in radii)
     component = GivenComponent(
-        function, dim, convention, (low, high), breaks=tuple((r, 0.0) for r in radii),
-        has_one_sign=positive is not None and bool(positive.is_nonnegative),
-    )  # fmt: skip
-    component, unresolved = find_ends(component, label, lambda s: _exponent(exprs[s], s), stated)
+        function, dim, convention, (low, high), breaks=pairs, has_one_sign=positive
+    )
+    component, unresolved = find_ends(component, label, (exponents[0], exponents[1]))
     return measure_of_component(component, label, unresolved=unresolved)
+
+
+@lru_cache(maxsize=64)
+def _compile(expr: sympy.Expr) -> Callable[[FloatArray], FloatArray]:
+    return numpy_function(expr, Z, relative=True)
+
+
+def _values(expr: sympy.Expr, k: FloatArray) -> FloatArray:
+    """The values of a formula; unlike a compiled function, this can be pickled."""
+    return _compile(expr)(k)
 
 
 def _read_formula(
     formula: Any, parameters: Mapping[str, Any], has_breaks: bool
-) -> tuple[FormulaSpectrum, tuple[Any, Any], list[float], float]:
-    """A formula, its parts next to 0 and infinity, the radii of its breaks, and where it ends."""
+) -> tuple[sympy.Expr, tuple[Any, Any], list[float], float]:
+    """A formula in Z, its parts next to 0 and infinity, its breaks, and where it ends."""
     is_text = isinstance(formula, str)
     names = re.findall(r"[^\W\d]\w*", formula) if is_text else map(str, formula.free_symbols)
     variables = sorted({"k", "w", "f"} & set(names) - set(parameters)) or ["k"]
@@ -168,18 +183,18 @@ def _read_formula(
                 f"The spectrum {formula} has an infinite value or slope at k = {radius}, where it "
                 "cannot be resolved: smooth it, or leave the radius out by a band=(low, high)."
             )
-    (piece,) = kernel.pieces
-    exprs = local.exprs or (piece.expr,)
+    expr = kernel.pieces[0].expr
+    exprs = local.exprs or (expr,)
     end = float(local.radii[-1][0]) if exprs[-1] == 0 and local.radii else np.inf
     radii = [float(r) for r, point in local.radii if point.singularities or point.gaps]
-    return FormulaSpectrum(piece.expr), (exprs[0], exprs[-1]), radii, end
+    return expr, (exprs[0], exprs[-1]), radii, end
 
 
-def _exponent(expr: Any, side: int) -> float | None:
+def _exponent(expr: sympy.Expr, side: int) -> float | None:
     """The exponent of a formula at 0 (side 0) or infinity (side 1); None if it is not known."""
     try:
         point = sympy.oo if side else sympy.Integer(0)
         terms = expand_at(expr, point, 1, _WINDOW).without_exponential.terms
-    except (ExpansionError, AttributeError):
+    except ExpansionError:
         return None
     return (1 - 2 * side) * float(terms[0][0][0]) if terms else None
