@@ -100,7 +100,8 @@ def two_sample_test(
     kernel : Kernel, Entry, str, SpectralMeasure, Design or SpectralTable
         As in :class:`rf.SpectralFeatures`, but radial and positive definite on R^d.
     length_scale : float, array_like of shape (d,) or (d, d), or "median"
-        Divisor of the rows, as in :class:`rf.SpectralFeatures`; "median": the median distance of (at most 512 of) the pooled rows.
+        Divisor of the rows, as in :class:`rf.SpectralFeatures`; "median": the median distance of
+        (at most 512 of) the pooled rows.
     n_components : int, optional
         Number of features: a multiple of 16, since there are eight independent draws and each
         frequency has a cosine and a sine.  By default the test uses the exact kernel matrix.

@@ -80,8 +80,8 @@ class SpectralFeatures(BaseSpectralFeatures):
     length_scale : float, array_like of shape (d,) or (d, d), "median" or None, default=None
         Rows are divided by it before the kernel is applied: one length, a length for each column,
         or the median distance of the rows.  For a matrix M, rows x become M^-1 x, so that lengths
-        may belong to rotated axes (:func:`rf.anisotropy`).  z_max_, domain and the distances of :meth:`variance`
-        are distances of divided rows.
+        may belong to rotated axes (:func:`rf.anisotropy`).  z_max_, domain and the distances of
+        :meth:`variance` are distances of divided rows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes

@@ -76,8 +76,8 @@ def slope_of_kernel(kernel: Kernel) -> Slope:
 def slope_of_table(table: SpectralTable) -> Slope:
     """k'(z)/z for the kernel of a radial table.
 
-    For bounded radii w it is -k(0) E[w^2 Ω_(d+2)(w z)]/d, where Ω_d is the mean of a plane wave over
-    the sphere; else the derivative of an interpolant.
+    For bounded radii w it is -k(0) E[w^2 Ω_(d+2)(w z)]/d, where Ω_d is the mean of a plane wave
+    over the sphere; else the derivative of an interpolant.
     """
     parts: tuple[Any, ...] = table.parts
     if not all(np.isfinite(part.law.upper) for part in parts):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spectra.designs import Design
     from spectra.kernels.composite import CompositeKernel
     from spectra.kernels.kernel import Kernel
+    from spectra.kernels.tabulated import TabulatedKernel
 
 __all__ = [
     "Layout",
@@ -77,7 +78,7 @@ class Spectrum:
     """A table, its exact kernel or the text of it (if known), and the layout of a design."""
 
     table: SpectralTable
-    source: Kernel | CompositeKernel | str | None
+    source: Kernel | CompositeKernel | TabulatedKernel | str | None
     layout: Layout | None = None
 
     @property

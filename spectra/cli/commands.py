@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from spectra.base.console import (
     ENVIRONMENT_HELP,
@@ -38,6 +41,10 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "--plot": {"type": Path},
     "--out": {"type": Path},
     "--u-error": {"type": float},
+    "--spectrum": {"type": Path},
+    "--kind": {"choices": ("density", "power", "shell", "log")},
+    "--cycles": {"action": "store_true"},
+    "--extend": {"action": "store_true"},
     "--z-max": {"type": float},
     "--objective": {"choices": ("mass", "variance"), "default": "variance"},
     "action": {"choices": ("list", "clear")},
@@ -85,6 +92,10 @@ _COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
             "--u-error": "largest error of the inverse CDFs, in probability",
             "--route": "also print the density by this route: lookup, periodic, series, symbolic "
             "or numeric",
+            "--spectrum": "instead of a kernel: file of two columns, k and the spectrum (.csv)",
+            "--kind": "what of the spectrum is integrated to give the variance (docs/spectra.md)",
+            "--cycles": "k is in cycles per unit, such as Hz",
+            "--extend": "continue the samples by power laws",
         },
     ),
     "cache": ("list or delete the saved tables", {"action": "list the tables, or delete them all"}),
@@ -138,6 +149,8 @@ def _parser() -> argparse.ArgumentParser:
         add_time_option(command)
         for option, description in options.items():
             settings = _ARGUMENTS.get(option, {})
+            if option == "kernel" and name == "derive":
+                settings = {"nargs": "?"}
             if option == "--dim":
                 settings = settings | {"required": name in ("derive", "design")}
             command.add_argument(option, help=description, **settings)
@@ -201,14 +214,24 @@ def _variogram(arguments: argparse.Namespace) -> None:
 
 def _derive(arguments: argparse.Namespace) -> None:
     from spectra.derivation import derive
+    from spectra.measure import tabulate
     from spectra.verdict import existence
 
-    kernel = _kernel(arguments)
-    if arguments.route is not None:
-        _show_density(kernel, arguments.dim, arguments.route)
-    verdict = existence(kernel, dim=arguments.dim)
-    print(verdict, flush=True)  # before the table, which may raise an error
-    table = derive(kernel, arguments.dim, u_error=arguments.u_error)
+    if (arguments.kernel is None) == (arguments.spectrum is None):
+        raise ParameterError("Give a kernel, or --spectrum FILE with --kind.")
+    if arguments.spectrum is not None:
+        measure = _given_measure(arguments)
+        print(measure)
+        print(f"  Mass beyond the samples: {measure.missing:.3g}, not in the measure.")
+        print(f"  Error of the interpolation: {measure.unresolved:.1e}.", flush=True)
+        table = tabulate(measure, u_error=arguments.u_error)
+    else:
+        kernel = _kernel(arguments)
+        if arguments.route is not None:
+            _show_density(kernel, arguments.dim, arguments.route)
+        verdict = existence(kernel, dim=arguments.dim)
+        print(verdict, flush=True)  # before the table, which may raise an error
+        table = derive(kernel, arguments.dim, u_error=arguments.u_error)
     print(repr(table))
     if arguments.out is not None:
         table.save(arguments.out)
@@ -216,8 +239,29 @@ def _derive(arguments: argparse.Namespace) -> None:
     if arguments.plot is not None:
         from spectra.cli.pictures import plot_measure
 
-        plot_measure(verdict.measure, path=arguments.plot)
+        given = arguments.spectrum is not None
+        plot_measure(measure if given else verdict.measure, path=arguments.plot)
         print(f"drew {arguments.plot}")
+
+
+def _given_measure(arguments: argparse.Namespace) -> Any:
+    """The measure of the samples in a file of two columns, with or without a header."""
+    from spectra.spectral_input import spectrum
+
+    if arguments.kind is None:
+        raise ParameterError("--spectrum needs --kind: density, power, shell or log.")
+    try:
+        text = arguments.spectrum.read_text(encoding="utf-8")
+        lines = [line.replace(",", " ").replace(";", " ") for line in text.splitlines()]
+        has_header = lines and re.match(r"\s*[^\s\d.+#-]", lines[0])
+        k, values = np.loadtxt(lines[1:] if has_header else lines, ndmin=2, unpack=True)
+    except (OSError, ValueError) as error:
+        raise ParameterError(
+            f"{arguments.spectrum} is not a file of two columns of numbers, k and the spectrum, "
+            f"below at most one line of names: {error}"
+        ) from error
+    options = {name: getattr(arguments, name) for name in ("kind", "cycles", "extend")}
+    return spectrum((k, values), arguments.dim, **options)
 
 
 def _show_density(kernel: Kernel, dim: int, route: str) -> None:

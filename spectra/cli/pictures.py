@@ -104,9 +104,14 @@ def _draw_values(axes: Any, kernel: Kernel, low: float, high: float, *, title: s
 
 def plot_measure(measure: SpectralMeasure, *, path: str | PathLike[str]) -> None:
     """Plot k(z) and the signed radial density, and save the figure."""
-    support = _kernel_of(measure).support
-    with _picture(path, 2, measure.kernel) as (left, right):
-        draw_kernel(left, measure, z_max=1.1 * support if 0 < support < np.inf else _RANGE)
+    with _picture(path, 2, measure.name) as (left, right):
+        if measure.kernel is None and measure.density is not None:
+            z = np.linspace(0.0, 4.0 * np.pi / measure.parts()[0].law.ppf(0.5), _POINTS)
+            left.plot(z, measure.covariance(z)[0], color="black", lw=1.5)
+            left.set(xlabel="distance $z$", title=f"$k(z)$,  $d = {measure.dim}$")
+        else:
+            support = _kernel_of(measure).support
+            draw_kernel(left, measure, z_max=1.1 * support if 0 < support < np.inf else _RANGE)
         draw_radial_density(right, measure)
 
 

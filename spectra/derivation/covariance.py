@@ -99,7 +99,7 @@ class RadialCovariance:
 
     def values(self, s: ArrayLike) -> FloatArray:
         """k at the squared distances s."""
-        return self.kernel(np.sqrt(real_array(s, "s")))
+        return np.asarray(self.kernel(np.sqrt(real_array(s, "s"))))
 
     def derivative(self, s: ArrayLike) -> FloatArray:
         """dk/ds at the squared distances s; 0 at s = 0, where s does not depend on the l_j."""

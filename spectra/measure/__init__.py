@@ -9,5 +9,6 @@ oscillates, ``oscillating/wave_split`` splits the tail into two nonnegative sums
 
 from spectra.measure.from_density import measure_of, truncate
 from spectra.measure.spectral_measure import SpectralMeasure
+from spectra.measure.tabulation import tabulate
 
-__all__ = ["SpectralMeasure", "measure_of", "truncate"]
+__all__ = ["SpectralMeasure", "measure_of", "tabulate", "truncate"]

@@ -249,7 +249,7 @@ class SpectralMeasure:
         return self._parts
 
     def covariance(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        r"""The kernel :math:`\int \Omega_d(w z)\,\mu(dw)` of this measure, and bounds of its errors.
+        r"""The kernel :math:`\int \Omega_d(w z)\,\mu(dw)` of this measure, with error bounds.
 
         Parameters
         ----------

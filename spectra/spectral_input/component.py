@@ -19,8 +19,8 @@ from spectra.measure import SpectralMeasure
 
 __all__ = ["LEAST_RATE", "GivenComponent", "convention_of", "find_ends", "measure_of_component"]
 
-# Rounding errors of S relative to its largest value up to _NEAR e-folds away, where terms may cancel
-# as in 1 - k; and those of exp(L - peak) for a logarithm L, relative to S.
+# Rounding errors of S relative to its largest value up to _NEAR e-folds away, where terms may
+# cancel, as in 1 - k; and those of exp(L - peak) for a logarithm L, relative to S.
 _ROUNDING, _NEAR, _ROUNDING_OF_LOG = 16.0 * EPS, 0.03, 4.0 * EPS
 # Radii exp(-_FAR) to exp(_FAR) are searched, at _POINTS of them.  Values are negligible where
 # w rho(w) is below exp(-92) = 1e-40 of its peak.
@@ -150,7 +150,8 @@ def find_ends(
             f"computed. {' '.join(_REMEDIES[side] for side in diverging)}"
         )
     found = tuple((r, 0.0) for r in sorted(breaks) if ends[0] <= r <= ends[1])
-    return replace(component, range=tuple(ends), slopes=tuple(slopes), breaks=found), error
+    low, high = slopes
+    return replace(component, range=tuple(ends), slopes=(low, high), breaks=found), error
 
 
 def _open_end(

@@ -19,8 +19,8 @@ __all__ = ["sampled_component"]
 # Degrees of splines that are tried; each needs _PER_DEGREE (degree + 1) samples.  Two interpolants
 # are compared at _FINE points for each sample.
 _DEGREES, _PER_DEGREE, _FINE = (1, 3, 5, 7, 9), 4, 40
-# Samples at both ends are left out where w rho(w) is below exp(-138) = 1e-60 of its peak.  The power
-# law beyond the others is fitted to the last _LAST.
+# Samples at both ends are left out where w rho(w) is below exp(-138) = 1e-60 of its peak.  The
+# power law beyond the others is fitted to the last _LAST.
 _NEGLIGIBLE, _LAST = 138.0, 4
 # Rounding errors of a spline through values, relative to the peak.
 _ROUNDING = 64.0 * EPS

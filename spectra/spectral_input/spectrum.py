@@ -135,7 +135,9 @@ def spectrum(
         expr, exprs, found, end = _read_formula(S, parameters, bool(radii))
         function, label, positive = partial(_values, expr), str(S), bool(expr.is_nonnegative)
         radii += found
-        exponents = [e if e is not None else _exponent(exprs[i], i) for i, e in enumerate(exponents)]
+        exponents = [
+            e if e is not None else _exponent(exprs[i], i) for i, e in enumerate(exponents)
+        ]
     low, high, *radii = (r / convention[2] for r in (limits[0], min(limits[1], end), *radii))
     if not low < high:
         raise ParameterError(f"The spectrum {label} is 0 on the band {band}.")
