@@ -12,8 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spectra.base.console import (
     ENVIRONMENT_HELP,
     PICTURE_SUFFIXES,
@@ -246,6 +244,8 @@ def _derive(arguments: argparse.Namespace) -> None:
 
 def _given_measure(arguments: argparse.Namespace) -> Any:
     """The measure of the samples in a file of two columns, with or without a header."""
+    import numpy as np
+
     from spectra.spectral_input import spectrum
 
     if arguments.kind is None:

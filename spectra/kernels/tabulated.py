@@ -14,6 +14,7 @@ from spectra.base.special.bessel import log_sphere_area
 from spectra.errors import ParameterError
 from spectra.kernels.base_kernel import BaseKernel
 from spectra.kernels.composite import CompositeKernel, of_factor
+from spectra.table import SpectralTable
 from spectra.table.interpolation import kernel_by_interpolation, slope_by_interpolation
 
 __all__ = ["TabulatedKernel"]
@@ -33,7 +34,7 @@ class TabulatedKernel(BaseKernel):
     array([1.      , 0.367879])
     """
 
-    table: Any  # a SpectralTable, of a package that does not need sympy
+    table: SpectralTable
 
     def __post_init__(self) -> None:
         if not self.table.is_radial:
