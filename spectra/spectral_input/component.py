@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 from scipy.integrate import tanhsinh
-from scipy.ndimage import maximum_filter1d
 
 from spectra.base.accuracy import EPS, VALUE
 from spectra.base.numbers import FloatArray, real_array
@@ -19,9 +18,9 @@ from spectra.measure import SpectralMeasure
 
 __all__ = ["LEAST_RATE", "GivenComponent", "convention_of", "find_ends", "measure_of_component"]
 
-# Rounding errors of S relative to its largest value up to _NEAR e-folds away, where terms may
-# cancel, as in 1 - k; and those of exp(L - peak) for a logarithm L, relative to S.
-_ROUNDING, _NEAR, _ROUNDING_OF_LOG = 16.0 * EPS, 0.03, 4.0 * EPS
+# Rounding errors of S, and those of exp(L - peak) for a logarithm L, relative to S.  Those of k
+# (and of terms that cancel, as in 1 - k) are found by the change of S for a small step in log k.
+_ROUNDING, _ROUNDING_OF_LOG, _STEP = 16.0 * EPS, 4.0 * EPS, 2.0**-20
 # Radii exp(-_FAR) to exp(_FAR) are searched, at _POINTS of them.  Values are negligible where
 # w rho(w) is below exp(-92) = 1e-40 of its peak.
 _FAR, _POINTS, _NEGLIGIBLE = 100.0, 8001, 92.0
@@ -32,6 +31,8 @@ _SPAN, _COUNT, _AGREE, _STATED = 20.0, 9, 1e-3, 0.25
 LEAST_RATE = 1e-3
 # The bulk has all of the mass but this share at each end.
 _TAIL_SHARE = 0.01
+# The second quadrature has intervals of this length in log w.
+_PIECE = 0.25
 _ENDS = ("k = 0", "infinity")
 _REMEDIES = (
     "At k = 0 give an outer scale (as k**2 + 1/L**2 for k**2) or a lower limit, band=(low, inf).",
@@ -72,7 +73,6 @@ class GivenComponent(Component):
     slopes: tuple[float, float] = (np.inf, -np.inf)
     floor: float = 1e-30  # absolute error, as a share of the peak; an underflow is far below it
     log_peak: float = -np.inf  # of w |rho(w)|
-    largest: tuple[FloatArray, FloatArray] = (np.zeros(1), np.zeros(1))  # log w, log |rho| near it
     total: float = 0.0
     origin_exponent: float = 0.0
     bulk: tuple[float, float] = (1.0, 1.0)
@@ -81,25 +81,31 @@ class GivenComponent(Component):
     has_one_sign: bool = False
     knots: tuple[float, ...] = ()
 
-    def evaluate(self, w: FloatArray) -> Evaluation:
+    def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         log_factor, power, unit = self.convention
-        t, inside = np.log(w), np.clip(w, *self.range)
-        beyond = w != inside
+        inside = np.clip(w, *self.range)
         with np.errstate(all="ignore"):
             values = np.broadcast_to(real_array(self.function(unit * inside), "S"), w.shape)
             log = np.log(np.abs(values)) + log_factor + power * np.log(inside)
             slope = np.where(w < inside, *self.slopes)
-            steps = np.where(np.isinf(slope), -np.inf, slope * (t - np.log(inside)))
-            log[beyond] += steps[beyond]
+            steps = np.where(np.isinf(slope), -np.inf, slope * np.log(w / inside))
+        return np.sign(values), np.where(w == inside, log, log + steps)
+
+    def evaluate(self, w: FloatArray) -> Evaluation:
+        (sign, log), t = self.signed_log(w), np.log(w)
+        outside = (w != np.clip(w, *self.range)) & np.isneginf(log)
+        with np.errstate(all="ignore"):
             floor = np.log(self.floor) + self.log_peak - t
-            size = np.maximum(log, np.where(np.isneginf(log) & beyond, -np.inf, floor))
+            size = np.maximum(log, np.where(outside, -np.inf, floor))
             scale = np.where(np.isneginf(size), 0.0, size)
             share = np.exp(log - scale)
             distance = np.abs(np.where(share > 0.0, log + t - self.log_peak, 0.0))
-            nearby = np.exp(np.minimum(np.interp(t, *self.largest) - scale, 99.0))
-            error = np.exp(floor - scale) + _ROUNDING_OF_LOG * distance * share
-            error += _ROUNDING * np.where(beyond, share, nearby)
-        return np.sign(values), log, size, np.minimum(error, 1.0)
+            moved = (self.signed_log(w * (1.0 + step)) for step in (-_STEP, _STEP))
+            changes = [np.abs(s * np.exp(m - scale) - sign * share) / _STEP for s, m in moved]
+            change = np.nan_to_num(np.maximum(*changes))
+            error = np.exp(floor - scale) + (_ROUNDING + _ROUNDING_OF_LOG * distance) * share
+            error += EPS * (2.0 + np.abs(t)) * change
+        return sign, log, size, np.minimum(error, 1.0)
 
     def sample(self) -> tuple[FloatArray, FloatArray]:
         """log w in the range, and log(w |rho|) there; nan where it is not finite."""
@@ -189,12 +195,10 @@ def measure_of_component(
     t, size = component.sample()
     mass = np.cumsum(np.exp(size - size.max()))
     bulk = np.searchsorted(mass, [_TAIL_SHARE * mass[-1], (1.0 - _TAIL_SHARE) * mass[-1]])
-    log_rho = np.maximum(size, size.max() - 10.0 * _FAR) - t
     low, high = component.slopes
     component = replace(
         component,
         log_peak=float(size.max()),
-        largest=(t, maximum_filter1d(log_rho, 3 + 2 * int(_NEAR / (t[1] - t[0])), mode="nearest")),
         bulk=tuple(np.exp(t[bulk]).tolist()),
         origin_exponent=low if np.isfinite(low) else 0.0,
         decay=-high,
@@ -213,17 +217,18 @@ def measure_of_component(
 
 
 def _total(component: GivenComponent) -> float:
-    """The integral of rho by a second quadrature, between all edges and on unit steps of log w."""
+    """The integral of rho by a second quadrature, between all edges and on short steps of log w."""
     low, high = np.log(component.range)
     radii = [*(r for r, _ in component.breaks), *component.knots]
-    edges = np.unique(np.clip([*np.arange(low, high), high, *np.log(radii)], low, high))
+    edges = np.unique(np.clip([*np.arange(low, high, _PIECE), high, *np.log(radii)], low, high))
     edges = edges[np.append(True, np.diff(edges) > VALUE * np.abs(edges[1:]))]
 
     def density(t: FloatArray) -> FloatArray:
         sign, log = component.signed_log(np.clip(np.exp(t.ravel()), *component.range))
         return (sign * np.exp(log + t.ravel() - component.log_peak)).reshape(t.shape)
 
-    total = float(tanhsinh(density, edges[:-1], edges[1:], rtol=VALUE, atol=EPS).integral.sum())
+    limits = {"rtol": VALUE, "atol": EPS / np.sqrt(edges.size)}
+    total = float(tanhsinh(density, edges[:-1], edges[1:], **limits).integral.sum())
     for end, slope, inward in zip((low, high), component.slopes, (1.0, -1.0), strict=True):
         if np.isfinite(slope):
             total += inward * float(density(np.array([end]))[0]) / (slope + 1.0)

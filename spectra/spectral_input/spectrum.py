@@ -35,7 +35,7 @@ __all__ = ["spectrum"]
 _WINDOW = 8
 
 
-@staged("reading a spectrum", advice="give a formula, or a band=(low, high)")
+@staged("reading a spectrum", advice="give fewer samples, a formula, or a band")
 def spectrum(
     S: str | sympy.Expr | Callable[..., Any] | tuple[Any, Any],
     dim: int,
@@ -77,7 +77,8 @@ def spectrum(
     band : pair of floats
         S is 0 outside of low <= k <= high.
     breaks : iterable of floats
-        Radii at which a callable has a kink or a jump.  Those of a formula are found.
+        Radii at which S has a kink, a jump or a line narrower than a percent of its radius.
+        Kinks and jumps of a formula are found; lines that are not stated may be missed.
     extend : bool
         Continue samples by the power laws of the first and last four of them.
     origin, decay : float, optional
@@ -164,6 +165,11 @@ def _read_formula(
 ) -> tuple[sympy.Expr, tuple[Any, Any], list[float], float]:
     """A formula in Z, its parts next to 0 and infinity, its breaks, and where it ends."""
     is_text = isinstance(formula, str)
+    if not isinstance(formula, str | sympy.Basic):
+        found = type(formula).__name__
+        raise ParameterError(
+            f"A spectrum is a formula, a function or a pair of arrays (k, values), not a {found}."
+        )
     names = re.findall(r"[^\W\d]\w*", formula) if is_text else map(str, formula.free_symbols)
     variables = sorted({"k", "w", "f"} & set(names) - set(parameters)) or ["k"]
     if len(variables) > 1:

@@ -105,6 +105,18 @@ def test_kinks_jumps_and_signs_of_a_formula_are_found():
     assert signed.negative_mass.mid > 0.3
 
 
+def test_fast_waves_and_a_line_are_resolved_within_the_stated_error():
+    waves = sp.spectrum("(1 + cos(100*k))*exp(-k/5)", 1, kind="shell")
+    exact = 5 + 0.2 / (0.04 + 1e4)
+    assert abs(waves.mass.mid - exact) <= waves.mass.rad <= 1e-11
+    assert abs(waves.k_zero - exact) <= 1e-11
+    line = sp.spectrum(lambda k: np.exp(-(((k - 1) / 1e-3) ** 2) / 2), 1, kind="shell")
+    values, errors = line.covariance(Z)
+    exact = 1e-3 * (2 * pi) ** 0.5 * np.cos(Z) * np.exp(-((1e-3 * Z) ** 2) / 2)
+    assert np.all(np.abs(values - exact) <= errors)
+    assert errors.max() <= 1e-12 * values[0]
+
+
 @pytest.mark.parametrize(
     ("S", "kind", "ends"),
     [
@@ -138,6 +150,7 @@ def test_an_infinite_variance_is_refused_with_the_remedy_of_its_end(S, kind, end
         (lambda k: (1 + k) ** -1.1, {"decay": 2.0}, ParameterError, "correct one of them"),
         (lambda k: float(k), {}, ParameterError, "np.vectorize"),
         ("exp(-k)", {"extend": True}, ParameterError, "for samples"),
+        (np.ones((2, 9)), {}, ParameterError, "pair of arrays"),
     ],
 )
 def test_an_unclear_spectrum_is_refused_with_what_to_do(S, options, error, text):
