@@ -164,14 +164,16 @@ def _read_formula(
     formula: Any, parameters: Mapping[str, Any], has_breaks: bool
 ) -> tuple[sympy.Expr, tuple[Any, Any], list[float], float]:
     """A formula in Z, its parts next to 0 and infinity, its breaks, and where it ends."""
-    is_text = isinstance(formula, str)
-    if not isinstance(formula, str | sympy.Basic):
+    if isinstance(formula, str):
+        names = set(re.findall(r"[^\W\d]\w*", formula))
+    elif isinstance(formula, sympy.Basic):
+        names = {symbol.name for symbol in formula.free_symbols}
+    else:
         found = type(formula).__name__
         raise ParameterError(
             f"A spectrum is a formula, a function or a pair of arrays (k, values), not a {found}."
         )
-    names = re.findall(r"[^\W\d]\w*", formula) if is_text else map(str, formula.free_symbols)
-    variables = sorted({"k", "w", "f"} & set(names) - set(parameters)) or ["k"]
+    variables = sorted({"k", "w", "f"} & names - set(parameters)) or ["k"]
     if len(variables) > 1:
         raise ParameterError(
             f"The spectrum {formula} has the variables {' and '.join(variables)}: write it in one "
