@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rf.fields.conditioned import ConditionedField
-from rf.fields.covariance import Covariance, covariance_of, why_not_positive
+from rf.fields.covariance import Covariance, why_not_positive
 from rf.fields.paths import Path
 from rf.inputs.rows import (
     check_cross_distances,
@@ -19,18 +19,15 @@ from rf.inputs.rows import (
 )
 from rf.inputs.tables import resolve_spectrum, split_off_lengths
 from spectra.base.arrays import FloatArray, from_units, to_units
+from spectra.base.limits import check_time
 from spectra.base.numbers import checked_dim, real_array, whole_number
 from spectra.errors import DataError, ParameterError
-from spectra.table import RadialLaw, SpectralTable
+from spectra.table import SpectralTable
 
 __all__ = ["GaussianField"]
 
 # The random streams of a path: its frequencies and coefficients; the noise that conditioning adds.
 _WAVE_STREAM, _NOISE_STREAM = 0, 1
-# Upper quantiles at small probabilities q grow like q^(-1/a) if P(|w| > R) ~ R^(-a), and E |w|^2 is
-# finite if 1/a < 1/2.  The limit leaves a margin for the error of the measured exponent 1/a.
-_TAIL_PROBABILITIES = (1e-13, 1e-15)
-_LARGEST_TAIL_EXPONENT = 0.49
 # The search for a number of frequencies: its range, and the relative accuracy of the result.
 _FIRST_FREQUENCIES, _MOST_FREQUENCIES, _SEARCH_TOLERANCE = 32, 1 << 23, 0.125
 
@@ -61,8 +58,8 @@ class GaussianField:
         How the frequencies depend on one another, as in :func:`rf.draw_frequencies`; "auto" is
         "orthogonal", or "iid" for the l1 distance, which has no other coupling.
     length_scale : float or array_like of shape (d,) or (d, d)
-        Each coordinate is divided by it before the kernel is applied; for a matrix M, points x
-        become M^-1 x.  :func:`rf.anisotropy` makes M from lengths and angles.
+        Each coordinate is divided by it before the kernel is applied; for a matrix M, such as
+        :func:`rf.anisotropy` makes, points x become M^-1 x.
     random_state : int or None
         The seed.  The same seed gives the same paths, for any order and any blocks of points.
 
@@ -137,8 +134,7 @@ class GaussianField:
     @property
     def table(self) -> SpectralTable:
         """The table that the frequencies are drawn from."""
-        table: SpectralTable = self._resolved_covariance().table
-        return table
+        return self._resolved_covariance().table
 
     @property
     def k_zero(self) -> float:
@@ -156,17 +152,13 @@ class GaussianField:
         return self._resolved_covariance().values(z)
 
     @property
-    def is_radial(self) -> bool:
-        """Whether the covariance is a function of the distance of the scaled points."""
-        return self.table.is_radial
-
-    @property
     def is_differentiable(self) -> bool:
         """Whether the field has a gradient: the mean square of its frequencies is finite."""
-        laws = self._resolved_covariance().laws()
-        return all(
-            isinstance(w, RadialLaw) and _tail_exponent(w) <= _LARGEST_TAIL_EXPONENT for w in laws
-        )
+        return all(g.mean_square_is_finite for part in self.table.parts for g in part.groups)
+
+    def at_kink(self, X: ArrayLike, Y: ArrayLike) -> NDArray[np.bool_]:
+        """Whether a row of X has the distance 0 to a row of Y, in all columns of a group."""
+        return self._resolved_covariance().at_kink(self._scaled(X), self._scaled(Y))
 
     def covariance_error(self, z: ArrayLike) -> FloatArray:
         """Standard deviation of the covariance at distances z, over draws of the frequencies.
@@ -174,8 +166,8 @@ class GaussianField:
         It is exact, and 0 at z = 0: a path has the variance k(0).  For z see :meth:`covariance`.
         """
         covariance = self._resolved_covariance()
-        lags, shape = covariance.flatten_lags(z)
-        return covariance.deviation(lags, self.n_components // 2, self.coupling).reshape(shape)
+        points = covariance.points(z)
+        return covariance.deviation(points, self.n_components // 2, self.coupling)
 
     def n_components_for(self, error: float, z: ArrayLike | None = None) -> int:
         """Number of components with which :meth:`covariance_error` is at most ``error``.
@@ -187,9 +179,9 @@ class GaussianField:
         error : float
             Greater than 0, in units of the covariance.
         z : array_like, optional
-            Distances (or differences) at which the error is bounded.  By default 33 distances, over
-            four decades around the one where the kernel falls below k(0)/2; if the kernel is not
-            radial, 9 differences along each axis and 9 along a diagonal.
+            Distances (or differences) at which the error is bounded.  By default 17 along an axis
+            of each group of columns and 17 along a diagonal, over four decades around the distance
+            where the kernel falls below k(0)/2.
 
         Raises
         ------
@@ -200,13 +192,14 @@ class GaussianField:
         if not 0.0 < error < np.inf:
             raise ParameterError(f"The error must be a positive number, not {error}.")
         covariance = self._resolved_covariance()
-        lags = covariance.default_lags() if z is None else covariance.flatten_lags(z)[0]
+        lags = covariance.default_lags() if z is None else covariance.points(z)
 
         def largest_error(n: int) -> float:
             return float(covariance.deviation(lags, n, self.coupling).max())
 
         low, high = 0, max(_FIRST_FREQUENCIES, len(self.table.parts))
         while largest_error(high) > error:
+            check_time()
             low, high = high, 2 * high
             if high > _MOST_FREQUENCIES:
                 raise ParameterError(
@@ -229,7 +222,7 @@ class GaussianField:
         scheme = self._resolved_covariance().scheme(self.n_components // 2, self.coupling)
         frequencies, units = scheme.frequencies(rng), self._units()
         cosines, sines = rng.standard_normal((2, len(frequencies))) * np.sqrt(frequencies.weights)
-        if units.ndim == 2:  # w.(A x) = (w A).x
+        if units.ndim == 2:
             turned = from_units(frequencies.frequencies, units)
             frequencies, units = replace(frequencies, frequencies=turned), np.ones(self.dim)
         return Path(frequencies, cosines, sines, units)
@@ -307,16 +300,15 @@ class GaussianField:
 
     def covariance_matrix(self, X: ArrayLike, Y: ArrayLike) -> FloatArray:
         """The exact k((x - y) / lengths) for the rows of X and of Y: shape (n, m)."""
-        X, Y = (to_units(self._points(P), self._units()) for P in (X, Y))
-        return self._resolved_covariance().matrix(X, Y)
+        return self._resolved_covariance().matrix(self._scaled(X), self._scaled(Y))
 
     def covariance_gradient(self, X: ArrayLike, Y: ArrayLike, c: FloatArray) -> FloatArray:
         """Gradient at the rows of X of the sum of c_j k((x - y_j) / lengths): shape (rows, d)."""
-        X, units = np.asarray(X, dtype=float), self._units()
+        X = np.asarray(X, dtype=float)
         # Concatenated to check the distances of X to Y against the domain of the table.
-        points = self._points(np.concatenate([X, np.asarray(Y, dtype=float)]))
-        X, Y = np.split(to_units(points, units), [len(X)])
-        return from_units(self._resolved_covariance().gradient_of_sum(X, Y, c), units)
+        points = self._scaled(np.concatenate([X, np.asarray(Y, dtype=float)]))
+        X, Y = np.split(points, [len(X)])
+        return from_units(self._resolved_covariance().gradient_of_sum(X, Y, c), self._units())
 
     def _generator(self, number: int, stream: int) -> np.random.Generator:
         key = (whole_number(number, "number", least=0), stream)
@@ -330,12 +322,17 @@ class GaussianField:
         return self._covariance
 
     def _units(self) -> FloatArray:
-        """The lengths that coordinates are divided by, (d,), or the inverse M^-1 of a matrix M."""
-        own, given = self._own_lengths, checked_lengths(self.length_scale, self.dim)
-        lengths = np.asarray(product_of_lengths(own, given))
-        if self.table.has_groups:
+        """The lengths that coordinates are divided by, (d,), or the inverse of a matrix M."""
+        given = checked_lengths(self.length_scale, self.dim)
+        lengths = np.asarray(product_of_lengths(self._own_lengths, given))
+        if not self.table.is_radial:
             refuse_matrix(lengths, self.table.formula)
         return lengths if lengths.ndim == 1 else np.linalg.inv(lengths)
+
+    def _scaled(self, X: ArrayLike) -> FloatArray:
+        """X as a valid array of points, divided by the lengths."""
+        points = self._points(X)
+        return to_units(points, self._units())
 
     def _points(self, X: ArrayLike) -> FloatArray:
         """X as a valid array of points; resolves the kernel if the dimension was unknown."""
@@ -368,7 +365,7 @@ class GaussianField:
             )
         if any(part.sign < 0 for part in table.parts) or not table.parts:
             raise ParameterError(why_not_positive(self.kernel, spectrum))
-        self._covariance = covariance_of(table, spectrum.kernel)
+        self._covariance = Covariance(table, spectrum.kernel)
         self._units()  # refuses an invalid length_scale
 
 
@@ -383,12 +380,6 @@ def _covariance_kernel(kernel: Any) -> Any:
             "GaussianField(gamma.on_region(radius, dim, tol=...))."
         )
     return kernel.covariance
-
-
-def _tail_exponent(law: RadialLaw) -> float:
-    """The exponent 1/a of a tail P(|w| > R) ~ R^(-a), from two extreme quantiles."""
-    near, far = law.isf(np.array(_TAIL_PROBABILITIES))
-    return float(np.log(far / near) / np.log(_TAIL_PROBABILITIES[0] / _TAIL_PROBABILITIES[1]))
 
 
 def _checked_components(n_components: Any) -> int:

@@ -7,22 +7,18 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from spectra.base.numbers import FloatArray
-from spectra.base.special.bessel import log_sphere_area
-from spectra.errors import ParameterError
-from spectra.kernels.base_kernel import BaseKernel
+from spectra.errors import NoRouteError, ParameterError
 from spectra.kernels.composite import CompositeKernel, of_factor
-from spectra.table import SpectralTable
-from spectra.table.interpolation import kernel_by_interpolation, slope_by_interpolation
+from spectra.kernels.profile import Profile
 
 __all__ = ["TabulatedKernel"]
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class TabulatedKernel(BaseKernel):
+class TabulatedKernel(Profile):
     """The kernel k(|x - y|) of a radial table, in data of as many columns as it has dimensions.
 
     Examples
@@ -34,7 +30,8 @@ class TabulatedKernel(BaseKernel):
     array([1.      , 0.367879])
     """
 
-    table: SpectralTable
+    table: Any  # a SpectralTable, of a package that does not need sympy
+    density: Any = None  # the SpectralDensity that the table was made of
 
     def __post_init__(self) -> None:
         if not self.table.is_radial:
@@ -45,36 +42,30 @@ class TabulatedKernel(BaseKernel):
         return f"kernel of a table of {self.table.formula}"
 
     @property
-    def pieces(self) -> tuple[Any, ...]:
-        return tuple(self.table.parts)
+    def is_zero(self) -> bool:
+        return not self.table.parts
 
     @property
     def at_zero(self) -> float:
         return float(self.table.k_zero)
 
-    def split_constant(self) -> tuple[float, TabulatedKernel]:
-        return 1.0, self
-
     def __call__(self, z: ArrayLike) -> FloatArray:
-        return kernel_by_interpolation(self.table, np.asarray(z, dtype=float))
+        return np.asarray(self.table.expected_kernel(z))
 
     def slope(self, z: FloatArray) -> FloatArray:
         """k'(z)/z at distances z; 0 at z = 0."""
-        return slope_by_interpolation(self.table, z)
+        return np.asarray(self.table.slope(z))
 
-    def density(self, w: FloatArray) -> FloatArray:
-        """The spectral density mu(w) on R^dim at radii w, without atoms; constant below panels."""
-        dim, parts = self.table.dim, self.table.parts
-        lowest = [p.law.panels.low[p.law.panels.are_series] for p in parts]
-        w = np.maximum(w, min((float(low[0]) for low in lowest if low.size), default=0.0))
-        radial = sum((p.sign * p.mass * p.law.pdf(w) for p in parts), np.zeros_like(w))
-        return np.asarray(radial * np.exp(-log_sphere_area(dim) - (dim - 1) * np.log(w)))
+    def table_on(self, dim: int) -> Any:
+        """The table, if R^dim is its space; else a NoRouteError."""
+        if self.table.dim != dim:
+            raise NoRouteError(f"{self} is known in dimension {self.table.dim} alone.")
+        return self.table
 
-    def _matrix(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        return self(cdist(X, Y))
-
-    def on(self, columns: Any, length: Any = 1.0) -> CompositeKernel:
-        return of_factor(self, columns, length)
+    def rescale(self, length: Any) -> CompositeKernel:
+        """The kernel of rows divided by one length, by one for each column, or of rows A x."""
+        dim = self.table.dim
+        return self._scaled_columns(length if np.ndim(length) else np.full(dim, length))
 
     def __add__(self, other: Any) -> Any:
         return of_factor(self) + other

@@ -20,6 +20,7 @@ from spectra.base.piecewise import Piecewise
 from spectra.density.charts import proved_sign
 from spectra.density.components import Atom, Component, SpectralDensity
 from spectra.errors import AccuracyError, ParameterError
+from spectra.measure.certified import CertifiedMasses, proved_masses
 from spectra.measure.oscillating.wave_masses import oscillating_masses, radius_for_masses
 from spectra.measure.oscillating.wave_split import constant_sign, split_tail, tail_waves
 from spectra.measure.panels import ZERO, SignedDensity, fit_signed
@@ -29,7 +30,6 @@ from spectra.table.tails.wave_sum import WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
 if TYPE_CHECKING:
-    from spectra.certified import CertifiedMasses
     from spectra.kernels.kernel import Kernel
 
 __all__ = ["SpectralMeasure", "merge_atoms"]
@@ -135,9 +135,8 @@ class SpectralMeasure:
 
     @property
     def name(self) -> str:
-        """The kernel or the given spectrum as text; "" for a measure made from atoms."""
-        known = self.kernel if self.density is None else self.density.kernel
-        return "" if known is None else str(known)
+        """The kernel or the given spectrum as text; "designed" for a measure made from atoms."""
+        return str(self.kernel or (self.density and self.density.kernel) or "designed")
 
     @property
     def _sum_of_totals(self) -> float:
@@ -198,6 +197,17 @@ class SpectralMeasure:
         radii = signed.sign_changes()
         return np.asarray(radii[radii <= up_to])
 
+    def parts(self) -> tuple[Part, ...]:
+        """The positive and the negative part that frequencies are drawn from, if they have mass.
+
+        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
+        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
+        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
+        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
+        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
+        """
+        return self._parts
+
     @cached_property
     @staged("splitting the measure by sign")
     def _parts(self) -> tuple[Part, ...]:
@@ -229,24 +239,6 @@ class SpectralMeasure:
                 panels_of_part = points if series is None else Piecewise.join([series, points])
                 parts.append(Part(mass.mid, mass.rad, phase, _normalize(panels_of_part, tail)))
         return tuple(parts)
-
-    def parts(self, kind: str = "jordan") -> tuple[Part, ...]:
-        """The positive and the negative part that frequencies are drawn from, if they have mass.
-
-        They are the Jordan parts, of masses :attr:`positive_mass` and :attr:`negative_mass`, unless
-        the density rho changes its sign infinitely often.  Then they are the Jordan parts up to a
-        radius W, and (rho + g)^2/(4g) and (rho - g)^2/(4g) beyond it, with a power g of the radius.
-        The difference of the parts is still the measure.  Their mass exceeds that of the Jordan
-        parts by at most 0.4 % for one frequency of oscillation, and 1 % for several.
-
-        The only valid ``kind`` is "jordan".
-        """
-        if kind != "jordan":
-            raise ParameterError(
-                f"The parts of a real measure are of the kind 'jordan' (positive and negative); "
-                f"got {kind!r}."
-            )
-        return self._parts
 
     def covariance(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
         r"""The kernel :math:`\int \Omega_d(w z)\,\mu(dw)` of this measure, with error bounds.
@@ -305,18 +297,15 @@ class SpectralMeasure:
         >>> print(spectral_measure(radial("exp(-z**2/2)"), 3).certified().mass)
         1 ± 0.0e+00 (proved)
         """
-        from spectra.certified import proved_masses
-
-        return proved_masses(self)
+        return proved_masses(repr(self), self.density, self.radius)
 
     def __repr__(self) -> str:
-        name = self.name or "a design"
         cut = f" up to |w| = {self.radius:g}" if np.isfinite(self.radius) else ""
-        return f"SpectralMeasure of {name} on R^{self.dim}{cut}"
+        return f"SpectralMeasure of {self.name} on R^{self.dim}{cut}"
 
     def __str__(self) -> str:
         return (
-            f"spectral measure of {self.name or 'designed'} on R^{self.dim}: "
+            f"spectral measure of {self.name} on R^{self.dim}: "
             f"M+ = {self.positive_mass}, M- = {self.negative_mass}"
         )
 

@@ -16,11 +16,11 @@ import numpy as np
 import sympy
 
 from spectra.base.numbers import FloatArray
-from spectra.derivation import RadialCovariance, positive_table, radial_kernel
 from spectra.errors import ParameterError
 from spectra.kernels import Kernel, radial
 from spectra.kernels.catalogue import catalogue
 from spectra.plugins import import_modules
+from spectra.plugins.covariance import RadialCovariance, positive_table, radial_kernel
 
 __all__ = ["SpectralModel", "SumModel", "cov_model", "of"]
 

@@ -16,8 +16,8 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel, StationaryKernelMixin
 
 from spectra.base.numbers import FloatArray
-from spectra.derivation import RadialCovariance, radial_kernel
 from spectra.errors import ParameterError
+from spectra.plugins.covariance import RadialCovariance, radial_kernel
 
 __all__ = ["RadialGPKernel"]
 

@@ -93,9 +93,10 @@ class GivenComponent(Component):
 
     def evaluate(self, w: FloatArray) -> Evaluation:
         (sign, log), t = self.signed_log(w), np.log(w)
-        outside = (w != np.clip(w, *self.range)) & np.isneginf(log)
+        beyond = w != np.clip(w, *self.range)
+        outside = beyond & np.isneginf(log)
         with np.errstate(all="ignore"):
-            floor = np.log(self.floor) + self.log_peak - t
+            floor = np.where(beyond, -np.inf, np.log(self.floor) + self.log_peak - t)
             size = np.maximum(log, np.where(outside, -np.inf, floor))
             scale = np.where(np.isneginf(size), 0.0, size)
             share = np.exp(log - scale)
@@ -140,6 +141,9 @@ def find_ends(
     for side, i in enumerate((alive[0], alive[-1])):
         if i != (0, _POINTS - 1)[side]:
             ends[side] = float(np.exp(t[i + 2 * side - 1]))
+            local = np.diff(size[i - 1 : i + 2]) / np.diff(t[:3]) - 1.0
+            if side == 0 and is_open[0] and np.ptp(local) <= _AGREE:
+                slopes[0] = round(float(local[0]), 8)  # for the density near 0
         elif not is_open[side]:
             breaks.add(ends[side])
         else:
@@ -168,7 +172,7 @@ def _open_end(
     t = np.log(component.range[side]) + inward * np.linspace(0.0, _SPAN, _COUNT)
     sign, log = component.signed_log(np.clip(np.exp(t), *component.range))
     slopes = np.diff(log) / np.diff(t)
-    rates, last = inward * (slopes + 1.0), slopes[0] - power
+    rates, last = inward * (slopes + 1.0), round(float(slopes[0] - power), 8)
     if exponent is None:
         agree = np.ptp(slopes) <= _AGREE * (1.0 + np.abs(slopes).max()) and np.ptp(sign) == 0.0
         if not (agree or np.all(rates < LEAST_RATE)):
@@ -200,7 +204,7 @@ def measure_of_component(
         component,
         log_peak=float(size.max()),
         bulk=tuple(np.exp(t[bulk]).tolist()),
-        origin_exponent=low if np.isfinite(low) else 0.0,
+        origin_exponent=low if np.isfinite(low) else component.dim - 1.0,
         decay=-high,
     )
     component, dim = replace(component, total=_total(component)), component.dim

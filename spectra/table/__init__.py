@@ -10,8 +10,9 @@ Needs numpy and scipy only.  Read in this order: ``tails/wave_sum`` and ``tails/
 
 from spectra.base.piecewise import Piecewise
 from spectra.table.parts import Group, Part, Shifts
+from spectra.table.points import Points
 from spectra.table.radial.radial_law import RadialLaw, Seed
-from spectra.table.spectral_table import FrequencySample, SpectralTable, table_of_group
+from spectra.table.spectral_table import FrequencySample, SpectralTable
 from spectra.table.tails.wave_sum import Wave, WaveSum
 from spectra.table.tails.wave_tail import WaveTail
 
@@ -20,6 +21,7 @@ __all__ = [
     "Group",
     "Part",
     "Piecewise",
+    "Points",
     "RadialLaw",
     "Seed",
     "Shifts",
@@ -27,5 +29,4 @@ __all__ = [
     "Wave",
     "WaveSum",
     "WaveTail",
-    "table_of_group",
 ]

@@ -15,6 +15,7 @@ import scipy.special
 import sympy
 from numpy.typing import NDArray
 
+from spectra.base.limits import check_time
 from spectra.errors import FormulaError
 from spectra.formula.callables import Opaque
 
@@ -56,6 +57,7 @@ def double_function(expr: sympy.Basic, symbol: sympy.Symbol) -> Evaluate:
     last_use = {register: i for i, (_, operands) in enumerate(steps) for register in operands}
 
     def run(x: Any) -> Any:
+        check_time()
         registers: list[Any] = [x]
         for index, (function, operands) in enumerate(steps):
             registers.append(function(*[registers[i] for i in operands]))

@@ -172,3 +172,14 @@ def test_a_formula_of_a_measure_can_be_pickled():
     copy = pickle.loads(pickle.dumps(measure))
     np.testing.assert_array_equal(copy.covariance(Z), measure.covariance(Z))
     assert str(copy).startswith("spectral measure of exp(-k) on R^2")
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_the_density_of_a_given_spectrum_is_a_function_with_a_limit_at_0(dim):
+    text, power, _ = matern("3/2", dim)
+    w = np.array([0.0, 1e-60, 1e-9, 0.3, 2.0])
+    for S in (text, power):
+        density = sp.spectrum(S, dim, kind="power").density
+        np.testing.assert_allclose(density(w), power(w) / (2 * pi) ** dim, rtol=1e-11)
+    assert sp.spectrum("k**(-1/3)*exp(-k)", dim, kind="density").density(0.0) == np.inf
+    assert sp.spectrum("exp(-k)", dim, kind="density", band=(0.1, 1.0)).density(0.0) == 0.0

@@ -8,6 +8,7 @@ are checked against the kernel (:mod:`spectra.density.kernel_check`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,44 +16,41 @@ import mpmath
 import numpy as np
 import sympy
 
+from spectra.base.accuracy import DENSITY
+from spectra.base.limits import seconds_left
 from spectra.base.special.bessel import log_sphere_area
-from spectra.density import (
-    SpectralDensity,
-    gamma_formula,
-    gamma_products,
-    lookup,
-    spectral_density,
-    summands,
-)
 from spectra.density.closed_pairs import W
+from spectra.density.closed_pairs.summands import summands
+from spectra.density.components import SpectralDensity
+from spectra.density.gamma_sums.gamma_formula import gamma_formula
+from spectra.density.gamma_sums.gamma_product import gamma_products
+from spectra.density.lookup import lookup
+from spectra.density.sympy_process import ask_sympy
 from spectra.errors import FormulaError, NoRouteError
-from spectra.formula import Opaque
-from spectra.formula.reader import Z
-from spectra.kernels import Kernel
-from spectra.symbolic.sympy_process import ask_sympy
+from spectra.formula.callables import Opaque
+from spectra.formula.reader.parsing import Z
+from spectra.kernels.kernel import Kernel
 
 __all__ = ["symbolic"]
 
-# Seconds for one task of sympy.
-_LIMIT = 30.0
 # Digits of the values of a formula, and their largest relative difference from the values of the
 # other route, in addition to the error bounds of the latter.
-_DIGITS, _TOLERANCE = 25, 1e-11
+_DIGITS, _TOLERANCE = 25, 10.0 * DENSITY
 
 
-def symbolic(kernel: Kernel, dim: int) -> SpectralDensity:
-    """A spectral density with a checked formula ``expr``.
+def symbolic(reference: SpectralDensity) -> SpectralDensity:
+    """A spectral density with a checked formula ``expr``, from the density by another route.
 
-    Its values are those of another route, since formulas may lose digits in doubles.  Raises a
+    Its values remain those of the other route, since formulas may lose digits in doubles.  Raises a
     NoRouteError if no formula was found, or none that agrees with these values.
 
     Examples
     --------
     >>> from spectra.kernels.kernel import radial
-    >>> symbolic(radial("exp(-z)"), 3).expr
+    >>> symbolic(lookup(radial("exp(-z)"), 3)).expr
     1/(pi**2*(w**2 + 1)**2)
     """
-    reference = spectral_density(kernel, dim)
+    kernel, dim = reference.kernel, reference.dim
     reasons: list[str] = []
     for source, formula in _candidates(kernel, dim, reasons):
         try:
@@ -101,8 +99,10 @@ def _candidates(kernel: Kernel, dim: int, reasons: list[str]) -> Iterator[tuple[
     elif others or expr.has(Opaque):
         tasks = []
         reasons.append("sympy is not asked: it needs one formula, not pieces or a callable")
+    left, start = seconds_left(), time.monotonic()
     for task in tasks:
-        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=_LIMIT)
+        limit = None if left is None else max(start + left - time.monotonic(), 0.0)
+        found, reason = ask_sympy(task, expr, dim=dim, support=support, limit=limit)
         if found is None:
             reasons.append(f"{task}: {reason}")
         else:

@@ -11,40 +11,36 @@ power spectral density :math:`S(w) = (2\pi)^d \mu_d(w)` needs its derivative in 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
-import sympy
 from numpy.typing import ArrayLike
-from sympy.core.function import AppliedUndef
 
 from spectra.base.numbers import FloatArray, checked_dim, real_array
 from spectra.density import SpectralDensity, spectral_density
-from spectra.derivation.kernel_to_table import derive
+from spectra.derivation import derive
 from spectra.errors import AccuracyError, ParameterError
-from spectra.formula import Piece
-from spectra.formula.reader import Z
-from spectra.kernels import Kernel, radial
+from spectra.kernels import Kernel, TabulatedKernel, radial
 from spectra.kernels.catalogue import as_kernel
-from spectra.kernels.tabulated import TabulatedKernel
-from spectra.measure import SpectralMeasure
-from spectra.measure.tabulation import tabulate
+from spectra.measure import SpectralMeasure, tabulate
 from spectra.table import SpectralTable
 from spectra.verdict import existence
 
 __all__ = ["RadialCovariance", "positive_table", "radial_kernel"]
 
-_STEP = 1e-3  # of log w, for differences
+_STEP = 1e-3  # of log w, for the derivative of a given spectrum
 
 
-def radial_kernel(kernel: Any, *, support: float | None = None) -> Any:
-    """The radial kernel of a Kernel, entry, name, formula, measure or table.
+@lru_cache(maxsize=64)
+def _profile_of(measure: SpectralMeasure) -> TabulatedKernel:
+    return TabulatedKernel(tabulate(measure), measure.density)
 
-    ``support`` is that of a formula.
-    """
-    if isinstance(kernel, SpectralMeasure | SpectralTable):
-        return _profile_of(kernel)
+
+def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel | TabulatedKernel:
+    """The radial kernel of a Kernel, entry, name, formula (with its support) or measure."""
+    if isinstance(kernel, SpectralMeasure):
+        kernel = kernel.kernel or _profile_of(kernel)
     if isinstance(kernel, TabulatedKernel):
         return kernel
     if isinstance(kernel, str) and support is not None:
@@ -56,11 +52,6 @@ def radial_kernel(kernel: Any, *, support: float | None = None) -> Any:
             "distance. Give radial(...), a formula in z, or a name in the catalogue."
         )
     return found
-
-
-@lru_cache(maxsize=64)
-def _profile_of(source: SpectralMeasure | SpectralTable) -> TabulatedKernel:
-    return TabulatedKernel(tabulate(source) if isinstance(source, SpectralMeasure) else source)
 
 
 @lru_cache(maxsize=64)
@@ -89,7 +80,7 @@ class RadialCovariance:
     array([2.506628, 1.520347])
     """
 
-    kernel: Any  # a Kernel or a TabulatedKernel
+    kernel: Kernel | TabulatedKernel
     dim: int
 
     @classmethod
@@ -99,28 +90,15 @@ class RadialCovariance:
 
     def values(self, s: ArrayLike) -> FloatArray:
         """k at the squared distances s."""
-        return np.asarray(self.kernel(np.sqrt(real_array(s, "s"))))
+        return self.kernel(np.sqrt(real_array(s, "s")))
 
     def derivative(self, s: ArrayLike) -> FloatArray:
         """dk/ds at the squared distances s; 0 at s = 0, where s does not depend on the l_j."""
         s = real_array(s, "s")
         values = np.zeros_like(s)
         positive = s > 0.0
-        if isinstance(self.kernel, TabulatedKernel):
-            return 0.5 * self.kernel.slope(np.sqrt(s))
-        values[positive] = self._derivative(np.sqrt(s[positive]))
+        values[positive] = 0.5 * self.kernel.slope(np.sqrt(s[positive]))
         return values
-
-    @cached_property
-    def _derivative(self) -> Kernel:
-        """dk/ds = k'(z)/(2z), as a function of z."""
-        pieces = tuple(Piece(p.support, p.expr.diff(Z) / (2 * Z)) for p in self.kernel.pieces)
-        if any(p.expr.has(sympy.Derivative, sympy.Subs, AppliedUndef) for p in pieces):
-            raise ParameterError(
-                f"{self.kernel} has no formula to differentiate. Write it as a formula, or fix its "
-                "length scales."
-            )
-        return Kernel(pieces)
 
     def power_spectrum(self, w: ArrayLike) -> FloatArray:
         """The power spectral density (2 pi)^d mu(w) at |w|.
@@ -129,8 +107,6 @@ class RadialCovariance:
         negative than its error.
         """
         w = _positive(w)
-        if isinstance(self.kernel, TabulatedKernel):
-            return (2.0 * np.pi) ** self.dim * self.kernel.density(w)
         density = self._density(self.dim)
         values = density.density(w)
         # At a double zero the value may be negative by rounding.
@@ -145,15 +121,16 @@ class RadialCovariance:
     def power_spectrum_derivative(self, w: ArrayLike) -> FloatArray:
         """The derivative of the power spectrum: -w (2 pi)^(d + 1) mu_(d+2)(w)."""
         w = _positive(w)
-        if isinstance(self.kernel, TabulatedKernel):
-            # By differences of fourth order in log w, with errors of about 1e-11.
+        if isinstance(self.kernel, TabulatedKernel):  # by differences of fourth order in log w
             s = [self.power_spectrum(w * np.exp(h * _STEP)) for h in (-2, -1, 1, 2)]
             return np.asarray((s[0] - 8.0 * s[1] + 8.0 * s[2] - s[3]) / (12.0 * _STEP * w))
         density = self._density(self.dim + 2).density(w)
         return np.asarray(-w * (2.0 * np.pi) ** (self.dim + 1) * density)
 
     def _density(self, dim: int) -> SpectralDensity:
-        density: SpectralDensity = spectral_density(self.kernel, dim)
+        kernel: Any = self.kernel
+        given = isinstance(kernel, TabulatedKernel)
+        density: SpectralDensity = kernel.density if given else spectral_density(kernel, dim)
         for radius in {atom.radius for atom in density.atoms}:
             # Atoms of summands may cancel, as those of 1 and -sqrt(z/(1 + z)) at 0.
             atoms = [atom for atom in density.atoms if atom.radius == radius]
