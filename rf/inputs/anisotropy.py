@@ -15,18 +15,16 @@ __all__ = ["anisotropy"]
 
 
 def anisotropy(lengths: ArrayLike, angles: ArrayLike = 0.0) -> FloatArray:
-    r"""The matrix M of lengths along rotated axes, for ``length_scale``: k(|M^-1 (x - y)|).
-
-    Its column j is the j-th axis after the rotation, times its length.  The angles are those of
-    GSTools: counter-clockwise from the first axis in two dimensions; yaw, pitch and roll in three.
+    """The matrix M of lengths along rotated axes, for ``length_scale``: k(|M^-1 (x - y)|).
 
     Parameters
     ----------
     lengths : array_like of shape (d,)
         Lengths along the rotated axes, d >= 2.
     angles : array_like of at most d (d - 1)/2 numbers
-        Radians, for the planes of the axes (0, 1), (0, 2), (1, 2), (0, 3), ...; further angles
-        are 0.  An azimuth a of GSLIB, in degrees clockwise from north, is radians(90 - a).
+        Radians, as in GSTools: counter-clockwise from the first axis for d = 2; yaw, pitch and roll
+        for d = 3; in general for the planes of the axes (0, 1), (0, 2), (1, 2), (0, 3), ...  An
+        azimuth a of GSLIB, in degrees clockwise from north, is radians(90 - a).
 
     Returns
     -------
@@ -34,20 +32,18 @@ def anisotropy(lengths: ArrayLike, angles: ArrayLike = 0.0) -> FloatArray:
 
     Examples
     --------
-    A correlation length of 30 towards the north-east and of 10 across:
-
-    >>> M = anisotropy([30.0, 10.0], np.radians(90 - 45))
-    >>> np.linalg.norm(np.linalg.solve(M, [30.0, 30.0])).round(12)   # 42.4 towards the north-east
+    >>> M = anisotropy([30.0, 10.0], np.radians(90 - 45))  # 30 towards the north-east, 10 across
+    >>> np.linalg.norm(np.linalg.solve(M, [30.0, 30.0])).round(12)
     np.float64(1.414213562373)
     """
     scales, turns = real_array(lengths, "The lengths"), np.atleast_1d(real_array(angles, "angles"))
     dim = scales.size
     planes = sorted(combinations(range(dim), 2), key=lambda plane: plane[1])
-    if scales.ndim != 1 or dim < 2 or not np.all((scales > 0.0) & (scales < np.inf)):
-        raise ParameterError(f"lengths = {lengths!r}: give at least two positive numbers.")
-    if turns.ndim != 1 or turns.size > len(planes) or not np.all(np.isfinite(turns)):
+    are_lengths = scales.ndim == 1 and dim > 1 and np.all((scales > 0.0) & (scales < np.inf))
+    if not are_lengths or turns.size > len(planes) or not np.all(np.isfinite(turns)):
         raise ParameterError(
-            f"angles = {angles!r}: give at most {len(planes)} angle(s) in radians for {dim} axes."
+            f"lengths = {lengths!r}, angles = {angles!r}: give d >= 2 positive lengths, and at "
+            "most d (d - 1)/2 angles in radians."
         )
     rotation = np.eye(dim)
     for number, ((i, j), angle) in enumerate(zip(planes, turns, strict=False)):

@@ -90,11 +90,10 @@ def checked_lengths(length_scale: Any, dim: int) -> FloatArray:
     if lengths.shape == (dim, dim):
         diagonal = np.diagonal(lengths)
         if not np.array_equal(lengths, np.diag(diagonal)):
-            # The condition number is inf or nan for a singular matrix, and for nan.
             if not (np.isfinite(lengths).all() and np.linalg.cond(lengths) < _MOST_CONDITION):
                 raise ParameterError(
-                    "The matrix length_scale is singular, or has a number that is not finite, so "
-                    "it has no inverse. rf.anisotropy(lengths, angles) makes a regular one."
+                    "The matrix length_scale is singular, or not finite, so it has no inverse. "
+                    "rf.anisotropy(lengths, angles) makes a regular one."
                 )
             return lengths
         lengths = np.abs(diagonal)

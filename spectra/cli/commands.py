@@ -92,12 +92,10 @@ def _add_derive(parser: ArgumentParser) -> None:
     _add_kernel(parser, nargs="?")
     text = "instead of a kernel: file of two columns, k and the spectrum (.csv)"
     parser.add_argument("--spectrum", type=Path, help=text)
-    text = "what of the spectrum is integrated to give the variance (docs/spectra.md)"
-    parser.add_argument("--kind", choices=("density", "power", "shell", "log"), help=text)
-    text = "k is in cycles per unit, such as Hz"
-    parser.add_argument("--cycles", action="store_true", help=text)
-    text = "continue the samples by power laws"
-    parser.add_argument("--extend", action="store_true", help=text)
+    kinds = ("density", "power", "shell", "log")
+    parser.add_argument("--kind", choices=kinds, help="kind of spectrum (docs/spectra.md)")
+    parser.add_argument("--cycles", action="store_true", help="k is in cycles per unit, as Hz")
+    parser.add_argument("--extend", action="store_true", help="continue samples by power laws")
     parser.add_argument("--out", type=Path, help="file for the table (.npz)")
     _add_plot(parser, "the kernel and its spectral density")
     text = "largest error of the inverse CDFs, in probability"
@@ -239,13 +237,13 @@ def _derive(arguments: argparse.Namespace) -> None:
 
     check_writable(arguments.out, (".npz",))
     check_writable(arguments.plot, PICTURE_SUFFIXES)
-    if (arguments.kernel is None) == (arguments.spectrum is None):
+    given = arguments.spectrum is not None
+    if (arguments.kernel is None) != given or (arguments.kind is None) == given:
         raise ParameterError("Give a kernel, or --spectrum FILE with --kind.")
-    if arguments.spectrum is not None:
+    if given:
         measure = _given_measure(arguments)
-        print(measure)
-        print(f"  Mass beyond the samples: {measure.missing:.3g}, not in the measure.")
-        print(f"  Error of the interpolation: {measure.unresolved:.1e}.", flush=True)
+        note = f"  Lost between samples: {measure.lost_mass:.1e}, beyond: {measure.missing:.3g}."
+        print(measure, note, sep="\n", flush=True)
         table = tabulate(measure, u_error=arguments.u_error)
     else:
         kernel = _kernel(arguments)
@@ -272,8 +270,6 @@ def _given_measure(arguments: argparse.Namespace) -> Any:
 
     from spectra.spectral_input import spectrum
 
-    if arguments.kind is None:
-        raise ParameterError("--spectrum needs --kind: density, power, shell or log.")
     try:
         text = arguments.spectrum.read_text(encoding="utf-8")
         lines = [line.replace(",", " ").replace(";", " ") for line in text.splitlines()]
@@ -281,8 +277,8 @@ def _given_measure(arguments: argparse.Namespace) -> Any:
         k, values = np.loadtxt(lines[1:] if has_header else lines, ndmin=2, unpack=True)
     except (OSError, ValueError) as error:
         raise ParameterError(
-            f"{arguments.spectrum} is not a file of two columns of numbers, k and the spectrum, "
-            f"below at most one line of names: {error}"
+            f"{arguments.spectrum} is no file of two columns of numbers, k and the spectrum, below "
+            f"at most one line of names: {error}"
         ) from error
     options = {name: getattr(arguments, name) for name in ("kind", "cycles", "extend")}
     return spectrum((k, values), arguments.dim, **options)

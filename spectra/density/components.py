@@ -106,8 +106,6 @@ class Component(RadialFunction):
         Its form at large radii if it oscillates there.
     has_one_sign : bool
         Whether its formula proves that it has the sign of its total everywhere.
-    knots : tuple of float
-        Radii between which it is analytic, such as the knots of a spline: edges of panels.
     """
 
     total: float
@@ -118,7 +116,6 @@ class Component(RadialFunction):
     end: float = np.inf
     tail: OscillatingTail | None = None
     has_one_sign: bool = False
-    knots: tuple[float, ...] = ()
 
     def by_distance(self, radius: float, side: float) -> Component | None:
         """The component at ``radius + side * distance`` as a function of the distance.

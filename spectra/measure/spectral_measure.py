@@ -61,14 +61,12 @@ class SpectralMeasure:
     radius : float
         Radius at which the density was truncated; ``inf`` without a truncation.
     lost_mass : float
-        Total mass that a truncation removed; it may be ``inf``.
+        Total mass that a truncation removed, which may be ``inf``; or an estimate of the mass by
+        which an interpolant of samples differs from their spectrum.
     cancelled_atoms : float
         Mass that cancelled between atoms of one radius and opposite signs.
     missing : float
-        Mass beyond the samples of a spectrum, by the power laws of the last ones; see
-        :func:`spectra.spectrum`.  It is no part of the measure.
-    unresolved : float
-        Estimated total mass by which an interpolant of samples differs from their spectrum.
+        Mass beyond the samples of a spectrum, which is no part of the measure.
     """
 
     dim: int
@@ -79,7 +77,6 @@ class SpectralMeasure:
     lost_mass: float = 0.0
     cancelled_atoms: float = 0.0
     missing: float = 0.0
-    unresolved: float = 0.0
 
     @classmethod
     def from_atoms(
@@ -130,8 +127,8 @@ class SpectralMeasure:
 
     @property
     def bias(self) -> float:
-        """Bound of sup_z |k(z) - transform of this measure|: mass truncated or unresolved."""
-        return self.lost_mass + self.unresolved
+        """Bound of sup_z |k(z) - transform of this measure|: the lost mass."""
+        return self.lost_mass
 
     @property
     def name(self) -> str:
@@ -241,18 +238,9 @@ class SpectralMeasure:
         return tuple(parts)
 
     def covariance(self, z: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        r"""The kernel :math:`\int \Omega_d(w z)\,\mu(dw)` of this measure, with error bounds.
+        """The kernel of this measure at distances z, and bounds of its errors.
 
-        Parameters
-        ----------
-        z : array_like
-            Distances >= 0, of any shape.
-
-        Returns
-        -------
-        values, errors : ndarray
-            Shaped like z.  Errors include those of the masses and ``unresolved``, but not the mass
-            that a truncation removed or that is ``missing`` beyond samples.
+        Errors include the lost mass, but not what is ``missing`` beyond samples.
 
         Examples
         --------
@@ -263,7 +251,7 @@ class SpectralMeasure:
         (array([1.        , 0.60653066]), True)
         """
         z = real_array(z, "The distances")
-        values, errors = np.zeros_like(z), np.full_like(z, self.unresolved)
+        values, errors = np.zeros_like(z), np.full_like(z, self.bias)
         for part in self.parts():
             wave, error = part.law.plane_wave_enclosure(self.dim, z)
             values += part.sign * part.mass * wave
@@ -275,10 +263,7 @@ class SpectralMeasure:
         z = real_array(z, "The distances")
         at_zero, error_at_zero = self.covariance(np.zeros(()))
         values, errors = self.covariance(z)
-        is_zero = z == 0.0
-        return np.where(is_zero, 0.0, at_zero - values), np.where(
-            is_zero, 0.0, np.minimum(errors + error_at_zero, 2.0 * errors)
-        )
+        return at_zero - values, np.where(z == 0.0, 0.0, errors + error_at_zero)
 
     def certified(self) -> CertifiedMasses:
         """Masses with rigorous error bounds from ball arithmetic, see docs/proofs.md.
@@ -340,7 +325,7 @@ class SpectralMeasure:
 
     def _fit_to(self, radius: float) -> SignedDensity:
         """The density up to a radius; the radii of atoms are edges of panels."""
-        edges = [a.radius for a in self.atoms] + [r for c in self.components for r in c.knots]
+        edges = [a.radius for a in self.atoms]
         return fit_signed(self.components, self.dim, cut=radius, extra_edges=edges)
 
     def _mass_of_atoms(self, sign: int) -> Enclosure:

@@ -34,7 +34,8 @@ _STEP = 1e-3  # of log w, for the derivative of a given spectrum
 
 @lru_cache(maxsize=64)
 def _profile_of(measure: SpectralMeasure) -> TabulatedKernel:
-    return TabulatedKernel(tabulate(measure), measure.density)
+    density = measure.density or SpectralDensity(None, measure.dim, (), measure.atoms, "given")
+    return TabulatedKernel(tabulate(measure), density)
 
 
 def radial_kernel(kernel: Any, *, support: float | None = None) -> Kernel | TabulatedKernel:

@@ -18,9 +18,8 @@ from spectra.measure import SpectralMeasure
 
 __all__ = ["LEAST_RATE", "GivenComponent", "convention_of", "find_ends", "measure_of_component"]
 
-# Rounding errors of S, and those of exp(L - peak) for a logarithm L, relative to S.  Those of k
-# (and of terms that cancel, as in 1 - k) are found by the change of S for a small step in log k.
-_ROUNDING, _ROUNDING_OF_LOG, _STEP = 16.0 * EPS, 4.0 * EPS, 2.0**-20
+# Rounding errors of S; those of k and of terms that cancel are found by a small step in log k.
+_ROUNDING, _STEP = 16.0 * EPS, 2.0**-20
 # Radii exp(-_FAR) to exp(_FAR) are searched, at _POINTS of them.  Values are negligible where
 # w rho(w) is below exp(-92) = 1e-40 of its peak.
 _FAR, _POINTS, _NEGLIGIBLE = 100.0, 8001, 92.0
@@ -51,9 +50,8 @@ def convention_of(kind: str, dim: int, cycles: bool) -> tuple[float, float, floa
     }
     if kind not in factors:
         raise ParameterError(
-            f"kind = {kind!r}: say what is integrated to give the variance: 'density' (S dw over "
-            "R^d), 'power' (S dk/(2 pi)^d over R^d), 'shell' (S dk over k > 0; one-sided frequency "
-            "spectra, too), or 'log' (S dk/k over k > 0)."
+            f"kind = {kind!r}: the variance is the integral of S dw ('density') or S dk/(2 pi)^d "
+            "('power') over R^d, of S dk ('shell', one-sided spectra) or S dk/k ('log') over k > 0."
         )
     return *factors[kind], 1.0 / (2.0 * np.pi) if cycles else 1.0
 
@@ -61,10 +59,7 @@ def convention_of(kind: str, dim: int, cycles: bool) -> tuple[float, float, floa
 @final
 @dataclass(frozen=True, eq=False)
 class GivenComponent(Component):
-    """rho(w) by values of S in a range of radii; beyond, rho ~ w^slope or 0.
-
-    ``slopes``: exponents of rho below and above the range; inf and -inf if rho is 0 there.
-    """
+    """rho(w) by values of S in a range of radii; beyond, rho ~ w^slope (inf, -inf: rho is 0)."""
 
     function: Callable[[FloatArray], FloatArray]
     dim: int
@@ -79,33 +74,30 @@ class GivenComponent(Component):
     decay: float = np.inf
     breaks: tuple[tuple[float, float], ...] = ()
     has_one_sign: bool = False
-    knots: tuple[float, ...] = ()
+    knots: tuple[float, ...] = ()  # of a spline
+
+    def edges(self) -> FloatArray:
+        return np.array(self.knots)
 
     def signed_log(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        log_factor, power, unit = self.convention
-        inside = np.clip(w, *self.range)
+        (log_factor, power, unit), inside = self.convention, np.clip(w, *self.range)
         with np.errstate(all="ignore"):
             values = np.broadcast_to(real_array(self.function(unit * inside), "S"), w.shape)
             log = np.log(np.abs(values)) + log_factor + power * np.log(inside)
-            slope = np.where(w < inside, *self.slopes)
-            steps = np.where(np.isinf(slope), -np.inf, slope * np.log(w / inside))
+            steps = np.where(w < inside, *self.slopes) * np.log(w / inside)
         return np.sign(values), np.where(w == inside, log, log + steps)
 
     def evaluate(self, w: FloatArray) -> Evaluation:
         (sign, log), t = self.signed_log(w), np.log(w)
-        beyond = w != np.clip(w, *self.range)
-        outside = beyond & np.isneginf(log)
-        with np.errstate(all="ignore"):
-            floor = np.where(beyond, -np.inf, np.log(self.floor) + self.log_peak - t)
-            size = np.maximum(log, np.where(outside, -np.inf, floor))
-            scale = np.where(np.isneginf(size), 0.0, size)
-            share = np.exp(log - scale)
-            distance = np.abs(np.where(share > 0.0, log + t - self.log_peak, 0.0))
-            moved = (self.signed_log(w * (1.0 + step)) for step in (-_STEP, _STEP))
-            changes = [np.abs(s * np.exp(m - scale) - sign * share) / _STEP for s, m in moved]
-            change = np.nan_to_num(np.maximum(*changes))
-            error = np.exp(floor - scale) + (_ROUNDING + _ROUNDING_OF_LOG * distance) * share
-            error += EPS * (2.0 + np.abs(t)) * change
+        floor = np.log(self.floor) + self.log_peak - t
+        floor = np.where(w == np.clip(w, *self.range), floor, -np.inf)
+        size = np.maximum(log, floor)
+        scale = np.where(np.isneginf(size), 0.0, size)
+        share = np.exp(log - scale)
+        moved = (self.signed_log(w * (1.0 + step)) for step in (-_STEP, _STEP))
+        changes = [np.abs(s * np.exp(m - scale) - sign * share) / _STEP for s, m in moved]
+        error = np.exp(floor - scale) + _ROUNDING * share
+        error += EPS * (2.0 + np.abs(t)) * np.nan_to_num(np.maximum(*changes))
         return sign, log, size, np.minimum(error, 1.0)
 
     def sample(self) -> tuple[FloatArray, FloatArray]:
@@ -122,12 +114,11 @@ def find_ends(
 ) -> tuple[GivenComponent, float]:
     """The component in the range where it is not negligible, and the error of what is beyond.
 
-    An end of the range at 0 or infinity is open, another one a limit of the band.  ``exponents``:
-    those of S at 0 and at infinity; None if they are unknown.
+    ``exponents``: those of S at 0 and at infinity; None if they are unknown.
     """
     is_open = component.range[0] == 0.0, component.range[1] == np.inf
     ends = [component.range[0] or float(np.exp(-_FAR)), min(component.range[1], np.exp(_FAR))]
-    component = replace(component, range=tuple(ends))
+    component, power = replace(component, range=tuple(ends)), component.convention[1]
     t, size = component.sample()
     alive = np.flatnonzero(size > np.max(size, where=size > -np.inf, initial=-1e9) - _NEGLIGIBLE)
     near = slice(max(alive[0] - 1, 0), alive[-1] + 2) if alive.size else slice(None)
@@ -137,7 +128,7 @@ def find_ends(
             f"The spectrum {label} is not finite at k = {k:.6g}, or 0 everywhere. Return its limit "
             "there, or give a band=(low, high)."
         )
-    breaks, slopes, diverging, error = {r for r, _ in component.breaks}, [np.inf, -np.inf], [], 0.0
+    breaks, slopes, error = {r for r, _ in component.breaks}, [np.inf, -np.inf], 0.0
     for side, i in enumerate((alive[0], alive[-1])):
         if i != (0, _POINTS - 1)[side]:
             ends[side] = float(np.exp(t[i + 2 * side - 1]))
@@ -147,21 +138,18 @@ def find_ends(
         elif not is_open[side]:
             breaks.add(ends[side])
         else:
-            slopes[side], extra = _open_end(component, label, side, exponents[side])
-            error += extra
-            if (1 - 2 * side) * (slopes[side] + 1.0) < LEAST_RATE:
-                diverging.append(side)
-    power = component.convention[1]
+            slopes[side], lost = _open_end(component, label, side, exponents[side])
+            error += lost
+    diverging = [s for s in (0, 1) if (1 - 2 * s) * (slopes[s] + 1.0) < LEAST_RATE]
     if diverging:
         where = " and ".join(f"S ~ k^({slopes[s] - power:.4g}) at {_ENDS[s]}" for s in diverging)
         raise InfiniteMassError(
-            f"The variance of the spectrum {label} is infinite: its kind integrates S(k) "
-            f"k^{power:g} dk, and with {where} that diverges, or converges too slowly to be "
-            f"computed. {' '.join(_REMEDIES[side] for side in diverging)}"
+            f"The variance of the spectrum {label} is infinite, or converges too slowly: it is the "
+            f"integral of S(k) k^{power:g} dk, and {where}. "
+            f"{' '.join(_REMEDIES[s] for s in diverging)}"
         )
     found = tuple((r, 0.0) for r in sorted(breaks) if ends[0] <= r <= ends[1])
-    low, high = slopes
-    return replace(component, range=tuple(ends), slopes=(low, high), breaks=found), error
+    return replace(component, range=tuple(ends), slopes=tuple(slopes), breaks=found), error
 
 
 def _open_end(
@@ -173,50 +161,45 @@ def _open_end(
     sign, log = component.signed_log(np.clip(np.exp(t), *component.range))
     slopes = np.diff(log) / np.diff(t)
     rates, last = inward * (slopes + 1.0), round(float(slopes[0] - power), 8)
-    if exponent is None:
-        agree = np.ptp(slopes) <= _AGREE * (1.0 + np.abs(slopes).max()) and np.ptp(sign) == 0.0
-        if not (agree or np.all(rates < LEAST_RATE)):
-            raise ParameterError(
-                f"The spectrum {label} has no clear power law at {_ENDS[side]}: its exponent goes "
-                f"from {slopes[-1] - power:.4g} to {last:.4g} over {_SPAN:g} e-folds. State it by "
-                f"{('origin', 'decay')[side]}=... {_REMEDIES[side]}"
-            )
-        exponent = last
-    elif not abs(exponent - last) <= _STATED:
+    agree = np.ptp(slopes) <= _AGREE * (1.0 + np.abs(slopes).max()) and np.ptp(sign) == 0.0
+    agree = agree or bool(np.all(rates < LEAST_RATE))
+    if not (agree if exponent is None else abs(exponent - last) <= _STATED):
         raise ParameterError(
-            f"The exponent of the spectrum {label} at {_ENDS[side]} is {exponent:g} as stated, and "
-            f"{last:.4g} by its values: correct one of them."
+            f"The spectrum {label} has no clear power law at {_ENDS[side]}, or another one than is "
+            f"stated: its exponent goes from {slopes[-1] - power:.4g} to {last:.4g} over {_SPAN:g} "
+            f"e-folds. State it by {('origin', 'decay')[side]}=... {_REMEDIES[side]}"
         )
-    rate, mass = inward * (exponent + power + 1.0), float(np.exp(log[0] + t[0]))
+    slope = (last if exponent is None else exponent) + power
+    rate, mass = inward * (slope + 1.0), float(np.exp(log[0] + t[0]))
     error = mass * abs(1.0 / rate - 1.0 / rates[0]) if min(rate, rates[0]) > 0.0 else 0.0
-    return float(exponent + power), error
+    return float(slope), error
 
 
 def measure_of_component(
-    component: GivenComponent, label: Any, *, unresolved: float = 0.0, missing: float = 0.0
+    component: GivenComponent, label: Any, *, error: float, missing: float = 0.0
 ) -> SpectralMeasure:
     """The measure of a component whose ends are known; its masses are checked."""
-    t, size = component.sample()
+    (t, size), dim = component.sample(), component.dim
     mass = np.cumsum(np.exp(size - size.max()))
-    bulk = np.searchsorted(mass, [_TAIL_SHARE * mass[-1], (1.0 - _TAIL_SHARE) * mass[-1]])
+    bulk = np.searchsorted(mass / mass[-1], [_TAIL_SHARE, 1.0 - _TAIL_SHARE])
     low, high = component.slopes
     component = replace(
         component,
         log_peak=float(size.max()),
         bulk=tuple(np.exp(t[bulk]).tolist()),
-        origin_exponent=low if np.isfinite(low) else component.dim - 1.0,
+        origin_exponent=low if np.isfinite(low) else dim - 1.0,
         decay=-high,
     )
-    component, dim = replace(component, total=_total(component)), component.dim
+    component = replace(component, total=_total(component))
     density = SpectralDensity(label, dim, (component,), (), "given")
-    measure = SpectralMeasure(dim, None, (), density, unresolved=unresolved, missing=missing)
+    measure = SpectralMeasure(dim, None, (), density, lost_mass=error, missing=missing)
     try:
         measure.mass  # noqa: B018
-    except AccuracyError as error:
+    except AccuracyError as found:
         raise AccuracyError(
-            f"The spectrum {label} is not resolved. {error} If it has a kink, a jump or a narrow "
+            f"The spectrum {label} is not resolved. {found} If it has a kink, a jump or a narrow "
             "line, state the radii with breaks=[...]; if it oscillates without end, give a band."
-        ) from error
+        ) from found
     return measure
 
 

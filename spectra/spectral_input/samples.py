@@ -27,10 +27,7 @@ _ROUNDING = 64.0 * EPS
 
 
 def sampled_component(
-    samples: tuple[ArrayLike, ArrayLike],
-    dim: int,
-    convention: tuple[float, float, float],
-    extend: bool,
+    samples: Any, dim: int, convention: tuple[float, float, float], extend: bool
 ) -> tuple[GivenComponent, float, float]:
     """The component that interpolates samples, the error of the interpolation, the missing mass."""
     log_factor, power, unit = convention
@@ -43,19 +40,18 @@ def sampled_component(
     y, x, is_log = np.sign(S) * np.exp(size - size.max()), np.log(w), bool(np.all(S > 0.0))
     spline, error = _interpolate(x, size - size.max() if is_log else y, is_log)
     scale = float(np.exp(size.max()))
-    unresolved = scale * error
+    lost = scale * error
     laws = [_power_law(x, size, np.sign(S), side) for side in (0, 1)]
     missing, slopes = float(sum(mass for _, mass, _ in laws)), (np.inf, -np.inf)
     if extend:
         if not missing < np.inf:
             exponents = " and ".join(f"{slope - power:.3g}" for slope, *_ in laws)
             raise InfiniteMassError(
-                f"The first or the last {_LAST} samples have no power law with a finite integral; "
-                f"S has the exponents {exponents}. Give samples further out, a formula with a "
-                "cut-off, or extend=False, with which the measure ends at the samples."
+                f"The samples end with the exponents {exponents}, which have no finite integral. "
+                "Give samples further out, a formula with a cut-off, or extend=False."
             )
         slopes, missing = (laws[0][0], laws[1][0]), 0.0
-        unresolved += sum(error for *_, error in laws)
+        lost += sum(error for *_, error in laws)
     ends = (float(w[0]), float(w[-1]))
     # The spline is that of w rho(w), so rho needs no factor.
     function = partial(_spectrum_of_spline, spline, scale, is_log)
@@ -63,7 +59,7 @@ def sampled_component(
         function, dim, (0.0, -1.0, 1.0), ends, slopes, 1e-30 if is_log else _ROUNDING,
         breaks=() if extend else tuple((r, 0.0) for r in ends), knots=tuple(w.tolist()),
     )  # fmt: skip
-    return component, unresolved, missing
+    return component, lost, missing
 
 
 def _spectrum_of_spline(spline: Any, scale: float, is_log: bool, w: FloatArray) -> FloatArray:
@@ -78,18 +74,13 @@ def _check_samples(k: ArrayLike, values: ArrayLike) -> tuple[FloatArray, FloatAr
             f"Samples of a spectrum are two arrays (k, values) of at least {_LAST} numbers, not "
             f"all 0; their shapes are {k.shape} and {S.shape}."
         )
-    problems = {
-        "the radius is not positive and finite": ~((k > 0.0) & (k < np.inf)),
-        "the value is not finite": ~np.isfinite(S),
-        "the radius is not larger than the one before": np.append(False, ~(np.diff(k) > 0.0)),
-    }
-    for problem, rows in problems.items():
-        if rows.any():
-            row = int(np.argmax(rows))
-            raise ParameterError(
-                f"Row {row} of the samples is (k, S) = ({k[row]:.6g}, {S[row]:.6g}): {problem}. "
-                "Sort the rows by k > 0, and drop or average repeated ones."
-            )
+    good = (k > np.append(0.0, k[:-1])) & (k < np.inf) & np.isfinite(S)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ParameterError(
+            f"Row {row} of the samples is (k, S) = ({k[row]:.6g}, {S[row]:.6g}): give finite "
+            "numbers and ascending radii k > 0, and drop or average repeated ones."
+        )
     return k, S
 
 

@@ -34,6 +34,8 @@ __all__ = ["spectrum"]
 # Powers kept in the expansion of a formula at 0 and at infinity.
 _WINDOW = 8
 
+_compile = lru_cache(maxsize=64)(partial(numpy_function, symbol=Z, relative=True))
+
 
 @staged("reading a spectrum", advice="give fewer samples, a formula, or a band")
 def spectrum(
@@ -49,29 +51,19 @@ def spectrum(
     extend: bool = False,
     **parameters: Any,
 ) -> SpectralMeasure:
-    r"""The spectral measure of a spectrum: its covariance, variogram, features and fields.
-
-    Conventions differ by powers of :math:`2 \pi` and k, so ``kind`` says which integral of S is the
-    variance k(0):
-
-    =========  ========================================  ========================================
-    kind       variance                                  used for
-    =========  ========================================  ========================================
-    "density"  :math:`\int_{R^d} S(w)\,dw`               two-sided spectra, and in this package
-    "power"    :math:`\int_{R^d} S(k)\,dk / (2 \pi)^d`   P(k) in cosmology and machine learning
-    "shell"    :math:`\int_0^\infty S(k)\,dk`            E(k) of turbulence, one-sided spectra
-    "log"      :math:`\int_0^\infty S(k)\,dk / k`        the dimensionless Delta^2(k)
-    =========  ========================================  ========================================
+    """The spectral measure of an isotropic spectrum, with its covariance and variogram.
 
     Parameters
     ----------
     S : str, sympy expression, callable, or pair of arrays (k, values)
-        An isotropic spectrum, which may be negative: a formula in k, w or f; a function of an array
-        of radii k > 0; or samples at ascending radii.
+        A formula in k, w or f; a function of an array of radii k > 0; or samples at ascending
+        radii.  Values may be negative.
     dim : int
         Dimension d of space.
     kind : {"density", "power", "shell", "log"}
-        What is integrated to give the variance.
+        What is integrated to give the variance k(0): S dw over R^d; S dk/(2 pi)^d over R^d, such as
+        P(k) in cosmology; S dk over k > 0, such as E(k) of turbulence and one-sided frequency
+        spectra; or S dk/k over k > 0, such as Delta^2(k).
     cycles : bool
         Whether k is a frequency in cycles per unit, such as Hz; by default it is in radians.
     band : pair of floats
@@ -82,26 +74,17 @@ def spectrum(
     extend : bool
         Continue samples by the power laws of the first and last four of them.
     origin, decay : float, optional
-        Expert options: S behaves like k**origin at 0 and like k**(-decay) at infinity.  By default
-        the exponents are those of the formula, or are measured for a callable.
+        Expert options: S is like k**origin at 0 and like k**(-decay) at infinity.  By default these
+        exponents are found from the formula, or measured.
     **parameters : numbers
         Values of the other names in a formula.
-
-    Returns
-    -------
-    SpectralMeasure
-        ``covariance(z)`` and ``variogram(z)`` return values and errors; ``missing`` is the
-        estimated mass beyond samples.  Everything that takes a measure takes it: ``tabulate``,
-        :class:`rf.SpectralFeatures`, :class:`rf.GaussianField` and the plug-ins.
 
     Raises
     ------
     InfiniteMassError
-        If the variance is infinite; the message names the end and the remedy.
-    ParameterError, FormulaError
-        If S or an option is invalid, or an exponent is unclear.
-    AccuracyError
-        If S is not smooth between its breaks.
+        If the variance is infinite.
+    ParameterError, FormulaError, AccuracyError
+        If S or an option is invalid, an exponent is unclear, or S is not smooth between its breaks.
 
     Examples
     --------
@@ -120,79 +103,62 @@ def spectrum(
     if isinstance(S, tuple | list) and len(S) == 2:
         if parameters or radii or exponents != [None, None] or limits[0] or limits[1] < np.inf:
             raise ParameterError("Samples have no options but kind, cycles and extend.")
-        component, unresolved, missing = sampled_component((S[0], S[1]), dim, convention, extend)
+        component, error, missing = sampled_component((S[0], S[1]), dim, convention, extend)
         label = f"{len(component.knots)} samples"
-        return measure_of_component(component, label, unresolved=unresolved, missing=missing)
+        return measure_of_component(component, label, error=error, missing=missing)
     if extend or (callable(S) and parameters):
         raise ParameterError("extend=True is for samples, and values of parameters for formulas.")
     if callable(S) and not isinstance(S, sympy.Basic):
-        function, name, shape = S, getattr(S, "__name__", ""), None
-        label = name if name.isidentifier() else "S(k)"
+        function, label, shape = S, "S(k)", None
         with suppress(TypeError):
             shape = np.shape(S(np.ones(2)))
         if shape not in ((), (2,)):
-            raise ParameterError(f"{label} must take an array of radii: wrap it by np.vectorize.")
+            raise ParameterError("S must take an array of radii: wrap it by np.vectorize.")
     else:
         expr, exprs, found, end = _read_formula(S, parameters, bool(radii))
         function, label, positive = partial(_values, expr), str(S), bool(expr.is_nonnegative)
         radii += found
-        exponents = [
-            e if e is not None else _exponent(exprs[i], i) for i, e in enumerate(exponents)
-        ]
+        exponents = [_exponent(exprs[i], i) if e is None else e for i, e in enumerate(exponents)]
     low, high, *radii = (r / convention[2] for r in (limits[0], min(limits[1], end), *radii))
     if not low < high:
         raise ParameterError(f"The spectrum {label} is 0 on the band {band}.")
-    pairs = tuple((r, 0.0) for r in radii)
-    component = GivenComponent(
-        function, dim, convention, (low, high), breaks=pairs, has_one_sign=positive
-    )
-    component, unresolved = find_ends(component, label, (exponents[0], exponents[1]))
-    return measure_of_component(component, label, unresolved=unresolved)
-
-
-@lru_cache(maxsize=64)
-def _compile(expr: sympy.Expr) -> Callable[[FloatArray], FloatArray]:
-    return numpy_function(expr, Z, relative=True)
+    options: Any = {"breaks": tuple((r, 0.0) for r in radii), "has_one_sign": positive}
+    component = GivenComponent(function, dim, convention, (low, high), **options)
+    component, error = find_ends(component, label, (exponents[0], exponents[1]))
+    return measure_of_component(component, label, error=error)
 
 
 def _values(expr: sympy.Expr, k: FloatArray) -> FloatArray:
     """The values of a formula; unlike a compiled function, this can be pickled."""
-    return _compile(expr)(k)
+    return np.asarray(_compile(expr)(k))
 
 
 def _read_formula(
     formula: Any, parameters: Mapping[str, Any], has_breaks: bool
 ) -> tuple[sympy.Expr, tuple[Any, Any], list[float], float]:
     """A formula in Z, its parts next to 0 and infinity, its breaks, and where it ends."""
-    if isinstance(formula, str):
-        names = set(re.findall(r"[^\W\d]\w*", formula))
-    elif isinstance(formula, sympy.Basic):
-        names = {symbol.name for symbol in formula.free_symbols}
-    else:
-        found = type(formula).__name__
+    if not isinstance(formula, str | sympy.Basic):
         raise ParameterError(
-            f"A spectrum is a formula, a function or a pair of arrays (k, values), not a {found}."
+            "A spectrum is a formula, a function or a pair of arrays (k, values), not a "
+            f"{type(formula).__name__}."
         )
-    variables = sorted({"k", "w", "f"} & names - set(parameters)) or ["k"]
-    if len(variables) > 1:
+    names = {"k", "w", "f"} & set(re.findall(r"[^\W\d]\w*", str(formula))) - set(parameters)
+    if len(names) > 1:
         raise ParameterError(
-            f"The spectrum {formula} has the variables {' and '.join(variables)}: write it in one "
-            "of k, w and f, and give the others values."
+            f"The spectrum {formula} has the variables {' and '.join(sorted(names))}: write it in "
+            "one of k, w and f, and give the others values."
         )
-    expr = parse_formula(formula, variable=variables[0], parameters=parameters)
-    kernel = radial(expr.subs(sympy.Symbol(variables[0], nonnegative=True), Z))
+    variable = max(names, default="k")
+    expr = parse_formula(formula, variable=variable, parameters=parameters)
+    kernel = radial(expr.subs(sympy.Symbol(variable, nonnegative=True), Z))
     local = analyse(kernel)
-    if not kernel.pieces or not (local.exprs or has_breaks):
+    singular = any(t.exponent < 1 and t.exponent for _, p in local.radii for t in p.singularities)
+    if singular or not kernel.pieces or not (local.exprs or has_breaks):
         raise ParameterError(
-            f"The spectrum {formula} is 0, or it is not known where it is not smooth. State these "
-            "radii by breaks=[...], and give a band=(low, high)."
+            f"The spectrum {formula} is 0, has an infinite value or slope at a radius, or it is "
+            "not known where it is not smooth. State these radii by breaks=[...], smooth it there, "
+            "or give a band=(low, high)."
         )
-    for radius, point in local.radii:
-        if any(term.exponent < 1 and term.exponent != 0 for term in point.singularities):
-            raise ParameterError(
-                f"The spectrum {formula} has an infinite value or slope at k = {radius}, where it "
-                "cannot be resolved: smooth it, or leave the radius out by a band=(low, high)."
-            )
     expr = kernel.pieces[0].expr
     exprs = local.exprs or (expr,)
     end = float(local.radii[-1][0]) if exprs[-1] == 0 and local.radii else np.inf

@@ -112,7 +112,7 @@ def test_the_command_reads_two_columns(tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
     file.write_text("k P\n1 2 3\n", encoding="utf-8")
     for wrong, text in (
-        (options, "needs --kind"),
+        (options, "Give a kernel, or --spectrum"),
         (["derive", "--dim", "3"], "Give a kernel, or --spectrum"),
         ([*options, "--kind", "power"], "two columns of numbers"),
     ):
