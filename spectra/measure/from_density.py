@@ -20,7 +20,7 @@ def measure_of(density: SpectralDensity) -> SpectralMeasure:
         reason = _why_infinite(component)
         if reason:
             raise InfiniteMassError(
-                f"The spectral measure of {density.kernel} on R^{density.dim} has infinite mass: "
+                f"The spectral measure of {density.name} on R^{density.dim} has infinite mass: "
                 f"{reason}. No positive decomposition exists. Design a finite measure for your "
                 "distances (design)."
             )

@@ -133,7 +133,7 @@ class SpectralMeasure:
     @property
     def name(self) -> str:
         """The kernel or the given spectrum as text; "designed" for a measure made from atoms."""
-        return str(self.kernel or (self.density and self.density.kernel) or "designed")
+        return str(self.kernel or (self.density and self.density.name) or "designed")
 
     @property
     def _sum_of_totals(self) -> float:

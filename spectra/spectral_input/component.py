@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from scipy.integrate import tanhsinh
@@ -149,7 +149,7 @@ def find_ends(
             f"{' '.join(_REMEDIES[s] for s in diverging)}"
         )
     found = tuple((r, 0.0) for r in sorted(breaks) if ends[0] <= r <= ends[1])
-    return replace(component, range=tuple(ends), slopes=tuple(slopes), breaks=found), error
+    return replace(component, range=tuple(ends), slopes=(slopes[0], slopes[1]), breaks=found), error
 
 
 def _open_end(
@@ -176,7 +176,7 @@ def _open_end(
 
 
 def measure_of_component(
-    component: GivenComponent, label: Any, *, error: float, missing: float = 0.0
+    component: GivenComponent, label: str, *, error: float, missing: float = 0.0
 ) -> SpectralMeasure:
     """The measure of a component whose ends are known; its masses are checked."""
     (t, size), dim = component.sample(), component.dim
@@ -191,7 +191,7 @@ def measure_of_component(
         decay=-high,
     )
     component = replace(component, total=_total(component))
-    density = SpectralDensity(label, dim, (component,), (), "given")
+    density = SpectralDensity(None, dim, (component,), (), "given", label=label)
     measure = SpectralMeasure(dim, None, (), density, lost_mass=error, missing=missing)
     try:
         measure.mass  # noqa: B018

@@ -10,6 +10,7 @@ from scipy.special import sici
 
 import spectra as sp
 from spectra.errors import AccuracyError, InfiniteMassError, ParameterError
+from spectra.measure import truncate
 from tests.oracles.spectra import BBKS, bbks, gaussian, jonswap, jonswap_covariance, matern
 
 Z = np.array([0.0, 1e-3, 0.1, 0.7, 2.0, 9.0, 30.0])
@@ -182,4 +183,7 @@ def test_the_density_of_a_given_spectrum_is_a_function_with_a_limit_at_0(dim):
         density = sp.spectrum(S, dim, kind="power").density
         np.testing.assert_allclose(density(w), power(w) / (2 * pi) ** dim, rtol=1e-11)
     assert sp.spectrum("k**(-1/3)*exp(-k)", dim, kind="density").density(0.0) == np.inf
-    assert sp.spectrum("exp(-k)", dim, kind="density", band=(0.1, 1.0)).density(0.0) == 0.0
+    cut = truncate(sp.spectrum("exp(-k)", dim, kind="density", band=(0.1, 2.0)).density, 1.0)
+    assert cut.density(0.0) == 0.0
+    assert cut.kernel is None
+    assert "exp(-k)" in repr(cut)
