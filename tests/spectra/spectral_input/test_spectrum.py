@@ -19,14 +19,11 @@ REMEDIES = {0: r"outer scale.*band=\(low, inf\)", 1: r"inner scale.*cut-off, ban
 
 def from_power(kind, cycles, dim):
     """Factor and power with which a power spectrum P(k) becomes a spectrum of another kind."""
-    area = 2 * pi ** (dim / 2) / gamma(dim / 2) / (2 * pi) ** dim
-    factor, power = {
-        "density": ((2 * pi) ** -dim, 0),
-        "power": (1.0, 0),
-        "shell": (area, dim - 1),
-        "log": (area, dim),
-    }[kind]
-    turns = {"density": dim, "power": 0, "shell": 1, "log": 0}[kind]
+    turn, area = (2 * pi) ** dim, 2 * pi ** (dim / 2) / gamma(dim / 2)
+    factor, power, turns = {
+        "density": (1 / turn, 0, dim), "power": (1.0, 0, 0),
+        "shell": (area / turn, dim - 1, 1), "log": (area / turn, dim, 0),
+    }[kind]  # fmt: skip
     return factor * (2 * pi) ** (cycles * turns), power
 
 
@@ -58,8 +55,8 @@ def test_a_table_and_a_variogram_agree_with_the_covariance_in_high_dimension():
         assert values[0] == errors[0] == 0.0
         table = sp.tabulate(measure)
         np.testing.assert_allclose(table.expected_kernel(Z), np.exp(-(Z**2) / 2), atol=1e-12)
-    shifted = sp.spectral_measure(sp.radial("2*exp(-z) - exp(-2*z)"), 2)
-    values, errors = shifted.covariance(Z)
+    difference = sp.spectral_measure(sp.radial("2*exp(-z) - exp(-2*z)"), 2)
+    values, errors = difference.covariance(Z)
     assert np.all(np.abs(values - (2 * np.exp(-Z) - np.exp(-2 * Z))) <= errors)
 
 
@@ -106,18 +103,6 @@ def test_kinks_jumps_and_signs_of_a_formula_are_found():
     assert signed.negative_mass.mid > 0.3
 
 
-def test_fast_waves_and_a_line_are_resolved_within_the_stated_error():
-    waves = sp.spectrum("(1 + cos(100*k))*exp(-k/5)", 1, kind="shell")
-    exact = 5 + 0.2 / (0.04 + 1e4)
-    assert abs(waves.mass.mid - exact) <= waves.mass.rad <= 1e-11
-    assert abs(waves.k_zero - exact) <= 1e-11
-    line = sp.spectrum(lambda k: np.exp(-(((k - 1) / 1e-3) ** 2) / 2), 1, kind="shell")
-    values, errors = line.covariance(Z)
-    exact = 1e-3 * (2 * pi) ** 0.5 * np.cos(Z) * np.exp(-((1e-3 * Z) ** 2) / 2)
-    assert np.all(np.abs(values - exact) <= errors)
-    assert errors.max() <= 1e-12 * values[0]
-
-
 @pytest.mark.parametrize(
     ("S", "kind", "ends"),
     [
@@ -140,7 +125,6 @@ def test_an_infinite_variance_is_refused_with_the_remedy_of_its_end(S, kind, end
     ("S", "options", "error", "text"),
     [
         ("exp(-k)", {"kind": "p"}, ParameterError, "'shell'"),
-        ("exp(-k)", {"band": (2, 1)}, ParameterError, "0 <= low < high"),
         ("f*w", {}, ParameterError, "one of k, w and f"),
         ("Max(0, 1 - k**2)**(1/2)", {}, ParameterError, "infinite value or slope"),
         ("Abs(sin(k))*exp(-k)", {}, ParameterError, "breaks"),

@@ -23,18 +23,6 @@ def smooth():
     return sp.spectrum(matern("5/2", 3)[0], 3, kind="power")
 
 
-@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.slow)])
-def test_paths_have_the_covariance_of_the_spectrum(n):
-    z = cdist(X[:12], X[:12])
-    K, pairs = EXACT(z), np.triu_indices(12)
-    field = GaussianField(ROUGH, n_components=64, random_state=0)
-    paths = field.sample(X[:12], n_paths=n)
-    # The frequencies add to the variance of normal paths: 1 + K^2 + 2 Var(covariance of a path).
-    variance = 1 + K**2 + 2.0 * field.covariance_error(z) ** 2
-    error = (paths.T @ paths / n - K)[pairs] / np.sqrt(variance[pairs] / n)
-    assert np.abs(error).max() < 6.0
-
-
 def test_conditioning_and_features_use_the_covariance_of_the_spectrum():
     K, pairs = EXACT(cdist(X, X)), np.triu_indices(len(X))
     field = GaussianField(ROUGH, n_components=64, random_state=0)
